@@ -1,6 +1,7 @@
 #include "tiderace/db/error.h"
 
 #include "tiderace/base/enum_names.h"
+#include "tiderace/base/whole_characters.h"
 
 namespace tiderace::db {
 namespace {
@@ -14,16 +15,11 @@ std::string text_of(Fault kind, std::string_view message, std::string_view state
 
 // Whole characters of UTF-8, of one line.
 std::string beginning_of(std::string_view statement) {
-    std::size_t size = statement.size();
-    if (size > Error::statement_bytes_max) {
-        size = Error::statement_bytes_max;
-        while (size > 0 && (static_cast<unsigned char>(statement[size]) & 0xC0) == 0x80) --size;
-    }
-    std::string text(statement.substr(0, size));
+    std::string text(whole_characters(statement, Error::statement_bytes_max));
     for (char& c : text) {
         if (c == '\n' || c == '\r' || c == '\t') c = ' ';
     }
-    if (size < statement.size()) text += "…";
+    if (statement.size() > Error::statement_bytes_max) text += "…";
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tiderace/base/whole_characters.h"
 #include "tiderace/http/wire/query.h"
 #include "tiderace/json/rfc3339.h"
 #include "tiderace/json/text.h"
@@ -18,10 +19,9 @@ using json::Type;
 
 // A text that stands for no value of its type, cut for the message between two characters.
 std::string shown(ByteView text) {
-    std::size_t end = 40;
-    if (text.size() <= end) return "\"" + std::string(text) + "\"";
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-    return "\"" + std::string(text.substr(0, end)) + "…\"";
+    constexpr std::size_t bytes_max = 40;
+    return "\"" + std::string(whole_characters(text, bytes_max)) +
+           (text.size() > bytes_max ? "…\"" : "\"");
 }
 
 bool read_boolean(ByteView text, void* to) {

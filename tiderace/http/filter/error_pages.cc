@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "tiderace/base/whole_characters.h"
 #include "tiderace/core/kernel.h"
 #include "tiderace/http/page_style.h"
 #include "tiderace/http/wire/accept.h"
@@ -115,14 +116,12 @@ void append_escaped(std::string& page, ByteView text, Escape escape) {
 
 // As much of the path as a page shows: whole UTF-8 sequences, so that none is cut in half.
 void append_path(std::string& page, ByteView path, Escape escape) {
-    std::size_t end = std::min(path.size(), ErrorPages::path_shown_bytes_max);
-    const bool cut = end < path.size();
-    while (cut && end > 0 && (static_cast<unsigned char>(path[end]) & 0xC0) == 0x80) --end;
+    const ByteView shown = whole_characters(path, ErrorPages::path_shown_bytes_max);
     std::array<char, ErrorPages::path_shown_bytes_max * growth_max> memory;
     wire::BoundedText room(memory);
-    escape(room, path.substr(0, end));
+    escape(room, shown);
     page += room.view();
-    if (cut) page += "\u2026";
+    if (shown.size() < path.size()) page += "\u2026";
 }
 
 std::string html_before(int status) {

@@ -5,6 +5,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/moment.h"
+#include "tiderace/base/whole_characters.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/http/websocket/topics.h"
 
@@ -47,12 +48,9 @@ WebSocketOpcode data_opcode(WebSocketKind kind) {
     return kind == WebSocketKind::text ? WebSocketOpcode::text : WebSocketOpcode::binary;
 }
 
-// What a close frame has room for, cut between two characters.
+// What a close frame has room for behind its code.
 ByteView fitting_reason(ByteView reason) {
-    std::size_t bytes = wire::websocket_control_bytes_max - 2;
-    if (reason.size() <= bytes) return reason;
-    while (bytes > 0 && (static_cast<unsigned char>(reason[bytes]) & 0xc0U) == 0x80U) --bytes;
-    return reason.substr(0, bytes);
+    return whole_characters(reason, wire::websocket_control_bytes_max - 2);
 }
 
 void append_unmasked(std::string& out, ByteView bytes, wire::WebSocketMask mask) {
