@@ -119,8 +119,7 @@ bool has_sha_instructions() {
 }  // namespace
 
 Sha256Absorb absorb_by_instructions() {
-    static const bool has = has_sha_instructions();
-    return has ? absorb_in_registers : nullptr;
+    return has_sha_instructions() ? absorb_in_registers : nullptr;
 }
 
 #else
