@@ -70,7 +70,7 @@ void check_room(Dialect dialect, std::size_t values, std::uint64_t bytes, const 
 }
 
 Instant late(Instant deadline) {
-    return deadline < Instant::max() - grace ? deadline + grace : deadline;
+    return moment_after(deadline, grace);
 }
 
 bool only_reads(const Query& query, Wanted wanted) {

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/site.h"
 
@@ -109,8 +110,7 @@ class FunctionRule final : public AccessRule {
 
   private:
     Instant deadline_of(Exchange& exchange) const {
-        const Instant now = exchange.loop().now();
-        return timeout_ < Instant::max() - now ? now + timeout_ : Instant::max();
+        return moment_after(exchange.loop().now(), timeout_);
     }
     template <typename... A>
     struct With {

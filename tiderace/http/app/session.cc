@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/base/random.h"
 #include "tiderace/http/app/cookies.h"
 #include "tiderace/http/wire/query.h"
@@ -165,9 +166,8 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
         const auto id = Cookies(exchange.request()).get(name());
         // An id that we cannot have made is not looked up: strangers' texts cost the store nothing.
         if (!id || !is_id(*id)) return Verdict::pass;
-        const Instant now = exchange.loop().now();
         app::Call call{exchange, *runner_, *states_, "a session",
-                       timeout_ < Instant::max() - now ? now + timeout_ : Instant::max()};
+                       moment_after(exchange.loop().now(), timeout_)};
         using One = app::RuleInvocation<void>;
         One::run<One>(call, load_session(std::move(record), std::string(*id)));
         return Verdict::later;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tiderace/base/constant_time.h"
+#include "tiderace/base/moment.h"
 #include "tiderace/base/random.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/http/filter/basic_credentials.h"
@@ -173,9 +174,7 @@ void BasicAuth::remember(std::string authorization, Instant now) {
     // The oldest: they stand in the order in which they were verified.
     if (remembered_.size() >= options_.remembered_max) remembered_.erase(remembered_.begin());
     const std::uint64_t hash = hash_of(authorization);
-    const Duration how_long = options_.remember;
-    const Instant until = how_long < Instant::max() - now ? now + how_long : Instant::max();
-    remembered_.push_back({hash, std::move(authorization), until});
+    remembered_.push_back({hash, std::move(authorization), moment_after(now, options_.remember)});
 }
 
 BasicAuthOptions::Verify verify_plain(std::vector<PlainUser> users) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/base/random.h"
 #include "tiderace/http/wire/websocket/handshake.h"
 
@@ -29,9 +30,7 @@ class ClientHandshake final : public net::Session {
                                                   .subprotocols = service_->options().subprotocols,
                                                   .extensions = offer_.extensions(),
                                                   .fields = request.fields}));
-        const Instant now = service_->loop().now();
-        connection.set_deadline(request.timeout < Instant::max() - now ? now + request.timeout
-                                                                       : Instant::max());
+        connection.set_deadline(moment_after(service_->loop().now(), request.timeout));
         // Until on_secured: an end before that is a fault of the TLS handshake.
         if (request.secure) why_ = websocket_no_tls;
     }
