@@ -525,6 +525,7 @@ def tools_group(*_):
     return run_pytest("tools", ["tools", "bench"])
 
 
+# What the suites of tests/ run; run_tests_test.py holds this list to what CMake builds.
 PROGRAMS = [
     "tiderace",
     "tiderace-lab",
@@ -540,6 +541,7 @@ PROGRAMS = [
     "example_tidepool",
     "example_todo",
     "sample_app",
+    "sample_app_members",
     "sample_blocked",
     "sample_life",
     "sample_routes",

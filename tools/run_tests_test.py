@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -330,3 +331,15 @@ def test_two_run_at_a_time_and_all_are_counted():
 
     total = run_tests.two_at_a_time(test, ["a", "bb", "ccc", "dddd"])
     assert total == run_tests.Tally(passed=10, seconds=4.0)
+
+
+def test_every_program_that_a_suite_runs_is_built_before_it():
+    """A sample that PROGRAMS lacks is there on a developer's machine and nowhere else."""
+    repository = pathlib.Path(__file__).resolve().parent.parent
+    built = set()
+    for folder in ("examples", "tests/samples"):
+        for listing in (repository / folder).rglob("CMakeLists.txt"):
+            names = re.findall(r"^ *add_executable\((\w+)", listing.read_text(), re.MULTILINE)
+            built.update(name for name in names if not name.endswith("_test"))
+    assert "sample_app" in built and "example_hello" in built
+    assert built - set(run_tests.PROGRAMS) == set()
