@@ -14,7 +14,7 @@
 
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/app/app.h"
-#include "tiderace/http/app/body/whole_bodies.h"
+#include "tiderace/http/app/body/whole_body.h"
 #include "tiderace/http/handler.h"
 #include "tiderace/http/route/router.h"
 #include "tiderace/task/runner.h"
@@ -104,7 +104,7 @@ class AppLoop final : public Handler, public AccessLog {
     std::vector<std::unique_ptr<Chain>> chains_;  // by scope
     task::Runner runner_;                         // its tasks end before what they use
     ErrorPages error_pages_;
-    core::Ref<app::WholeBodies> bodies_;
+    core::Ref<HeldBytes> bodies_;
     AccessLog* log_ = nullptr;                  // of ServeOptions
     std::vector<std::shared_ptr<void>> parts_;  // of endpoints, which may have tasks of their own
     bool first_loop_ = false;

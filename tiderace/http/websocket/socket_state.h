@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "tiderace/http/held_bytes.h"
 #include "tiderace/http/websocket/connection.h"
 #include "tiderace/http/websocket/socket.h"
-#include "tiderace/http/websocket/waiting_messages.h"
 
 namespace tiderace::http {
 
@@ -83,7 +83,7 @@ class WebSocketState final : public WebSocketHandler {
     }
 
   private:
-    class Held final : public WaitingMessages::Holder {
+    class Held final : public HeldBytes::Holder {
       public:
         explicit Held(WebSocketState& state) : state_(&state) {}
 

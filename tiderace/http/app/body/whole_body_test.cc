@@ -1,4 +1,4 @@
-#include "tiderace/http/app/body/whole_bodies.h"
+#include "tiderace/http/app/body/whole_body.h"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 namespace tiderace::http {
 namespace {
 
-class WholeBodiesTest : public AppTest {
+class WholeBodyTest : public AppTest {
   protected:
-    WholeBodiesTest() {
+    WholeBodyTest() {
         app = App({.body_bytes_max = 20'000, .bodies_bytes_max = 100'000});
         app.post<"/size">([](Body body) { return std::to_string(body.text().size()); });
         app.post<"/later">([](Body body) -> task::Task<std::string> {
@@ -29,7 +29,7 @@ class WholeBodiesTest : public AppTest {
     }
 };
 
-TEST_F(WholeBodiesTest, ThoseThatHoldTheMostMakeRoomTheOldestFirst) {
+TEST_F(WholeBodyTest, ThoseThatHoldTheMostMakeRoomTheOldestFirst) {
     std::vector<std::unique_ptr<testing::Peer>> slow;
     for (int i = 0; i < 8; ++i) {
         slow.push_back(connect());
@@ -54,7 +54,7 @@ TEST_F(WholeBodiesTest, ThoseThatHoldTheMostMakeRoomTheOldestFirst) {
     }
 }
 
-TEST_F(WholeBodiesTest, OverHttp2TheyAreOneBoundToo) {
+TEST_F(WholeBodyTest, OverHttp2TheyAreOneBoundToo) {
     auto peer = connect();
     testing::H2Client client(*peer);
     std::vector<std::uint32_t> streams;
@@ -76,7 +76,7 @@ TEST_F(WholeBodiesTest, OverHttp2TheyAreOneBoundToo) {
     EXPECT_EQ(refused, 6);
 }
 
-TEST_F(WholeBodiesTest, ARouteMayHaveALargerLimit) {
+TEST_F(WholeBodyTest, ARouteMayHaveALargerLimit) {
     app.post<"/large">([](Body body) { return std::to_string(body.text().size()); },
                        body_limit(150'000));
     EXPECT_EQ(body_of(ask("POST", "/large", "", std::string(150'000, 'x'))), "150000");
@@ -94,7 +94,7 @@ TEST_F(WholeBodiesTest, ARouteMayHaveALargerLimit) {
     EXPECT_EQ(body_of(second->heard()), "150000");
 }
 
-TEST_F(WholeBodiesTest, WhatIsWholeOrGoneHoldsNothing) {
+TEST_F(WholeBodyTest, WhatIsWholeOrGoneHoldsNothing) {
     for (int i = 0; i < 20; ++i) {
         auto peer = connect();
         peer->say(head("/later", 20'000) + std::string(20'000, 'x'));

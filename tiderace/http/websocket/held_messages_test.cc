@@ -1,4 +1,4 @@
-#include "tiderace/http/websocket/waiting_messages.h"
+#include "tiderace/http/held_bytes.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 using Opcode = wire::WebSocketOpcode;
 using testing::client_frame;
 
-class WaitingMessagesTest : public ::testing::Test {
+class HeldMessagesTest : public ::testing::Test {
   protected:
     static WebSocketOptions options() {
         WebSocketOptions options;
@@ -46,7 +46,7 @@ class WaitingMessagesTest : public ::testing::Test {
     testing::WebSocketStage stage{world, options()};
 };
 
-TEST_F(WaitingMessagesTest, ThoseThatHoldTheMostMakeRoomTheOldestFirst) {
+TEST_F(HeldMessagesTest, ThoseThatHoldTheMostMakeRoomTheOldestFirst) {
     const auto small = begin(10);
     std::vector<std::unique_ptr<testing::Peer>> slow;
     for (int i = 0; i < 14; ++i) slow.push_back(begin(15'000));
@@ -62,7 +62,7 @@ TEST_F(WaitingMessagesTest, ThoseThatHoldTheMostMakeRoomTheOldestFirst) {
     EXPECT_EQ(stage.service().counters().overflowed, 2U);
 }
 
-TEST_F(WaitingMessagesTest, SocketsThatEndHoldNothing) {
+TEST_F(HeldMessagesTest, SocketsThatEndHoldNothing) {
     for (int i = 0; i < 20; ++i) {
         const auto gone = begin(15'000);
         EXPECT_EQ(held(), 15'000U);
@@ -79,7 +79,7 @@ TEST_F(WaitingMessagesTest, SocketsThatEndHoldNothing) {
     EXPECT_EQ(held(), 0U);
 }
 
-TEST_F(WaitingMessagesTest, OneThatHasEndedItsSideIsCutOff) {
+TEST_F(HeldMessagesTest, OneThatHasEndedItsSideIsCutOff) {
     const auto finishing = begin(15'000);
     stage.sockets().back()->connection().finish();
     std::vector<std::unique_ptr<testing::Peer>> others;
@@ -90,7 +90,7 @@ TEST_F(WaitingMessagesTest, OneThatHasEndedItsSideIsCutOff) {
 }
 
 // Tasks that are busy: they receive nothing until the test does it for them.
-class BusyTasksTest : public WaitingMessagesTest {
+class BusyTasksTest : public HeldMessagesTest {
   protected:
     ~BusyTasksTest() override {
         for (WebSocketState* state : states) state->disown();

@@ -1,0 +1,113 @@
+#include "tiderace/http/held_bytes.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace tiderace::http {
+namespace {
+
+class Held final : public HeldBytes::Holder {
+  public:
+    Held(core::Ref<HeldBytes> all, std::function<void(Held&)> refused)
+        : Holder(std::move(all)), refused_(std::move(refused)) {}
+
+  private:
+    void refuse() override { refused_(*this); }
+
+    std::function<void(Held&)> refused_;
+};
+
+class HeldBytesTest : public ::testing::Test {
+  protected:
+    Held& add(std::function<void(Held&)> refused) {
+        holders.push_back(std::make_unique<Held>(all, std::move(refused)));
+        return *holders.back();
+    }
+
+    core::Ref<HeldBytes> all = core::make_ref<HeldBytes>(1'600);
+    std::vector<std::unique_ptr<Held>> holders;
+    int refusals = 0;
+};
+
+TEST_F(HeldBytesTest, ExactlyTheBoundIsHeldAndOneByteMoreIsNot) {
+    for (int i = 0; i < 4; ++i) {
+        add([&](Held& it) {
+            ++refusals;
+            it.shrink_to(0);
+        }).grow_to(400);
+    }
+    EXPECT_EQ(all->bytes(), 1'600U);
+    EXPECT_EQ(refusals, 0);
+    holders.back()->grow_to(401);
+    EXPECT_EQ(refusals, 1) << "a sixteenth is free behind one of them";
+    EXPECT_EQ(all->bytes(), 1'201U) << "the oldest of the largest";
+}
+
+TEST_F(HeldBytesTest, TheOldestOfThoseThatHoldTheMostAreRefused) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < 4; ++i) {
+        add([&, i](Held& it) {
+            order.push_back(i);
+            it.shrink_to(0);
+        }).grow_to(i == 0 ? 10 : 500);
+    }
+    holders[1]->grow_to(650);
+    EXPECT_EQ(order, std::vector<std::size_t>{1}) << "what is small passes";
+    EXPECT_EQ(all->bytes(), 1'010U);
+}
+
+// As a connection that ends with all its streams.
+TEST_F(HeldBytesTest, OneThatIsRefusedMayDestroyOthersAndItself) {
+    for (int i = 0; i < 8; ++i) {
+        add([&](Held&) {
+            ++refusals;
+            holders.clear();
+        }).grow_to(200);
+    }
+    Held& last = add([](Held&) { FAIL() << "it is younger"; });
+    last.grow_to(200);
+    EXPECT_EQ(refusals, 1);
+    EXPECT_EQ(all->bytes(), 0U);
+}
+
+// A task's receive gets its message, and may be the only one that still holds.
+TEST_F(HeldBytesTest, OneMayKeepAPart) {
+    add([&](Held& it) {
+        ++refusals;
+        it.shrink_to(100);
+    }).grow_to(1'601);
+    EXPECT_EQ(all->bytes(), 100U);
+    holders.front()->grow_to(1'601);
+    EXPECT_EQ(refusals, 2);
+}
+
+TEST_F(HeldBytesTest, TheLastOwnerMayBeRefused) {
+    auto* const only = new Held(std::exchange(all, {}), [](Held& it) { delete &it; });
+    only->grow_to(1'601);
+}
+
+TEST_F(HeldBytesTest, ARefusalThatThrowsLeavesTheRestToTheNext) {
+    bool throws = true;
+    for (int i = 0; i < 4; ++i) {
+        add([&](Held& it) {
+            ++refusals;
+            it.shrink_to(0);
+            if (std::exchange(throws, false)) throw std::runtime_error("no memory");
+        }).grow_to(400);
+    }
+    Held& last = add([](Held& it) { it.shrink_to(0); });
+    EXPECT_THROW(last.grow_to(399), std::runtime_error);
+    EXPECT_EQ(all->bytes(), 1'599U);
+    last.grow_to(401);
+    EXPECT_GE(refusals, 2);
+    EXPECT_LE(all->bytes(), 1'500U);
+}
+
+}  // namespace
+}  // namespace tiderace::http
