@@ -91,7 +91,10 @@ Task<Page> show_post(std::int64_t id, Query<From> from, const Request& request, 
     const Visitor visitor = co_await Visitor::of(site, session, request);
     auto post = co_await site.posts.find(visitor.id(), id);
     if (!post) co_return not_found(visitor);
-    Posts replies = co_await site.posts.replies(visitor.id(), id, from->after.value_or(0));
+    Posts replies;
+    if (post->replies > 0) {  // most posts have none, and the page one statement less
+        replies = co_await site.posts.replies(visitor.id(), id, from->after.value_or(0));
+    }
     ThreadPage thread{
         .frame = visitor.frame_with(notice_named(from->notice.value_or(""), visitor.words())),
         .post = std::move(*post),
