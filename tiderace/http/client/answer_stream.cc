@@ -22,10 +22,14 @@ AnswerStream& AnswerStream::operator=(AnswerStream&&) noexcept = default;
 
 bool AnswerStream::decode() {
     std::string_view coding = field("Content-Encoding");
+    // These answers have no body to decode. Their Content-Encoding and Content-Length describe the
+    // body that a GET would have got (RFC 9110, 9.3.2 and 15.4.5), so both fields stay.
     if (exchange_->to_head() || status() == 204 || status() == 304) return true;
-    // One layer is asked for; with a second one left, the content would not be what it says.
+    // We accept one layer. With a second one left undone, the content would not have its
+    // Content-Type.
     if (fields().all("Content-Encoding").size() > 1) return false;
     if (coding.empty() || wire::equals_ignoring_case(coding, "identity")) return true;
+    // An old name of the same coding, which a recipient should take (RFC 9110, 8.4.1.3).
     if (wire::equals_ignoring_case(coding, "x-gzip")) coding = "gzip";
     for (const auto each :
          {wire::ContentCoding::gzip, wire::ContentCoding::zstd, wire::ContentCoding::br}) {
@@ -51,6 +55,8 @@ task::Task<ClientResult<std::string>> AnswerStream::read_raw() {
         if (!got.empty()) co_return got;
         if (exchange_->fault()) co_return std::unexpected(described(*exchange_->fault()));
         if (exchange_->ended()) co_return std::string();
+        // The limit is for one wait, not for the body: a long download may take its time while
+        // bytes come.
         const auto waited = co_await task::within(read_timeout_, wait_for_more(*exchange_));
         if (!waited) {
             co_return std::unexpected(
@@ -74,6 +80,8 @@ task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
         }
         out.resize(step.made);
         if (!out.empty()) co_return out;
+        // It took input and made nothing, of a gzip header, say. Only a step that does neither
+        // needs more.
         if (step.used > 0) continue;
         auto more = co_await read_raw();
         if (!more) co_return std::unexpected(std::move(more.error()));

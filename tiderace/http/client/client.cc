@@ -72,8 +72,11 @@ const std::string& accepted_codings() {
 // Whether a request that failed may be sent again without being done twice.
 bool may_go_again(std::string_view method, const ClientExchange& exchange, bool may_be_stale) {
     using Progress = ClientExchange::Progress;
+    // The server itself reported that it did nothing, so these two hold for a POST as well.
     if (exchange.progress() == Progress::unprocessed) return true;
     if (exchange.progress() == Progress::http_1_1_required) return true;
+    // Otherwise the server may have acted before it failed. On a new connection, a close is what
+    // the server does with this request, and a second attempt would meet the same.
     return may_be_stale && exchange.fault()->kind == Kind::closed &&
            exchange.progress() == Progress::untouched && is_idempotent(method);
 }
@@ -104,6 +107,8 @@ Client::~Client() = default;
 
 ClientPool& Client::pool_here() {
     task::Runner* const here = task::Context::here().runner;
+    // Made by the first request, because a Client may be constructed before any loop runs, as a
+    // state of an App is.
     if (pool_ == nullptr) {
         runner_ = here;
         const ClientPool::Security security{.any = security_.get(), .http_1_1 = http_1_1_.get()};
@@ -144,6 +149,7 @@ task::Task<ClientResult<Answer>> Client::request_whole(ClientRequest& request) {
         auto piece = co_await stream->read();
         if (!piece) co_return std::unexpected(std::move(piece.error()));
         if (piece->empty()) break;
+        // Decoded bytes are counted, because a few KiB on the wire can decode to gigabytes.
         if (answer.body.size() + piece->size() > options_.body_bytes_max) {
             co_return fault(Kind::too_large, stream->url().text() + ": the body is too large");
         }
@@ -164,6 +170,9 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
     Journey journey(asked);
     auto url = Url::parse(asked.url_);
     if (!url) co_return fault(Kind::bad_request, "\"" + asked.url_ + "\" is no http(s) URL");
+    // Checked before anything is sent: a line break in a method or a field would let whoever
+    // supplied it write fields, or a second request, of their own. CONNECT would make a tunnel,
+    // which has no Answer.
     if (!wire::is_token(asked.method_) || asked.method_ == "CONNECT" || !asked.fields_.valid() ||
         !wire::is_field_value(asked.content_.type())) {
         co_return fault(Kind::bad_request, url->text() + ": no message may hold its fields");
@@ -193,6 +202,7 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
 // Sends the request, perhaps twice, and waits for the head of the answer.
 task::Task<ClientResult<OwnedExchange>> Client::exchange(Journey& journey) {
     ClientPool& pool = pool_here();
+    // The frame keeps them alive, because `proxy` points into them across every co_await below.
     const std::shared_ptr<const Proxies> proxies = proxies_;  // set_proxies() may come meanwhile
     const Proxy* const proxy = proxies->find(journey.url);
     if (journey.sent_stream) {
@@ -203,6 +213,7 @@ task::Task<ClientResult<OwnedExchange>> Client::exchange(Journey& journey) {
         auto taken = co_await pool.take(journey.url, proxy, stale);
         if (!taken) co_return std::unexpected(std::move(taken.error()));
         ClientConnection& connection = **taken;
+        // Read before send(), which marks the connection as used, and which may end it.
         const bool may_be_stale = connection.used();
         const std::uint64_t number = connection.number();
         OwnedExchange made(new ClientExchange);
@@ -222,9 +233,13 @@ task::Task<ClientResult<OwnedExchange>> Client::exchange(Journey& journey) {
         if (made->progress() == Progress::http_1_1_required) {
             again &= pool.fall_back(journey.url, proxy);
         }
+        // A generator has given its pieces away by now, so a request with one has a single attempt.
         if (!again || journey.streams || attempt == attempts_max) {
             co_return std::unexpected(*made->fault());
         }
+        // A server that closes one kept connection has often closed all of them (it restarted,
+        // say). Trying each in turn would spend the attempts, so the pool leaves out all that may
+        // be as stale.
         if (made->progress() == Progress::untouched) stale = number;
     }
 }
@@ -232,6 +247,7 @@ task::Task<ClientResult<OwnedExchange>> Client::exchange(Journey& journey) {
 ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     const int status = exchange.status();
     const std::string_view location = exchange.fields().find("Location");
+    // A redirect without Location leads nowhere: it is an answer as any other (RFC 9110, 15.4).
     if (!is_redirect(status) || location.empty() || options_.redirects_max == 0) return false;
     // One of them may be an attacker's, and other readers follow the other.
     if (exchange.fields().all("Location").size() > 1) {
@@ -288,10 +304,15 @@ ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
     if (std::string cookies = cookies_for(journey.url); !cookies.empty()) {
         fields.add("Cookie", std::move(cookies));
     }
+    // An http request is the proxy's own to forward, so it names the whole URL (RFC 9112, 3.2.2)
+    // and shows our credentials. An https request goes through a tunnel: the server at its end must
+    // not get them.
     const bool absolute = proxy != nullptr && !journey.url.secure;
     if (absolute && !proxy->authorization.empty()) {
         fields.add("Proxy-Authorization", proxy->authorization);
     }
+    // In two passes: the caller's fields replace ours of the same name, and yet several of the
+    // caller's own with one name are all sent.
     for (const Field& field : own) {
         if (!is_ours(field.name)) fields.remove(field.name);
     }

@@ -35,6 +35,7 @@ ClientLink* ClientConnection::begin(ClientExchange& exchange) {
 // Only now is it known which protocol is spoken: over TLS, ALPN has decided.
 void ClientConnection::settle(bool h2) {
     protocol_ = h2 ? make_client_h2(*this) : make_client_h1(*this);
+    // The handshake's time ends here. From now on the pool sets the time for which it may be idle.
     connection_.set_deadline(Instant::max());
     if (handshake_ != nullptr) handshake_->changed_.wake_all();
 }
@@ -42,6 +43,7 @@ void ClientConnection::settle(bool h2) {
 void ClientConnection::on_secured(net::Connection& connection) {
     const net::TransportSecurity* const security = connection.security();
     const bool agreed = security != nullptr && security->protocol == "h2";
+    // Without ALPN's agreement the server would read our preface as a request of HTTP/1.1.
     if (setup_.versions == ClientVersions::http_2 && !agreed) {
         return fail(Kind::tls, "the server does not offer HTTP/2");
     }
@@ -49,6 +51,8 @@ void ClientConnection::on_secured(net::Connection& connection) {
 }
 
 void ClientConnection::ready() {
+    // A pool that is told of a connection after on_gone() would hand it out, and keep a pointer to
+    // it.
     if (observer_ != nullptr && !gone_) observer_->on_ready(*this);
 }
 
@@ -98,6 +102,7 @@ void ClientConnection::fail(Kind kind, std::string_view why) {
 }
 
 std::size_t ClientConnection::on_data(net::Connection&, ByteView data) {
+    // Before the protocol is known we have sent nothing, so nothing can be an answer.
     if (protocol_ != nullptr) return protocol_->on_data(data);
     fail(Kind::bad_answer, "unasked bytes");
     return data.size();
@@ -118,6 +123,8 @@ void ClientConnection::on_deadline(net::Connection&) {
 }
 
 void ClientConnection::on_close(net::Connection&, net::CloseReason reason) {
+    // From the most exact cause to the least. A proxy's refusal, too, ends a connection that is not
+    // settled, and would read as a failed TLS handshake.
     if (reason == net::CloseReason::write_stalled) {
         end_exchanges(Kind::timed_out, "the server takes nothing of the request");
     } else if (setup_.refusal != nullptr && !setup_.refusal->empty()) {
@@ -161,6 +168,8 @@ const std::shared_ptr<ClientConnections>& ClientConnections::of(task::Runner& ru
 }
 
 ClientConnections::ClientConnections(task::Runner& runner) : runner_(&runner) {
+    // One subscriber for all connections of the loop, because the room is common to all clients on
+    // it.
     receive_room_->on_room([this] { on_room(); });
 }
 
@@ -199,6 +208,7 @@ std::span<char> ClientConnections::arena(std::size_t bytes) {
 void ClientConnections::remove(ClientConnection& connection) {
     const auto found =
         std::ranges::find(all_, &connection, [](const auto& each) { return each.get(); });
+    // Their order means nothing: the pool has its own, of those that are ready.
     std::swap(*found, all_.back());
     all_.pop_back();
 }

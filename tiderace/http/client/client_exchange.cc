@@ -7,18 +7,24 @@
 namespace tiderace::http {
 namespace {
 
+// A body is copied to the connection piece by piece, so that a large one is not in memory twice.
 constexpr std::size_t piece_bytes_max = 64 * 1024;
 
 }  // namespace
 
 ClientExchange::~ClientExchange() {
+    // The upload's coroutine first: it uses the members, and may hold a wait on `writable_`.
     Root::end_frame();
     leave();
 }
 
 void EndExchange::operator()(ClientExchange* exchange) const {
+    // Given up at once in both cases, so that the server sends no more of an answer that is not
+    // wanted.
     exchange->leave();
     task::Root* const upload = exchange;
+    // The generator of the body may run inside upload() and drop the answer that it belongs to. Its
+    // own frame must not be destroyed under it.
     if (!upload->on_stack()) {
         delete upload;
     } else {
@@ -35,6 +41,7 @@ void ClientExchange::send(task::Runner& runner, ClientConnection& connection) {
     link_ = connection.begin(*this);
     if (link_ == nullptr || tunnels()) return;
     const ByteView whole = body != nullptr ? ByteView(*body) : ByteView();
+    // The usual request: head and body leave in the same turn, without a coroutine frame.
     if (!pieces_ && whole.size() <= piece_bytes_max) {
         link_->write(whole, true);
     } else {
@@ -46,6 +53,8 @@ void ClientExchange::send(task::Runner& runner, ClientConnection& connection) {
 task::Task<bool> ClientExchange::upload_piece(ByteView piece, bool last) {
     if (link_ == nullptr) co_return false;
     const net::Backlog backlog = link_->write(piece, last);
+    // `link_` is looked at after each wait: the answer may end, or the connection fail, meanwhile.
+    // After the last piece nothing is left to hold back.
     while (!last && link_ != nullptr && backlog == net::Backlog::high && link_->has_backlog()) {
         co_await writable_.wait();
     }
@@ -62,6 +71,7 @@ task::Task<> ClientExchange::upload() {
         const auto piece = co_await pieces.next();
         if (!piece) break;
         if (piece_bytes_left && piece->size() > *piece_bytes_left) {
+            // The server would read the surplus as the next request on the connection.
             throw std::length_error("the body is longer than its length says");
         }
         if (piece_bytes_left) *piece_bytes_left -= piece->size();
@@ -73,12 +83,14 @@ task::Task<> ClientExchange::upload() {
     if (piece_bytes_left.value_or(0) > 0) {
         throw std::length_error("the body is shorter than its length says");
     }
+    // A body that was whole has had its last piece above. A generator shows its end only now.
     if (!pieces_ || link_ == nullptr) co_return;
     if (make_trailers) request_trailers = make_trailers();
     link_->write({}, true);
 }
 
 void ClientExchange::on_done(std::exception_ptr failure) {
+    // Once the answer is over, a body that fails changes nothing: the caller has what it asked for.
     if (!failure || over()) return;
     std::string why = "the body of the request failed";
     try {
@@ -108,6 +120,7 @@ void ClientExchange::on_data(ByteView bytes) {
 void ClientExchange::on_end() {
     ended_ = true;
     link_ = nullptr;
+    // Nothing more can come, so only what is unread still counts against the loop's ReceiveRoom.
     share_.shrink_to(buffer_.size());
     changed_.wake_all();
     writable_.wake_all();
@@ -126,6 +139,8 @@ void ClientExchange::on_failed(ClientFault fault, Progress progress) {
 }
 
 std::string ClientExchange::take_buffer() {
+    // While the link is there, the share is the stream's whole window, which the server may fill
+    // again.
     if (!buffer_.empty() && link_ != nullptr) link_->taken(buffer_.size());
     if (link_ == nullptr) share_.shrink_to(0);
     return std::exchange(buffer_, {});

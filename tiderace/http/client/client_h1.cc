@@ -80,6 +80,8 @@ class ClientH1 final : public ClientProtocol, private ClientLink {
 ClientLink* ClientH1::begin(ClientExchange& exchange) {
     TR_CHECK(exchange_ == nullptr, "two requests at once on a connection of HTTP/1.1");
     exchange_ = &exchange;
+    // An answer to HEAD has the fields of a GET's and no body (RFC 9112, 6.3). Only the request
+    // shows it.
     reader_.next(exchange.to_head());
     touched_ = request_sent_ = answer_ended_ = false;
     trailers_ = {};
@@ -91,6 +93,7 @@ ClientLink* ClientH1::begin(ClientExchange& exchange) {
 net::Backlog ClientH1::write(ByteView piece, bool last) {
     net::Connection& below = connection_->below();
     const bool chunked = exchange_->unknown_length();
+    // An empty chunk is the last one (RFC 9112, 7.1): an empty piece must not end the body.
     if (chunked && !piece.empty()) {
         std::array<char, wire::chunk_head_bytes_max> line{};
         const std::size_t bytes = wire::format_chunk_head(piece.size(), line.data());
@@ -128,6 +131,7 @@ std::size_t ClientH1::on_data(ByteView data) {
                 return used;
             case Status::head: {
                 const wire::ResponseStart& start = reader_.start();
+                // ClientH1 sends no Upgrade. What followed would be of an unknown protocol.
                 if (start.status == 101) {
                     connection_->fail(Kind::bad_answer, "it changes to a protocol not asked for");
                     return data.size();
@@ -171,6 +175,8 @@ void ClientH1::answer_ended(bool more_came) {
 void ClientH1::finish_exchange(bool reusable) {
     ClientExchange* const exchange = std::exchange(exchange_, nullptr);
     if (reusable) {
+        // The last answer may have paused reading (kept()). The pool has to notice when the server
+        // closes an idle connection, and the next answer has to arrive.
         connection_->below().set_reading(true);
         connection_->ready();
     } else {
@@ -185,12 +191,14 @@ void ClientH1::on_peer_finished() {
         answer_ended_ = true;
         return finish_exchange(false);
     }
+    // Idle too: the pool forgets the connection before a request is sent into its closed end.
     connection_->fail(ClientFault::Kind::closed, "");
 }
 
 void ClientH1::on_closed(ClientFault::Kind kind, std::string_view why) {
     ClientExchange* const exchange = std::exchange(exchange_, nullptr);
     if (exchange == nullptr) return;
+    // The answer is whole; what was lost is the rest of a request that the server does not need.
     if (answer_ended_) return exchange->on_end();
     using Progress = ClientExchange::Progress;
     exchange->on_failed(connection_->fault(kind, why, touched_),

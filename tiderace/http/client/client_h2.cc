@@ -87,6 +87,8 @@ void ClientH2::say_settings() {
     std::array<char, 64> frame;
     say(wire::h2_preface);
     say({frame.data(), wire::write_h2_settings(frame, ours)});
+    // The connection's window covers the windows of all streams, so that one slow reader stops no
+    // other.
     receive_.enlarge(all_windows_bytes);
     update_window(0, receive_.announce());
 }
@@ -94,6 +96,8 @@ void ClientH2::say_settings() {
 void ClientH2::say_head(std::uint32_t stream, ByteView block, bool end_stream) {
     std::uint8_t flags = end_stream ? wire::h2_flag::end_stream : std::uint8_t{0};
     auto type = wire::H2FrameType::headers;
+    // A block larger than a frame continues in CONTINUATION frames, which nothing may interrupt
+    // (RFC 9113, 6.10). All are queued in this one call.
     do {
         const ByteView piece = block.substr(0, wire::h2_frame_bytes_min);
         block.remove_prefix(piece.size());
@@ -140,7 +144,10 @@ ClientLink* ClientH2::begin(ClientExchange& exchange) {
         return nullptr;
     }
     const std::uint32_t id = std::exchange(next_id_, next_id_ + 2);
+    // Frames of streams that we never opened are a fault of the server's, and this is where we know
+    // which.
     closed_.open(id);
+    // room() above has made sure that the share is there.
     exchange.hold(ReceiveShare(connection_->all().receive_room()));
     streams_.push_back(std::make_unique<Stream>(*this, exchange, id, peer_.initial_window_size));
     Stream& stream = *streams_.back();
@@ -152,6 +159,7 @@ ClientLink* ClientH2::begin(ClientExchange& exchange) {
     say_head(id, block, stream.request_ended_);
     idle_due_ = Instant::max();
     arm();
+    // A connection has 2^30 streams of ours, and numbers are never used again (RFC 9113, 5.1.1).
     if (next_id_ > wire::h2_stream_max) {
         going_away_ = true;
         connection_->leave();
@@ -160,6 +168,7 @@ ClientLink* ClientH2::begin(ClientExchange& exchange) {
 }
 
 net::Backlog ClientH2::write(Stream& stream, ByteView piece, bool last) {
+    // A tunnel's transport may end its direction twice, by finish() and by close().
     if (stream.request_ended_) return net::Backlog::low;
     // The body is sent by now, so that this is the request's failure, as its generator's is.
     if (last && list_bytes(stream.exchange_->request_trailers) > peer_.max_header_list_size) {
@@ -216,9 +225,11 @@ bool ClientH2::send_piece(Stream& stream) {
     scheduler_.sent_piece(stream);
     if (stream.has_backlog()) return true;
     scheduler_.remove(stream);
+    // Memory is given back here, because a stream may wait long for its answer.
     std::string().swap(stream.unsent_);
     stream.unsent_begin_ = 0;
     stream.request_ended_ = ends;
+    // It wakes the upload, which runs later: the stream cannot end inside this call.
     stream.exchange_->on_writable();
     finish_if_done(stream);
     return true;
@@ -263,6 +274,8 @@ void ClientH2::finish_if_done(Stream& stream) {
 
 // The server broke the rules on one stream.
 void ClientH2::fail_stream(Stream& stream, H2Error error, std::string_view why) {
+    // A server that breaks one stream after another costs us work for each, and is cut off by its
+    // budget.
     if (!charge(H2Act::fault)) return;
     reset(stream.id_, error);
     const ClientFault fault = connection_->fault(ClientFault::Kind::bad_answer, why, true);
@@ -279,6 +292,7 @@ void ClientH2::fail_exchange(Stream& stream, H2StreamState how, std::string_view
 }
 
 void ClientH2::taken(Stream& stream, std::size_t bytes) {
+    // A stream that has ended needs no window; the update would only be traffic.
     if (over_ || stream.answer_ended_) return;
     update_window(stream.id_, stream.receive_.give_back(static_cast<std::uint32_t>(bytes)));
 }
@@ -302,6 +316,9 @@ void ClientH2::give_up(Stream& stream) {
 // --- the connection --------------------------------------------------------------------------
 
 std::size_t ClientH2::room() const {
+    //  open -- GOAWAY, or numbers used up --> going_away_ -- its last stream ends --> over_
+    //   |                                                                              ^
+    //   +-- PING sent: no room until anything comes -- fail(), retire(), the close ----+
     if (over_ || going_away_ || ping_due_ != Instant::max()) return 0;
     const std::size_t most = std::min(reader_.settled() ? streams_max : streams_before_settings_max,
                                       peer_.max_concurrent_streams);
@@ -345,6 +362,8 @@ void ClientH2::on_closed(ClientFault::Kind kind, std::string_view why) {
 }
 
 void ClientH2::on_peer_finished() {
+    // HTTP/2 needs both directions: without the server's there are no more answers, nor window
+    // updates.
     connection_->fail(ClientFault::Kind::closed, "");
 }
 
@@ -360,6 +379,7 @@ void ClientH2::arm() {
 
 void ClientH2::on_deadline() {
     const Instant now = connection_->below().loop().now();
+    // One deadline of the connection serves two times; which of them came is seen here.
     if (now >= ping_due_) {
         connection_->fail(ClientFault::Kind::closed, "the server does not answer");
     } else if (now >= idle_due_ && streams_.empty()) {

@@ -23,6 +23,7 @@ std::size_t ClientH2::on_data(ByteView data) {
         connection_->ready();
     }
     std::size_t used = 0;
+    // A frame may end the connection (fail()), and what follows it in this piece is then of no use.
     while (!over_) {
         const auto step = reader_.next(data.substr(used));
         used += step.used;
@@ -48,9 +49,12 @@ void ClientH2::on_fault(const wire::H2Fault& fault) {
 bool ClientH2::take_late(std::uint32_t stream, H2Act act, bool carries_content) {
     const H2StreamState state = closed_.state_of(stream);
     if (state == H2StreamState::idle || state == H2StreamState::passed_over) {
+        // A number that we have not used yet: RFC 9113, 5.1, "idle".
         fail(H2Error::protocol_error);
     } else if (carries_content &&
                (state == H2StreamState::ended || state == H2StreamState::reset_by_peer)) {
+        // The server ended the stream itself, and sends on (RFC 9113, 5.1, "closed"). After a reset
+        // of ours it may not know yet, so those frames are only counted.
         fail(H2Error::stream_closed);
     } else {
         return charge(act);
@@ -75,8 +79,10 @@ void ClientH2::on_frame(const wire::H2Headers& frame) {
             if (stream != nullptr) fields.add(std::string(name), std::string(value));
         });
     using Status = wire::H2ResponseParse::Status;
+    // Both tables differ from here on, so no later head could be trusted (RFC 9113, 4.3).
     if (parse.status == Status::compression_error) return fail(H2Error::compression_error);
     const auto inserted = static_cast<std::uint32_t>(decoder_.table().insertions() - insertions);
+    // Insertions into the table cost us memory moves, and may be repeated for ever in few bytes.
     if (!charge(H2Act::table_insertion, inserted)) return;
     if (stream == nullptr) {
         take_late(frame.stream, H2Act::late_frame, true);
@@ -106,6 +112,7 @@ void ClientH2::on_frame(const wire::H2Headers& frame) {
 void ClientH2::take_head(Stream& stream, const wire::H2ResponseParse& parse, Fields fields,
                          bool end_stream) {
     if (parse.interim()) {
+        // A final answer must follow a 1xx (RFC 9113, 8.1), which may come again and again.
         if (end_stream || ++stream.interim_ > interim_max) {
             fail_stream(stream, H2Error::protocol_error,
                         stream.interim_ > interim_max ? "too many 1xx" : "a 1xx that may not be");
@@ -144,6 +151,8 @@ void ClientH2::widen(Stream& stream) {
 void ClientH2::on_frame(const wire::H2Data& frame) {
     Stream* const stream = find(frame.stream);
     if (frame.frame_begins) {
+        // Padding and bytes of streams that are over count too (RFC 9113, 6.1 and 5.1), or the two
+        // ends' windows would differ.
         if (!receive_.receive(frame.flow_bytes)) return fail(H2Error::flow_control_error);
         const bool empty = frame.flow_bytes == frame.padding_bytes && !frame.end_stream;
         if (empty && !charge(H2Act::empty_data)) return;
@@ -171,6 +180,7 @@ void ClientH2::take_data(Stream& stream, const wire::H2Data& frame) {
         return fail_stream(stream, H2Error::protocol_error,
                            "the body is not as long as its length");
     }
+    // No reader takes padding, so its part of the window is given back here.
     if (frame.padding_bytes > 0 && !frame.end_stream) {
         update_window(stream.id_, stream.receive_.give_back(frame.padding_bytes));
     }
@@ -198,6 +208,8 @@ void ClientH2::on_frame(const wire::H2RstStream& frame) {
         return after_close();
     }
     Progress progress = stream->touched_ ? Progress::touched : Progress::untouched;
+    // Believed only without a byte of an answer: a server that answered has processed (RFC 9113,
+    // 8.7).
     if (!stream->touched_ && error == H2Error::refused_stream) progress = Progress::unprocessed;
     if (!stream->touched_ && error == H2Error::http_1_1_required) {
         progress = Progress::http_1_1_required;
@@ -217,6 +229,8 @@ void ClientH2::on_frame(const wire::H2SettingsFrame& frame) {
         return fail(error);
     }
     if (peer_.enable_push) return fail(H2Error::protocol_error);  // RFC 9113, 6.5.2
+    // Before the acknowledgement, which promises that our blocks respect the new values (RFC 9113,
+    // 6.5.3).
     encoder_.set_peer_table_bytes_max(peer_.header_table_size);
     std::array<char, wire::h2_settings_ack_bytes> ack;
     say({ack.data(), wire::write_h2_settings_ack(ack)});
@@ -224,6 +238,7 @@ void ClientH2::on_frame(const wire::H2SettingsFrame& frame) {
         if (!stream->send_.move(old_window, peer_.initial_window_size)) {
             return fail(H2Error::flow_control_error);
         }
+        // A larger first window opens streams that had left the scheduler for lack of one.
         if (stream->has_backlog()) scheduler_.add(*stream);
     }
     fill();
@@ -239,9 +254,13 @@ void ClientH2::on_frame(const wire::H2Ping& frame) {
 // What the server did not begin is sent again elsewhere; the rest is still answered.
 void ClientH2::on_frame(const wire::H2Goaway& frame) {
     if (!charge(H2Act::goaway)) return;
+    // A later GOAWAY may not raise it (RFC 9113, 6.8): we may have sent those requests elsewhere by
+    // now.
     if (frame.last_stream > goaway_last_) return fail(H2Error::protocol_error);
     goaway_last_ = frame.last_stream;
     going_away_ = true;
+    // Before the exchanges fail, so that a request which is tried again does not get this
+    // connection.
     connection_->leave();
     const auto error = static_cast<H2Error>(frame.code);
     std::string why = "the server ends the connection (";

@@ -32,6 +32,7 @@ class ClientPool::Waiting final : private task::Waiter {
     Waiting(ClientPool& pool, const std::string& key, bool first)
         : pool_(&pool), key_(&key), first_(first) {}
     ~Waiting() {
+        // The task may end at any await (a time-out, a cancel), woken or not.
         std::erase(pool_->waiting_, this);
         pool_->forget_if_unused(*key_);
         if (std::exchange(woken_, false)) pool_->wake_next();
@@ -71,6 +72,8 @@ class ClientPool::Place final {
     }
     ~Place() {
         --host().making;
+        // It failed, so nothing will show whether the server speaks HTTP/2: the others need not
+        // wait for that.
         if (!made_) host().one_by_one = false;
         if (!connected_) {
             --pool_->open_;
@@ -166,6 +169,7 @@ bool ClientPool::may_open(const std::string& key) const {
 }
 
 bool ClientPool::may_be_h2(const std::string& key, const Url& url, const Proxy* proxy) const {
+    // In clear text nothing negotiates HTTP/2, and a proxy for http URLs speaks HTTP/1.1.
     if (versions_ == ClientVersions::http_1_1 || has_fallen_back(key)) return false;
     return url.secure || (versions_ == ClientVersions::http_2 && proxy == nullptr);
 }
@@ -195,6 +199,8 @@ bool ClientPool::fall_back(const Url& url, const Proxy* proxy) {
         return false;
     }
     const std::string key = key_of(url, proxy);
+    // A server that is forgotten resets one more request, which teaches it again. An order of age
+    // is not worth its memory.
     if (fallen_back_.size() >= fallen_back_max) fallen_back_.clear();
     fallen_back_.insert(key);
     // A busy connection of HTTP/2 ends after its requests, and its idle time.
@@ -227,6 +233,8 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
         }
         if (may_open(key)) {
             auto made = co_await open(key, url, proxy);
+            // Opened, and without room: a server that accepts and at once refuses all streams would
+            // have us open connections for ever.
             if (!made || *made != nullptr) co_return made;
             if (++without_room < opened_without_room_max) continue;
             co_return std::unexpected(
@@ -276,6 +284,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
     ClientHandshake handshake(opened, moment_after(runner_->loop().now(), limits_.connect_timeout));
     while (!handshake.over()) co_await wait_for_change(handshake);
     ClientConnection* const made = handshake.take();
+    // The connection has left by itself: on_gone() gave its place back.
     if (made == nullptr) co_return std::unexpected(handshake.fault());
     place.made(*made);
     if (made->multiplexes() && !made->gone()) on_ready(*made);
@@ -283,6 +292,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
 }
 
 void ClientPool::on_ready(ClientConnection& connection) {
+    // A connection with requests under way is never idle, however long they take.
     if (connection.unused())
         connection.idle_until(moment_after(runner_->loop().now(), limits_.idle));
     auto& ready = hosts_[connection.key()].ready;

@@ -39,6 +39,7 @@ bool is_address(std::string_view host) {
 // "b.a.example" matches "a.example" (5.1.3).
 bool domain_matches(std::string_view host, std::string_view domain) {
     if (host == domain) return true;
+    // An address has no subdomains: "1.0.0.1" must not match the domain "0.0.1".
     return host.size() > domain.size() && host.ends_with(domain) &&
            host[host.size() - domain.size() - 1] == '.' && !is_address(host);
 }
@@ -78,6 +79,8 @@ struct DateParts {
     bool take_time(ByteView token) {
         std::array<int, 3> numbers{};
         for (std::size_t i = 0; i < 3; ++i) {
+            // Only the last part may have something behind its digits (RFC 6265, 5.1.1: non-digit
+            // *OCTET).
             const ByteView part = i < 2 ? token.substr(0, token.find(':')) : token;
             const auto number = leading_number(part, 1, 2);
             if (!number || (i < 2 && part.size() > 2)) return false;
@@ -98,6 +101,7 @@ struct DateParts {
     }
     void take(ByteView token) {
         if (!hour && take_time(token)) return;
+        // The order of these is the RFC's, and decides what "10" is where several could be meant.
         if (!day && (day = leading_number(token, 1, 2))) return;
         if (!month && take_month(token)) return;
         if (!year) year = leading_number(token, 2, 4);
@@ -143,6 +147,7 @@ struct CookieJar::Attributes {
     bool secure = false;
 
     void take(ByteView name, ByteView value) {
+        // The attribute is ignored, not the cookie (RFC 6265bis, 5.6).
         if (value.size() > attribute_bytes_max) return;
         if (wire::equals_ignoring_case(name, "domain")) {
             domain = lower(value.starts_with('.') ? value.substr(1) : value);
@@ -167,6 +172,7 @@ struct CookieJar::Attributes {
         max_age = negative ? 0 : std::min(seconds, lifetime_max);
     }
     UnixSeconds expiry(UnixSeconds now) const {
+        // Max-Age wins over Expires (5.7), because it does not depend on two clocks that agree.
         if (max_age) return now + *max_age;
         return expires ? std::min(*expires, now + lifetime_max) : never;
     }
@@ -176,6 +182,8 @@ bool CookieJar::take_domain(Cookie& cookie, const Attributes& attributes,
                             const CookieOrigin& origin) {
     cookie.domain = origin.host;
     if (attributes.domain.empty() || attributes.domain == origin.host) {
+        // A host that names itself in Domain includes its subdomains. An address has none, and a
+        // name of one label ("localhost") would include a whole top-level domain.
         cookie.host_only = attributes.domain.empty() || is_address(origin.host) ||
                            attributes.domain.find('.') == std::string::npos;
         return true;

@@ -26,6 +26,8 @@ void Fields::add_lines(ByteView lines) {
     for (std::size_t at = 0; at < lines.size();) {
         const std::size_t colon = lines.find(':', at);
         const std::size_t end = lines.find("\r\n", colon);
+        // The reader of the answer has checked each line, so this is the end, or a bug that loses a
+        // field.
         if (colon == ByteView::npos || end == ByteView::npos) return;
         const ByteView value = wire::trim_ows(lines.substr(colon + 1, end - colon - 1));
         Field& field = all_.emplace_back();  // filled in place, because moving short strings copies

@@ -41,9 +41,12 @@ std::string base64(std::string_view bytes) {
 Proxy read_proxy(std::string_view text) {
     Proxy proxy;
     if (const std::size_t scheme = text.find("://"); scheme != text.npos) {
+        // A Proxy without a place: requests fail. To go around a proxy that was asked for could
+        // show the user's address to those from whom it was to be hidden.
         if (!wire::equals_ignoring_case(text.substr(0, scheme), "http")) return {};
         text.remove_prefix(scheme + 3);
     }
+    // The last one, because a password may have an '@' that was not escaped.
     if (const std::size_t at = text.rfind('@'); at != text.npos) {
         proxy.authorization = "Basic " + base64(decoded(text.substr(0, at)));
         text.remove_prefix(at + 1);
@@ -98,6 +101,7 @@ bool Proxies::excepted(const Url& url) const {
     return std::ranges::any_of(exceptions_, [&](std::string_view exception) {
         if (exception == "*") return true;
         if (exception.starts_with('.')) exception.remove_prefix(1);
+        // NO_PROXY has IPv6 addresses with and without brackets; a URL always has them.
         const std::string host = url.host.starts_with('[') && !exception.starts_with('[')
                                      ? url.host.substr(1, url.host.size() - 2)
                                      : url.host;

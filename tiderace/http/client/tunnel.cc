@@ -28,10 +28,12 @@ class Tunnel final : public net::Transport, private net::Transport::Observer {
     }
     void set_receiving(bool on) override {
         receiving_ = on;
+        // Until then this class reads, whatever the layer above wants.
         if (open_) below_->set_receiving(on);
     }
     core::Sent send(core::SendQueue& queue) override {
         if (open_) return below_->send(queue);
+        // The bytes stay in the queue of the layer above, which tries again after on_sent().
         waits_ = true;
         return {.bytes = 0, .pending = true, .error = 0};
     }
@@ -54,6 +56,7 @@ class Tunnel final : public net::Transport, private net::Transport::Observer {
     void on_received(ByteView bytes) override {
         if (open_) return observer_->on_received(bytes);
         if (bytes.empty()) return refuse("the proxy closed the connection");
+        // The reader wants a head in one piece, and the proxy may send it in many.
         answer_ += bytes;
         const auto step = reader_.step(answer_);
         using Status = http::wire::ResponseReader::Status;
@@ -74,6 +77,9 @@ class Tunnel final : public net::Transport, private net::Transport::Observer {
         open_ = true;
         const std::string first = std::exchange(answer_, {}).substr(used);
         below_->set_receiving(receiving_);
+        // First, because above TLS it starts the handshake, to which the bytes that came with the
+        // head cannot be an answer. Both calls may close; neither destroys us, as connections end
+        // with the turn.
         if (std::exchange(waits_, false)) observer_->on_sent(0);
         if (!first.empty()) observer_->on_received(first);
     }
@@ -85,6 +91,7 @@ class Tunnel final : public net::Transport, private net::Transport::Observer {
         if (result >= 0 && !request_.empty()) send_request();
     }
     void refuse(std::string why) {
+        // A close of the proxy's after its refusal would otherwise be a second failure.
         if (std::exchange(refused_, true)) return;
         if (refusal_ != nullptr) *refusal_ = std::move(why);
         below_->set_receiving(false);
@@ -143,6 +150,7 @@ task::Task<ClientResult<tcp::Dialed>> dial_server(task::Runner& runner, ServerWa
         dialed->transport =
             make_tunnel(runner.loop().blocks(), std::move(dialed->transport), tunnel);
     }
+    // TLS goes inside the tunnel: the proxy sees the server's name and port, and nothing else.
     if (layer != nullptr) {
         dialed->transport = layer->wrap(std::move(dialed->transport), way.host);
         dialed->layer = std::move(layer);

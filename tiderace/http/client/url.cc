@@ -62,6 +62,8 @@ bool take_authority(Url& url, ByteView authority) {
     url.host = std::string(authority.substr(0, colon));
     std::ranges::transform(url.host, url.host.begin(), wire::to_lower);
     url.port = url.secure ? 443 : 80;
+    // An encoded host would be one name to us, and perhaps another one to the resolver and the
+    // certificate.
     if (url.host.empty() || url.host.find('%') != std::string::npos) return false;
     if (colon == ByteView::npos || colon + 1 == authority.size()) return true;
     const ByteView digits = authority.substr(colon + 1);
@@ -91,6 +93,7 @@ struct Parts {
     ByteView query;  // with its '?'
 };
 Parts cut(ByteView text) {
+    // A fragment is for the reader of the answer and never sent (RFC 9110, 7.1).
     text = text.substr(0, text.find('#'));
     const std::size_t query = std::min(text.find('?'), text.size());
     return {text.substr(0, query), text.substr(query)};
@@ -126,6 +129,7 @@ std::optional<Url> Url::resolve(ByteView reference) const {
     if (colon < reference.find_first_of("/?#")) return std::nullopt;  // another scheme
     Url made = *this;
     const Parts parts = cut(reference);
+    // "" or "#part": the same document (RFC 3986, 5.2.2), with its query.
     if (parts.path.empty() && parts.query.empty()) return made;
     const std::string own = path();
     std::string merged(parts.path);

@@ -61,6 +61,8 @@ class OutgoingSockets final : private net::Connection::Owner {
         for (const auto& each : services_) {
             if (same(each->options(), options)) return each;
         }
+        // Options may differ from socket to socket (a limit from a configuration, say), and
+        // services would pile up.
         if (services_.size() >= unused_services_max) {
             std::erase_if(services_, [](const auto& each) { return each.use_count() == 1; });
         }
@@ -184,6 +186,7 @@ WebSocketClientRequest request_of(const Url& url, const WebSocketConnect& how,
 ClientFault refused(const std::string& url, const WebSocketState& state,
                     const std::string& by_proxy) {
     const std::string why(state.reason());
+    // First, because to the layers above a proxy's refusal is only a connection that ended.
     if (!by_proxy.empty()) return {Kind::connect, url + ": " + by_proxy};
     if (why == websocket_no_tls) return {Kind::tls, url + ": " + why};
     if (state.http_status() == 0) return {Kind::closed, url + ": " + why};
@@ -216,6 +219,7 @@ task::Task<ClientResult<WebSocket>> open(const tcp::ClientSecurity* security, Pr
     auto& outgoing = runner.local<OutgoingSockets>();
     const auto service = outgoing.service(options_of(how));
     net::Connection& connection = outgoing.add(std::move(*dialed), service);
+    // The socket owns its state from here on.
     WebSocket socket(*new WebSocketState);
     Answered answered(socket.state(), outgoing, connection);
     open_websocket(connection, *service, socket.state(), request_of(*parsed, how, runner.loop()));
@@ -265,6 +269,8 @@ task::Task<std::optional<ClientResult<WebSocket>>> open_stream(ClientConnection&
     exchange->send(runner, connection);
     while (exchange->status() == 0 && !exchange->over()) co_await wait_for_change(*exchange);
     if (exchange->status() == 0) {
+        // Without a byte of an answer. An opening handshake may be repeated: it changes nothing by
+        // itself.
         if (exchange->progress() != ClientExchange::Progress::touched) co_return std::nullopt;
         co_return std::unexpected(*exchange->fault());
     }
@@ -274,6 +280,7 @@ task::Task<std::optional<ClientResult<WebSocket>>> open_stream(ClientConnection&
             Kind::bad_answer, url + ": the server answered " + std::to_string(exchange->status()) +
                                   ": " + std::string(why)));
     };
+    // Over HTTP/2 any 2xx opens it (RFC 8441, 5); 101 does not exist there.
     if (exchange->status() / 100 != 2) co_return refuse("it opens no WebSocket here");
     if (fields.all("Sec-WebSocket-Protocol").size() > 1 ||
         fields.all("Sec-WebSocket-Extensions").size() > 1) {

@@ -46,6 +46,8 @@ void TunnelTransport::set_receiving(bool on) {
 }
 
 core::Sent TunnelTransport::send(core::SendQueue& queue) {
+    // The stream is over, so the bytes could go nowhere. step() reports it as well, if we are
+    // reading.
     if (!exchange_->connected()) return {.error = -ECONNRESET};
     // Little is taken ahead, so that back-pressure reaches the WebSocket.
     std::uint64_t taken = 0;
@@ -68,6 +70,7 @@ core::Sent TunnelTransport::send(core::SendQueue& queue) {
 }
 
 void TunnelTransport::close(core::SendQueue&& unsent) {
+    // It is destroyed here: a stream has no kernel that would send it after our end.
     const core::SendQueue dropped(std::move(unsent));
     exchange_->set_watcher(nullptr);
     failure_reported_ = true;  // nothing more is reported
@@ -94,6 +97,7 @@ void TunnelTransport::step() {
 bool TunnelTransport::receive_step() {
     if (!receiving_ || end_reported_) return false;
     const std::string bytes = exchange_->take_buffer();
+    // Unread bytes come first: the end is reported once the last of them was taken.
     if (bytes.empty()) {
         if (!exchange_->answer_ended()) return false;
         end_reported_ = true;
