@@ -80,6 +80,8 @@ void app::Scope::set_error_page(CheckedErrorPage page) const {
 }
 
 std::uint32_t App::add_scope(std::uint32_t parent, std::string prefix) {
+    // Faults are kept until serve() (or fault()) reports the first one, so that declarations can be
+    // chained and need no check of their own.
     if (fault_.empty() && (prefix.ends_with('/') || (!prefix.empty() && prefix[0] != '/'))) {
         fault_ = "group " + prefix + ": a prefix begins with '/' and does not end with one";
     }
@@ -105,6 +107,7 @@ Group<0> App::host(std::string name) {
 }
 
 const route::Router& App::router_for(ByteView authority) const {
+    // Nearly every App has no host(): its requests need not look at the name at all.
     if (hosts_.size() == 1) return hosts_[0].router;
     const ByteView host = without_port(authority);
     // A name counts before a pattern, and a longer pattern before a shorter one.
@@ -132,6 +135,8 @@ void App::add(std::uint32_t scope, wire::Method method, std::string pattern, std
     route::Router& router = hosts_[scopes_[scope].host].router;
     if (const auto added = router.add(method, pattern, number); !added) {
         fault_ = added.error();
+        // Patterns that are template arguments are checked by the compiler; one that is made at run
+        // time is checked here.
     } else if (route::count_parameters(pattern) != parameters) {
         fault_ = "route " + pattern + ": its handler takes " + std::to_string(parameters) +
                  " parameters of the path";
@@ -184,6 +189,7 @@ App& App::mount(std::string prefix, App&& other) {
     other.life_->join(life_);  // its ready() asks it
     for (app::Background& one : other.background_) background_.push_back(std::move(one));
     if (pages_ != nullptr && other.pages_ != nullptr) {
+        // A page is found by its name alone, so two folders could have one of the same name each.
         if (fault_.empty()) fault_ = "mount: both Apps have templates; put them into one folder";
     } else if (other.pages_ != nullptr) {
         pages_ = std::move(other.pages_);

@@ -30,6 +30,9 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     bodies_ = core::make_ref<HeldBytes>(bodies_bytes_max());
     LayerPlace place{loop, pool, runner_, states_};
     for (const App::Route& route : app.routes_) {
+        // What an endpoint keeps for each loop (the sockets of a WebSocket's route) is found as a
+        // state is, with the endpoint as its key: the App, and so the endpoint, is one for all
+        // loops.
         auto part = route.endpoint->make_part(place);
         if (part == nullptr) continue;
         states_.add({route.endpoint.get(), part.get(), false});
@@ -57,6 +60,7 @@ std::size_t AppLoop::bodies_bytes_max() const {
 }
 
 void AppLoop::drain(Instant deadline, unique_function<void()> done) {
+    // In this order, because a background task may detach others until it ends.
     background_->drain(deadline, [this, deadline, done = std::move(done)]() mutable {
         runner_.local<task::DetachedTasks>().drain(deadline, std::move(done));
     });
@@ -186,6 +190,7 @@ void AppLoop::refuse(Exchange& exchange, const route::Found& found) const {
 }
 
 bool AppLoop::pass(Chain& chain, Exchange& exchange) {
+    // Also leaves the exchange without a filter to call when it answers.
     if (chain.empty()) return true;
     exchange.set_route_filter(chain);
     while (exchange.route_access_done < chain.rules.size()) {

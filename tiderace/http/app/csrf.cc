@@ -48,6 +48,8 @@ std::string bytes_of(std::string_view hex) {
     return bytes;
 }
 
+// A token is another text in each page. In a compressed page, one that stays the same could be
+// guessed byte by byte from the length (BREACH).
 std::string masked(std::string_view mask, std::string_view secret) {
     std::string text(mask);
     for (std::size_t i = 0; i < secret.size(); ++i) text += static_cast<char>(mask[i] ^ secret[i]);
@@ -92,6 +94,8 @@ class CsrfRule final : public AccessRule {
                 break;
         }
         app::Call call{exchange, *runner_, *states_, "csrf()"};
+        // It has answered with 500: without sessions() there is nothing to compare a token with,
+        // and to let the request through would be no protection at all.
         const auto session = app::Argument<Session>::find(call);
         if (!session) return Verdict::answered;
         auto guard = core::make_ref<Guard>(bytes_of(session->get(value_name)));
@@ -189,6 +193,8 @@ FormCheck check_csrf_token(Exchange& exchange, ByteView body, bool ended) {
         if (!ended) return FormCheck::need_more;
         token = token_of_pairs(body);
     }
+    // A body of another type (JSON, say) has no place for a token, so `token` is empty here. Such
+    // requests show theirs in X-CSRF-Token.
     if (!guard.is_good(token)) return FormCheck::bad;
     guard.waits = false;
     return FormCheck::good;

@@ -23,6 +23,8 @@ struct SentFiles {
 };
 
 void answer_without_folder(Exchange& exchange, int error) {
+    // The folder may be one that only a request with a good name has (a member's), so its absence
+    // is not a fault of the server's.
     if (error == ENOENT || error == ENOTDIR) return exchange.respond_status(404);
     if (error == EACCES || error == EPERM) return exchange.respond_status(403);
     files::answer_fault(exchange, error);
@@ -89,12 +91,17 @@ File&& File::cache_control(std::string value) && {
 void File::answer(Exchange& exchange, task::Runner& runner) && {
     if (name_.empty()) return exchange.respond_status(404);
     core::Kernel& kernel = exchange.loop().kernel();
+    // Opened for each answer: the handler names the folder, so there may be as many as there are
+    // users, and a descriptor for each would run out.
     const auto folder = files::RootDirectory::open(kernel, folder_);
     if (!folder) return answer_without_folder(exchange, folder.error().code());
 
     SentFiles& sent = runner.local<SentFiles>();
     sent.budget->set_asker(exchange.request().connection);
     const files::FileLoader loader(kernel, folder->descriptor(),
+                                   // A name that came with a request must not leave the folder by a
+                                   // link. A path of the program's own may: it is as trusted as the
+                                   // program.
                                    beneath_ ? core::Links::inside : core::Links::anywhere,
                                    sent.budget.get());
     files::FileLoader::Opened opened = loader.open(name_);

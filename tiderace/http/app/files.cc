@@ -25,6 +25,8 @@ class FilesRule final : public AccessRule {
     }
 
     Verdict check(Exchange& exchange) override {
+        // The folder was there when the App was made (App::files checks it) and could not be opened
+        // later: the log has the reason, and the rest of the App serves on.
         files_ != nullptr ? files_->handle(exchange) : exchange.respond_status(500);
         return Verdict::answered;
     }

@@ -133,10 +133,12 @@ class PairWalk {
     }
     Faults finish(const void* object) {
         for (std::size_t i = 0; i < shape_.members.size(); ++i) check(i);
+        // The program's own check may rely on each member being valid by itself.
         if (faults_.empty() && shape_.validate != nullptr) shape_.validate(object, faults_);
         return std::move(faults_);
     }
     void add_fault(json::Fault fault) {
+        // A request can have a thousand faults, and the answer lists all that are kept.
         if (faults_.size() < json::faults_max) faults_.push_back(std::move(fault));
     }
 
@@ -155,6 +157,7 @@ class PairWalk {
             }
             return;
         }
+        // As in JSON: of two values, readers before and behind us might each take another one.
         if (index > 0)
             return add_fault({.path = std::string(member.name), .problem = "appears twice"});
         // Browsers send fields that were left empty; only for a text is "" a value.
@@ -206,6 +209,7 @@ Faults read_pairs(ByteView text, void* value, const Type& type) {
     wire::QueryPairs pairs(text, storage);
     std::size_t count = 0;
     while (const auto pair = pairs.next()) {
+        // Each pair is compared with all members, so the pairs are what bounds the work.
         if (++count > pairs_max) {
             walk.add_fault(
                 {.problem = "there are more than " + std::to_string(pairs_max) + " values"});

@@ -25,6 +25,7 @@ void Invocation::watch() {
 }
 
 void Invocation::on_done(std::exception_ptr failure) {
+    // Freed when this call returns: nothing else owns it once its task has ended.
     const std::unique_ptr<Invocation> self(this);
     // The task ended inside start(): its caller must not touch this object any more.
     if (ended_at_once_ != nullptr) *ended_at_once_ = true;

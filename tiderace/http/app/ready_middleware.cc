@@ -89,6 +89,7 @@ Middleware cors(filter::CorsOptions options) {
 }
 Middleware basic_auth(filter::BasicAuthOptions options) {
     return rule_for_each_loop([options = std::move(options)](LayerPlace& place) {
+        // A password's hash is slow on purpose, and would hold up all connections of the loop.
         TR_CHECK(place.pool != nullptr, "basic_auth verifies on the threads of a pool");
         return std::make_shared<filter::BasicAuth>(place.loop, *place.pool, options);
     });

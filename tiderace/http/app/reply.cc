@@ -55,6 +55,7 @@ Reply&& Reply::html(std::string body) && {
     return std::move(*this).body("text/html; charset=utf-8", std::move(body));
 }
 Reply&& Reply::body(std::string type, std::string bytes) && {
+    // The last body() wins, so the kinds that were set before are dropped.
     type_ = std::move(type);
     body_ = std::move(bytes);
     source_.reset();
@@ -102,6 +103,7 @@ void Reply::send(Exchange& exchange) && {
     }
     if (source_ != nullptr) {
         response.set_body(std::move(source_));
+        // A body without a type is no body: 204 and redirects are replies that had none set.
     } else if (!type_.empty()) {
         response.set_body(std::move(body_));
     }

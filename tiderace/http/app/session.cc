@@ -48,6 +48,12 @@ std::string key_of(std::string_view id) {
 
 }  // namespace
 
+//  no id -- save() --> id -- replace_id() --> replaced -- the store erased it --> no id
+//   |                   |                                                          |
+//   +-- load(): found --+-- the store has none: another request ended it ----------+
+//
+// A request has one record, which the rule attaches and all Session arguments share. Values change
+// in it only together with the store (Session::Change).
 class Session::Record final : public Attachment {
   public:
     enum class Client : std::uint8_t { keeps, has_to_keep, has_to_forget };
@@ -82,6 +88,8 @@ class Session::Record final : public Attachment {
         std::string data = text();
         bool is_there = co_await end_replaced();
         if (is_there && !id.empty()) {
+            // replace() and not save(): it must not bring back what a log-out in another tab has
+            // just ended.
             is_there = co_await store->replace(key_of(id), std::move(data), expires());
         } else if (is_there) {
             // Ours only once the store has it.
@@ -175,6 +183,8 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
 
     void filter(Exchange& exchange, Response& response) override {
         const auto* record = static_cast<Session::Record*>(exchange.attached(&session_key));
+        // Most requests change nothing about the session, so their answers have no Set-Cookie and
+        // stay cacheable.
         if (record == nullptr || record->client == Session::Record::Client::keeps) return;
         const bool forget = record->client == Session::Record::Client::has_to_forget;
         const auto age = std::chrono::duration_cast<std::chrono::seconds>(options_.lifetime);

@@ -94,6 +94,8 @@ bool MemorySessions::Table::replace(const std::string& key, std::string data, Un
 void MemorySessions::Table::save(std::string key, std::string data, UnixSeconds expires) {
     const std::lock_guard guard(lock_);
     if (replace_locked(key, data, expires)) return;
+    // The one that was used least recently. Expired ones are not looked for: they are at the end of
+    // the list sooner or later, because load() moves only live ones to its front.
     if (entries_.size() >= sessions_max_) {
         by_key_.erase(entries_.back().key);
         entries_.pop_back();
@@ -316,7 +318,9 @@ void FileSessions::Folder::make_room(const std::string& key, std::size_t added,
     // Here and not in the constructor, because this runs on the pool.
     if (!counted_) count();
     if (count_ + added <= options_.sessions_max && bytes_ + bytes <= options_.bytes_max) return;
+    // Counted anew: another process with the same folder may have changed it.
     std::vector<File> all = files();
+    // Those that end soonest go first: expired ones, left-overs of a crash, then the least used.
     std::ranges::sort(all, {}, &File::expires);
     count_ = all.size();
     bytes_ = 0;

@@ -49,6 +49,7 @@ BodySource::State GeneratorSource::pull(core::BlockPool& blocks, core::SendQueue
             out.append(blocks, piece_);
             piece_.clear();
         }
+        // After the piece above: what was made before the failure still goes out.
         if (failed_) return State::failed;
         if (ended_) return State::end;
         if (alive()) return State::wait;  // it makes the next piece; on_done says when

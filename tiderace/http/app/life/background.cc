@@ -20,6 +20,8 @@ class BackgroundTasks::One final : private task::Root, private core::Timer {
         log::Logger* const log = loop().log();
         std::optional<task::Task<>> task;
         started_ = loop().now();
+        // A failure to start is not tried again: it is the program's (a state that is missing), and
+        // the same each time.
         const bool made = core::contain(log, "http", "a background task",
                                         [&] { task = what_->start(*tasks_->states_); });
         if (task) return start(*tasks_->runner_, std::move(*task));
@@ -51,6 +53,7 @@ class BackgroundTasks::One final : private task::Root, private core::Timer {
     void on_done(std::exception_ptr failure) override {
         const BackgroundOptions& options = what_->options;
         if (failure) task::log_failure(loop().log(), failure);
+        // A task that returns has done its work. Only one that throws is started again.
         if (!failure || draining_ || options.restart <= Duration::zero()) return end();
         // It ran well for long enough, so its next failure is a new one.
         if (loop().now() - started_ >= options.restart_max) rest_ = Duration::zero();

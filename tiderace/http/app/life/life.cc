@@ -5,8 +5,11 @@
 namespace tiderace::http::app {
 
 void Life::drain() {
+    // A mounted App is part of the one that serves, and drains with it.
     if (outer_ != nullptr) return outer_->drain();
     const std::lock_guard held(lock_);
+    // Any thread may call this, a handler on any loop for example. The lock keeps `stop_` alive
+    // against a detach() at the same time.
     if (!draining_.exchange(true) && stop_) stop_();
 }
 
@@ -24,6 +27,7 @@ void Life::begin() {
 
 void Life::detach() {
     const std::lock_guard held(lock_);
+    // The server is gone. An App may serve again, as tests do, and then it is not draining.
     stop_ = {};
     draining_ = false;
 }

@@ -58,6 +58,7 @@ std::string key_of(std::string_view pattern) {
     std::string key;
     for (route::Segments segments(pattern); !segments.done();) {
         const route::Segment segment = segments.next();
+        // OpenAPI has no parameter that takes several segments, so such routes are left out.
         if (segment.kind == route::Segment::Kind::rest) return {};
         key += '/';
         key += segment.kind == route::Segment::Kind::literal ? segment.text : "{}";
@@ -257,6 +258,7 @@ void OpenApiDocument::write_answers(Writer& out, const RouteShape& shape) {
         out.key(status == 0 ? "default" : std::to_string(status)).begin_object();
         const bool is_problem =
             items.empty() || (items.size() == 1 && items[0]->media == problem_media);
+        // All refusals are one component, so that a document with many routes stays readable.
         if (is_problem) {
             out.key("$ref").value(problem_reference).end_object();
             continue;
@@ -280,6 +282,7 @@ void OpenApiDocument::write_answers(Writer& out, const RouteShape& shape) {
 
 App& App::openapi(std::string path, OpenApiInfo info) {
     const auto make = [path, info = std::move(info)](LayerPlace& place) {
+        // Not `this`: the App may have been moved, or mounted in another one, since this call.
         const App& app = static_cast<const AppLoop*>(place.handler)->app();
         return Layer(std::make_shared<app::DocumentRule>(app, path, info));
     };

@@ -34,6 +34,7 @@ void write_integer(Writer& out, const Type& type) {
     const std::int64_t high =
         static_cast<std::int64_t>(~std::uint64_t{0} >> (type.is_signed ? 65 - bits : 64 - bits));
     out.key("minimum").value(type.is_signed ? -high - 1 : std::int64_t{0});
+    // 2^64 - 1 is above what most readers of the document take for an exact number.
     if (type.bytes < 8) out.key("maximum").value(high);
 }
 
@@ -91,6 +92,7 @@ const std::string& SchemaBook::name_of(const json::ObjectShape& shape) {
     const auto is_taken = [&](const Entry& entry) { return entry.name == name; };
     // Two namespaces may have structs of the same name.
     for (int i = 2; std::ranges::any_of(entries_, is_taken); ++i) name = first + std::to_string(i);
+    // Entered before it is written: a type may refer to itself, and finds its name here.
     entries_.push_back({&shape, std::move(name)});
     return entries_.back().name;
 }
@@ -132,6 +134,7 @@ void SchemaBook::write_inside(Writer& out, const Type& type) {
             out.key("type").value("object").key("additionalProperties");
             return write(out, *type.map->value);
         case Kind::optional:
+            // 3.1 has no "nullable": null is a type as others are (JSON Schema 2020-12).
             out.key("anyOf").begin_array();
             write(out, *type.optional->value);
             out.begin_object().key("type").value("null").end_object().end_array();

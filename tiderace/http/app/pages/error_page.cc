@@ -77,6 +77,7 @@ void show_error(const std::vector<const ErrorPage*>& pages, Exchange& exchange, 
     if (pages.empty() || !wants_page(response, accept)) return;
     const ErrorAnswer error = describe(exchange.request(), response);
     std::optional<Reply> made;
+    // A program gets JSON, whatever pages the App has: HTML would be of no use to it.
     if (wire::prefers_json(accept)) {
         made = Problem{.status = error.status, .detail = error.detail}.reply();
     } else {
@@ -84,6 +85,7 @@ void show_error(const std::vector<const ErrorPage*>& pages, Exchange& exchange, 
     }
     if (!made) return;
     std::move(*made).dress(response, exchange, runner);
+    // The explanation is in the page now; the plain error page must not be made on top of it.
     response.explain({});
     response.add(wire::FieldName::vary, "Accept");
 }

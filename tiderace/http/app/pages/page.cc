@@ -31,6 +31,8 @@ void Page::answer(Exchange& exchange, task::Runner& runner) && {
 std::optional<Reply> Page::make(task::Runner& runner) && {
     app::TemplateFolder* const pages = runner.local<app::LoopPages>().pages;
     if (pages == nullptr) {
+        // App::fault() reports this before serving for pages that are declared results. A page that
+        // a handler makes in another way comes here.
         return reply_of_fault(runner.loop(), name_ + ": App::templates was not called", false);
     }
     auto made = pages->render(name_, {type_, value_.get()});

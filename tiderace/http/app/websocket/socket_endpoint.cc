@@ -36,6 +36,7 @@ ServedSocket::~ServedSocket() {
 void ServedSocket::on_done(std::exception_ptr failure) {
     if (failure) {
         task::log_failure(part_->runner_->loop().log(), failure);
+        // 1011 (RFC 6455, 7.4.1): the peer learns that the server failed, and may come back later.
         socket_.close(wire::websocket_close::internal_error);
     }
     remove();
@@ -46,6 +47,8 @@ void ServedSocket::on_ended(bool waiting) {
     if (!waiting && socket_.close_code() == wire::websocket_close::abnormal) return remove();
     core::EventLoop& loop = part_->runner_->loop();
     loop.assert_on_loop();
+    // The task has the time of a close handshake to end by itself; then it is destroyed at its
+    // await.
     loop.arm(*this, moment_after(loop.now(), part_->service_.options().close_timeout));
 }
 
