@@ -27,12 +27,14 @@ std::optional<Id> number(std::string_view text) {
 
 Result<gid_t> find_group(const std::string& text) {
     if (const group* found = ::getgrnam(text.c_str())) return found->gr_gid;
+    // A number is taken without an entry, because containers often run with numbers alone.
     if (const auto id = number<gid_t>(text)) return *id;
     return fail(Error(0, "find group", text, "there is none of that name; " + std::string(advice)));
 }
 
 Result<> check_folder(const std::string& path, int mode, const Account& account,
                       std::string_view operation, std::string_view what) {
+    // access(2) judges by the real user, which become() has set as well.
     if (::access(path.c_str(), mode) == 0) return {};
     return fail(Error(errno, operation, path,
                       "the server runs as user " + account.name + ", which may not " +
@@ -84,6 +86,7 @@ Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t 
 Result<> become(const Account& account) {
     constexpr std::string_view stay = "--user root stays root";
     // Groups first: after setuid() they cannot be changed, and root's would remain.
+    // A user without an entry is in no list of groups, so the one group is all that it has.
     const int groups = account.known ? ::initgroups(account.name.c_str(), account.group)
                                      : ::setgroups(1, &account.group);
     if (groups != 0 || ::setgid(account.group) != 0 || ::setuid(account.user) != 0) {
@@ -107,6 +110,8 @@ Result<> check_writable_folder(const std::string& path, const Account& account) 
 
 Result<> make_folder(const std::string& path, const Account& account) {
     if (::mkdir(path.c_str(), 0700) != 0) {
+        // An earlier start made it. Its owner is not changed: it may be a folder that has another
+        // purpose, and the store of compressed files checks what it finds.
         if (errno == EEXIST) return {};
         return fail(Error::last("make", path));
     }

@@ -240,6 +240,7 @@ Result<> Assembly::give_up_root() {
     if (auto became = become(*account_); !became) return became;
     if (auto checked = check_readable_folder(options_.root, *account_); !checked) return checked;
     for (const std::string& file : access_log_files(options_)) {
+        // Rotation renames the file and makes a new one, which is done in its folder.
         if (options_.log_rotate_bytes == 0) break;
         const auto folder = std::filesystem::absolute(file).parent_path();
         if (auto checked = check_writable_folder(folder.string(), *account_); !checked) {
@@ -522,6 +523,7 @@ Result<> Assembly::run() {
     core::give_back_startup_memory();
     net::ServingReport ended = serving_->serve();
     ended.refused += listening_->refused();
+    // Destroyed before the workers, to which its intakes hand connections.
     listening_.reset();
     log_counters(ended);
     // It holds the workers' layers, so it ends first.

@@ -42,6 +42,8 @@ class Page {
         padded.append(label_columns - label.size(), ' ');
         text_.append(margin())
             .append(painted(padded, faint))
+            // Names of files come from elsewhere: an escape sequence in one must not reach the
+            // terminal.
             .append(painted(printable(value), colour));
         text_ += '\n';
     }
@@ -68,6 +70,7 @@ bool reaches(const ListenAddress& listening, std::string_view address) {
 // Every URL of one bound address that other machines may use, the likeliest first.
 std::vector<std::string> network_urls(const BannerFacts& facts, const ListenAddress& listening) {
     if (listening.is_loopback()) return {};
+    // Bound to one address, it is reached by that one alone, whatever interfaces there are.
     if (!listening.is_wildcard()) {
         return {site_url(listening.secure, listening.host, listening.port)};
     }
@@ -142,6 +145,7 @@ TerminalFacts terminal_facts(int descriptor) {
     // no-color.org: any value but the empty one.
     terminal.no_color = !environment("NO_COLOR").empty();
     terminal.term = environment("TERM");
+    // In the order in which they win over one another (POSIX, 8.2).
     for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
         if (terminal.locale.empty()) terminal.locale = environment(name);
     }
@@ -155,6 +159,7 @@ BannerStyle banner_style(const TerminalFacts& terminal) {
     });
     const bool is_utf8 =
         locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+    // TERM is empty under cron and in many containers: nothing is known of what reads the output.
     const bool is_capable =
         terminal.is_terminal && !terminal.term.empty() && terminal.term != "dumb";
     return {.colour = is_capable && !terminal.no_color,

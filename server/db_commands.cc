@@ -168,6 +168,7 @@ DatabaseOutcome report_migrations(const std::vector<db::Migration>& all, std::st
 DatabaseOutcome report_states(const std::vector<db::Migration>& all,
                               const DatabaseOptions& options) {
     DatabaseOutcome outcome;
+    // Most likely the wrong folder was named, and a script should not take that for success.
     if (all.empty()) {
         outcome.complaint = "no file in " + options.folder + " is called NUMBER_NAME.sql";
         return outcome;
@@ -219,6 +220,8 @@ DatabaseOutcome run_database_command(const DatabaseOptions& options) {
         }
         return report_migrations(run(db::migrate(database, options.folder)), where);
     } catch (const db::Error& error) {
+        // The database's name without its password (Database::shown), so that the message may be
+        // logged.
         if (!where.empty()) where += ": ";
         return {.text = "", .complaint = where + error.message()};
     } catch (const std::system_error& error) {

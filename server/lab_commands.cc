@@ -120,6 +120,7 @@ Parsed parse_lab_serve(const CommandWords& words) {
     auto options = parse_serve(words, table().serve);
     if (!options) return std::unexpected(options.error());
     const auto* engine = lab::engine::find_engine(options->engine);
+    // Status 1, as for other things that the machine lacks: the command line itself is right.
     if (engine != nullptr && !engine->why_absent().empty()) {
         return std::unexpected(
             CliFailure{"--engine " + options->engine +
@@ -137,6 +138,7 @@ Parsed parse_run(const CommandWords& words, std::span<const std::string_view> ty
     options.version = version_and_commit();
     options.build = build_text();
     options.command = "tiderace lab run";
+    // The report shows the command, so that a reader can repeat the run.
     for (const std::string_view word : typed) options.command.append(" ").append(word);
     return LabCommand(std::move(options));
 }
@@ -154,6 +156,7 @@ Parsed parse_one(const CommandSpec& command, std::span<const std::string_view> r
     const auto words = split_command_words(command, rest);
     if (!words) return std::unexpected(CliFailure{words.error()});
     if (words->has("help")) return LabCommand(Printout{command_help(command)});
+    // Before the operands are counted: serve itself explains what a second folder means.
     if (command.name == "serve") return parse_lab_serve(*words);
     const std::size_t allowed = command.operand.empty() ? 0 : 1;
     if (words->operands.size() > allowed) {

@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
         return command.error().exit_status;
     }
     const auto* serve = std::get_if<server::ServeOptions>(&*command);
+    // A run or a listing of engines ends with Ctrl-C in the ordinary way.
     if (serve == nullptr) tiderace::net::release_server_signals();
     if (const auto* printout = std::get_if<server::Printout>(&*command)) {
         return server::print(program, printout->text);

@@ -55,6 +55,7 @@ Result<> Listening::spread(ListeningSockets::Socket socket) {
     const auto backlog = static_cast<int>(options_->backlog);
     const bool has_one_each =
         options_->accept == AcceptMode::reuseport && !bound.is_unix() && workers_.size() > 1;
+    // One worker needs no second socket on the port.
     if (has_one_each) {
         auto shared =
             net::share_listener(kernel(), std::move(socket.listener), workers_.size(), backlog);
@@ -64,6 +65,8 @@ Result<> Listening::spread(ListeningSockets::Socket socket) {
         }
         return {};
     }
+    // Bound by ListeningSockets, and listening only from here on: until the workers are made,
+    // clients are refused, and do not wait for a server that may fail to start.
     if (auto listens = net::start_listening(kernel(), socket.listener, backlog); !listens) {
         return fail(listens.error());
     }
@@ -100,6 +103,8 @@ Result<> Listening::start() {
 Result<> Listening::start_queue() {
     for (Socket& socket : of_queue_) {
         net::Intake& intake = *intakes_[static_cast<std::size_t>(socket.purpose)];
+        // Only the layer of the worker that serves a connection can begin TLS on it, so the intake
+        // hands over the bare connection.
         if (socket.purpose == Purpose::site && workers_[0]->layer() != nullptr) {
             intake.listen_layered(std::move(socket.listener));
         } else {
@@ -148,6 +153,8 @@ Result<std::unique_ptr<net::Intake>> Listening::make_intake(Purpose purpose) {
             .connections_max = parts_->connections_max_of_all,
             .refusal = busy_answer(),
         };
+        // nullptr: the arrangement of threads has no place of its own for listening, so a thread
+        // gets it.
         if (auto intake = parts_->group->make_intake(targets(purpose), options)) return intake;
     }
     if (queue_loop_ == nullptr) {

@@ -61,6 +61,8 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
                                    .in_use_retry = may_move ? Duration{} : in_use_retry};
     auto listener = net::bind_listener(kernel, *address, plain);
     const std::uint16_t wanted = address->port();
+    // The user has not chosen a default port, so the next free one serves as well. A port that was
+    // chosen is served, or the start fails: a proxy in front knows only that one.
     for (std::uint16_t i = 1;
          i < ports_tried_max && !listener && may_move && listener.error().code() == EADDRINUSE;
          ++i) {
@@ -69,6 +71,7 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
         if (listener) port_fallback_ = PortFallback{wanted, address->port()};
     }
     if (!listener) return fail(listener.error());
+    // Asked of the kernel, which has chosen the port where 0 was given.
     core::Address bound = address->is_unix() ? *address : net::local_address(kernel, *listener);
     (purpose == Purpose::site ? addresses_ : redirecting_).push_back(bound);
     if (bound.is_unix()) {
@@ -98,6 +101,8 @@ void ListeningSockets::remove_files(RootFiles* root) const {
         const bool seen = ::lstat(file.path.c_str(), &now) == 0;
         // Another server has replaced our socket meanwhile: that one stays.
         if (seen && (now.st_dev != file.device || now.st_ino != file.inode)) continue;
+        // The file was made as root, in a folder such as /run that the server's user may not
+        // change.
         if ((seen && ::unlink(file.path.c_str()) == 0) || root == nullptr) continue;
         root->remove(file.path, file.device, file.inode);
     }

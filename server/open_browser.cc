@@ -64,7 +64,9 @@ Result<> start_detached(const std::string& program, const std::string& argument)
         if (grandchild == 0) become(program, arguments.data(), report[1]);
         _exit(0);
     }
+    // Taken before close(), which may change errno.
     const Error forking = Error::last("start", program);
+    // Our own end, or read_report() would wait for ever.
     close(report[1]);
     const int code = child < 0 ? forking.code() : read_report(report[0]);
     close(report[0]);

@@ -15,6 +15,7 @@ Result<std::string> find_program(std::string_view name, const std::optional<std:
         return fail(Error(0, "find", name, "this system does not say where its neighbours are"));
     }
     std::string program = *folder + "/" + std::string(name);
+    // Only beside this program: another tiderace on the PATH may be of another version.
     if (core::find_program(program)) return program;
     return fail(Error(ENOENT, "find", program,
                       "it is a program of its own; ./dev build makes it beside this one"));
@@ -44,6 +45,7 @@ int become_program(std::string_view name, std::span<const std::string_view> word
     std::vector<char*> arguments{const_cast<char*>(program->c_str())};
     for (std::string& word : copies) arguments.push_back(word.data());
     arguments.push_back(nullptr);
+    // The same process: a supervisor that watches our number, and the terminal, notice nothing.
     ::execv(program->c_str(), arguments.data());
     complain("tiderace", Error::last("run", *program).message());
     return 1;

@@ -36,6 +36,7 @@ std::optional<std::string> crypt_password([[maybe_unused]] std::string_view pass
     std::optional<std::string> result;
     // A refusal is a null pointer, or a text that no hash begins with.
     if (hash && hash[0] == '$') result = hash;
+    // A core dump, or memory that is used again, should not hold the password.
     explicit_bzero(phrase.data(), phrase.size());
     explicit_bzero(scratch.get(), sizeof(crypt_data));
     return result;
@@ -52,6 +53,7 @@ std::string random_setting() {
     secure_random(bytes);
     // SHA-512, because glibc, libxcrypt, musl and FreeBSD all have it.
     std::string setting = "$6$";
+    // 64 characters divide 256, so that all are equally likely.
     for (const unsigned char byte : bytes) setting += alphabet[byte % alphabet.size()];
     return setting;
 }
@@ -104,6 +106,7 @@ Result<PasswordFile> PasswordFile::load(std::span<const std::string> sources) {
         return fail(Error(0, "check passwords", "", "this build has no crypt(3)"));
     PasswordFile file;
     for (const std::string& source : sources) {
+        // A file whose path has a colon cannot be named, because it reads as USER:PASSWORD.
         const std::size_t colon = source.find(':');
         if (colon == std::string::npos) {
             const auto text = read_file(source);
@@ -155,6 +158,7 @@ Result<> PasswordFile::add(Entry entry, const std::string& place) {
                           "the hash of " + entry.user +
                               " is not of a safe kind; make one with htpasswd -nB " + entry.user));
     }
+    // Of two lines, one is an old password that its user believes to be replaced.
     if (find(entry.user)) {
         return fail(Error(0, "read passwords from", place, entry.user + " is there twice"));
     }
@@ -170,6 +174,7 @@ const PasswordFile::Entry* PasswordFile::find(std::string_view user) const {
 const PasswordFile::Entry& PasswordFile::decoy(std::string_view user) const {
     std::uint64_t mixed = decoy_seed_;
     for (const char c : user) {
+        // Any even spread will do: without the seed, clients cannot compute which hash a name gets.
         mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x9e3779b97f4a7c15ULL;
         mixed ^= mixed >> 29;
     }

@@ -44,9 +44,13 @@ Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
         cgi.rules.body_bytes_max = options.limits.body_bytes_max;
         cgi.limits.memory_bytes_max = options.cgi.memory_bytes_max;
         cgi.places = places;
+        // Where the server itself checks passwords, a program sees who the user is, and not the
+        // password (RFC 3875, 4.1.18).
         cgi.server_authenticates = [&rules](ByteView path) { return rules.asks_password(path); };
         cgi.server_software = "tiderace/" + std::string(version());
         cgi.local = programs.get();
+        // A program may answer with a path of this server (RFC 3875, 6.2.2); its password still
+        // counts.
         cgi.local_access = rules.passwords();
         auto made = http::cgi::Cgi::create(loop, std::move(cgi));
         if (!made) return fail(made.error());

@@ -63,6 +63,7 @@ bool may_use(const RootFiles::File& file) {
 bool is_changed_by_root_only(const std::string& folder, bool sticky_is_enough) {
     struct stat status{};
     if (::stat(folder.c_str(), &status) != 0) return false;
+    // The owner of a folder may change it whatever its mode says.
     if (status.st_uid != 0 && status.st_uid != ::geteuid()) return false;
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return true;
     return sticky_is_enough && (status.st_mode & S_ISVTX) != 0;
@@ -98,6 +99,7 @@ int keep_only(int socket) {
     constexpr int kept = 3;
     ::dup2(socket, kept);
 #if defined(__linux__)
+    // Absent before Linux 5.9.
     if (::close_range(kept + 1, ~0U, 0) == 0) return kept;
 #endif
     const long most = std::min(::sysconf(_SC_OPEN_MAX), 65'536L);
@@ -146,6 +148,7 @@ Result<std::unique_ptr<RootFiles>> RootFiles::start(std::vector<File> files) {
     for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
     const pid_t helper = ::fork();
     if (helper == 0) help(files, ends[1]);
+    // Of fork(), before close() can change it.
     const int code = errno;
     ::close(ends[1]);
     if (helper < 0) {
@@ -156,6 +159,7 @@ Result<std::unique_ptr<RootFiles>> RootFiles::start(std::vector<File> files) {
 }
 
 RootFiles::~RootFiles() {
+    // The helper's read ends with this, and so does the helper.
     ::close(socket_);
     while (::waitpid(helper_, nullptr, 0) < 0 && errno == EINTR) {
     }
@@ -191,6 +195,7 @@ int RootFiles::ask(const std::string& path, Use use, dev_t device, ino_t inode) 
     const Request request{.number = static_cast<std::uint64_t>(file - files_.begin()),
                           .device = static_cast<std::uint64_t>(device),
                           .inode = static_cast<std::uint64_t>(inode)};
+    // One request at a time: replies have no numbers, so two threads could get each other's files.
     const std::lock_guard lock(asking_);
     Reply reply{EACCES};
     iovec piece{&reply, sizeof reply};

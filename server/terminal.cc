@@ -14,6 +14,8 @@ namespace tiderace::server {
 
 std::string printable(std::string_view text) {
     std::string shown(text);
+    // What is shown may come from a client or a file name: an escape sequence could change the
+    // title, the colours, or what a terminal believes was typed.
     std::ranges::replace_if(shown, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
     return shown;
 }
@@ -27,12 +29,15 @@ int print(std::string_view program, std::string_view text) {
 }
 
 void complain(std::string_view program, std::string_view sentence) {
+    // One write, so that lines of several processes do not mix.
     const std::string line = std::string(program) + ": " + printable(sentence) + "\n";
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 void occupy_standard_streams() {
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        // A socket would otherwise get the number 0, 1 or 2, and the banner would be sent to a
+        // client.
         if (::fcntl(stream, F_GETFD) >= 0) continue;
         // The lowest free number is this one. Where there is no /dev/null, what cannot be written
         // to is as good. Not O_CLOEXEC: the programs that this one turns into need it as well.

@@ -88,6 +88,7 @@ void add_list(std::string& text, std::string_view label, const std::vector<std::
 // Everything its key can do on a device that trusts it: the meaning of trusting it.
 std::string power_text(const tls::SelfSigned& certificate) {
     std::vector<std::string> hosts = certificate.authority_names.hosts;
+    // It has a line of its own, with what is below it.
     std::erase(hosts, "localhost");
     std::vector<std::string> addresses = certificate.authority_names.addresses;
     std::string text;
@@ -124,6 +125,7 @@ std::string names_text(const tls::LocalNames& names) {
     std::string text;
     for (const auto* list : {&names.hosts, &names.addresses}) {
         for (const std::string& name : *list) {
+            // "localhost" stands for them.
             if (name == "127.0.0.1" || name == "::1") continue;
             if (!text.empty()) text += ", ";
             text += name;
@@ -134,6 +136,7 @@ std::string names_text(const tls::LocalNames& names) {
 
 std::string trust_text(const tls::SelfSigned& certificate,
                        const std::function<bool(const std::string&)>& exists) {
+    // The lines are meant to be copied into a shell, and a home may have a space in its name.
     const std::string authority = shell_word(certificate.authority_file);
     const std::string& print = certificate.authority_fingerprint;
     const std::size_t half = std::min(print.size(), print.size() / 2 + 1);

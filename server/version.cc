@@ -48,6 +48,7 @@ std::string features() {
 }  // namespace
 
 std::string_view systems_of_engine(std::string_view engine) {
+    // This build has it.
     if (std::ranges::find(engine_choices, engine) != engine_choices.end()) return "";
     if (engine == "kqueue") return "BSD and macOS";
     return engine == "io_uring" || engine == "epoll" ? "Linux" : "";

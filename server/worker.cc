@@ -105,6 +105,7 @@ http::H1Options http1_options(const ServeOptions& options) {
 tls::ServerOptions tls_options(const ServeOptions& options, bool says_reloads) {
     tls::ServerOptions tls;
     tls.certificates = options.tls.certificates;
+    // In the order of our preference: a client that offers both gets HTTP/2.
     tls.protocols.clear();
     if (options.http2 != Http2::off) tls.protocols.push_back("h2");
     if (options.http2 != Http2::only) tls.protocols.push_back("http/1.1");
@@ -169,11 +170,13 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     }
 
     worker->path_rules_ = std::make_unique<PathRules>(options);
+    // Before the files: programs are told which paths the server itself protects.
     worker->path_rules_->make_passwords(loop, parts.passwords);
     if (auto opened = worker->open_files(parts, is_first); !opened) return fail(opened.error());
     if (auto loaded = worker->load_error_pages(options); !loaded) return fail(loaded.error());
     worker->add_access_rules(parts);
     worker->add_filters(options);
+    // Last, because it needs the body and the fields as all others have left them.
     worker->path_rules_->add_compression(*worker->site_);
     worker->add_access_log(parts);
     worker->add_protocols(parts);
@@ -224,6 +227,8 @@ void Worker::add_protocols(const SharedParts& parts) {
     http1_ = std::make_unique<http::H1Service>(*loop_, *site_, http1_options(options));
     if (options.http2 != Http2::off) {
         http2_ = std::make_unique<http::H2Service>(*loop_, *site_, http2_options(options));
+        // A connection that begins with HTTP/2's preface, in clear text, moves there (RFC 9113,
+        // 3.3).
         http1_->set_http2(*http2_);
     }
     net::SessionFactory* first = http1_.get();
@@ -259,6 +264,7 @@ void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
 void Worker::add_access_rules(const SharedParts& parts) {
     if (parts.options->about) {
         about_ = std::make_unique<About>(parts.engine, parts.loops);
+        // First of all rules: it is opt-in, and answers programs that have no password.
         site_->add(*about_);
     }
     // Before the passwords, so that it bounds guesses.
@@ -290,6 +296,7 @@ void Worker::add_filters(const ServeOptions& options) {
         added_fields_ = std::make_unique<http::filter::AddedFields>(std::move(fields));
         site_->add(*added_fields_);
     }
+    // After those of the whole site, which a path's own fields replace.
     path_rules_->add_fields(*site_);
 }
 

@@ -79,6 +79,7 @@ std::size_t operands_max(const CommandSpec& command) {
 Parsed parse_command(const CommandSpec& command, std::span<const std::string_view> rest) {
     const auto words = split_command_words(command, rest);
     if (!words) return refuse(words.error());
+    // Before anything else is judged: help is wanted most where the rest of the line is wrong.
     if (words->has("help")) return Command(Printout{command_help(command)});
     const std::size_t allowed = operands_max(command);
     if (words->operands.size() > allowed) {
@@ -105,6 +106,7 @@ std::string unknown_command(std::string_view word, std::span<const CommandSpec> 
     std::string sentence = "unknown command " + std::string(word);
     const std::string program(commands.front().program);
     std::error_code fault;
+    // `tiderace site/` is how several other servers are started.
     if (word.find_first_of("./~") != std::string_view::npos ||
         std::filesystem::is_directory(word, fault)) {
         return sentence + "; did you mean " + program + " serve " + std::string(word) + "?";
@@ -136,6 +138,7 @@ std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words,
         return refuse("--log-keep needs --log-rotate SIZE: without it no file is rotated");
     }
     if (options.access_log == "off" && options.paths.logs.empty()) {
+        // A flag that is given with its default value is not noticed here, and does no harm.
         const ServeOptions defaults;
         const char* alone = options.log_format != defaults.log_format ? "--log-format"
                             : options.log_rotate_bytes != 0           ? "--log-rotate"

@@ -69,6 +69,7 @@ std::string unknown_flag(const CommandSpec& command, std::string_view word) {
     }
     std::vector<std::string_view> names;
     for (const FlagHelp& flag : command.flags) names.push_back(flag.name);
+    // One letter is near to every short name.
     const std::string_view nearest = name.size() > 1 ? nearest_spelling(name, names) : "";
     if (!nearest.empty()) return sentence.append("; did you mean --").append(nearest).append("?");
     return sentence.append("; tiderace help ").append(command.name).append(" lists them");
@@ -101,6 +102,8 @@ CLI::Option* declare(CLI::App& app, const FlagHelp& flag) {
     std::string names = spelled(flag) + bare;
     if (flag.letter != 0) names.append(",-").append(1, flag.letter).append(bare);
     if (may_be_bare)
+        // All values are kept: the library's own policies would take the last, or sum up, and a
+        // flag that is given twice is an error of ours (values_of) unless it may be.
         return app.add_flag(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     const CLI::callback_t keep = [](const CLI::results_t&) { return true; };
     return app.add_option(names, keep)

@@ -174,6 +174,7 @@ std::string bash_completions() {
         }
         script += "            fi ;;\n";
     }
+    // -o filenames: bash adds the slash behind folders, and quotes names with spaces.
     return script += "    esac\n}\ncomplete -o filenames -F _tiderace tiderace\n";
 }
 
@@ -192,6 +193,7 @@ std::string zsh_completions() {
         "        return\n"
         "    fi\n"
         "    local command=$words[2]\n"
+        // _arguments expects the command's own words, so the program's name goes.
         "    shift words\n"
         "    ((CURRENT--))\n"
         "    case $command in\n";
@@ -209,6 +211,7 @@ std::string zsh_completions() {
 }
 
 std::string fish_completions() {
+    // -f: no files, except where a flag says so (-F).
     std::string script = "# fish completion for tiderace\ncomplete -c tiderace -f\n";
     for (const CommandSpec& command : commands()) {
         script.append("complete -c tiderace -n __fish_use_subcommand -a ").append(command.name);

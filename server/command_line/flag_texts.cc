@@ -191,6 +191,7 @@ Applied set_mime(ServeOptions& options, std::string_view value) {
         return std::unexpected("expects EXT=TYPE, for example glb=model/gltf-binary");
     }
     std::string_view extension = sides->first;
+    // ".glb" is how many other servers have it.
     if (extension.starts_with('.')) extension.remove_prefix(1);
     if (!is_token(extension)) {
         return std::unexpected("expects EXT=TYPE, for example glb=model/gltf-binary");
@@ -200,6 +201,7 @@ Applied set_mime(ServeOptions& options, std::string_view value) {
 }
 
 Applied set_cache_control(ServeOptions& options, std::string_view value) {
+    // "max-age=3600" has a '=', too, and would be a pattern that no path matches.
     const bool is_for_all = begins_with_directive(value);
     const auto sides = is_for_all ? std::pair<std::string_view, std::string_view>("*", trim(value))
                                   : split(value, '=');
@@ -236,6 +238,7 @@ std::optional<std::pair<std::string, std::string>> path_and_value(std::string_vi
                          is_field_value(sides->first);
     if (!is_path || sides->second.empty()) return std::nullopt;
     std::string prefix(sides->first);
+    // A rule for "/api/" holds for "/api" as well: a slash that is forgotten must not open a path.
     if (prefix.ends_with('/')) prefix.pop_back();
     return std::pair(std::move(prefix), std::string(sides->second));
 }
@@ -256,6 +259,7 @@ Applied set_fastcgi(ServeOptions& options, std::string_view value) {
         (sides->first.starts_with('/') || sides->first.find_first_of("*?") != sides->first.npos);
     auto address = core::Address::parse(sides ? sides->second : "");
     if (!is_pattern || sides->second.empty() || !address ||
+        // Those are addresses to listen on; nothing can be reached there.
         (!address->is_unix() && (address->is_any() || address->port() == 0))) {
         return std::unexpected(
             "expects PATTERN=ADDRESS, for example '*.php=unix:/run/php/php-fpm.sock' or "
@@ -279,6 +283,7 @@ Applied set_cors(ServeOptions& options, std::string_view value) {
 }
 
 Applied set_basic_auth(ServeOptions& options, std::string_view value) {
+    // An empty password would let in everybody who guesses the name.
     if (value.starts_with(':') || value.ends_with(':')) {
         return std::unexpected(
             "expects USER:PASSWORD or a file of such lines, and neither side empty");
@@ -401,6 +406,7 @@ Applied set_path_redirect(ServeOptions& options, std::string_view value) {
     std::string target = redirects.back().target;
     const bool is_path = target.starts_with('/');
     if (is_path && (!make_canonical(target) || is_below(target, redirects.back().prefix))) {
+        // Each redirect would lead to a path that is redirected again.
         redirects.pop_back();
         return std::unexpected("leads back to the path itself, again and again");
     }

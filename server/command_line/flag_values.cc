@@ -52,6 +52,7 @@ std::expected<std::size_t, std::string> choice_value(std::string_view value,
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
     const std::string here = join_choices(names);
     const std::string_view systems = systems_of ? systems_of(value) : "";
+    // A name that is right elsewhere is no typing mistake, and needs another answer.
     if (!systems.empty()) {
         return std::unexpected("only " + std::string(systems) + " has it; this machine has " +
                                here);

@@ -38,6 +38,7 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
     while (!text.empty()) {
         const std::string_view word = text.substr(0, text.find(' '));
         text.remove_prefix(std::min(text.size(), word.size() + 1));
+        // A word that is wider than the column stands alone: cut URLs and flags cannot be copied.
         if (line_columns > 0 && line_columns + 1 + word.size() > width) {
             wrapped.append("\n").append(indent, ' ');
             line_columns = 0;
@@ -61,6 +62,7 @@ std::string flag_usage(const FlagText& flag, bool align) {
     }
     usage.append("--").append(flag.name);
     if (flag.is_switch()) return usage;
+    // Such a value needs '=': the word behind a space is the folder.
     if (!flag.value_if_bare.empty()) return usage.append("[=").append(flag.value).append("]");
     return usage.append(" ").append(flag.value);
 }
@@ -79,6 +81,8 @@ std::string command_help(const CommandSpec& command) {
     const FlagHelp* previous = nullptr;
     for (const FlagHelp& flag : command.flags) {
         if (!previous || previous->group != flag.group) {
+            // The flags are in the order of their groups, so that the ends show whether there is
+            // one only.
             const bool is_only_group = command.flags.front().group == command.flags.back().group;
             page.append("\n")
                 .append(is_only_group ? "Flags" : group_title(flag.group))

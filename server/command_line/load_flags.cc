@@ -49,10 +49,12 @@ Applied set_length(LoadOptions& options, std::string_view value) {
 
 Applied set_hash(LoadOptions& options, std::string_view value) {
     options.check_hash = true;
+    // The first answer's body is what the others are compared with.
     if (value == "first") return {};
     std::uint32_t hash = 0;
     const auto [end, failure] =
         std::from_chars(value.data(), value.data() + value.size(), hash, 16);
+    // Eight digits always: a shorter one is more likely cut off than meant.
     if (value.size() != 8 || failure != std::errc{} || end != value.data() + value.size()) {
         return std::unexpected("expects a CRC-32 of eight hexadecimal digits, or first");
     }

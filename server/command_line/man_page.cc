@@ -20,6 +20,7 @@ void add_commands(std::string& page) {
         page.append(".TP\n.B ").append(roff_text(usage)).append("\n");
         page.append(roff_text(command.about)).append(".\n");
         for (const FlagHelp& flag : command.flags) {
+            // serve's are too many for this list, and have a section of their own.
             if (command.name == "serve" || flag.name == "help") continue;
             page.append(".RS\n");
             add_flag(page, flag);

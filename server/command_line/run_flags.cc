@@ -51,6 +51,7 @@ Applied set_workloads(RunOptions& options, std::string_view value) {
     if (!names) return std::unexpected(names.error());
     for (const std::string& name : *names) {
         const std::string_view absent = lab::run::find_workload(name)->absent;
+        // Refused before the run, which may take an hour.
         if (!absent.empty()) return std::unexpected(name + " " + std::string(absent));
     }
     options.workloads = std::move(*names);
@@ -70,6 +71,7 @@ std::string folder(const RunOptions& options) {
 Applied set_seconds(RunOptions& options, std::string_view value) {
     double seconds = 0;
     const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+    // Not `seconds < 0.01`, which a NaN would pass.
     if (failure != std::errc{} || end != value.data() + value.size() || !(seconds >= 0.01) ||
         seconds > seconds_max) {
         return std::unexpected("expects seconds, from 0.01 to 3600");

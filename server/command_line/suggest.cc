@@ -58,6 +58,7 @@ std::string_view nearest_spelling(std::string_view word,
     std::string_view best;
     for (const std::string_view candidate : candidates) {
         const std::size_t edits = edit_distance(word, candidate);
+        // As many edits as letters: nothing of the word is in the candidate.
         if (edits >= best_edits || edits >= std::max(word.size(), candidate.size())) continue;
         best_edits = edits;
         best = candidate;

@@ -66,6 +66,8 @@ Applied settle_tls(ServeOptions& options, bool has_tls) {
                             : tls.client_auth != ClientAuth::off ? "--tls-client-auth"
                             : tls.client_ca.has_value()          ? "--tls-client-ca"
                                                                  : nullptr;
+        // A flag that has no effect alone is refused, because its user believes the site is
+        // encrypted.
         if (alone == nullptr) return {};
         return std::unexpected(std::string(alone) +
                                " needs a certificate: --tls CERT,KEY or --tls-self-signed");
@@ -89,6 +91,8 @@ Applied settle_tls(ServeOptions& options, bool has_tls) {
         if (address && address->is_any_port()) continue;  // the kernel gives each its own
         return std::unexpected("--https-redirect " + plain + " is what --listen encrypts");
     }
+    // Another port than http's, so that both may run side by side, and a browser that remembers
+    // http at 8080 does not meet TLS there.
     if (options.listen_is_default) options.listen = {std::string(default_https)};
     return {};
 }

@@ -32,6 +32,7 @@ void AccessLogs::write(const http::AccessRecord& record) {
 }
 
 void AccessLogs::publish() {
+    // Once a turn and not once a line, so that a busy loop wakes the writer's thread seldom.
     for (auto& [stream, log] : logs_) log.publish();
 }
 
@@ -48,6 +49,8 @@ std::vector<std::string> access_log_files(const ServeOptions& options) {
 
 Result<OpenedAccessLogs> open_access_logs(const ServeOptions& options, log::Writer& writer,
                                           const std::function<int(const std::string&)>& open) {
+    // By path: one file is opened once, whatever the number of rules that name it, or its rotation
+    // by one sink would pull it away from the other.
     std::map<std::string, log::Stream*> streams{{"off", nullptr}};
     const auto stream_of = [&](const std::string& path) -> Result<log::Stream*> {
         if (const auto found = streams.find(path); found != streams.end()) return found->second;

@@ -15,6 +15,7 @@ std::vector<std::string> prefixes_of(const Values& values) {
             prefixes.push_back(value.prefix);
         }
     }
+    // So that what is set for a deeper path comes later, and counts.
     std::ranges::stable_sort(prefixes, {}, &std::string::size);
     return prefixes;
 }
@@ -36,6 +37,7 @@ Result<SharedPasswords> load_passwords(const ServeOptions& options) {
     SharedPasswords all;
     const auto load =
         [](const std::vector<std::string>& sources) -> Result<std::shared_ptr<const PasswordFile>> {
+        // No users: the path is open ("off").
         if (sources.empty()) return nullptr;
         auto passwords = PasswordFile::load(sources);
         if (!passwords) return fail(passwords.error());
@@ -110,6 +112,7 @@ PathFields::PathFields(const std::vector<PathHeader>& headers) {
 
 void PathFields::filter(http::Exchange& exchange, http::Response& response) {
     for (auto& [prefix, fields] : fields_) {
+        // All prefixes of the path, from the outermost in: fields add up, unlike all other rules.
         if (is_below(exchange.request().path, prefix)) fields.filter(exchange, response);
     }
 }
@@ -121,6 +124,7 @@ void PathRules::add_rates(http::Site& site, const PathRates& rates) {
             rate_access_.set(prefix, nullptr);
             continue;
         }
+        // The table is common to all loops; only the rule is this loop's.
         rates_.push_back(std::make_unique<http::filter::RateLimit>(table));
         rate_access_.set(prefix, rates_.back().get());
     }
@@ -128,6 +132,7 @@ void PathRules::add_rates(http::Site& site, const PathRates& rates) {
 }
 
 void PathRules::add_cors(http::Site& site, http::filter::Cors* otherwise) {
+    // The usual site has one rule for all paths, and then no request needs a look into the table.
     if (options_->paths.cors.empty()) {
         if (otherwise != nullptr) site.add(static_cast<http::AccessRule&>(*otherwise));
         return;
@@ -212,6 +217,8 @@ Result<> PathRules::load_error_pages() {
                 if (own.prefix == outer) files[own.page.code] = file_of(*options_, own.page);
             }
         }
+        // Read now: later the server may lack root's rights, and an error is a bad moment to wait
+        // for a disk.
         auto pages = http::filter::ErrorPages::load(files);
         if (!pages) return fail(pages.error());
         error_pages_.emplace_back(prefix, std::move(*pages));
