@@ -17,6 +17,8 @@ constexpr int slow_receive_buffer_bytes = 4'096;
 constexpr std::int64_t drips_per_second = 10;
 
 ConnectError kind_of(int error) {
+    // Told apart, because each has another remedy (none_opened.cc), and only some of them are the
+    // server's.
     switch (error) {
         case ECONNREFUSED:
             return ConnectError::refused;
@@ -88,6 +90,7 @@ void LoadConnection::start() {
     if (phase_ != Phase::idle || run_over_) return;
     const LoadPlan& plan = worker_->plan();
     net::Route route{.to = plan.target.address};
+    // A pair of addresses has some 28,000 ports: more connections need more addresses of ours.
     if (!plan.sources.empty()) route.from = plan.sources[number_ % plan.sources.size()];
     // Set before connect(): the window that TCP announces follows from it.
     if (slow_reader_) route.receive_buffer_bytes = slow_receive_buffer_bytes;
@@ -174,6 +177,7 @@ void LoadConnection::say(ByteView bytes, LoadDialogue::Part part) {
         return;
     }
     drip_.keep(bytes, is_slow_part(part));
+    // While it drips, the timer takes what was added. A drop more at once would be above the rate.
     if (pause_ != Pause::dripping) drip();
 }
 
@@ -188,6 +192,7 @@ void LoadConnection::lend(ByteView bytes, LoadDialogue::Part part) {
     if (bytes.empty()) return;
     if (!slow_sender_) {
         if (connection_ == nullptr) return;
+        // Not copied: a body of 256 MiB on a thousand connections is in memory once.
         connection_->queue().append_shared(bytes, core::make_ref<Lent>());
         connection_->written();
         return;
@@ -230,6 +235,7 @@ void LoadConnection::on_drained(net::Connection&) {
 // ---- being answered -----------------------------------------------------------------------------
 
 std::size_t LoadConnection::on_data(net::Connection&, ByteView data) {
+    // After the end of the run answers are no longer counted: the time that they took is not in it.
     if (!is_open() || run_over_) return data.size();
     // Read here and not at the start of the turn, or its last answers would look too fast.
     now_ = since_ = worker_->read_clock();
@@ -243,6 +249,7 @@ std::size_t LoadConnection::on_data(net::Connection&, ByteView data) {
 void LoadConnection::after_hearing(std::size_t bytes) {
     const bool answered = std::exchange(answered_now_, false);
     if (phase_ == Phase::ending) {
+        // That was the last answer of a connection that the server, or --close, ends.
         if (dialogue_->under_way() == 0) connection_->close(net::CloseReason::aborted);
         return;
     }
@@ -332,6 +339,7 @@ void LoadConnection::on_peer_finished(net::Connection& connection) {
 void LoadConnection::on_close(net::Connection& connection, net::CloseReason reason) {
     core::EventLoop& loop = worker_->loop();
     loop.cancel(*this);
+    // What was not dripped out belongs to requests of this connection, which fail below.
     drip_.clear();
     const Phase last = phase_;
     enter(Phase::idle);
@@ -396,6 +404,7 @@ void LoadConnection::on_expired() {
 
 void LoadConnection::check_timeout(Instant now) {
     if (now - since_ < worker_->plan().options.timeout) return;
+    // Without a request under way nothing is waited for, however long ago the last answer came.
     if (is_open() && dialogue_->under_way() > 0 && !connection_->closing()) {
         leave();
         connection_->close(net::CloseReason::deadline_expired);

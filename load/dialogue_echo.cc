@@ -73,6 +73,7 @@ std::size_t LoadEcho::hear(ByteView data) {
     ByteView rest = data;
     while (!rest.empty() && !left_) {
         if (asked_.size() == 0) {
+            // More came back than was sent. It is not the fault of any message.
             client_->failed_besides(LoadError::unasked);
             leave();
             break;
@@ -80,6 +81,7 @@ std::size_t LoadEcho::hear(ByteView data) {
         const std::size_t part = std::min(rest.size(), message.size() - echoed_bytes_);
         if (rest.substr(0, part) != message.substr(echoed_bytes_, part)) {
             client_->found("what came back is not what was sent");
+            // From here on it is unknown where the next message begins.
             fail_all(LoadError::wrong_hash);
             client_->leave();
             break;

@@ -18,6 +18,7 @@ class LoadH1 final : public LoadDialogue {
 
     void begin() override {
         reader_ = ResponseReader();
+        // The length of an answer depends on its request (RFC 9112, 6.3): HEAD's has no body.
         reader_.next(rules_.request->is_head);
         asked_.clear();
         fresh_ = 0;
@@ -132,6 +133,7 @@ void LoadH1::receive_unasked() {
 
 void LoadH1::refuse(ResponseFault fault) {
     client_->found(to_string(fault));
+    // No request fails with it, and yet the run must not look right.
     if (asked_.size() == 0) client_->failed_besides(LoadError::not_http);
     fail_all(LoadError::not_http);
     client_->leave();
@@ -140,6 +142,8 @@ void LoadH1::refuse(ResponseFault fault) {
 void LoadH1::ended(bool unread) {
     // A body without a length ends with the connection.
     if (in_answer_ && asked_.size() > 0 && reader_.end_of_stream()) end_answer();
+    // Told apart: a server that closes between answers has limits, one that cuts an answer has a
+    // fault.
     fail_all(in_answer_ || unread ? LoadError::cut_short : LoadError::closed_early);
     client_->leave();
 }

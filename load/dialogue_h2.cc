@@ -45,6 +45,8 @@ class LoadH2 final : public LoadDialogue {
   public:
     LoadH2(Client& client, const Rules& rules) : client_(&client), rules_(rules) {
         const std::size_t bytes = wire::HpackDecoder().arena_bytes(fields_bytes_max);
+        // One arena for all connections of a loop: a head is decoded in one go, and then the room
+        // is free.
         if (rules_.arena->size() < bytes) rules_.arena->resize(bytes);
     }
 
@@ -252,6 +254,7 @@ bool LoadH2::take(const wire::H2SettingsFrame& settings) {
     }
     settled_ = true;
     send_bodies();
+    // room() is 0 until the first SETTINGS.
     client_->room_changed();
     return true;
 }
@@ -264,6 +267,7 @@ bool LoadH2::read_head(const wire::H2Headers& headers, Stream& stream, bool& int
         [](ByteView, ByteView) {});
     if (parse.status != wire::H2ResponseParse::Status::complete) return false;
     if (stream.has_head) return headers.end_stream;  // trailers
+    // A 1xx is no answer: it does not count, and another head follows (RFC 9113, 8.1).
     interim = parse.interim();
     if (interim) return !headers.end_stream && parse.code != 101;
     stream.length = parse.content_length;
@@ -310,6 +314,7 @@ bool LoadH2::take(const wire::H2Data& data) {
 }
 
 bool LoadH2::finish(Streams::iterator stream) {
+    // A copy, because the stream leaves the list before its answer is reported.
     const Stream done = *stream;
     const bool without_body = rules_.request->is_head || done.answer.status == 304;
     if (done.length && *done.length != done.answer.length && !without_body) return false;
@@ -328,6 +333,8 @@ bool LoadH2::finish(Streams::iterator stream) {
 bool LoadH2::take(const wire::H2RstStream& reset) {
     const auto stream = find(reset.stream);
     if (stream == streams_.end()) return is_over(reset.stream);
+    // Not sent again, even where the server did not process it: a load that hides refusals would
+    // report a server at its limit as a good one.
     fail(stream, LoadError::stream_reset);
     if ((goes_ || rules_.close) && streams_.empty()) leave();
     return true;

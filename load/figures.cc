@@ -37,6 +37,7 @@ std::string printed(const char* format, ...) {
     std::array<char, printed_bytes_max + 1> out;
     va_list values;
     va_start(values, format);
+    // Longer text would be cut, so names and URLs are appended and not printed.
     std::vsnprintf(out.data(), out.size(), format, values);
     va_end(values);
     return out.data();
@@ -49,6 +50,7 @@ std::string with_commas(std::uint64_t value) {
 }
 
 std::string short_number(double value) {
+    // A share of nothing, which the tables show as absent and not as 0.
     if (!std::isfinite(value)) return "–";
     if (value >= 999.5) return with_commas(static_cast<std::uint64_t>(std::llround(value)));
     return three_digits(value);

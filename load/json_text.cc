@@ -25,6 +25,7 @@ std::string json_text(std::string_view value) {
 }
 
 std::string json_number(double value) {
+    // JSON has no word for it (RFC 8259, 6).
     if (!std::isfinite(value)) return "null";
     // The fewest digits of 100,000 are "1e+05".
     if (value == std::floor(value) && std::abs(value) < whole_max) {

@@ -7,6 +7,7 @@ namespace tiderace::load {
 
 std::uint64_t LatencyHistogram::middle_of(std::size_t index) {
     constexpr std::size_t parts = std::size_t{1} << part_bits;
+    // The first buckets are one nanosecond wide, and each power of two above is cut in `parts`.
     if (index < 2 * parts) return index;
     const std::size_t shift = (index >> part_bits) - 1;
     const std::uint64_t first = std::uint64_t{index - (shift << part_bits)} << shift;

@@ -27,6 +27,7 @@ class Person final : public LoadAudience {
 
     void on_progress(const LoadProgress& now, Duration elapsed) override {
         const double since_shown = std::chrono::duration<double>(elapsed - shown_at_).count();
+        // Five times a second can still be read, and costs the run nothing.
         if (!shows_ || since_shown < 0.2) return;
         std::fprintf(
             stderr, "\r\x1b[K  %.1f s   %s answers   %s/s   %s open   %s errors",
@@ -66,8 +67,10 @@ int run_command(const LoadOptions& options) {
     if (!signals) return complain(signals.error().message(), 1);
     Person person(*signals, options.json);
     const LoadOutcome outcome = run_load(options, &person);
+    // Before anything is printed, or the report would begin behind the progress line.
     person.take_line_away();
     if (!outcome.complaint.empty()) return complain(outcome.complaint, outcome.status);
+    // One sentence instead of a table of zeros. JSON has it among its notes, beside the zeros.
     if (!options.json && !outcome.report.cause.empty()) {
         return complain(outcome.report.cause, outcome.status);
     }

@@ -36,6 +36,7 @@ std::string why_handshakes_failed(const LoadSum& sum, const LoadTarget& target) 
 }  // namespace
 
 std::string why_none_opened(const LoadSum& sum, const LoadTarget& target) {
+    // It could be reached, so that the report itself shows what went wrong.
     if (sum.tally.opened > 0) return "";
     const std::string where = target.address.to_string();
     switch (most_frequent<ConnectError>(sum.tally.connect_errors)) {

@@ -14,6 +14,8 @@ namespace tiderace::load {
 PaceTicks::PaceTicks(core::EventLoop& loop, Receiver& receiver, double rate)
     : loop_(&loop), receiver_(&receiver), watch_(loop, *this) {
     interval_ =
+        // Above some rate a tick for each request would cost more than the requests: one tick finds
+        // several due.
         std::clamp(Duration(static_cast<std::int64_t>(1e9 / rate)), interval_min, Duration(1s));
 #if defined(__linux__)
     // A timer of the loop has its resolution of milliseconds, too coarse for a high rate.

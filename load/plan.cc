@@ -22,6 +22,7 @@ std::vector<core::Address> sources_for(const LoadOptions& options, const core::A
         count = options.connections / connections_per_address + 1;
         if (options.close) count = std::max(count, addresses_for_closing);
     }
+    // The kernel's own choice is as good, and leaves the ports to its search.
     if (count == 1) return {};
     std::vector<core::Address> sources;
     for (std::uint64_t i = 1; i <= count; ++i) {

@@ -108,6 +108,7 @@ std::vector<std::string> warnings(const LoadReport& report) {
                       " requests were due and never sent: no connection was free; their waiting "
                       "is in no figure below");
     }
+    // Throughput is then the load's own. The CPU of the server for each answer still holds.
     if (report.busiest_loop >= busy_share) {
         all.push_back(
             printed("the load itself was the bottleneck: a loop of it used %.0f %% of a CPU; "

@@ -26,6 +26,7 @@ std::string latency(const LatencyHistogram& histogram) {
     JsonList bars;
     for (const LatencyHistogram::Bar& bar : histogram.bars()) {
         const auto value = static_cast<std::uint64_t>(bar.value.count());
+        // The whole histogram: quantiles of several runs cannot be added up, and buckets can.
         bars.add_json(JsonList().add(value).add(bar.count).text());
     }
     return json.add_json("histogram", bars.text()).text();

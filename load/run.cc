@@ -95,8 +95,11 @@ class Run {
         for (int looks = 0;; ++looks) {
             const LoadProgress now = team.progress();
             const Instant moment = clock_.now();
+            // A process of the load that does not stop is killed by finish().
             if (now.done || moment - stop_patience > stopped) break;
             const std::uint64_t seen = now.answers + now.errors;
+            // An open connection is reason to wait: the server may be slow, and --timeout judges
+            // that.
             if (seen > last_seen || now.open > 0) last_answer = moment;
             last_seen = seen;
             if (audience_ != nullptr) audience_->on_progress(now, moment - start);
@@ -108,6 +111,8 @@ class Run {
                 now.answers == 0 &&
                 now.errors >= std::min(first_failures_max, plan_.options.connections);
             if (stopped == Instant::max() &&
+                // expects_tls() last: it opens a connection, and blocks for as long as the server
+                // takes.
                 (none_opens || hopeless || wants_end() || (none_right && expects_tls()))) {
                 stopped = moment;
                 if (hopeless && !none_opens) {
@@ -165,6 +170,8 @@ class Run {
         report_.server = watch_.finish();
         report_.cause = cause_of(sum);
         if (!report_.cause.empty()) report_.notes.push_back(report_.cause);
+        // Its figures end in the middle: a CPU time of half a run for each answer would be too
+        // good.
         if (watch_.ended()) {
             report_.server.reset();
             report_.notes.push_back("the server ended during the run");
@@ -198,6 +205,7 @@ Result<> read_body_file(LoadOptions& options) {
     }
     std::ifstream file(path, std::ios::binary);
     options.body.assign(std::istreambuf_iterator<char>(file), {});
+    // A folder has a size, too, and cannot be read.
     if (options.body.empty()) return fail(Error::last("read --body", path));
     options.body_bytes = options.body.size();
     return {};

@@ -137,6 +137,7 @@ std::vector<int> find_listeners(const core::Address& address, const std::string&
     std::set<std::string> inodes;
     collect_inodes(proc + "/net/tcp", address, inodes);
     collect_inodes(proc + "/net/tcp6", address, inodes);
+    // Nothing that we can see listens there (it may be in a container).
     if (inodes.empty()) return pids;
     pids = all_pids(proc);
     std::erase_if(
@@ -186,6 +187,8 @@ std::optional<ServerUse> read_use(int pid, const std::string& proc) {
     ServerUse use{.cpu = Duration(1s) * (user + system) / ::sysconf(_SC_CLK_TCK),
                   .memory_bytes = memory_of(proc + "/" + std::to_string(pid)),
                   .processes = 1};
+    // The fields count in hundredths of a second, which is coarse for a short run. Tests have a
+    // /proc of their own, whose numbers belong to no process.
     if (proc == "/proc") use.cpu = clock_of(pid).value_or(use.cpu);
     return use;
 }
@@ -243,6 +246,7 @@ void ServerWatch::read(std::vector<int> pids) {
         memory += use->memory_bytes;
         ++alive_;
     }
+    // The most that was seen: a server that frees its buffers at the end did need them.
     memory_max_ = std::max(memory_max_, memory);
     // A worker may end and be replaced; the server has ended once all of the first processes have.
     ended_ = begun_ && !seen_.empty() && std::ranges::none_of(seen_, [](const auto& each) {

@@ -53,6 +53,7 @@ class Handshake final : public net::Session {
 
   private:
     std::size_t on_data(net::Connection& connection, ByteView data) override {
+        // The connection keeps them, and shows them again with those that follow.
         if (data.size() < 2) return 0;
         // A record of a handshake or an alert, of any version.
         is_tls = (data[0] == '\x16' || data[0] == '\x15') && data[1] == '\x03';
@@ -74,6 +75,7 @@ bool speaks_tls(const core::Address& address, std::string_view engine) {
         handshake.over = true;
     });
     while (!handshake.over) (*loop)->turn(Duration(-1));
+    // The Session is on this frame: no connection may outlive it.
     do {
         (*loop)->turn(Duration::zero());
     } while (connector.size() > 0);

@@ -40,6 +40,7 @@ void LoadTally::merge(const LoadTally& other) {
     for (std::size_t i = 0; i < errors.size(); ++i) errors[i] += other.errors[i];
     connections += other.connections;
     opened += other.opened;
+    // The sum of each loop's own maximum: an upper bound, because they need not fall together.
     open_max += other.open_max;
     for (std::size_t i = 0; i < connect_errors.size(); ++i) {
         connect_errors[i] += other.connect_errors[i];
@@ -48,6 +49,8 @@ void LoadTally::merge(const LoadTally& other) {
     starved += other.starved;
     per_connection_min = std::min(per_connection_min, other.per_connection_min);
     per_connection_max = std::max(per_connection_max, other.per_connection_max);
+    // The loops have each taken their first answer as the right one, without a word between them.
+    // That they agree is seen here.
     if (!reference.known) {
         reference = other.reference;
     } else if (other.reference.known && !(reference == other.reference)) {

@@ -31,8 +31,10 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
     const std::size_t slash = std::min(url.find_first_of("/?"), url.size());
     const std::string_view place = url.substr(0, slash);
     target.path = url.substr(slash);
+    // "http://a.example?q" has an empty path, which is sent as "/" (RFC 9112, 3.2.1).
     if (!target.path.starts_with('/')) target.path.insert(0, 1, '/');
     target.host = place;
+    // A password in a URL would be in the report, and in its headline.
     if (place.empty() || place.find('@') != std::string_view::npos) return refuse();
     const std::size_t colon = place.rfind(':');
     const bool has_port = colon != std::string_view::npos && place.find(']', colon) == place.npos;
@@ -56,6 +58,7 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
     const auto any = core::Address::parse("127.0.0.1" + port);
     const bool is_name = !target.name.empty() && target.name.find_first_of(":[]") == place.npos;
     if (!any || any->port() == 0 || !is_name) return refuse();
+    // It blocks, which nothing minds here: no loop runs yet.
     const auto found = core::look_up(target.name);
     if (!found) return std::unexpected(found.error().message());
     for (const core::Address& each : *found) target.found.push_back(each.with_port(any->port()));

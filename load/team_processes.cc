@@ -76,6 +76,7 @@ bool parent_says_stop(int pipe, int wait_ms) {
     bool stopping = false;
     for (LoadProgress now; !(now = (*team)->progress()).done;) {
         place.shown.show(now);
+        // The pipe has ended, so poll() on it would return at once, again and again.
         if (stopping) {
             ::poll(nullptr, 0, look_interval_ms);
         } else if (parent_says_stop(pipe, look_interval_ms)) {
@@ -180,6 +181,8 @@ LoadProgress LoadProcesses::progress() {
         LoadProgress one = places_[i].shown.read();
         if (children_[i].pid < 0) {
             one.done = true;
+            // The kernel closed them with the process; the last figure that it showed still counts
+            // them.
             one.open = 0;
         }
         sum.add(one);

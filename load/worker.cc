@@ -72,6 +72,7 @@ void LoadWorker::run() {
     shut_down();
     cpu_ = own_thread_cpu() - cpu_before;
     publish();
+    // After the last figures: the mark shows that these are final.
     shown_.finish();
 }
 
@@ -191,6 +192,8 @@ void LoadWorker::has_room(LoadConnection& connection) {
     if (gathering_ || !connection.has_room()) return;
     // A closed loop sends as answers come; an open loop only when a request is due.
     if (!pacer_.open_loop()) {
+        // on_data() has read the clock for its answers. At other times the loop's own is near
+        // enough.
         if (now_ < loop_->now()) now_ = loop_->now();
         connection.send(SIZE_MAX);
         return;
