@@ -36,6 +36,8 @@ void check_built([[maybe_unused]] const Url& url) {
 
 std::unique_ptr<Connection> make_connection(task::Runner& runner, const Settings& settings,
                                             [[maybe_unused]] bool reads_only) {
+    // Again, although Database's constructor has checked it: listen() and migrations come here with
+    // settings alone.
     check_built(settings.url);
     switch (settings.url.dialect) {
 #ifdef TIDERACE_SQLITE

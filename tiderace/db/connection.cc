@@ -4,6 +4,8 @@
 
 namespace tiderace::db {
 
+// Nothing is done, and each read then runs on its own: MariaDB's library has no pipeline
+// (Gather::helps).
 task::Task<> Connection::run_together(Reads) {
     co_return;
 }

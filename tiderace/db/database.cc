@@ -23,6 +23,7 @@ task::Task<Batch> fetch_from(std::shared_ptr<const Settings> settings, Wanted wa
     const Options& options = pool.settings().options;
     QueryRef query = make_query(pool, std::move(sql), std::move(values));
     const Portion portion = portion_for(wanted, options);
+    // Changes are never sent with others: in one pipeline, a failure undoes all of it.
     if (only_reads(*query, wanted) && pool.gather().helps()) {
         std::optional<Batch> batch = co_await pool.gather().read(query, portion);
         // Without one it runs on its own below: what it waited with has failed.
@@ -81,6 +82,7 @@ task::Task<> Database::script(std::string sql) {
 }
 
 task::Task<> Database::ping() {
+    // A statement, and not only a connection: a server that starts up accepts connections, too.
     co_await one<std::int64_t>("select 1");
 }
 

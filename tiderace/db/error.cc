@@ -36,11 +36,14 @@ Error::Error(Fault kind, std::string_view message, std::string_view statement)
       statement_(beginning_of(statement)) {}
 
 bool Error::worth_another() const {
+    // Not unknown_outcome: it may have been done, and a repetition would do it twice.
     return kind_ == Fault::serialization || kind_ == Fault::deadlock || kind_ == Fault::busy ||
            kind_ == Fault::connection_lost;
 }
 
 bool Error::passes() const noexcept {
+    // A time-out is not repeated, because it took its time already; a later request may fare
+    // better.
     return worth_another() || kind_ == Fault::timeout;
 }
 

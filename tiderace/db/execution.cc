@@ -37,6 +37,7 @@ void check_text(std::string_view text, const std::string& sql) {
 // After a failed statement outside of a transaction.
 Error outcome_of(const Error& failure, const Connection& connection, const Query& query,
                  Wanted wanted) {
+    // A read changes nothing, so whether it was done makes no difference.
     if (failure.kind() == Fault::unknown_outcome && only_reads(query, wanted)) {
         return failure.with_kind(Fault::timeout);
     }
@@ -107,6 +108,8 @@ QueryRef with_values(Dialect dialect, Scanned scanned, std::string sql, std::vec
     query->scanned = std::move(scanned);
     query->sql = std::move(sql);
     query->values = std::move(values);
+    // Checked here, where the text is at hand: each database would put it differently, and SQLite
+    // would take null for a missing value.
     if (query->scanned.parameters != query->values.size()) {
         throw Error(Fault::parameters,
                     std::to_string(query->scanned.parameters) + " question marks and " +

@@ -82,6 +82,7 @@ bool Gather::helps() const {
 }
 
 task::Task<std::optional<Batch>> Gather::read(QueryRef query, Portion portion) {
+    // The same limit as for tasks that wait for a connection (Reserve), which these do not pass.
     if (waiting_.size() >= pool_->settings().options.waiting_max) {
         throw Error(Fault::busy, "too many tasks wait for a connection (waiting_max)");
     }
@@ -115,6 +116,7 @@ void Gather::fail(const Error& error) {
     const Instant now = pool_->now();
     std::deque<ReadRef> left;
     for (const ReadRef& each : std::exchange(waiting_, {})) {
+        // The collector waited only as long as its first read may; the others may have more time.
         if (error.kind() == Fault::busy && each->wait_until > now) {
             left.push_back(each);
             continue;
@@ -161,6 +163,7 @@ task::Task<> Gather::run_share(Connection& connection) {
         all_done = false;
     }
     for (const ReadRef& each : company.reads) {
+        // Its rows may be whole, and yet part of a transaction that the failure has undone.
         if (!all_done) each->batch.reset();
         if (each->ended()) log_if_slow(*pool_, *each->query, each->took);
     }

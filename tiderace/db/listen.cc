@@ -34,6 +34,8 @@ task::Generator<Notification> listen(Database database, std::string channel) {
     query->scanned = scan(query->sql, database.dialect());
     task::Backoff backoff(options.reconnect_pause, options.reconnect_pause_max);
     while (true) {
+        // Not one of the pool: it is held for as long as the program listens, and a few listeners
+        // would hold them all.
         const auto connection = make_connection(pool.runner(), pool.settings(), false);
         std::optional<Error> failure;
         std::vector<Notification> found;
@@ -45,6 +47,8 @@ task::Generator<Notification> listen(Database database, std::string channel) {
         } catch (const Error& error) {
             failure = error;
         }
+        // An empty notification: whatever was sent while there was no connection is lost, so the
+        // reader should look at the tables once.
         if (!failure) {
             backoff.reset();
             Notification first;
@@ -63,6 +67,7 @@ task::Generator<Notification> listen(Database database, std::string channel) {
             for (Notification& each : found) co_yield std::move(each);
             found.clear();
         }
+        // A wrong password or a missing database will not mend itself.
         if (!failure->worth_another()) throw *failure;
         co_await task::sleep(backoff.next());
     }

@@ -21,6 +21,7 @@ std::string bare(const core::Address& address) {
 task::Task<std::vector<std::string>> addresses_of(std::string host, Instant until) {
     const core::HostPort place{.host = host, .port = 1};
     std::vector<core::Address> found = place.literal();
+    // The client libraries would look the name up themselves, and block the loop meanwhile.
     if (found.empty()) {
         task::Lookup lookup(host, until);
         auto answer = co_await lookup;

@@ -85,6 +85,8 @@ std::vector<File> read_files(const std::string& folder, Dialect dialect) {
         if (!file) continue;
         const auto before = files.find(file->number);
         if (before != files.end() && before->second.name != file->name) {
+            // Two branches of the program's history may have added one each, and no order is the
+            // right one.
             refuse("two files have the number " + std::to_string(file->number));
         }
         // The file for this dialect wins, whichever of the two the folder lists first.
@@ -266,6 +268,8 @@ void check(const std::vector<Migration>& all, const std::vector<File>& files,
                        " tiderace_migration");
             case MigrationState::done:
                 if (pending != nullptr) {
+                    // A migration from another branch, merged late: those behind it were written
+                    // without it.
                     refuse(std::to_string(pending->number) + "_" + pending->name +
                            " comes before " + name + ", which was done");
                 }
@@ -321,6 +325,8 @@ Pool& pool_of(const Database& database) {
 task::Task<std::vector<Migration>> migrate(Database database, std::string folder,
                                            MigrateOptions options) {
     const std::vector<File> files = co_await files_of(database, folder);
+    // Almost certainly the wrong folder. Migrations that were done are named first, because their
+    // missing files say more.
     if (files.empty()) {
         check(co_await migration_states(database, folder), files, options);
         refuse("no file in " + folder + " is called NUMBER_NAME.sql");

@@ -54,6 +54,7 @@ Pool::Counters Pool::counters() const {
     const Counters reads = reads_.counters();
     all.idle += reads.idle;
     all.lent += reads.lent;
+    // A collector waits in the reserve for all its reads, which are counted themselves.
     all.waiting += reads.waiting + gather_.waiting() - gather_.collectors_waiting();
     all.opened += reads.opened;
     all.failed += reads.failed;
@@ -68,6 +69,7 @@ task::Task<Lease> Pool::take(Lane lane, Instant until) {
 }
 
 Pool& Pools::of(const std::shared_ptr<const Settings>& settings) {
+    // By address: two Databases with the same URL may have different options, and do not share.
     for (const auto& each : all_) {
         if (each->shared_settings() == settings) return *each;
     }

@@ -25,6 +25,7 @@ void Readiness::forget() {
     watch_.release();
     loop_->cancel(*this);
     interest_ = {};
+    // look_at() takes the library's own descriptor, which is not ours to close.
     if (kept_) ::close(fd_);
     kept_ = false;
     fd_ = -1;
@@ -39,6 +40,7 @@ void Readiness::set_interest(core::Interest interest) {
 }
 
 Readiness::Wait::~Wait() {
+    // Woken, or never suspended. Otherwise its task ends at this await.
     if (readiness_->waiting_ != this) return;
     readiness_->end_waiting();
     readiness_->loop_->cancel(*readiness_);

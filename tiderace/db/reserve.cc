@@ -127,6 +127,7 @@ task::Task<std::unique_ptr<Pooled>> Reserve::new_one(Instant until) {
         }
         ++failed_;
         const Duration pause = backoff_.next();
+        // Nothing gets better by waiting: the password is wrong, or the database is not there.
         if (failure->kind() == Fault::configuration) throw *failure;
         if (!failure->worth_another() || until - now() <= pause) throw *failure;
         next_attempt_ = now() + pause;

@@ -57,6 +57,7 @@ void refuse_range(const Place& place) {
 bool read_boolean(const Place& place) {
     const bool fits = place.cell.kind == Kind::boolean || place.cell.kind == Kind::integer;
     if (!fits) refuse(place, phrase_for(Kind::boolean));
+    // A count that is taken for a boolean would lose its value.
     if (place.cell.integer != 0 && place.cell.integer != 1) {
         complain(place, "an integer other than 0 and 1 where a boolean is expected");
     }
@@ -70,6 +71,7 @@ std::int64_t read_integer(const Place& place, std::int64_t min, std::int64_t max
     } else if (place.cell.kind != Kind::integer) {
         refuse(place, phrase_for(Kind::integer));
     }
+    // An error and not a cut number: a number that is too large would otherwise become another one.
     if (value < min || value > max) refuse_range(place);
     return value;
 }

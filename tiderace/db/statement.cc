@@ -59,6 +59,7 @@ class Scanner {
     void step() {
         const char c = sql_[at_];
         if (const std::size_t end = past_comment(); end > at_) {
+            // What stands in it is not read here, so it is taken for the worse.
             if (is_executed_comment()) changes_ = true;
             return copy(end);
         }
@@ -77,6 +78,8 @@ class Scanner {
     }
 
     void question() {
+        // PostgreSQL has operators of question marks (jsonb's ?, ?| and ?&): "??" stands for one of
+        // them.
         if (dialect_ == Dialect::postgres && at(at_ + 1) == '?') {
             out_.text += '?';
             at_ += 2;
@@ -99,6 +102,7 @@ class Scanner {
         for (const char c : found) small += lower(c);
         const auto is = [&](std::string_view word) { return small == word; };
         if (std::any_of(changers.begin(), changers.end(), is)) changes_ = true;
+        // It runs the statement that it explains.
         if (first_word_ == "explain" && (is("analyze") || is("analyse"))) changes_ = true;
         if (first_word_.empty()) first_word_ = std::move(small);
         // In this kind of string alone PostgreSQL reads backslashes (standard_conforming_strings).

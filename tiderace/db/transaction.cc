@@ -40,6 +40,8 @@ class Transaction::Use {
     }
     ~Use() {
         transaction_->busy_ = false;
+        // What the connection is in the middle of is unknown, so no further statement may be sent
+        // on it.
         if (!finished_) transaction_->doomed_ = true;
     }
     Use(const Use&) = delete;
@@ -100,6 +102,8 @@ task::Task<Batch> Transaction::fetch(Wanted wanted, std::string sql, std::vector
     }
     use.finished();
     if (!failure) co_return batch;
+    // PostgreSQL refuses all further statements by itself. SQLite and MariaDB would go on, and
+    // commit half of what was meant.
     failed_ = true;
     // Whatever it did, it ends with the connection; but for a commit.
     const bool ended = failure->kind() == Fault::unknown_outcome && !committing_;
@@ -159,6 +163,7 @@ task::Task<> Transaction::commit() {
 
 task::Task<> Transaction::roll_back() {
     doomed_ = true;
+    // The server rolls back what a connection leaves open.
     if (lease_->broken()) co_return;
     try {
         co_await lease_->recover();

@@ -143,6 +143,7 @@ std::string Url::trust() const {
 std::string Url::shown() const {
     std::string text(name_of(dialect));
     if (dialect == Dialect::sqlite) return text.append(":").append(path);
+    // Without the password: this ends in logs and messages.
     text.append("://").append(user).append(user.empty() ? "" : "@").append(host);
     if (socket.empty()) text.append(":").append(std::to_string(port));
     text.append("/").append(name);

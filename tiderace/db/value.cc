@@ -47,6 +47,8 @@ class Digits {
         std::int64_t value = 0;
         std::size_t digits = 0;
         for (; !left_.empty() && left_.front() >= '0' && left_.front() <= '9'; ++digits) {
+            // Digits below a microsecond are cut off, as the databases' own columns do not keep
+            // them.
             if (digits < 6) value = value * 10 + (left_.front() - '0');
             left_.remove_prefix(1);
         }

@@ -78,6 +78,8 @@ Parameters::Parameters(const std::vector<Value>& values)
                 bind.buffer_type = MYSQL_TYPE_BLOB;
                 break;
             default:
+                // Times and decimals, too: the server reads them as the column's type, without a
+                // loss of digits.
                 bind.buffer_type = MYSQL_TYPE_STRING;
                 break;
         }
@@ -184,6 +186,8 @@ Fault fault_of(unsigned number) {
             return Fault::deadlock;
         case ER_CHECKREAD:
             return Fault::serialization;
+        // innodb_lock_wait_timeout is over: the statement, and not the transaction, was rolled
+        // back.
         case ER_LOCK_WAIT_TIMEOUT:
             return Fault::busy;
         case ER_QUERY_INTERRUPTED:
@@ -209,6 +213,7 @@ Fault fault_of(unsigned number) {
         case ER_BAD_DB_ERROR:
         case 1698:  // MariaDB's ER_ACCESS_DENIED_NO_PASSWORD_ERROR
             return Fault::configuration;
+        // Not a fault of ours: the connection may be had again once others have ended.
         case ER_CON_COUNT_ERROR:
         case ER_SERVER_SHUTDOWN:
         case 1927:  // MariaDB's ER_CONNECTION_KILLED

@@ -256,6 +256,7 @@ void Connection::send(const Query& query) {
         found = prepared_.find(query.scanned.text);
     }
     found->second.used = ++uses_;
+    // libpq copies them into its buffer, so they may end with this call.
     const Parameters values(query.values);
     sent_ = true;
     const int ok = PQsendQueryPrepared(

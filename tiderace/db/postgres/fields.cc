@@ -94,6 +94,7 @@ std::string text_of(const Value& value) {
         case Kind::integer:
             return std::to_string(value.integer());
         case Kind::real: {
+            // PostgreSQL's own spellings: C++ writes "nan" and "inf".
             if (std::isnan(value.real())) return "NaN";
             if (std::isinf(value.real())) return value.real() > 0 ? "Infinity" : "-Infinity";
             std::array<char, 32> room;
@@ -144,6 +145,7 @@ void add_rows(Batch& batch, const pg_result* result) {
 }
 
 std::uint64_t rows_changed(pg_result* result) {
+    // PQcmdTuples() counts the rows of a select as well, which has changed none.
     const bool reads = std::string_view(PQcmdStatus(result)).starts_with("SELECT");
     return reads ? 0 : number<std::uint64_t>(PQcmdTuples(result));
 }
@@ -157,6 +159,7 @@ std::size_t line_of(const pg_result* result, std::string_view script, std::size_
     std::size_t characters = std::strtoull(position, nullptr, 10);  // from 1
     std::size_t byte = 0;
     for (; byte < script.size() && characters > 0; ++byte) {
+        // The server counts characters; a byte that continues one is not counted.
         if ((static_cast<unsigned char>(script[byte]) & 0xC0) != 0x80) --characters;
     }
     return line_at(script, byte == 0 ? 0 : byte - 1);

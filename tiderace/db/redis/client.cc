@@ -11,6 +11,7 @@ namespace tiderace::db::redis {
 namespace {
 
 std::string milliseconds(Duration duration) {
+    // Rounded up: 0 would be refused, and a negative time would delete the key at once.
     return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
 
@@ -77,6 +78,7 @@ task::Task<Transaction> Client::transaction(std::string key) const {
 
 task::Task<Reply> Client::ask_blocking(std::shared_ptr<const Settings> settings, Duration wait,
                                        Command command) {
+    // It goes back to the reserve afterwards, so it must not stay in MULTI, or in another database.
     if (command.use == Use::connection) check_shared(command);
     const std::string key(command.key());
     const Loan loan = co_await borrow(settings, key);
@@ -95,6 +97,7 @@ Hub::Counters Client::counters() const {
 
 Client open(std::string_view url, const Options& options) {
     Place place = Place::parse(url);
+    // Refused, and not sent in clear: the URL promises TLS, and the first command has the password.
     if (place.tls && options.security == nullptr) {
         throw Error(Fault::configuration,
                     "rediss:// needs Options::security, such as a tcp::ClientTls");

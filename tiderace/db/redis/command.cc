@@ -183,6 +183,8 @@ Command make_command(Arguments arguments) {
 std::uint16_t slot_of(std::string_view key) {
     if (const std::size_t open = key.find('{'); open != key.npos) {
         const std::size_t close = key.find('}', open + 1);
+        // A tag in braces puts keys into one slot ("{user1}.name"), so that one command may take
+        // several of them. Empty braces are no tag.
         if (close != key.npos && close > open + 1) key = key.substr(open + 1, close - open - 1);
     }
     // CRC-16/XMODEM of the key (Redis Cluster specification, "Key distribution model").

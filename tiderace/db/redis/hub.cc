@@ -236,6 +236,7 @@ void Hub::submit(Call& call) {
 }
 
 Node& Hub::node_for(const Command& command) {
+    // No redirection has come: a server that stands alone, which is the usual case.
     if (slots_ == nullptr || !command.has_key) return *nodes_.front();
     Node* const known = (*slots_)[slot_of(command.key())];
     return known != nullptr ? *known : *nodes_.front();
@@ -267,6 +268,7 @@ Node* Hub::node_at(const std::string& address) {
 bool Hub::redirect(Node& from, Call& call, std::string_view text) {
     const auto found = redirection_in(text, from.address());
     if (!found) return false;
+    // Two servers may each send us to the other while a slot moves.
     if (call.redirects_ >= redirects_max) {
         call.fail(Error(Fault::busy, "the cluster redirects again and again"));
         return true;

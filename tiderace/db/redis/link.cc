@@ -109,6 +109,7 @@ void Link::set_patience(Duration patience) {
 // The deadline is the connection's: one for all that were sent.
 void Link::expect() {
     if (!connection_ || broken_) return;
+    // A subscription may be silent for days; subscribe() asks itself (silence_max).
     const bool waits = !sent_.empty() && !only_pushes_;
     connection_->set_deadline(waits ? moment_after(loop().now(), patience_) : Instant::max());
 }
@@ -171,6 +172,7 @@ void Link::take(resp::Reply reply) {
     Call* const call = sent_.front();
     sent_.pop_front();
     ++answered_;
+    // Nothing waits for it: ASKING's, or that of a task which has ended.
     if (call == nullptr) return;
     call->link_ = nullptr;
     if (reply.is_error() && observer_ != nullptr && observer_->on_error_reply(*call, reply)) return;

@@ -14,6 +14,7 @@ void check_shared(const Command& command) {
 }
 
 void Pipeline::add(Command command) {
+    // On a connection of its own (EXEC's) it may do anything.
     if (link_ == nullptr) check_shared(command);
     parts_.push_back(std::make_unique<Part>(*this, std::move(command)));
 }

@@ -58,6 +58,7 @@ Place Place::parse(std::string_view url) {
         !rest.starts_with("//")) {
         refuse("it begins with redis://, rediss:// or unix:");
     }
+    // "rediss" and "valkeys", as "https" is to "http"; "redis" merely ends so.
     place.tls = scheme.ends_with("s") && scheme != "redis";
     rest.remove_prefix(2);
     const std::string_view front = rest.substr(0, rest.find('/'));
@@ -81,6 +82,7 @@ std::string Place::address() const {
 std::string Place::shown() const {
     std::string text = socket.empty() ? std::string(tls ? "rediss://" : "redis://") : "";
     if (socket.empty() && !user.empty()) text.append(user).append("@");
+    // The user without the password, as Url::shown().
     text.append(address());
     if (database != 0) {
         text.append(socket.empty() ? "/" : "?db=").append(std::to_string(database));

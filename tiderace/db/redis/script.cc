@@ -36,6 +36,7 @@ task::Task<Reply> Script::reply_of(Client redis, std::size_t keys,
     } catch (const Error& error) {
         failure = error;
     }
+    // It was not run, so sending it again does nothing twice.
     if (!failure->message().starts_with("NOSCRIPT")) throw *failure;
     // The server keeps the source from here on, until it restarts or SCRIPT FLUSH.
     words[0] = "EVAL";

@@ -69,6 +69,8 @@ class Mailbox final : public Link::Observer {
         }
     }
     void on_push(resp::Reply push) override {
+        // No right to the channel (NOPERM), say: the server answers with an error in place of a
+        // push.
         if (push.is_error()) {
             failure_ = error_of(push);
             return wake();

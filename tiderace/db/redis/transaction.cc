@@ -15,6 +15,7 @@ std::optional<std::vector<Reply>> results_of(const std::vector<Reply>& replies) 
         if (&each != &replies.back() && each.view().is_error()) throw error_of(each.view());
     }
     const resp::Reply all = replies.back().view();
+    // A watched key has changed since (WATCH): the caller reads again and tries once more.
     if (all.is_null()) return std::nullopt;
     if (!all.is_aggregate()) refuse_reply(all, "the replies of a transaction");
     std::vector<Reply> results;

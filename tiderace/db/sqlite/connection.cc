@@ -58,6 +58,8 @@ task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadl
     };
     Batch batch = co_await task::offload(work);
     out.finished();
+    // Until here it was false: a task that ends while the call is out leaves a connection that has
+    // to recover.
     clean_ = !batch.more && !batch.in_transaction;
     co_return batch;
 }
@@ -93,6 +95,7 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
     const auto work = [file = file_, sql = std::move(sql), ticket = out.ticket,
                        until = steady(deadline)] { file->script(sql, ticket, until); };
     co_await task::offload(work);
+    // It stays unclean: a script may leave a transaction open, and recover() finds out.
     out.finished();
 }
 

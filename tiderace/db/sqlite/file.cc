@@ -251,6 +251,7 @@ void File::run_one_of(Read& read, std::uint64_t ticket, Instant until) {
         const Turn turn(*this, ticket, until);
         current_ = &read;
         Batch batch = run_held(*read.query, read.portion);
+        // Its caller gets no further rows: one() wants two, and all_rows() fails with too many.
         if (batch.more) leave_rows();
         if (!batch.wants_writer) read.batch = std::move(batch);
     } catch (const Error& error) {
@@ -317,6 +318,7 @@ Batch File::read(Portion portion, int code) {
 void File::leave_rows() {
     if (reading_ == nullptr) return;
     sqlite3_reset(reading_);
+    // A blob of megabytes would otherwise stay in memory until the statement is used again.
     sqlite3_clear_bindings(reading_);
     reading_ = nullptr;
 }
