@@ -77,8 +77,12 @@ Generator<std::string> listed(db::Database db, std::string name, std::string sql
             first = false;
             text += json::write(row);
         }
+        // By its key and not by an offset: an offset would read all rows before it once more for
+        // each piece, and shift where rows come or go meanwhile.
         if (std::ssize(rows) < export_rows) break;
         last = key_of(rows.back());
+        // A piece at a time, so that a member of ten years' posts costs no more memory than one of
+        // today.
         co_yield std::exchange(text, {});
     }
     co_yield text + "]";
@@ -134,6 +138,7 @@ std::vector<Generator<std::string>> lists_of(const db::Database& db, std::int64_
 Generator<std::string> exported(db::Database db, std::int64_t member) {
     const auto about = co_await db.one<ExportedMember>(
         "select username, name, email, about, face, created_at from members where id = ?", member);
+    // The account was deleted between the visitor's request and this.
     if (!about) {
         co_yield "{}";
         co_return;

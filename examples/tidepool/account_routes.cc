@@ -87,6 +87,8 @@ Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session 
     const FormWords& words = visitor.words().form;
     // As it was typed, whether there is such a member or not: a refusal tells nothing.
     const std::string account = "account:" + hash_of(small_letters(tidied(form->who)));
+    // By the account, besides the address (add_account_routes): guesses at one password may come
+    // from thousands of addresses.
     if (!co_await site.limits.allows(account, account_rate)) {
         LogInPage later{visitor.frame(), form->who, std::string(words.too_many_tries)};
         co_return page<"log_in.html">(std::move(later), Reply(429).field("Retry-After", "60"));
@@ -106,6 +108,8 @@ Task<Answer> log_out(Form<LogOutForm> form, const Request& request, Session sess
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(Redirect{"/"});
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    // First the login, which is what makes a session a member's: if ending the session fails below,
+    // its cookie is worth nothing any more.
     co_await site.accounts.end_login(visitor.viewer().login);
     site.wakes.member(visitor.id());  // pages that are open there end
     co_await session.end();
@@ -125,6 +129,8 @@ Task<Answer> set_language(Form<LanguageForm> form, const Request& request, Sessi
 
 void add_account_routes(App& app) {
     app.get<"/sign-up">(show_sign_up);
+    // Each route has two limits: rate_limit() costs no query and stops floods on this node; the
+    // shared one counts the tries on all nodes.
     constexpr SharedLimits::Rate joining{.per_minute = 6, .burst = 6};
     constexpr SharedLimits::Rate trying{.per_minute = 12, .burst = 12};
     app.post<"/sign-up">(sign_up, rate_limit(joining), shared_rate_limit("sign-up", joining));

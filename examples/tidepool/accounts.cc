@@ -106,6 +106,8 @@ Task<std::expected<std::int64_t, SignUpFaults>> Accounts::sign_up(SignUp form, c
     form.username = small_letters(tidied(form.username));
     SignUpFaults faults = faults_of(form, words);
     if (faults != SignUpFaults()) co_return std::unexpected(std::move(faults));
+    // Before the transaction: it takes some hundred milliseconds, and SQLite has one writer at a
+    // time.
     const std::string hash = co_await passwords_->hash(std::move(form.password));
     const NewId id = new_id(db_.dialect(), "members");
     // The database decides: of two visitors that sign up with one name at once, one succeeds.
@@ -127,6 +129,8 @@ Task<std::expected<std::int64_t, SignUpFaults>> Accounts::sign_up(SignUp form, c
     try {
         member = co_await db_.transaction(write);
     } catch (const db::Error& error) {
+        // Another sign-up came between the look and the insert. Which of the two columns it was is
+        // not known; the name is the likelier.
         if (error.kind() != db::Fault::unique) throw;
         faults.username = words.form.username_taken;
     }
@@ -138,6 +142,8 @@ Task<std::optional<std::int64_t>> Accounts::check(std::string who, std::string p
     const std::string name = small_letters(tidied(who));
     auto row = co_await db_.one<PasswordRow>(
         "select id, password from members where username = ? or email = ?", name, name);
+    // No such password can be right, and hashing a megabyte would be a way to keep the processor
+    // busy. The comparison goes on, so that the answer takes as long as any other.
     if (password.size() > Passwords::bytes_max) password.clear();
     std::string hash;  // with a name: g++ 12 destroys conditional temporaries of an await twice
     if (row) hash = std::move(row->password);
@@ -208,6 +214,7 @@ Task<std::optional<Viewer>> Accounts::viewer(std::string login) {
         " where n.member = m.id and n.seen = 0) as unseen from logins l"
         " join members m on m.id = l.member where l.id = ?",
         login);
+    // Seldom, so that reading pages does not write: each request passes here.
     if (viewer && seconds_now() - viewer->used_at > use_noted_after) {
         co_await db_.exec("update logins set used_at = ? where id = ?", seconds_now(), login);
     }
@@ -250,6 +257,9 @@ Task<std::string> Accounts::set_face(std::int64_t member, std::optional<std::str
 
 Task<std::vector<std::string>> Accounts::remove(std::int64_t member) {
     auto write = [&](db::Transaction& tx) -> Task<std::vector<std::string>> {
+        // The files are removed by the caller, after the commit: a transaction that fails has
+        // removed none. Replies to the member's posts go with them (on delete cascade), and so do
+        // their pictures.
         auto pictures = co_await tx.all<std::string>(
             "with recursive gone (id) as (select id from posts where author = ?"
             " union select p.id from posts p join gone g on p.parent = g.id)"

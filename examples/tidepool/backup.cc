@@ -122,6 +122,7 @@ class Output {
     explicit Output(std::string place) : place_(std::move(place)), unfinished_(place_ + ".new") {
         file_.open(unfinished_, std::ios::binary);
         std::error_code ignored;
+        // It holds e-mail addresses and hashes of passwords.
         std::filesystem::permissions(
             unfinished_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write,
             ignored);
@@ -145,6 +146,7 @@ class Output {
         write(line);
         file_.close();
         check();
+        // Only a whole backup takes the place of the one before.
         std::filesystem::rename(unfinished_, place_);
         return lines_;
     }
@@ -324,6 +326,8 @@ Task<> restore_lines(db::Transaction& tx, db::Dialect dialect, Input& input,
     while (true) {
         const Line line = input.next();
         if (line.end) {
+            // The last line counts the others, so that a file that lost some in the middle is
+            // noticed as well.
             if (line.end->lines + 1 != static_cast<std::int64_t>(input.lines())) {
                 input.refuse("lines are missing before this one");
             }
@@ -339,6 +343,7 @@ Task<> restore_lines(db::Transaction& tx, db::Dialect dialect, Input& input,
         }
         if (!why.empty()) input.refuse(why);
     }
+    // They follow from posts and follows, so a backup has none.
     co_await rebuild_timelines(tx);
     co_await count_on(tx, dialect);
 }
@@ -355,6 +360,7 @@ Task<std::size_t> back_up(db::Database db, std::string pictures, std::string fil
     // PostgreSQL sees one moment in these alone.
     const bool serializable = db.dialect() == db::Dialect::postgres;
     co_await db.transaction(read, {.reads_only = true, .serializable = serializable});
+    // After the transaction, which would otherwise stay open for as long as gigabytes are copied.
     for (const std::string& name : names) {
         std::ifstream picture(pictures + "/" + name, std::ios::binary);
         if (!picture) continue;  // its post went meanwhile
@@ -368,6 +374,7 @@ Task<std::size_t> back_up(db::Database db, std::string pictures, std::string fil
 
 Task<std::size_t> restore(db::Database db, std::string pictures, std::string file) {
     const auto members = co_await db.one<std::int64_t>("select count(*) from members");
+    // A restore never merges: ids of two databases mean different members.
     if (*members > 0) {
         throw std::runtime_error("the database has members; restore into an empty one");
     }

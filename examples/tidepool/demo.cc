@@ -127,6 +127,7 @@ Task<std::size_t> add_demo(db::Database db, std::size_t members) {
     const std::string hash = co_await passwords.hash("tidepool");
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     auto write = [&](db::Transaction& tx) -> Task<> {
+        // A fixed seed: each demo is the same, and so are the figures that are measured with it.
         std::mt19937_64 random(20);
         Ids ids;
         for (std::size_t number = 0; number < members; ++number) {

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::int64_t minute_ms = 60'000;
 
+// One number for each key (GCRA): the moment at which the next request is due. A request moves it
+// by an interval, and is refused when it is more than the tolerance ahead of the clock.
 std::int64_t interval_of(SharedLimits::Rate rate) {
     return minute_ms / std::max<std::int64_t>(rate.per_minute, 1);
 }
@@ -44,6 +46,8 @@ Task<bool> SharedLimits::allows(std::string key, Rate rate) {
         if (redis_) co_return co_await redis_allows(std::move(key), rate);
         co_return co_await database_allows(std::move(key), rate);
     } catch (const db::Error&) {
+        // A limit that cannot be read must not shut everybody out. The limit of this node still
+        // holds.
         co_return true;
     }
 }
@@ -76,6 +80,7 @@ Task<bool> SharedLimits::database_allows(std::string key, Rate rate) {
 
 Task<> SharedLimits::sweep() {
     if (redis_) co_return;
+    // A moment that is past is the same as no row.
     co_await db_.exec("delete from rates where next < ?", milliseconds_now() - minute_ms);
 }
 

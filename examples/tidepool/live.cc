@@ -55,6 +55,8 @@ Task<Looked> look_once(Site& site, std::string login, Known& known, const Words&
     const std::int64_t newest = co_await site.posts.newest_in_feed(viewer->id);
     const std::int64_t unseen_before = std::exchange(known.unseen, viewer->unseen);
     const std::int64_t newest_before = std::exchange(known.newest, newest);
+    // The first look reports the number and no more: the page has just been made with the same
+    // notices.
     if (unseen_before != viewer->unseen) looked.news.unseen = viewer->unseen;
     if (unseen_before >= 0 && viewer->unseen > unseen_before) {
         looked.news.what = co_await site.members.latest_notice(viewer->id, words);
@@ -94,6 +96,7 @@ Task<> tell(WebSocket& socket, Wakes::Seat& seat, std::string login, const Words
             const std::string text = json::write(looked.news);
             if (!co_await socket.send(text)) break;
         }
+        // Wakes that come meanwhile leave one mark at the seat, so a burst of likes is one look.
         co_await sleep(shortest_wait);
         co_await seat.wait(looked.pause());
     }
@@ -111,6 +114,7 @@ Task<> live_socket(WebSocket& socket, const Request& request, Session session, S
     if (!viewer) co_return socket.close(close_logged_out, "logged out");
     Wakes::Seat seat(site.wakes, viewer->id);
     if (!seat.is_free()) co_return socket.close(close_too_many, "too many pages are open");
+    // Without a read, the close of the peer would be noticed by the next message alone.
     auto listening = only_listen(socket);
     auto telling = tell(socket, seat, login, words, site);
     co_await when_any(std::move(listening), std::move(telling));

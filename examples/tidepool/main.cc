@@ -215,6 +215,7 @@ int main(int count, char** words) {
         if (const int status = run(prepare(db, folder + "/migrations", options.demo)))
             return status;
         const auto judges = names_in(setting("TIDEPOOL_MODERATORS", ""));
+        // Apart from `db`: migrations and a demo may take longer than a page may wait.
         const db::Database serving = db::open(database, database_options(options));
         http::App app = tidepool::make_app(serving, folder, pictures,
                                            bus_of(setting("TIDEPOOL_REDIS", ""), serving),

@@ -26,6 +26,7 @@ Task<Page> show_profile(std::string username, Query<From> from, const Request& r
                         Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     auto profile = co_await site.members.profile(visitor.id(), username);
+    // Also where the member blocked this visitor, who is not to see the difference.
     if (!profile) co_return not_found(visitor);
     Posts posts =
         co_await site.posts.of_member(visitor.id(), profile->id, from->before.value_or(newest));
@@ -83,6 +84,7 @@ Task<Answer> show_notifications(const Request& request, Session session, Site& s
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     NotificationsPage shown{visitor.frame(), {}};
     shown.notifications = co_await site.members.notifications(visitor.id(), visitor.words());
+    // Showing them marks them as seen; the frame was made before that.
     shown.frame.unseen = 0;
     co_return page<"notifications.html">(std::move(shown));
 }

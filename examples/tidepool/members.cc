@@ -117,6 +117,7 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
     if (!member) co_return false;
     auto write = [&](db::Transaction& tx) -> Task<bool> {
         co_await lock_author(tx, db_.dialect(), *member);
+        // Looked up under the lock, or a block at the same moment would be followed by a follow.
         const auto blocked = co_await tx.one<bool>(
             "select exists (select 1 from blocks b where (b.blocker = ? and b.blocked = ?)"
             " or (b.blocker = ? and b.blocked = ?))",
@@ -125,6 +126,7 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
         const auto followed = co_await tx.one<bool>(
             "select exists (select 1 from follows where follower = ? and followee = ?)", viewer,
             *member);
+        // A second press, or a form that was sent twice: no second notice.
         if (*followed) co_return true;
         co_await tx.exec("insert into follows (follower, followee, created_at) values (?, ?, ?)" +
                              once(db_.dialect(), "follower"),
@@ -165,6 +167,8 @@ Task<bool> Members::block(std::int64_t viewer, std::string username) {
     const auto member = co_await other(viewer, std::move(username));
     if (!member) co_return false;
     auto write = [&](db::Transaction& tx) -> Task<bool> {
+        // Both, and always in the same order, so that two members that block each other at once do
+        // not wait for each other.
         co_await lock_author(tx, db_.dialect(), std::min(viewer, *member));
         co_await lock_author(tx, db_.dialect(), std::max(viewer, *member));
         co_await tx.exec(
@@ -234,6 +238,7 @@ struct Cursor {
         if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return {};
         const auto second = std::from_chars(first.ptr + 1, end, id);
         if (second.ec != std::errc() || second.ptr != end) return {};
+        // A time that no database takes would be a 500; a cursor that is wrong begins at the front.
         if (seconds < 0 || seconds > Cursor().at.time_since_epoch().count()) return {};
         return {Time(std::chrono::seconds(seconds)), id};
     }
@@ -260,6 +265,7 @@ Task<People> Members::people(std::string_view whom, std::string_view of, std::in
     People page;
     if (rows.size() > static_cast<std::size_t>(page_size)) {
         rows.pop_back();
+        // Two parts, because several follows may have the same second.
         page.next = std::to_string(rows.back().created_at.time_since_epoch().count()) + "-" +
                     std::to_string(rows.back().id);
     }
@@ -343,6 +349,7 @@ Task<std::vector<Notification>> Members::notifications(std::int64_t member, cons
         // The member's other pages count them no more.
         if (done.rows > 0 && wakes_ != nullptr) wakes_->member(member);
     }
+    // Older ones are shown on no page. They go here, where they were just found to be too many.
     if (rows.size() == static_cast<std::size_t>(notifications_max)) {
         co_await db_.exec("delete from notifications where member = ? and id < ?", member,
                           rows.back().id);

@@ -9,6 +9,7 @@
 namespace tidepool {
 namespace {
 
+// OWASP's values for Argon2id: 19 MiB and two passes.
 constexpr unsigned long long passes = 2;
 constexpr std::size_t memory_bytes = std::size_t{19} * 1024 * 1024;
 
@@ -52,6 +53,8 @@ class Passwords::Turn {
 
 tiderace::Task<std::string> Passwords::hash(std::string password) {
     const Turn turn(waiting_);
+    // One at a time: each takes a processor and 19 MiB, and a flood of log-ins must leave both to
+    // others.
     const auto permit = co_await one_.acquire();
     auto work = [password = std::move(password)] { return hash_now(password); };
     co_return co_await tiderace::offload(work);
@@ -63,6 +66,7 @@ tiderace::Task<bool> Passwords::matches(std::string password, std::string hash) 
     auto work = [password = std::move(password), hash = std::move(hash)] {
         begin_sodium();
         const bool known = !hash.empty();
+        // An unknown name takes as long as a wrong password, and so gives no name away.
         const std::string& against = known ? hash : nobodys_hash();
         const bool same =
             crypto_pwhash_str_verify(against.c_str(), password.data(), password.size()) == 0;
@@ -81,6 +85,7 @@ std::string random_word() {
 }
 
 std::string hash_of(std::string_view bytes) {
+    // Names for contents, not for secrets: 128 bits keep two pictures apart.
     std::array<unsigned char, 16> hash{};
     crypto_generichash(hash.data(), hash.size(),
                        reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr,

@@ -131,6 +131,7 @@ Task<Answer> add_post(Multipart form, const Request& request, Session session, S
                 .picture_alt = std::move(upload.alt),
                 .form = std::move(upload.form)};
     const auto added = co_await site.posts.add(visitor.id(), std::move(draft));
+    // The same form came twice: the first has a picture of its own, and this one's goes.
     if (added && !added->again) co_return std::unexpected(to_post(*added));
     co_await site.pictures.remove(std::move(unused));
     if (added) co_return std::unexpected(to_post(*added));
@@ -169,6 +170,7 @@ Task<Answer> remove_face(Form<PressForm> form, const Request& request, Session s
     co_return std::unexpected(Redirect{"/settings?notice=saved"});
 }
 
+// Uploads that are under way lie in the same folder, under names that begin with a dot.
 std::optional<Problem> only_pictures(const Request& request) {
     std::string_view name = request.path;
     name.remove_prefix(std::min(name.size(), name.rfind('/') + 1));
@@ -178,6 +180,7 @@ std::optional<Problem> only_pictures(const Request& request) {
 
 void keep_for_ever(const Request&, Response& response) {
     if (response.status() >= 400) return;
+    // The name has the hash of the content, so a name never gets another content.
     response.set("Cache-Control", "public, max-age=31536000, immutable");
     response.set("Cross-Origin-Resource-Policy", "same-origin");
 }

@@ -143,6 +143,8 @@ Task<Answer> report_post(std::int64_t id, Form<PostPressForm> form, const Reques
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    // Only what the visitor can see can be reported, or a report would show that a hidden post
+    // exists.
     if (!co_await site.posts.find(visitor.id(), id)) co_return not_found(visitor);
     if (!co_await site.posts.report(visitor.id(), id)) co_return not_found(visitor);
     co_return std::unexpected(Redirect{"/posts/" + std::to_string(id) + "?notice=reported"});
@@ -194,6 +196,7 @@ Task<Answer> search(Query<SearchQuery> query, const Request& request, Session se
                      .posts = {},
                      .next = {},
                      .empty = std::string(visitor.words().post.nothing_found)};
+    // A longer text finds nothing: each word is one more condition of the statement.
     if (!words.empty() && count_characters(words) <= query_characters_max) {
         found.people = co_await site.members.search(visitor.id(), words);
         Posts posts =

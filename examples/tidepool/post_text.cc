@@ -44,6 +44,8 @@ Character first_of(std::string_view text) {
 
 char32_t small_of(char32_t code) {
     if (code >= 'A' && code <= 'Z') return code + 0x20;
+    // Latin-1, Greek and Cyrillic: alphabets whose letters are at a fixed distance. 0xD7 is the
+    // multiplication sign.
     if (code >= 0xC0 && code <= 0xDE && code != 0xD7) return code + 0x20;
     if (code >= 0x391 && code <= 0x3A9) return code + 0x20;
     if (code >= 0x410 && code <= 0x42F) return code + 0x20;
@@ -225,8 +227,10 @@ std::string tidied(std::string_view text) {
         const Character next = first_of(text);
         const std::string_view bytes = text.substr(0, next.bytes);
         text.remove_prefix(next.bytes);
+        // Dozens of marks on one letter would cover the lines above and below it.
         marks = is_mark(next.code) ? marks + 1 : 0;
         if (next.code == '\r') {
+            // Forms send CR LF; a lone CR is an end of a line as well.
             if (!text.starts_with('\n')) out += '\n';
         } else if (!is_control(next.code) && marks <= marks_max) {
             out += bytes;
@@ -296,6 +300,8 @@ std::vector<std::string> grams_of(std::string_view folded_text) {
                 const auto byte = static_cast<unsigned char>(c);
                 now += {digits[byte >> 4], digits[byte & 15]};
             }
+            // In hexadecimal, so that a full-text index takes each pair for one word, whatever its
+            // letters are. A word of one character has no pair; the text itself decides then.
             if (!before.empty()) grams.insert(before + now);
             before = std::move(now);
             rest.remove_prefix(bytes);
@@ -321,6 +327,7 @@ std::string escaped(std::string_view text) {
 std::string containing(std::string_view text) {
     std::string pattern = "%";
     for (const char c : text) {
+        // These have a meaning in LIKE.
         if (c == '%' || c == '_' || c == '!') pattern += '!';
         pattern += c;
     }

@@ -245,6 +245,7 @@ NewId new_id(db::Dialect dialect, std::string_view table) {
 
 std::string initial_of(std::string_view name) {
     std::string first = shortened(name, 1);
+    // shortened() marks that something was cut off.
     if (first.ends_with("…")) first.resize(first.size() - std::string_view("…").size());
     if (first.size() == 1 && first[0] >= 'a' && first[0] <= 'z') {
         first[0] = static_cast<char>(first[0] - 'a' + 'A');
@@ -265,11 +266,14 @@ Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& dr
                                             const std::optional<std::string>& form,
                                             std::vector<std::int64_t>& told) {
     auto write = [&](db::Transaction& tx) -> Task<std::optional<Added>> {
+        // The transaction may run again after a deadlock, and what it counted before was undone.
         told.clear();
         if (!draft.parent) co_await lock_author(tx, db_.dialect(), author);
         if (form) {
             const auto made = co_await tx.one<Made>(
                 "select id, parent from posts where author = ? and form = ?", author, *form);
+            // The form came twice (a double click, a repetition after a lost answer): the first
+            // post is shown.
             if (made) co_return Added{.id = made->id, .parent = made->parent, .again = true};
         }
         std::optional<Answered> answered;
@@ -282,6 +286,8 @@ Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& dr
         }
         std::optional<std::int64_t> parent = draft.parent;
         std::int64_t depth = answered ? answered->depth + 1 : 0;
+        // As a sibling of the one it answers: a delete cascades through all replies, and databases
+        // bound how deep.
         if (depth > depth_max) {
             parent = answered->parent;
             depth = depth_max;
@@ -297,6 +303,7 @@ Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& dr
             now(), author, parent, depth, draft.body, picture, draft.picture_alt,
             draft.picture.width, draft.picture.height, form);
         co_await index(tx, db_.dialect(), author, *id, draft.body, told);
+        // Replies are shown below their post, and in no feed.
         if (!parent) co_await put_into_timelines(tx, author, *id);
         if (answered) co_await notify(tx, answered->author, "reply", author, *id, told);
         co_return Added{.id = *id, .parent = parent};
@@ -338,6 +345,8 @@ Task<bool> PostStore::edit(std::int64_t author, std::int64_t id, std::string bod
         co_return true;
     };
     const bool edited = co_await db_.transaction(write, again);
+    // After the commit: a page that looks before it would find nothing new, and wait for the next
+    // wake.
     wake(told);
     co_return edited;
 }
@@ -446,6 +455,7 @@ Task<Posts> PostStore::list(Order order, std::int64_t viewer, std::string where,
     auto rows = co_await db_.all<Row>(sql, viewer, values, viewer, viewer, page_size + 1);
     Posts posts;
     const bool has_more = rows.size() > static_cast<std::size_t>(page_size);
+    // One row more than a page has was read, to see whether there is a next page.
     if (has_more) rows.pop_back();
     if (has_more) posts.next = std::to_string(rows.back().id);
     for (Row& row : rows) posts.posts.push_back(view_of(std::move(row), viewer));
@@ -460,6 +470,7 @@ Task<Posts> PostStore::feed(std::int64_t viewer, std::int64_t before) {
 }
 
 Task<std::int64_t> PostStore::newest_in_feed(std::int64_t viewer) {
+    // One's own posts are no news to oneself.
     const std::string sql = "select coalesce(max(p.id), 0) from posts p where p.author <> ? and " +
                             in_feed(db_.dialect()) + std::string(not_muted);
     constexpr auto any = std::numeric_limits<std::int64_t>::max();

@@ -48,6 +48,7 @@ Task<Answer> remove(std::int64_t id, Form<PressForm> form, const Request& reques
     if (!visitor.is_moderator()) co_return not_found(visitor);
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     auto pictures = co_await site.posts.remove_reported(id);
+    // Nothing: another moderator was faster, or the author removed it.
     if (pictures) co_await site.pictures.remove(std::move(*pictures));
     co_return std::unexpected(Redirect{"/reports"});
 }

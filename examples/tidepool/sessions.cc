@@ -66,12 +66,14 @@ Task<std::optional<RedisSessions::Found>> RedisSessions::load(std::string key, U
     Found found;
     const char* const end = text->data() + text->size();
     const auto read = std::from_chars(text->data(), end, found.expires);
+    // The key expires by Redis's clock and the session by ours, so the end is compared here, too.
     if (read.ec != std::errc() || read.ptr == end || found.expires <= now) co_return std::nullopt;
     found.text.assign(read.ptr + 1, end);
     co_return found;
 }
 
 Task<> RedisSessions::save(std::string key, std::string data, UnixSeconds expires) {
+    // Redis itself removes what has expired (PX), so nothing is swept.
     co_await set(std::move(key), std::move(data), expires, redis::SetOptions::If::always);
 }
 

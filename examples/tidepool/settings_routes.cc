@@ -95,6 +95,7 @@ Task<Answer> set_password(Form<PasswordForm> form, const Request& request, Sessi
         co_return co_await settings_page(site, visitor, visitor.frame(), fault, 422);
     }
     co_await site.accounts.set_password(visitor.id(), form->password);
+    // A password is often changed because another person knows it.
     co_await site.accounts.end_other_logins(visitor.id(), visitor.viewer().login);
     site.wakes.member(visitor.id());
     co_await session.renew();
@@ -131,6 +132,8 @@ Task<Answer> delete_account(Form<DeleteForm> form, const Request& request, Sessi
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    // The password is required again: a page that was left open must not be enough to delete an
+    // account.
     if (!co_await site.accounts.check(visitor.id(), form->password)) {
         co_return co_await settings_page(site, visitor, visitor.frame(),
                                          std::string(visitor.words().settings.old_password_wrong),

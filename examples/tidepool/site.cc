@@ -65,6 +65,7 @@ Frame Visitor::frame_for_search(std::string query) const {
 }
 
 bool Visitor::sent(std::string_view csrf) const {
+    // Not empty: a session without a token would otherwise take a form without one.
     return !frame_.csrf.empty() && equals_in_constant_time(frame_.csrf, csrf);
 }
 
@@ -162,6 +163,7 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
     });
     app.templates(folder + "/templates");
     app.error_page(error_page);
+    // From the outside in: what is refused early costs no session.
     app.use(request_ids())
         .use(security_headers())
         .use(cross_origin())
@@ -183,6 +185,7 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
         const Visitor visitor = co_await Visitor::of(site, session, request);
         co_return page<"about.html">(AboutPage{visitor.frame()});
     });
+    // The 404 of a visitor who is logged in has their name and language; the error page has not.
     app.get<"/{path...}">(
         [](std::string_view, const Request& request, Session session, Site& site) -> Task<Page> {
             const Visitor visitor = co_await Visitor::of(site, session, request);

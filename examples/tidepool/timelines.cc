@@ -68,6 +68,7 @@ Task<> put_into_timelines(db::Transaction& tx, std::int64_t author, std::int64_t
                           std::int64_t followers_max) {
     co_await tx.exec("insert into timelines (member, post) values (?, ?)", author, post);
     const auto followers = co_await tx.one<std::int64_t>(
+        // At most one row more than matters is counted, of however many followers.
         "select count(*) from (select follower from follows where followee = ? limit ?) counted",
         author, followers_max + 1);
     if (*followers > followers_max) {
@@ -85,6 +86,7 @@ Task<> fill_timeline(db::Transaction& tx, db::Dialect dialect, std::int64_t memb
     co_await tx.exec(
         "insert into timelines (member, post) select ?, n.id from (select p.id from posts p"
         " where p.author = ? and p.parent is null"
+        // Those are joined in when the feed is read.
         " and not exists (select 1 from wide_posts w where w.post = p.id)"
         " order by p.id desc limit ?) n where 1 = 1" +
             once(dialect, "member"),

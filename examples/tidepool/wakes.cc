@@ -57,6 +57,7 @@ void WakeHub::broadcast(const std::string& words) {
         auto hear = [wakes, text = one.missed ? std::string(Wakes::all) : words] {
             if (const auto alive = wakes.lock()) (*alive)->hear(text);
         };
+        // A full mailbox: the next wake that gets through is for all pages, so none is left out.
         one.missed = !one.loop->post(std::move(hear));
     }
 }
@@ -92,8 +93,10 @@ Wakes::~Wakes() {
 }
 
 void Wakes::publish(const std::string& word) {
+    // This process at once: its own pages do not wait for the bus.
     hub_->broadcast(word);
     if (!hub_->bus().on()) return;
+    // The bus is away, and one wake for all pages takes the place of many.
     if (unsent_.size() >= waiting_max) {
         unsent_.clear();
         unsent_.emplace(all);
@@ -116,6 +119,7 @@ void Wakes::hear(std::string_view words) {
         const auto read = std::from_chars(word.data() + 1, word.data() + word.size(), id);
         if (read.ec != std::errc() || read.ptr != word.data() + word.size()) continue;
         if (word[0] == 'm') ring_member(id);
+        // No page is open here, so no follower has to be found.
         if (word[0] != 'a' || seats_.empty()) continue;
         if (authors_.size() < authors_max) {
             authors_.insert(id);
@@ -208,6 +212,7 @@ Task<> Wakes::receive(std::shared_ptr<WakeHub> hub) {
         auto messages = redis::subscribe(*bus.redis, std::move(channels));
         while (auto message = co_await messages.next()) {
             const bool gap = message->restarted || message->missed > 0;
+            // What was published without a connection is lost, and not known.
             hub->broadcast(gap ? std::string(all) : message->payload);
         }
     } else if (bus.postgres) {

@@ -12,8 +12,7 @@
 // Thread   Wakes and Seat: the loop's. WakeHub: any.
 // Errors   None of the callers: a bus that fails is tried again until the wakes are sent.
 // Limits   seats_max of a loop, seats_of_member_max of each member there; waiting_max wakes that
-// the
-//          bus has not taken, above which one wake for all pages takes their place.
+//          the bus has not taken, above which one wake for all pages takes their place.
 #pragma once
 
 #include <tiderace/db.h>

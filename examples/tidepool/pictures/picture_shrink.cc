@@ -30,12 +30,14 @@ void ignore(const char*, GLogLevelFlags, const char*, void*) {}
 bool begin_vips() {
     g_log_set_handler("VIPS", G_LOG_LEVEL_WARNING, ignore, nullptr);
     if (VIPS_INIT("tidepool") != 0) return false;
+    // Each loader is a parser of strangers' bytes, so there are as few as possible.
     vips_block_untrusted_set(TRUE);
     vips_operation_block_set("VipsForeignLoad", TRUE);
     for (const char* loader : {"VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp",
                                "VipsForeignLoadNsgif"}) {
         vips_operation_block_set(loader, FALSE);
     }
+    // No picture is decoded twice, so the cache would only hold memory.
     vips_cache_set_max(0);
     vips_concurrency_set(1);
     return true;
@@ -52,6 +54,8 @@ bool is_of_a_known_kind(std::string_view bytes) {
            (bytes.starts_with("RIFF") && bytes.substr(0, 12).ends_with("WEBP"));
 }
 
+// A small progressive JPEG may have thousands of scans, and each of them costs as much as the whole
+// picture. Marks inside other segments are counted too, which errs on the safe side.
 std::size_t count_scans(std::string_view bytes) {
     if (!bytes.starts_with("\xFF\xD8")) return 0;
     std::size_t scans = 0;
@@ -133,6 +137,7 @@ bool pictures_are_built() {
 std::expected<SmallPicture, PictureFault> shrink_picture(std::string_view bytes,
                                                          PictureShape shape) {
     if (bytes.size() > picture_bytes_max) return std::unexpected(PictureFault::too_large);
+    // By the content: the name and the type of an upload are what its sender says.
     if (!is_of_a_known_kind(bytes)) return std::unexpected(PictureFault::unknown);
     if (count_scans(bytes) > picture_scans_max) return std::unexpected(PictureFault::too_many);
     if (!vips_works()) return std::unexpected(PictureFault::off);
@@ -144,6 +149,7 @@ std::expected<SmallPicture, PictureFault> shrink_picture(std::string_view bytes,
         if (const auto fault = fault_of_head(image)) return std::unexpected(*fault);
         return shrink(image, shape);
     } catch (const vips::VError&) {
+        // libvips gathers messages until they are cleared.
         vips_error_clear();
         return std::unexpected(PictureFault::broken);
     }

@@ -29,6 +29,7 @@ Stored store(const std::string& folder, const std::string& incoming, PictureShap
     const std::string bytes = read_file(incoming);
     auto small = shrink_picture(bytes, shape);
     if (!small) return std::unexpected(small.error());
+    // Two posts may have the same picture; the file of one must not go with the other.
     const std::string end = random_word().substr(0, 8);
     const std::string name = hash_of(small->webp) + "-" + end + ".webp";
     const std::string unfinished = folder + "/.new-" + name;
@@ -93,8 +94,10 @@ Task<Stored> Pictures::receive(http::Multipart& form, PictureShape shape) {
     const Seat seat(uploads_);
     const Incoming incoming(folder_);
     Task<bool> saving = save(form, incoming.path);
+    // A seat is held meanwhile: slow senders would otherwise take all of them.
     const auto fits = co_await within(upload_time, std::move(saving));
     if (!fits || !*fits) co_return std::unexpected(PictureFault::too_large);
+    // Shrinking takes a processor and many MiB: one at a time on each loop.
     const auto turn = co_await one_.acquire();
     auto work = [folder = folder_, path = incoming.path, shape] {
         return store(folder, path, shape);
