@@ -117,6 +117,8 @@ Result<ServerProcess> ServerProcess::start(ServerLaunch launch) {
     if (!words) return fail(words.error());
     // Its name alone: reports go to other machines.
     const std::string program = std::filesystem::path(launch.child.arguments.front()).filename();
+    // A file and no pipe: a server that writes a lot would fill a pipe that is not being read, and
+    // block.
     launch.child.output = launch.child.errors = words->get();
     auto child = core::ChildProcess::start(launch.child);
     if (!child) return fail(child.error());
@@ -128,10 +130,14 @@ Result<ServerProcess> ServerProcess::start(ServerLaunch launch) {
     };
     const auto until = steady_clock::now() + launch.start_patience;
     while (steady_clock::now() < until) {
+        // First, because the port may be another program's, which answers although ours could not
+        // bind to it.
         if (const auto ended = server.exit()) return refused(ended->text());
         const auto status =
             ask_once(launch.address, launch.path, until - steady_clock::now(), launch.wait);
         if (status == 200) return server;
+        // It serves, but not this: waiting longer would not change it. Before it listens there is
+        // no status at all.
         if (status) return refused("answered " + launch.path + " with " + std::to_string(*status));
         if (!launch.wait) {
             std::this_thread::sleep_for(5ms);
@@ -144,12 +150,14 @@ Result<ServerProcess> ServerProcess::start(ServerLaunch launch) {
 
 std::vector<int> ServerProcess::pids() const {
     std::vector<int> found = load::find_group(child_.pid());
+    // Where the system lists no groups, or all have ended: the first process at least.
     if (found.empty()) found.push_back(child_.pid());
     return found;
 }
 
 std::string ServerProcess::last_words() const {
     const off_t size = ::lseek(words_.get(), 0, SEEK_END);
+    // The end of it: the cause of an exit is in the last lines.
     const off_t from = std::max<off_t>(0, size - static_cast<off_t>(last_words_bytes_max));
     std::string text(last_words_bytes_max, '\0');
     const ssize_t got = ::pread(words_.get(), text.data(), text.size(), from);

@@ -19,6 +19,7 @@ Result<TemporaryFolder> TemporaryFolder::make(std::string_view name) {
 
 TemporaryFolder::~TemporaryFolder() {
     std::error_code ignored;
+    // Empty: moved from, and the folder is another's to remove.
     if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 

@@ -41,6 +41,9 @@ struct Pieces {
 // Handlers hold it, so it outlives its place in the table.
 template <typename Executor>
 struct AsioBackend<Executor>::Entry : std::enable_shared_from_this<Entry> {
+    // Settled by the first call that needs one: a connect and all of a connection's bytes go
+    // through `socket`, the rest through `plain`. Two of Asio's objects for one descriptor would
+    // register it twice.
     enum class Purpose : std::uint8_t { none, accept, watch, stream };
     using Socket = asio::basic_stream_socket<asio::generic::stream_protocol, Executor>;
     using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
@@ -104,6 +107,8 @@ Result<IoHandle> AsioBackend<Executor>::attach(int fd, IoObserver& observer) {
     core::grow_for(slots_, number);
     Slot& slot = slots_[number];
     TR_CHECK(slot.entry == nullptr, "attached twice");
+    // A fresh one, not the old one anew: a handler of the old may still be queued, and it must find
+    // that its own entry has no observer.
     slot.entry = std::make_shared<Entry>();
     slot.entry->observer = &observer;
     slot.entry->handle = {fd, ++slot.generation};
@@ -144,6 +149,7 @@ void AsioBackend<Executor>::close(IoHandle& handle, SendQueue&& unsent) {
         gone->plain->close(ignored);
     } else {
         if (gone->plain) gone->plain->close(ignored);
+        // Asio closed only the copy, or there was nothing of Asio's: the descriptor itself is left.
         options_.kernel->close(fd);
     }
     unsent.clear();
@@ -303,6 +309,8 @@ void AsioBackend<Executor>::report_received(IoHandle handle) {
         }
         return;
     }
+    // Only once the buffer is empty: what came before the end, or before the fault, is delivered
+    // first.
     const int error = std::exchange(target.receive_error, 0);
     if (error == 0 && !std::exchange(target.ended, false)) return;
     target.wants_bytes = false;
@@ -324,6 +332,8 @@ Sent AsioBackend<Executor>::send(IoHandle handle, SendQueue& queue) {
         auto offset = static_cast<off_t>(range.offset);
         const std::uint64_t wanted =
             std::min<std::uint64_t>(range.bytes, options_.send_file_bytes_max);
+        // Asio has no sendfile of its own. The sockets do not block (Kernel makes them so), so what
+        // is not taken now is waited for by async_wait.
         const ssize_t sent =
             options_.kernel->send_file(handle.fd, range.descriptor, &offset, wanted);
         if (sent == -EINTR) continue;
@@ -390,6 +400,8 @@ void AsioBackend<Executor>::shut_down_sending(IoHandle handle) {
 template <typename Executor>
 void AsioBackend<Executor>::report_stream(IoHandle handle) {
     Entry& target = entry(handle);
+    // In the order in which they can happen. After each, find() anew: the observer may have closed
+    // the connection, and another one may stand in its place.
     if (const auto connected = std::exchange(target.connected, std::nullopt)) {
         target.observer->on_connected(*connected);
     }
@@ -428,12 +440,16 @@ void AsioBackend<Executor>::wait(Duration wait_max) {
         context_->poll();
         return;
     }
+    // run_one() waits for the first handler; poll() then runs those that are ready beside it, so
+    // that one turn serves all of them.
     wait_max < Duration::zero() ? context_->run_one() : context_->run_one_for(wait_max);
     context_->poll();
 }
 
 template <typename Executor>
 void AsioBackend<Executor>::wake() {
+    // One handler serves any number of wakes. The flag falls before turn_soon(), so a wake during
+    // that turn makes another one.
     if (wake_asked_.exchange(true)) return;
     asio::post(executor_, [this] {
         wake_asked_.store(false);
@@ -463,6 +479,8 @@ void AsioBackend<Executor>::turn() {
     loop_->turn(Duration::zero());
     in_turn_ = false;
     if (loop_->stopping()) {
+        // Before the callback: it may stop the io_context, and handlers that still come must not
+        // turn a loop that has ended.
         loop_ = nullptr;
         return ended_();
     }
@@ -479,6 +497,7 @@ template <typename Executor>
 void AsioBackend<Executor>::turn_at(Instant when) {
     if (timer_at_ && *timer_at_ <= when) return;
     timer_at_ = when;
+    // Ends the earlier wait, whose handler comes with an error and is ignored.
     timer_.expires_at(when);
     timer_.async_wait([this](const asio::error_code& error) {
         if (error) return;  // set anew, or gone

@@ -19,6 +19,8 @@ constexpr Duration forever = Duration::max();
 constexpr Duration unknown = Duration(-1);
 
 timeval as_timeval(Duration time) {
+    // Up, because a timeval of zero means no timeout: the last nanoseconds before a deadline would
+    // become a wait for ever.
     const auto us = std::chrono::ceil<std::chrono::microseconds>(time).count();
     return {.tv_sec = static_cast<time_t>(us / 1'000'000),
             .tv_usec = static_cast<suseconds_t>(us % 1'000'000)};
@@ -29,6 +31,8 @@ void set_flag_nonblocking(int fd, bool on) {
     ::fcntl(fd, F_SETFL, on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
 }
 
+// For a turn that must not wait: an SO_RCVTIMEO of zero means for ever, and setting O_NONBLOCK and
+// taking it back costs more calls.
 bool is_readable_now(int fd) {
     pollfd polled{.fd = fd, .events = POLLIN, .revents = 0};
     return ::poll(&polled, 1, 0) > 0;
@@ -56,6 +60,8 @@ class BlockingBackend::Entry final : public core::IoObserver {
     void on_accept_failed(int error) override { observer->on_accept_failed(error); }
     void on_connected(int error) override { observer->on_connected(error); }
     void on_received(ByteView bytes) override {
+        // The observer may close the connection, and a new one may have its number, and so this
+        // entry.
         const std::uint32_t generation = handle.generation;
         if (bytes.empty()) receiving = below_receives = false;
         observer->on_received(bytes);
@@ -105,6 +111,8 @@ Result<core::IoHandle> BlockingBackend::attach(int fd, core::IoObserver& observe
     if (!handle) return handle;
     place->handle = *handle;
     place->observer = &observer;
+    // The entry may have served an earlier connection of this number, whose socket had other
+    // settings.
     place->receiving = place->below_receives = place->waits_for_room = place->blocks = false;
     place->timeout = unknown;
     attached_.push_back(place.get());
@@ -120,6 +128,7 @@ void BlockingBackend::forget(core::IoHandle handle) {
 }
 
 void BlockingBackend::detach(core::IoHandle& handle) {
+    // It is the caller's again, as it was given.
     if (entry(handle).blocks) set_flag_nonblocking(handle.fd, true);
     forget(handle);
     below_->detach(handle);
@@ -155,6 +164,9 @@ void BlockingBackend::set_receiving(core::IoHandle handle, bool on) {
 }
 
 void BlockingBackend::update_below(Entry& stream) {
+    // Not while it is stuck to: epoll would report, and the backend below would receive, the bytes
+    // for which this thread blocks. Nor while bytes of it are kept here, or later ones would
+    // overtake them.
     const bool wanted = stream.receiving && stuck_ != &stream && got_from_ != &stream;
     if (wanted == stream.below_receives) return;
     stream.below_receives = wanted;
@@ -165,6 +177,7 @@ core::Sent BlockingBackend::send(core::IoHandle handle, core::SendQueue& queue) 
     Entry& stream = entry(handle);
     const core::Sent sent = below_->send(handle, queue);
     stream.waits_for_room = sent.pending;
+    // SO_SNDTIMEO has passed: the peer reads slowly, or not at all.
     if (sent.pending && stuck_ == &stream) unstick();
     return sent;
 }
@@ -187,12 +200,16 @@ void BlockingBackend::stick_if_alone() {
         stick_to(*only);
         return;
     }
+    // Several, or one whose send is pending: the epoll below waits for them, until one is alone
+    // again.
     for (Entry* each : attached_) update_below(*each);
 }
 
 void BlockingBackend::make_blocking(Entry& stream) {
     if (std::exchange(stream.blocks, true)) return;
     set_flag_nonblocking(stream.handle.fd, false);
+    // Blocks in send, too, but not for ever: a peer that reads nothing would otherwise hold the
+    // thread past every deadline of its connection.
     const timeval most = as_timeval(send_block_max);
     options_.kernel->set_option(stream.handle.fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
 }
@@ -242,6 +259,8 @@ void BlockingBackend::receive(Duration wait_max) {
         got = options_.kernel->receive(stream.handle.fd, buffer_.get(), options_.receive_bytes);
         nudge_.end();
     }
+    // The handler of a nudge may have shortened SO_RCVTIMEO behind our back, so what it is now is
+    // not known.
     if (got == -EAGAIN || got == -EWOULDBLOCK || got == -EINTR) {
         stream.timeout = unknown;
         return;
@@ -271,6 +290,7 @@ void BlockingBackend::dispatch() {
 }
 
 void BlockingBackend::wake() {
+    // Where the thread does not block in a receive, it waits in the backend below, or will.
     if (!nudge_.nudge()) below_->wake();
 }
 

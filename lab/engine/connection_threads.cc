@@ -11,6 +11,15 @@
 
 namespace tiderace::lab::engine {
 
+// A seat:
+//
+//   free (in free_) --take()--> taken --its connection ended--> free (has_more)
+//       ^                         ^  |
+//       |                         |  +--one waits: takes it, and stays taken
+//   attend(): out of free_ for one turn, so that its loop runs what was posted
+//
+// Free and taken change under the lock, because the first loop gives seats away while their threads
+// give them back.
 struct ConnectionThreads::Seat {
     std::size_t number = 0;  // its loop's
     core::EventLoop* loop = nullptr;
@@ -113,11 +122,13 @@ std::unique_ptr<net::Intake> ConnectionThreads::make_intake(
     std::vector<net::Intake::Target> targets, const net::IntakeOptions& options) {
     TR_CHECK(targets.size() == size());
     net::IntakeOptions ours = options;
+    // A server with a thread for each connection has no queue: above its threads it refuses.
     if (how_ == SeatThreads::one_each) ours.waiting_max = 0;
     return std::make_unique<ThreadIntake>(*this, std::move(targets), ours);
 }
 
-// False: there is no room, and it is still the caller's.
+// False: it is refused. Without room, or without a thread, it is still the caller's; a mailbox that
+// takes no more has closed it.
 bool ConnectionThreads::take(Arrived& arrived, const net::IntakeOptions& options) {
     Seat* seat = nullptr;
     {
@@ -142,6 +153,7 @@ bool ConnectionThreads::take(Arrived& arrived, const net::IntakeOptions& options
 }
 
 bool ConnectionThreads::give(Seat& seat, Arrived arrived) {
+    // Held by the post: where the loop ends before it runs, the connection is closed with it.
     const auto held = std::make_shared<Arrived>(std::move(arrived));
     return seat.loop->post([&seat, held] {
         seat.is_taken = true;
@@ -225,6 +237,7 @@ void ConnectionThreads::run() {
     for (const auto& seat : seats_) {
         if (seat->thread.joinable()) seat->thread.join();
     }
+    // No thread is left to serve them.
     waiting_.clear();
 }
 

@@ -14,11 +14,15 @@ constexpr std::uint32_t edges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 int EdgePoller::set(int fd, std::uint32_t generation, core::Interest interest, bool known) {
     core::grow_for(states_, static_cast<std::size_t>(fd));
     State& target = state(fd);
+    // The number may still stand in due_ for the descriptor that had it before. `listed` says so;
+    // the next wait() drops that entry before it takes a new edge.
     if (!known) target = State{.listed = target.listed};
     target.wants_readable = interest.readable;
     target.wants_writable = interest.writable;
     if (!known) return epoll_.set(EPOLL_CTL_ADD, fd, generation, edges);
     if (!target.called) return ask_again(fd, generation);
+    // Reported earlier, and not wanted then: the kernel will not report it again, so it is passed
+    // on from memory.
     if (target.is_due()) list(target, fd, generation);
     return 0;
 }
@@ -87,6 +91,8 @@ int EdgePoller::wait(std::span<core::Ready> out, Duration wait) {
                   .readable = which.readable,
                   .writable = which.writable,
                   .failed = which.failed};
+        // Passed on once: the backend makes the call that finds the error, or reports the end
+        // itself.
         which.failed = false;
     }
     // Descriptors that leave something unread are reported again, after the others.

@@ -169,6 +169,7 @@ void LibeventBackend::note_event(Entry& entry, short what) {
 }
 
 void LibeventBackend::note_stream_event(Entry& entry, short what) {
+    // First: any call below may change it, and libevent leaves the cause of the event nowhere else.
     const int error = errno;
     if ((what & BEV_EVENT_READING) != 0) {
         if ((what & BEV_EVENT_EOF) != 0) entry.ended = true;
@@ -265,6 +266,8 @@ Entry& LibeventBackend::stream(IoHandle handle) {
     if (target.stream != nullptr) return target;
     target.event.reset();
     target.purpose = Entry::Purpose::stream;
+    // Without BEV_OPT_CLOSE_ON_FREE: detach() leaves the descriptor open, and close() closes it
+    // through the Kernel of the options.
     target.stream.reset(bufferevent_socket_new(base_.get(), handle.fd, 0));
     TR_CHECK(target.stream != nullptr, "no memory for a bufferevent");
     bufferevent* const made = target.stream.get();
@@ -362,6 +365,7 @@ void LibeventBackend::wait(Duration wait_max) {
         TR_CHECK(event_add(timer_.get(), &until) == 0);
     }
     TR_CHECK(event_base_loop(base_.get(), flags) >= 0, "libevent's loop is broken");
+    // It may not have expired, and would end a later wait early.
     if (wait_max > Duration::zero()) event_del(timer_.get());
 }
 
@@ -408,6 +412,8 @@ void LibeventBackend::accept_some(IoHandle handle) {
 }
 
 void LibeventBackend::finish_connect(Entry& target) {
+    // A connect that failed in the call was kept until here, because outcomes come only from
+    // dispatch().
     int error = -std::exchange(target.refused, 0);
     socklen_t bytes = sizeof error;
     int outcome = 0;
@@ -446,6 +452,7 @@ void LibeventBackend::deliver(IoHandle handle) {
 
 void LibeventBackend::report_sent(Entry& target) {
     const bool wrote = std::exchange(target.wrote, false);
+    // No send is pending: copied bytes went out, or an error is kept for the next send().
     if (target.queue == nullptr) return;
     if (target.send_error != 0) {
         target.queue = nullptr;

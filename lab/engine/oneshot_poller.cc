@@ -6,6 +6,12 @@
 
 namespace tiderace::lab::engine {
 
+// A descriptor:
+//
+//   armed --an event is reported--> fired --rearm(), before the next wait--> armed
+//     ^                               |
+//     +-----set() by the observer-----+   (remember() clears `fired`: not armed twice)
+//
 void OneshotPoller::remember(int fd, std::uint32_t generation, core::Interest interest) {
     const auto number = static_cast<std::size_t>(fd);
     core::grow_for(settings_, number);
@@ -31,6 +37,8 @@ void OneshotPoller::remove(int fd, core::Afterwards) {
 void OneshotPoller::rearm() {
     for (const int fd : fired_) {
         Setting& setting = settings_[static_cast<std::size_t>(fd)];
+        // Not those that were removed since, nor those that set() has armed: a second call would
+        // cost the same again.
         if (std::exchange(setting.fired, false) && setting.generation != 0) {
             arm(EPOLL_CTL_MOD, fd, setting);
         }

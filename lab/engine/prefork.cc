@@ -124,6 +124,7 @@ bool Watch::start(Process& process) {
 
 void Watch::become_one(int pipe) {
     own_pipe_ = pipe;
+    // The reading ends of its siblings' pipes, of no use here.
     for (const Process& other : watched_) {
         if (other.pipe >= 0) ::close(other.pipe);
     }
@@ -157,6 +158,8 @@ void Watch::listen_to(Process& process) {
     char byte = 0;
     const ssize_t got = ::read(process.pipe, &byte, 1);
     if (got < 0 && errno == EINTR) return;
+    // The end of the pipe: only the process itself had the other end, so it has ended, in whatever
+    // way. No SIGCHLD has to be caught.
     if (got <= 0) {
         bury(process);
         return;

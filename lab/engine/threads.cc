@@ -14,6 +14,7 @@ class SeatsModel final : public net::ThreadingModel {
     SeatsModel(SeatThreads threads, std::size_t seats) : threads_(threads), seats_(seats) {}
 
     std::size_t count_loops(std::size_t asked, std::size_t) const override {
+        // The first only accepts.
         return (asked > 0 ? asked : seats_) + 1;
     }
     Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
@@ -39,6 +40,7 @@ class DealtLoops final : public net::LoopGroup {
 
     std::unique_ptr<net::Intake> make_intake(std::vector<net::Intake::Target> targets,
                                              const net::IntakeOptions& options) override {
+        // It is the loop that accepts, and serves none.
         targets.erase(targets.begin());
         return std::make_unique<net::HandOff>(loop(0), std::move(targets), options.waiting_max,
                                               options.refusal);

@@ -59,6 +59,8 @@ std::string read_whole(const ServedFile& found) {
     while (have < content.size()) {
         const ssize_t got = ::pread(found.file.get(), &content[have], content.size() - have,
                                     static_cast<off_t>(have));
+        // The file shrank since it was opened. What is missing shows in the size, and the
+        // connection is closed after it, because its head promises more.
         if (got <= 0) break;
         have += static_cast<std::size_t>(got);
     }
@@ -178,6 +180,7 @@ class Server {
                          [this](const asio::error_code&) { loop_.stop(); });
         accept();
     }
+    // The reading end of the pipe is run_program()'s.
     ~Server() { stop_.release(); }
 
     void run() {
@@ -191,6 +194,7 @@ class Server {
     void accept() {
         acceptor_.async_accept(
             asio::make_strand(loop_), [this](const asio::error_code& error, tcp::socket socket) {
+                // At once, accept() would fail again, and this thread would do nothing else.
                 if (error == asio::error::no_descriptors) return rest();
                 if (!error) std::make_shared<Connection>(serving_, std::move(socket))->read();
                 accept();

@@ -46,6 +46,8 @@ Result<Answer> make_answer(const ProgramOptions& options) {
     answer.bytes =
         "HTTP/1.1 200 OK\r\n"
         "Server: floor\r\n"
+        // Fields of a usual length, all of them fixed: the peer reads as many bytes as from a real
+        // server, and none is made for an answer.
         "Date: Sat, 21 Nov 2026 12:00:00 GMT\r\n"
         "Content-Type: text/html\r\n"
         "Content-Length: " +
@@ -120,6 +122,7 @@ class Floor {
     }
 
     Outcome send_rest(int fd, Peer& peer) {
+        // MSG_MORE: the head waits for the file, so that both leave in one packet.
         const int flags = MSG_NOSIGNAL | (answer_.by_sendfile ? MSG_MORE : 0);
         const auto stuck = [] { return errno == EAGAIN ? Outcome::blocked : Outcome::broken; };
         while (peer.sent < answer_.bytes.size()) {
@@ -139,6 +142,8 @@ class Floor {
 
     void serve(int fd) {
         Peer& peer = peers_[static_cast<std::size_t>(fd)];
+        // While an answer is stuck nothing is read: the event says that there is room, not that
+        // there are bytes.
         const bool waited = peer.waits_for_room;
         if (!waited) {
             const ssize_t got = ::recv(fd, received_.data(), received_.size(), 0);

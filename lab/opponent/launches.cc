@@ -67,6 +67,9 @@ ServerLaunch by_sendfile(ServerLaunch launch) {
     return launch;
 }
 
+// The configs have in common: 3600 s and more for whatever waits, because idle clients are part of
+// a load; no access log; room for more connections than come; and, where it can be set, a queue of
+// 4096, as our own server has.
 constexpr const char* nginx_config = R"(daemon off;
 <user>worker_processes <workers>;
 worker_rlimit_nofile <descriptors>;
@@ -230,6 +233,8 @@ ServerLaunch launch_evhttp_sendfile(const std::string& program, const OpponentPl
 ServerLaunch launch_asio_http(const std::string& program, const OpponentPlan& plan,
                               const core::Address& address) {
     ServerLaunch launch = own_program(program, plan.folder, plan, address);
+    // The example that it follows closes after every answer: where the load does so too, it stays
+    // as it is.
     if (!plan.closes) launch.child.arguments.emplace_back("--keep-alive");
     return launch;
 }
@@ -281,6 +286,7 @@ ServerLaunch launch_caddy(const std::string& program, const OpponentPlan& plan,
                           const core::Address& address) {
     ServerLaunch launch = with_config({program, "run", "--config", "{folder}/caddy.json"},
                                       "caddy.json", fill(caddy_config, defaults(plan, address)));
+    // It writes its state under HOME and XDG_*: those are not to be the user's own.
     launch.child.environment = {{"GOMAXPROCS", std::to_string(plan.workers)},
                                 {"HOME", "{folder}"},
                                 {"XDG_CONFIG_HOME", "{folder}"},

@@ -171,6 +171,8 @@ std::string file_of(string_view path) {
 
 std::optional<std::string> find_own_program(string_view name) {
     if (const auto folder = core::own_folder()) {
+        // Before the PATH: an installed one may be of another version than the lab that measures
+        // it.
         if (auto found = core::find_program(*folder + "/" + std::string(name))) return found;
     }
     return core::find_program(name);
@@ -191,6 +193,7 @@ std::string opponent_version(const Opponent& opponent) {
     core::ChildOptions options{.arguments = {*program}, .output = output, .errors = output};
     for (const string_view word : opponent.version_words) options.arguments.emplace_back(word);
     auto child = core::ChildProcess::start(options);
+    // Ours: with it open, the read below would block where the program printed nothing.
     pipe->writing.reset();
     if (!child || !child->wait(version_patience)) return {};
     std::string said(4096, '\0');  // less than a pipe holds, so that the child did not wait for us

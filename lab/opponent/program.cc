@@ -34,6 +34,8 @@ Result<std::vector<core::Descriptor>> open_listeners(core::Address address, unsi
     core::Kernel& kernel = core::system_kernel();
     std::vector<core::Descriptor> all;
     for (unsigned i = 0; i < count; ++i) {
+        // A listener for each thread (SO_REUSEPORT): the kernel spreads the connections over them,
+        // and no lock is shared.
         auto listener = net::open_listener(kernel, address, {.reuse_port = count > 1});
         if (!listener) return fail(listener.error());
         address = net::local_address(kernel, *listener);  // the others at the same port
@@ -106,6 +108,8 @@ int run_program(const Program& program, std::span<char* const> words,
     int stop[2];
     if (::pipe(stop) != 0) return complain(program, Error::last("pipe", "to stop by"));
     const core::Address address = net::local_address(core::system_kernel(), sockets->front());
+    // For a caller that let the kernel choose the port (0). Written once the sockets listen, so
+    // that its reader may connect at once.
     std::printf("%u\n", unsigned{address.port()});
     std::fflush(stdout);
     std::vector<std::thread> threads;

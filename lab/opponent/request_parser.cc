@@ -25,6 +25,8 @@ char lower(char letter) {
 RequestParser::Parsed RequestParser::parse(std::string_view bytes) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         if (++head_bytes_ > head_bytes_max) return {Outcome::too_large, i};
+        // Here and not in take_character(), because the caller learns from it where the next
+        // request begins.
         if (state_ == State::head_end) {
             return {bytes[i] == '\n' ? Outcome::complete : Outcome::bad, i + 1};
         }
@@ -109,10 +111,13 @@ bool RequestParser::end_field() {
     while (!value_.empty() && (value_.back() == ' ' || value_.back() == '\t')) value_.pop_back();
     if (name_ == "connection") {
         request_.closes |= value_.find("close") != std::string::npos;
+        // HTTP/1.0 closes unless the client wants otherwise; since 1.1 it is the other way round
+        // (RFC 9112, 9.3).
         keeps_alive_ |= value_.find("keep-alive") != std::string::npos;
     } else if (name_ == "transfer-encoding") {
         request_.has_body = true;
     } else if (name_ == "content-length") {
+        // Only whether there is one: this server reads none, so it closes after the answer.
         request_.has_body |= value_ != "0";
     }
     return true;

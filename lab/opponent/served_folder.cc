@@ -80,6 +80,7 @@ ServedFile ServedFolder::find(std::string_view path) const {
     std::array<char, path_bytes_max> scratch;
     const auto made = http::wire::canonicalize(path.substr(0, path.find('?')), scratch);
     if (made.fault != http::wire::PathFault::none) return {.status = 400};
+    // As our own server answers: the comparison would not be one if a name led to more here.
     if (made.hidden) return {.status = 404};
     std::string name(made.path.substr(1));
     if (made.trailing_slash) name += "index.html";
@@ -92,6 +93,7 @@ ServedFile ServedFolder::find(std::string_view path) const {
     struct stat facts{};
     if (kernel.file_status(fd, &facts) != 0) return {.status = 404};
     if (S_ISDIR(facts.st_mode)) {
+        // A folder of the name index.html: to redirect would lead to the same again.
         if (made.trailing_slash) return {.status = 404};
         return {.status = 301, .location = escaped(made.path) + '/'};
     }

@@ -46,6 +46,8 @@ std::string draw_bar(const Bar& bar, const Scale& scale, double y) {
                            bar.figure);
     }
     const double end = scale.place(bar.value);
+    // The Scale places it at the end of the axis: without a mark it would look like a bar of just
+    // that length.
     const bool is_cut = bar.value > scale.most();
     out += load::printed(
         "<rect x=\"%g\" y=\"%.1f\" width=\"%.1f\" height=\"%g\" class=\"bar %s%s\"/>\n",
@@ -56,6 +58,7 @@ std::string draw_bar(const Bar& bar, const Scale& scale, double y) {
         out += load::printed("<path d=\"M%.1f %.1fl4 -13m3 0l-4 13\" class=\"cut\"/>\n", end - 12,
                              middle + 6.5);
     } else if (bar.most > bar.least) {
+        // The figure comes after the line of the rounds, which may be longer than the bar.
         clear = std::max(end, scale.place(bar.most));
         out += load::printed("<path d=\"M%.1f %.1fH%.1f\" class=\"spread\"/>\n",
                              scale.place(bar.least), middle, clear);
@@ -80,7 +83,10 @@ std::string draw(const BarChart& chart) {
         most = std::max(most, std::max(bar.value, bar.most));
         figures_width = std::max(figures_width, width_of(bar.figure) + width_of(bar.beside) + 6);
     }
+    // One server that costs fifty times the floor would press all others together at the left.
     if (chart.line > 0) most = std::min(most, chart.line * cut_at_lines);
+    // The figures stand at the ends of the bars, and the longest bar needs its own room for one;
+    // half of the chart is the bars' in any case.
     const double right = chart_width - std::min(figures_width + 10, chart_width / 2);
     const Scale scale(ScaleKind::linear, 0, most, names_width, right);
     std::string out = begin_svg(height, chart.label);
@@ -202,8 +208,10 @@ std::vector<double> spread_labels(const std::vector<double>& wanted, double heig
                                   double bottom) {
     std::vector<std::size_t> order(wanted.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
+    // Equal places by their number, so that a report that is made again is the same text.
     std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(wanted[i], i); });
     std::vector<double> places = wanted;
+    // First downwards: each at its place, or as high as the one above it allows.
     double next = top;
     for (const std::size_t i : order) {
         places[i] = std::max(wanted[i], next);

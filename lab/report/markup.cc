@@ -18,6 +18,8 @@ std::string escape_markup(std::string_view text) {
         } else if (c == '\'') {
             out += "&#39;";
         } else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) {
+            // A server's last words are quoted in the report: what they contain must not be invalid
+            // in the page.
             out += "\uFFFD";
         } else {
             out += c;
@@ -30,6 +32,7 @@ std::string escape_markdown(std::string_view text) {
     std::string out;
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
+        // A line break would end the row of a table.
         if (byte < 0x20 || byte == 0x7F) {
             out += ' ';
         } else if (c == '&') {

@@ -9,6 +9,8 @@
 namespace tiderace::lab::report {
 namespace {
 
+// One file that needs no network: the style is in it, the icon is empty, and the policy forbids
+// everything else, should a text in it ever be taken for markup.
 std::string head(const Findings& findings) {
     std::string out =
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -73,6 +75,7 @@ std::string key() {
            "<span><i class=\"spread\"></i>from the least to the most of the rounds</span></div>\n";
 }
 
+// Tables are made for two pages and know nothing of this one's layout.
 std::string with_class(std::string table, std::string_view name) {
     return table.insert(std::string_view("<div class=\"scroll").size(), " " + std::string(name));
 }

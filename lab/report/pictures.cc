@@ -49,6 +49,7 @@ BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>
                 .is_marked = cell->state != CellState::ok,
                 .figure = figure_of(findings, *cell),
                 .beside = beside_of(findings, *cell)};
+        // Without a value the state takes the figure's place, as draw_bar() prints nothing else.
         if (!bar.has_value) std::swap(bar.figure, bar.beside);
         if (cell == floor) {
             chart.line = spread.median;
@@ -82,6 +83,7 @@ std::vector<Point> latency_points(const Findings& findings, std::string_view sub
     if (found == findings.cells.end()) return points;
     for (const LatencyPoint& point : found->latency) {
         // 1 - share on a logarithm: 90 %, 99 %, 99.9 % stand at equal distances.
+        // The last point, of all answers, would be at infinity.
         if (point.share <= 0.999 && point.us > 0)
             points.push_back({1 / (1 - point.share), point.us});
     }
@@ -93,11 +95,14 @@ std::vector<Point> series(const Findings& findings, std::string_view subject, Va
     std::vector<Point> points;
     for (const CellSummary& cell : findings.cells) {
         if (cell.subject != subject || !is_series(cell.workload) || !cell.has_figures()) continue;
+        // A point of a line is at its number of connections: one that held fewer would stand at the
+        // wrong place.
         if (cell.state != CellState::ok) continue;
         const double y = value(cell);
         if (y > 0) points.push_back({static_cast<double>(cell.connections), y});
     }
     std::ranges::sort(points, {}, &Point::x);
+    // Both workloads of a series may have the same number; a line has one point there.
     const auto same = std::ranges::unique(points, {}, &Point::x);
     points.erase(same.begin(), same.end());
     return points;
@@ -138,6 +143,7 @@ std::vector<Picture> family_pictures(const Findings& findings, LineChart frame, 
         LineChart chart = frame;
         for (const auto& [name, points] : all) {
             const bool is_reference =
+                // The default belongs to the kernel's engines, where it has a colour as they have.
                 (name == chosen_engine && family != Family::kernel) || name == findings.floor;
             if (is_reference) {
                 chart.lines.push_back({.name = name,
@@ -155,6 +161,7 @@ std::vector<Picture> family_pictures(const Findings& findings, LineChart frame, 
                                    .is_dashed = colour >= colours,
                                    .points = points});
         }
+        // Only references: none of this family took part.
         if (chart.lines.size() == references) continue;
         chart.label = std::string(what) + ": " + std::string(title_of(family));
         pictures.push_back({std::string(title_of(family)), {}, draw(chart)});

@@ -6,6 +6,8 @@
 namespace tiderace::lab::report {
 namespace {
 
+// By the number of the state. They are written to results.json, so a new name makes old files
+// unreadable.
 constexpr std::array<std::string_view, 8> state_names{"ok",    "refused", "starved", "skipped",
                                                       "wrong", "failed",  "hung",    "died"};
 constexpr std::array<std::string_view, 3> kind_names{"engine", "opponent", "floor"};

@@ -26,6 +26,8 @@ class Node {
     double number() const { return as<double>(0); }
     bool flag() const { return as<bool>(false); }
     // 0 for what is negative or no number.
+    // What is not written as an integer, by way of a number: "1e4" and "100.0" are counts, too, and
+    // a uint64 just holds 1.8e19.
     std::uint64_t count() const {
         const double about = number();
         return as<std::uint64_t>(about > 0 && about < 1.8e19 ? static_cast<std::uint64_t>(about)
@@ -84,6 +86,8 @@ std::expected<Cell, std::string> to_cell(const Node& from) {
     cell.connections = from["connections"].count();
     cell.round = from["round"].count();
     const std::string state = from["state"].text();
+    // Not skipped over as an unknown member is: a cell of a state that this program does not know
+    // could be anything, even wrong.
     const auto known = cell_state(state);
     if (!known) return std::unexpected("a cell's state is \"" + state + "\"");
     cell.state = *known;

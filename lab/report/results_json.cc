@@ -53,6 +53,7 @@ std::string to_json(const Cell& cell) {
     out.add("connections", cell.connections).add("round", cell.round);
     out.add("state", to_string(cell.state));
     if (!cell.reason.empty()) out.add("reason", cell.reason);
+    // Nothing was measured: zeros would read as figures.
     if (cell.state != CellState::skipped) add_figures(out, cell);
     return out.text();
 }

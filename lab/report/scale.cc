@@ -34,6 +34,8 @@ double round_down(double value) {
 
 Scale::Scale(ScaleKind kind, double least, double most, double from, double to)
     : kind_(kind), least_(least), most_(most), from_(from), to_(to) {
+    // Figures come from a file that may have been edited: whatever they are, places are numbers
+    // that a browser can draw.
     if (!std::isfinite(least_)) least_ = 0;
     if (!std::isfinite(most_)) most_ = least_;
     if (kind_ == ScaleKind::logarithmic) {
@@ -45,6 +47,7 @@ Scale::Scale(ScaleKind kind, double least, double most, double from, double to)
 }
 
 double Scale::place(double value) const {
+    // clamp() of no number is no number.
     const double inside = std::isnan(value) ? least_ : std::clamp(value, least_, most_);
     const double part = kind_ == ScaleKind::linear
                             ? (inside - least_) / (most_ - least_)
@@ -61,6 +64,8 @@ std::vector<double> Scale::linear_ticks(unsigned about) const {
     std::vector<double> found;
     const double first = std::ceil(least_ / step - slack);
     const double last = std::floor(most_ / step + slack);
+    // Each is computed by itself, because errors of a sum would grow; and + 0.0 makes -0 plain 0,
+    // which would be printed as "-0".
     for (double i = first; i <= last; ++i) found.push_back(i * step + 0.0);
     return found;
 }
@@ -71,6 +76,7 @@ std::vector<double> Scale::logarithmic_ticks(unsigned about) const {
         const int first = static_cast<int>(std::floor(std::log10(least_)));
         const int last = static_cast<int>(std::ceil(std::log10(most_)));
         for (int power = first; power <= last; ++power) {
+            // As in mathematics: the remainder of a negative power is negative in C++.
             if ((power % every + every) % every != 0) continue;
             for (const double step : steps) {
                 const double value = step * std::pow(10.0, power);
@@ -86,6 +92,7 @@ std::vector<double> Scale::logarithmic_ticks(unsigned about) const {
     if (found.size() <= std::max(3U, about)) return found;
     for (int every = 1; every < 64; ++every) {
         std::vector<double> fewer = collect({1}, every);
+        // A single tick shows no scale: then rather too many.
         if (fewer.size() <= std::max(2U, about)) return fewer.size() < 2 ? found : fewer;
     }
     return found;

@@ -15,6 +15,7 @@ std::string title(const Findings& findings) {
 
 std::string facts(const Findings& findings) {
     const Results& results = findings.results;
+    // The day alone: the time is in the table of the machine.
     std::string text = results.date.substr(0, 10);
     for (const std::string& part : {"Tiderace " + results.version, run_in_a_line(findings),
                                     results.machine.cpu, results.machine.kernel}) {
@@ -51,6 +52,7 @@ std::string recommendation(const Findings& findings) {
     const auto cost = [](const CellSummary& cell) {
         return load::short_number(cell.cpu_us.median) + " µs of CPU per answer";
     };
+    // A default is not given up for what the next run may turn round.
     const bool usual_holds = usual && usual->state == CellState::ok && usual->has_figures() &&
                              best->cpu_us.median > usual->cpu_us.median * clearly_cheaper;
     std::string text = "Recommendation: ";
@@ -108,6 +110,7 @@ std::string latency_workload(const Findings& findings) {
     const CellSummary* best = nullptr;
     for (const CellSummary& cell : findings.cells) {
         if (!cell.has_figures() || cell.latency.empty() || cell.workload == "idle") continue;
+        // w1 is the plainest of the loads. Where it was not run, the first that has latencies.
         const bool is_first_choice = cell.workload == "w1";
         if (!best || is_first_choice) best = &cell;
         if (is_first_choice) break;

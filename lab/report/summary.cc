@@ -17,6 +17,7 @@ Spread spread_over(const std::vector<const Cell*>& rounds, Part part) {
 
 std::vector<LatencyPoint> median_curve(const std::vector<const Cell*>& rounds,
                                        std::vector<LatencyPoint> Cell::* part) {
+    // By share and not by position: a round with few answers may have other points.
     std::map<double, std::vector<double>> by_share;
     for (const Cell* round : rounds) {
         for (const LatencyPoint& point : round->*part) by_share[point.share].push_back(point.us);
@@ -61,6 +62,8 @@ CellSummary summarize_one(const std::vector<const Cell*>& rounds) {
     std::vector<const Cell*> good;
     for (const Cell* round : rounds) {
         if (is_worse(*round, *worst)) worst = round;
+        // Figures are those of the good rounds, and the state is that of the worst: a server that
+        // failed once in three has failed.
         if (has_figures(round->state)) good.push_back(round);
     }
     CellSummary sum{.subject = worst->subject,
@@ -124,6 +127,8 @@ const CellSummary* floor_cell(const std::vector<CellSummary>& all, std::string_v
     if (floor.empty()) return least;
     for (const CellSummary& one : all) {
         const bool is_floor =
+            // Also its variants ("floor-sendfile"): the floor of a workload is the cheapest of
+            // them.
             one.subject == floor || one.subject.starts_with(std::string(floor) + "-");
         if (!is_floor || one.workload != workload || one.connections != connections) continue;
         // A floor that did not do its work is none.

@@ -17,6 +17,8 @@ constexpr const char* nothing = "–";
 std::vector<std::pair<const Workload*, std::uint64_t>> columns_of(const Findings& findings) {
     std::vector<std::pair<const Workload*, std::uint64_t>> columns;
     for (const Workload& workload : findings.results.workloads) {
+        // Its many numbers of connections have charts of their own; and what is not CPU time has no
+        // place in this table.
         if (workload.name == "scale" || workload.measure != "cpu_us") continue;
         std::set<std::uint64_t> numbers;
         for (const CellSummary& cell : findings.cells) {
@@ -94,7 +96,8 @@ struct Claim {
     double at_most;
 };
 
-// The first cell of this subject and workload that has figures.
+// The first cell of this subject and workload, with figures or without: the claims are about
+// workloads of one number of connections.
 const CellSummary* any_cell(const Findings& findings, std::string_view subject,
                             std::string_view workload) {
     const auto found = std::ranges::find_if(findings.cells, [&](const CellSummary& cell) {
@@ -106,6 +109,8 @@ const CellSummary* any_cell(const Findings& findings, std::string_view subject,
 void add_claim(const Findings& findings, const Claim& claim, Table& table) {
     const CellSummary* one = any_cell(findings, claim.one, claim.workload);
     const CellSummary* other = any_cell(findings, claim.other, claim.workload);
+    // Not part of this run, so that there is no row. Part of it, but without a figure: a row that
+    // says so.
     if (!one || !other) return;
     Row row{std::string(claim.one) + " costs at most " + load::times(claim.at_most) + " of " +
                 std::string(claim.other) + " on " + std::string(claim.workload),
@@ -122,6 +127,7 @@ void add_claim(const Findings& findings, const Claim& claim, Table& table) {
 void add_select_claim(const Findings& findings, Table& table) {
     const CellSummary* cell = find(findings.cells, "select", "w1", 10'000);
     if (!cell) return;
+    // To refuse is what the claim says of it: the row holds where others would fail.
     const bool refused = cell->state == CellState::refused;
     table.rows.push_back({"select refuses what is above its 1,024 descriptors, and serves the rest",
                           state_of(*cell).empty() ? "held all" : state_of(*cell),

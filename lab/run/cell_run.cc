@@ -51,6 +51,8 @@ Verdict probe(const CellPlan& plan, RunningServer& server, const LoadPart& part,
     if (part.echoes) {  // each byte is compared with what was sent
         options.body_bytes = *options.expect_length;
     } else {
+        // Every byte once, here: in the measured time only the length is checked, because hashing
+        // would cost the load its CPUs.
         options.check_hash = true;
         options.expect_hash = plan.site->hash(part.file);
     }
@@ -134,6 +136,7 @@ bool wait_for_all(const CellPlan& plan, const Loads& loads, RunningServer& serve
         furthest = std::max(furthest, reached);
         if (now - moved > plan.patience.stall || now - start > plan.patience.open) break;
     }
+    // Lets the storm of connecting settle before the measured time begins.
     return !wait(std::min<Duration>(plan.time / 10, 100ms));
 }
 
@@ -149,6 +152,8 @@ bool wait_for_time(const CellPlan& plan, const Loads& loads, std::uint64_t answe
     while (!server.ended()) {
         const std::uint64_t answers = loads.progress().answers - answers_before;
         const Duration over = clock.now() - end;
+        // An answer for each client on average shows that it serves. Without any it may be hung,
+        // and is given the time that one answer may take.
         if (answers >= loads.asked() || over > (answers > 0 ? longer : plan.patience.answer)) break;
         if (wait(look)) return false;
     }
@@ -226,13 +231,17 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
         return true;
     }
     if (!wait_for_all(plan, loads, server, wait)) return false;
+    // Once: both readings are of the same processes.
     const std::vector<int> pids = server.pids();
     const Reading before = read(loads, pids);
     if (!wait_for_time(plan, loads, before.answers, server, wait)) return false;
+    // Before anything ends: a stopping load closes its connections, and the CPU time of those ends
+    // would be counted for answers.
     const Reading after = read(loads, pids);
     cell.memory_bytes = load::read_use(pids).memory_bytes;
     const auto answers_on = still_answers(plan, loads, server, wait);
     if (!answers_on) return false;
+    // Before the load is stopped, too: a server that ends because its clients leave has not died.
     const auto ended = server.ended();
     loads.finish();
     fill_figures(cell, before, after);
@@ -357,6 +366,7 @@ std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
         cell.reason = "the first answer: " + verdict.reason;
         return cell;
     }
+    // After the probe: what a server allocates at its first request is not the connections' share.
     cell.memory_before_bytes = load::read_use((*server)->pids()).memory_bytes;
     if (!load_and_measure(plan, **server, wait, cell)) return std::nullopt;
     return cell;

@@ -19,6 +19,7 @@ Result<std::unique_ptr<LoadRun>> LoadRun::start(load::LoadOptions options) {
 }
 
 const load::LoadTally& LoadRun::finish() {
+    // Once: the threads are joined by it. Later calls return the same sum.
     if (sum_ == nullptr) sum_ = team_->finish();
     return sum_->tally;
 }

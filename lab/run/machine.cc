@@ -39,6 +39,7 @@ std::string first_line(const std::string& path) {
 report::Machine describe_machine(const std::string& root) {
     report::Machine machine;
     machine.cpu = field(root + "/proc/cpuinfo", "model name");
+    // Not all that the machine has: a container, or taskset, may have left fewer to this process.
     machine.cpus = usable_cpus().size();
     utsname names{};
     if (::uname(&names) == 0) {
@@ -47,6 +48,7 @@ report::Machine describe_machine(const std::string& root) {
     const std::string total = field(root + "/proc/meminfo", "MemTotal");
     if (!total.empty()) machine.memory_bytes = std::strtoull(total.c_str(), nullptr, 10) * 1024;
     machine.governor = first_line(root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    // Raised here because children inherit it: every server of the run has the same.
     if (const auto limit = core::raise_descriptor_limit()) machine.descriptors_max = limit->after;
     return machine;
 }

@@ -16,6 +16,8 @@ bool is_wanted(const std::vector<std::string>& names, std::string_view name) {
 // Connections of one workload in this run; those that become the same once scaled are one.
 std::vector<std::uint64_t> connections_of(const Workload& workload, const RunOptions& options,
                                           std::uint64_t most, std::set<std::string>& notes) {
+    // A quick run leaves out workloads without a quick number, unless they were named: then they
+    // run as usual.
     const bool named = !options.workloads.empty();
     const auto& asked = options.quick && !(named && workload.quick_connections.empty())
                             ? workload.quick_connections
@@ -82,6 +84,7 @@ Plan plan_run(const RunOptions& options, const std::vector<RunSubject>& subjects
     }
     plan.notes.assign(notes.begin(), notes.end());
     const auto count = static_cast<std::int64_t>(std::max<std::size_t>(1, plan.to_run()));
+    // A run takes about as long whatever is in it: the more cells, the shorter each, within bounds.
     const Duration left = (options.quick ? quick_time : full_time) - besides;
     plan.cell_time = options.cell_time > Duration::zero()
                          ? options.cell_time

@@ -132,6 +132,8 @@ Setting prepare(const RunOptions& options) {
     results.command = options.command;
     results.machine = describe_machine();
     setting.placing = place(usable_cpus());
+    // Where this process cannot be bound, the servers are not either: one kept to half of the CPUs,
+    // while the load takes all, would look slower than it is.
     if (!place_self(setting.placing.load)) setting.placing = {};
     results.pinning = {widened(setting.placing.server), widened(setting.placing.load)};
     results.quick = options.quick;
@@ -194,6 +196,7 @@ void print_plan(const Setting& setting) {
 
 int save(const std::string& folder, report::Results results) {
     const bool was_interrupted = results.interrupted;
+    // First: the pages can be made from it again (tiderace lab report).
     auto written = report::write_file(folder, report::results_name, report::results_json(results));
     if (written) written = report::write_report(folder, std::move(results));
     if (!written) return complain(written.error().message(), 1);
@@ -232,6 +235,7 @@ bool run_cells(const RunParts& parts, std::vector<Cell>& cells) {
                               .load_threads = parts.load_threads,
                               .server_cpus = parts.server_cpus},
                              parts.wait);
+        // A cell that was interrupted has measured a part of something, so it is left out.
         if (!cell || parts.wait(Duration::zero())) return false;
         cells.push_back(std::move(*cell));
         ++done;
@@ -256,6 +260,8 @@ int run(const RunOptions& options) {
         const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
         pollfd ready{signals->descriptor(), POLLIN, 0};
         if (!interrupted) ::poll(&ready, 1, static_cast<int>(ms));
+        // Every one of them, and it stays so: all that waits, also in a cell's loops, ends at its
+        // next wait().
         while (signals->next()) interrupted = true;
         return interrupted;
     };
@@ -265,6 +271,7 @@ int run(const RunOptions& options) {
     if (setting.plan.to_run() == 0) return complain("there is nothing to run", 1);
     const auto site = SiteFolder::make();
     if (!site) return complain(site.error().message(), 1);
+    // Now, not after the hours of the run: results that cannot be written would be lost.
     if (const auto room = report::try_folder(options.folder); !room) {
         return complain(room.error().message(), 1);
     }

@@ -72,6 +72,8 @@ RunSubject engine_subject(const engine::Engine& engine, const std::string& versi
         launch.child.arguments = engine_words(*program, name, plan.folder, address->to_string());
         if (plan.echoes) {
             launch.child.arguments.emplace_back("--echo");
+            // It speaks no HTTP: ask_once() then sends a line that reads as an answer when it comes
+            // back.
             launch.path.clear();
         }
         launch.child.cpus = plan.cpus;
@@ -99,7 +101,8 @@ RunSubject opponent_subject(const Opponent& opponent, const std::vector<unsigned
                      .what = std::string(opponent.what)};
     subject.serves_files = opponent.serves_files;
     subject.pipelines = !is_floor;
-    // A fixed answer of a proxy has to fit its buffer of 16 KiB.
+    // A fixed answer of a proxy has to fit its buffer. This fits HAProxy's own of 16 KiB; its
+    // config in the lab sets 64.
     if (!opponent.serves_files && !is_floor) subject.answer_bytes_max = 8'000;
     if (const auto absent = why_absent(opponent)) {
         subject.facts.absent = *absent;
@@ -120,6 +123,7 @@ std::vector<RunSubject> find_subjects(const std::vector<std::string>& names,
                                       const std::string& own_version,
                                       const std::vector<unsigned>& cpus) {
     const auto is_wanted = [&names](std::string_view name) {
+        // The floor runs always, because without it no figure could be given as a multiple.
         return names.empty() || name == floor_name || std::ranges::find(names, name) != names.end();
     };
     std::vector<RunSubject> found;

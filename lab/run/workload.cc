@@ -102,9 +102,11 @@ load::LoadOptions load_of(const Workload& workload, const LoadPart& part,
     options.rate = part.rate;
     options.slow_readers = part.slow_readers;
     options.slow_rate = slow_rate_bytes;
+    // Longer than a run: the client asks once, and its connection then stands idle.
     if (part.only_once) options.think = 1h;
     options.expect_length = facts_of(part.file).bytes;
     if (part.echoes) options.body_bytes = facts_of(part.file).bytes;
+    // Loads::start() sets as many as there are CPUs for the load.
     options.threads = 1;
     return options;
 }
