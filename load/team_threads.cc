@@ -34,7 +34,7 @@ class LoadThreads final : public LoadTeam {
         join();
         auto sum = std::make_unique<LoadSum>();
         for (const auto& worker : workers_) add(*sum, *worker);
-        // Of the process, so that the thread that looks on is in it: it costs this machine, too.
+        // The whole process's, with the thread that only watches: it costs this machine, too.
         sum->cpu = own_process_cpu() - cpu_before_;
         return sum;
     }

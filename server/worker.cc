@@ -296,7 +296,7 @@ void Worker::add_filters(const ServeOptions& options) {
         added_fields_ = std::make_unique<http::filter::AddedFields>(std::move(fields));
         site_->add(*added_fields_);
     }
-    // After those of the whole site, which a path's own fields replace.
+    // After the fields of the whole site, which a path's own replace.
     path_rules_->add_fields(*site_);
 }
 

@@ -303,7 +303,7 @@ def test_the_compose_file_is_one():
     assert services.keys() == {"balancer", "node", "migrate", "postgres", "redis"}
     node = services["node"]
     assert node["read_only"] and node["cap_drop"] == ["ALL"]
-    # Nobody moderates until the host's owner names somebody.
+    # There is no moderator until the host's owner names one.
     assert node["environment"]["TIDEPOOL_MODERATORS"] == "${TIDEPOOL_MODERATORS:-}"
     # Without a password nothing starts, and no file has one.
     required = "${TIDEPOOL_PASSWORD:?"

@@ -1,7 +1,7 @@
 // All that is kept about a member, for that member: JSON, made while it is sent.
 //
 // Thread   Any loop's.
-// Errors   db::Error, thrown; the answer then breaks off, so that nobody takes it for whole.
+// Errors   db::Error, thrown; the answer then breaks off, so that it is not taken for a whole one.
 // Limits   Memory of one piece (export_rows rows), and a connection of the database only while a
 //          piece is read: however much a member wrote, and however slowly it is fetched.
 #pragma once

@@ -38,7 +38,7 @@ struct LanguageForm {
     std::optional<std::string> csrf;
 };
 
-// The session gets a new id: one that somebody planted before the log-in is worth nothing.
+// The session gets a new id: one that was planted before the log-in is worth nothing.
 Task<> log_in(Site& site, Session session, const Request& request, std::int64_t member) {
     const std::string agent(request.field("User-Agent"));
     std::string login = co_await site.accounts.begin_login(member, agent);
@@ -116,7 +116,7 @@ Task<Answer> log_out(Form<LogOutForm> form, const Request& request, Session sess
     co_return std::unexpected(Redirect{"/"});
 }
 
-// Guests have no token; what they set is their own browser's alone.
+// Guests have no token: a language that a forged form sets is seen by their own browser alone.
 Task<Answer> set_language(Form<LanguageForm> form, const Request& request, Session session,
                           Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);

@@ -165,7 +165,7 @@ TEST_P(ForgedTest, TheNameOfAModeratorIsNobodysToTake) {
     EXPECT_THAT(answer.text(), HasSubstr("taken"));
 }
 
-// Otherwise what a member who left has under way would be done by the next one to come.
+// Otherwise a request that is under way when its member leaves would act as the next new member.
 TEST_P(ForgedTest, NoNumberIsGivenTwice) {
     auto ann = member("ann");
     const std::string post = ann->write("first");
@@ -190,7 +190,7 @@ TEST_P(ForgedTest, APressLeadsBackToThePageItWasOn) {
         const Answer answer = ann->send("/posts/1/like", {{"back", back[1]}});
         EXPECT_EQ(answer.field("Location"), std::string(path) + "#post-1");
     }
-    // A page that says what is wrong with a form stands at an address that shows nothing.
+    // The answer to a form with faults is a page at the form's own address, which has no GET.
     EXPECT_THAT(ann->send("/posts", {{"body", ""}}).text(), HasSubstr("name=\"back\" value=\"/\""));
     EXPECT_THAT(ann->send("/settings/profile", {{"name", ""}, {"about", ""}}).text(),
                 HasSubstr("name=\"back\" value=\"/settings\""));
@@ -278,7 +278,8 @@ TEST_P(ForgedTest, WhatWentMeanwhileIsNotFound) {
                 auto work = [&](db::Transaction& tx) -> Task<> {
                     co_await tx.exec("delete from members where username = 'bob'");
                     deleted.set_value();
-                    // Until somebody waits for it; SQLite's writers wait on the test's clock.
+                    // Long enough for another statement to wait for it; SQLite's writers wait on
+                    // the test's clock.
                     if (GetParam() == db::Dialect::sqlite) co_return;
                     co_await sleep(std::chrono::milliseconds(300));
                 };

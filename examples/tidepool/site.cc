@@ -130,7 +130,7 @@ ErrorWords words_for(int status, const FaultWords& words) {
     return {words.refused, words.refused_more};
 }
 
-// Names and tags of an address are looked for in the database, which takes only text.
+// The database, which takes only text, is searched for the names and tags in an address.
 std::optional<Problem> only_text(const Request& request) {
     if (is_text(request.path)) return std::nullopt;
     return Problem{.status = 400, .detail = "the path is not UTF-8"};

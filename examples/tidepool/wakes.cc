@@ -212,7 +212,7 @@ Task<> Wakes::receive(std::shared_ptr<WakeHub> hub) {
         auto messages = redis::subscribe(*bus.redis, std::move(channels));
         while (auto message = co_await messages.next()) {
             const bool gap = message->restarted || message->missed > 0;
-            // What was published without a connection is lost, and not known.
+            // Messages of the time without a connection are lost: any page may be meant.
             hub->broadcast(gap ? std::string(all) : message->payload);
         }
     } else if (bus.postgres) {

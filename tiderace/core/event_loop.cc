@@ -87,7 +87,7 @@ void EventLoop::one_turn(Duration wait_max) {
     mailbox_.drain(log_);
     wakeups_->run(log_);
     // Each observer ends what it throws, and what it belongs to, by itself. This is for one that
-    // does not: what is left of the turn's events is reported by the next.
+    // does not: the next turn reports the events that are left of this one.
     contain(log_, "core", "an observer", [this]() TR_ON_LOOP { backend_->dispatch(); });
     expire_timers();
     run_turn_ends();

@@ -147,7 +147,7 @@ void WorkerPool::Crew::work() {
         queue_.pop_front();
         ++counters_.running;
         held.unlock();
-        // The last door: whoever submitted it should have one that knows what to do.
+        // The last resort: its submitter should catch what it throws, and knows what to do.
         const bool threw = !contain(nullptr, "core", "a task of a pool", task);
         task = nullptr;  // destroyed here, without the lock
         held.lock();

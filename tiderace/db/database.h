@@ -55,7 +55,7 @@ class Database final : public Statements {
     Dialect dialect() const { return settings_->url.dialect; }
     // Where it is, without the password.
     std::string shown() const { return settings_->url.shown(); }
-    // Those of this loop's pool.
+    // The counters of this loop's pool.
     Pool::Counters counters() const;
     const std::shared_ptr<const Settings>& settings() const { return settings_; }
 

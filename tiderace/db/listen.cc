@@ -67,7 +67,7 @@ task::Generator<Notification> listen(Database database, std::string channel) {
             for (Notification& each : found) co_yield std::move(each);
             found.clear();
         }
-        // A wrong password or a missing database will not mend itself.
+        // A wrong password or a missing database does not pass by waiting.
         if (!failure->worth_another()) throw *failure;
         co_await task::sleep(backoff.next());
     }

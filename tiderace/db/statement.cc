@@ -22,7 +22,7 @@ char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
-// Of a select that changes something.
+// Words that make a select one that changes something.
 constexpr std::array<std::string_view, 4> changers = {"into", "nextval", "setval", "pg_notify"};
 
 class Scanner {

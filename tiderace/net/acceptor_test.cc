@@ -245,7 +245,7 @@ TEST_P(EveryAcceptor, StopHandsOverWhatIsBeyondATurnsShare) {
     EXPECT_EQ(taken_.size(), 100U);
 }
 
-// Of a process whose standard input is closed.
+// In a process whose standard input is closed a connection gets that number.
 TEST_P(EveryAcceptor, DescriptorZeroIsAConnectionAsAnyOther) {
     if (GetParam() == "fake") GTEST_SKIP() << "its descriptors are not the process's";
     connect(2);

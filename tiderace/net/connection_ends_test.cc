@@ -15,7 +15,7 @@
 namespace tiderace::net {
 namespace {
 
-// Notes what is asked of the transport below.
+// Notes the calls to the transport below.
 class Noting final : public Transport {
   public:
     Noting(std::unique_ptr<Transport> below, std::vector<bool>& receiving)

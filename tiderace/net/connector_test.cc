@@ -217,7 +217,7 @@ TEST(FakeConnector, SaysThatNoDescriptorIsLeft) {
     EXPECT_EQ(code, EMFILE);
 }
 
-// Whoever asked for the connection waits for an outcome, and would do so for ever.
+// The caller waits for an outcome, and would do so for ever.
 TEST(ConnectorMemory, WithoutItTheOutcomeIsReportedAllTheSame) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
     const auto calls = testing::fail_each([](std::uint64_t nth) {

@@ -167,7 +167,7 @@ int Serving::run(const MakeService& make) {
     } catch (const std::bad_alloc&) {
         ready = fail(Error(ENOMEM, "start", options_.program));
     } catch (const std::exception& error) {
-        // Of the program's own code: a state of an App that cannot reach its database, say.
+        // Thrown by the program's own code: a state of an App that cannot reach its database, say.
         ready = fail(Error(0, "start", options_.program, error.what()));
     } catch (...) {
         ready = fail(

@@ -50,7 +50,7 @@ inline const TlsFiles development_certificate{.certificate = "", .key = "", .dev
 struct ServeOptions {
     ListenOn listen = ":8080";
     std::vector<TlsFiles> tls = {};  // chosen by the name that the client asks for; none: plain
-    // PEM file of the authorities that sign clients' certificates. "": clients are asked for none.
+    // PEM file of the authorities that sign clients' certificates. "": none is requested.
     // Request::security has whether one was verified, and whose.
     std::string client_ca = "";
     // With client_ca. False: a client without a certificate is served, too. One that shows a

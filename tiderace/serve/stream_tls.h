@@ -37,7 +37,7 @@ struct PemFiles {
 
 struct ServerTlsOptions {
     std::vector<PemFiles> certificates = {};  // chosen by the name that the client asks for
-    // PEM file of the authorities that sign clients' certificates. "": clients are asked for none.
+    // PEM file of the authorities that sign clients' certificates. "": none is requested.
     std::string client_ca = {};
     // With client_ca. False: a client without a certificate is served, too. One that shows a
     // certificate that does not verify is refused in either case.

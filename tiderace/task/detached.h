@@ -36,7 +36,7 @@
 
 namespace tiderace::task {
 
-// Those of one loop: Runner::local<DetachedTasks>().
+// The detached tasks of one loop: Runner::local<DetachedTasks>().
 class DetachedTasks final : private core::Timer {
   public:
     explicit DetachedTasks(Runner& runner) : runner_(&runner) {}

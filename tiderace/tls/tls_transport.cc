@@ -283,7 +283,7 @@ void TlsTransport::on_receive_failed(int error) {
 }
 
 // The peer is gone without an end in order. What a server sent last, an alert above all, says why:
-// a client takes that step now. A server does not: it would spend a key exchange on nobody.
+// a client takes that step now. A server does not: it would spend a key exchange for a lost peer.
 void TlsTransport::end_cut_off(int error) {
     if (handshake_ != nullptr && handshake_->is_client() && !handshake_->waiting.empty()) {
         const Presence presence(*this);

@@ -18,7 +18,7 @@ struct OpenFile final : core::SharedFile {
     int descriptor_;
 };
 
-// Breaks when it is told to.
+// Breaks on demand.
 class Breaking final : public net::Transport {
   public:
     Breaking(std::unique_ptr<net::Transport> below, const bool& broken)
@@ -71,7 +71,7 @@ class SendingTest : public TlsTest {
     std::unique_ptr<testing::TransportPeer> peer_;
 };
 
-// By it a peer that reads slowly is told from one that stalls.
+// Progress distinguishes a peer that reads slowly from one that stalls.
 TEST_F(SendingTest, ProgressCountsWhatWasTakenBelowAtOnceAndLater) {
     for (const std::size_t capacity : {1'000'000U, 300U}) {
         SCOPED_TRACE(capacity);

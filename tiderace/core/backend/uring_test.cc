@@ -17,7 +17,7 @@ namespace {
 // The kernel's own word, so that an engine that is not found does not just skip its tests.
 bool kernel_has_what_it_needs() {
     io_uring_params parameters{};
-    // A single issuer, deferred, with a flag that says so.
+    // SINGLE_ISSUER and DEFER_TASKRUN, which older headers do not name.
     parameters.flags = 1U << 12 | 1U << 13 | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_R_DISABLED;
     const long opened = ::syscall(__NR_io_uring_setup, 8, &parameters);
     if (opened >= 0) ::close(static_cast<int>(opened));

@@ -25,7 +25,7 @@ namespace {
 constexpr Duration kill_wait = 2s;
 constexpr unsigned kill_seconds = 2;
 
-// Above it the server is asked how much it takes (max_allowed_packet).
+// Above it the server's max_allowed_packet is read, because it may take less.
 constexpr std::uint64_t packet_sure = 64_KiB;
 constexpr std::uint64_t packet_head = 16;
 

@@ -437,8 +437,8 @@ void Connection::abandoned(const Read&) {
 void Connection::note_failure(const pg_result* result) {
     failure_ = error_of(result);
     const std::string_view state = text_of(PQresultErrorField(result, PG_DIAG_SQLSTATE));
-    // feature_not_supported is said of much else; the function that says it of a plan is the same
-    // in every version.
+    // feature_not_supported has many causes. Of a plan that is out of date it is reported by this
+    // function, in every version.
     const std::string_view function = text_of(PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION));
     is_known_by_server_ = state == "0A000" && function == "RevalidateCachedQuery";
     is_outdated_ = is_known_by_server_ || state == "26000";  // no such prepared statement
@@ -504,7 +504,7 @@ void Connection::end_statement() {
     // It would hit the next statement.
     if (*cancels_ > 0) broken_ = true;
     if (listens_) return;
-    // A script may have begun to listen: nobody reads these.
+    // A script may have begun to listen, and these notifications have no reader.
     while (PGnotify* const each = PQnotifies(connection_)) PQfreemem(each);
 }
 

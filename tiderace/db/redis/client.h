@@ -136,7 +136,7 @@ class Client final {
 
     // Where it is, without the password.
     std::string shown() const { return settings_->place.shown(); }
-    // Those of this loop's hub.
+    // The counters of this loop's hub.
     Hub::Counters counters() const;
     const std::shared_ptr<const Settings>& settings() const { return settings_; }
 

@@ -172,7 +172,7 @@ void Link::take(resp::Reply reply) {
     Call* const call = sent_.front();
     sent_.pop_front();
     ++answered_;
-    // Nothing waits for it: ASKING's, or that of a task which has ended.
+    // Nothing waits for it: it answers ASKING, or its task has ended.
     if (call == nullptr) return;
     call->link_ = nullptr;
     if (reply.is_error() && observer_ != nullptr && observer_->on_error_reply(*call, reply)) return;

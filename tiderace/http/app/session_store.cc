@@ -191,7 +191,8 @@ std::optional<SessionStore::Found> read_session(const std::string& path) {
         std::string(text.substr(static_cast<std::size_t>(end + 1 - text.data()))), expires};
 }
 
-// Of the name of a file that becomes a session when it is whole; digits follow. A key has no dot.
+// In the name of a file that is being written, and renamed to the session's when it is whole;
+// digits follow. A key has no dot.
 constexpr std::string_view unfinished_mark = ".new";
 // Writing one takes milliseconds: what is older was left by a crash.
 constexpr std::chrono::hours unfinished_max{1};

@@ -170,9 +170,8 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
     Journey journey(asked);
     auto url = Url::parse(asked.url_);
     if (!url) co_return fault(Kind::bad_request, "\"" + asked.url_ + "\" is no http(s) URL");
-    // Checked before anything is sent: a line break in a method or a field would let whoever
-    // supplied it write fields, or a second request, of their own. CONNECT would make a tunnel,
-    // which has no Answer.
+    // Checked before anything is sent: a line break in a method or a field would let its
+    // author add fields, or a second request. CONNECT would make a tunnel, which has no Answer.
     if (!wire::is_token(asked.method_) || asked.method_ == "CONNECT" || !asked.fields_.valid() ||
         !wire::is_field_value(asked.content_.type())) {
         co_return fault(Kind::bad_request, url->text() + ": no message may hold its fields");

@@ -51,8 +51,8 @@ void ClientConnection::on_secured(net::Connection& connection) {
 }
 
 void ClientConnection::ready() {
-    // A pool that is told of a connection after on_gone() would hand it out, and keep a pointer to
-    // it.
+    // A pool that got on_ready() after on_gone() would hand the connection out, and keep a pointer
+    // to it.
     if (observer_ != nullptr && !gone_) observer_->on_ready(*this);
 }
 

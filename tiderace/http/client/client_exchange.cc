@@ -53,7 +53,7 @@ void ClientExchange::send(task::Runner& runner, ClientConnection& connection) {
 task::Task<bool> ClientExchange::upload_piece(ByteView piece, bool last) {
     if (link_ == nullptr) co_return false;
     const net::Backlog backlog = link_->write(piece, last);
-    // `link_` is looked at after each wait: the answer may end, or the connection fail, meanwhile.
+    // `link_` is tested after each wait: the answer may end, or the connection fail, meanwhile.
     // After the last piece nothing is left to hold back.
     while (!last && link_ != nullptr && backlog == net::Backlog::high && link_->has_backlog()) {
         co_await writable_.wait();

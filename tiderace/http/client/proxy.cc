@@ -41,8 +41,8 @@ std::string base64(std::string_view bytes) {
 Proxy read_proxy(std::string_view text) {
     Proxy proxy;
     if (const std::size_t scheme = text.find("://"); scheme != text.npos) {
-        // A Proxy without a place: requests fail. To go around a proxy that was asked for could
-        // show the user's address to those from whom it was to be hidden.
+        // A Proxy without a place: requests fail. To go around a proxy that was configured
+        // could show the user's address to servers from which it was to be hidden.
         if (!wire::equals_ignoring_case(text.substr(0, scheme), "http")) return {};
         text.remove_prefix(scheme + 3);
     }

@@ -61,7 +61,7 @@ TEST_P(H2Deadlines, MayBeNever) {
         world_->advance(1h);
         return !peer_->over() && !client_->goaway() && client_->resets() == 0;
     };
-    // The preface is incomplete until the client's first step; then nothing is asked for.
+    // The preface is incomplete until the client's first step; then no request is open.
     H2Client& client = connect();
     EXPECT_TRUE(pass());
     const auto upload = client.request("POST", "/upload", {}, false);

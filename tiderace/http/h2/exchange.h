@@ -107,7 +107,7 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     std::string take_held() { return std::exchange(held_, {}); }
     bool body_arrived() const { return body_ == Body::arrived; }
     void leave_tunnel() { tunnel_ = nullptr, tunnel_connection_ = nullptr; }
-    // Its step() comes at the end of the turn; without one, what is held of the body is delivered.
+    // At the turn's end a tunnel gets a step(); without a tunnel, the held body is delivered.
     void ask_turn_end() TR_ON_LOOP;
     net::Connection* tunnel_connection() const { return tunnel_connection_; }
 
