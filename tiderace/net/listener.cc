@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,8 @@
 #include <string>
 #include <thread>
 #include <utility>
+
+#include "tiderace/net/folder_lock.h"
 
 namespace tiderace::net {
 namespace {
@@ -74,36 +75,30 @@ void set_flag(core::Kernel& kernel, int fd, int level, int name, int value) {
     kernel.set_option(fd, level, name, &value, sizeof value);
 }
 
-constexpr Duration retry_interval = 10ms;
+constexpr Duration retry_interval = 10ms;  // while a port is in use
 
 // Held while a name is checked, removed and taken, so that of servers that start at once none
 // removes another's new socket. If the folder cannot be opened or has no locks, we go on without.
-// Waited for with a limit, because every user who may open the folder can hold its lock for ever.
-Result<core::Descriptor> lock_folder(core::Kernel& kernel, const core::Address& address,
-                                     Duration wait_max) {
+Result<core::Descriptor> lock_folder_of(core::Kernel& kernel, const core::Address& address,
+                                        Duration wait_max) {
     const std::string path(address.path());
     const auto slash = path.rfind('/');
     // The folder, not the socket's own file: that one is what is replaced.
     const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
     core::Descriptor locked(
         kernel, ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
-    for (Duration waited{}; locked && ::flock(locked.get(), LOCK_EX | LOCK_NB) != 0;
-         waited += retry_interval) {
-        if (errno != EWOULDBLOCK) break;
-        if (waited >= wait_max) {
-            return fail(Error(EBUSY, "bind", address.to_string(),
-                              "another program keeps the lock of the folder " + folder +
-                                  "; end it (lslocks lists it), or choose a folder that other "
-                                  "users cannot open"));
-        }
-        std::this_thread::sleep_for(retry_interval);
+    if (locked && lock_folder(locked.get(), wait_max) == FolderLock::held_by_another) {
+        return fail(Error(EBUSY, "bind", address.to_string(),
+                          "another program keeps the lock of the folder " + folder +
+                              "; end it (lslocks lists it), or choose a folder that other "
+                              "users cannot open"));
     }
     return locked;
 }
 
 Result<> bind_name(core::Kernel& kernel, int fd, const core::Address& address, const sockaddr* raw,
                    socklen_t bytes, const ListenOptions& options) {
-    const auto lock = lock_folder(kernel, address, options.folder_lock_wait);
+    const auto lock = lock_folder_of(kernel, address, options.folder_lock_wait);
     if (!lock) return fail(lock.error());
     const std::string path(address.path());
     int bound = kernel.bind(fd, raw, bytes);

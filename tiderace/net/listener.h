@@ -17,6 +17,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/core/address.h"
 #include "tiderace/core/kernel.h"
+#include "tiderace/net/folder_lock.h"
 
 namespace tiderace::net {
 
@@ -29,7 +30,7 @@ struct ListenOptions {
     Duration in_use_retry{};
     // How long to wait for the lock of a Unix socket's folder, which servers that start there hold
     // for a moment. Any other program that may open the folder can hold it, too.
-    Duration folder_lock_wait = 5s;
+    Duration folder_lock_wait = folder_lock_wait_default;
 };
 
 // False on systems that give every connection to a shared port's last socket (macOS, NetBSD,

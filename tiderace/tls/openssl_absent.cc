@@ -101,7 +101,7 @@ Result<std::string> self_signed_folder() {
     return absent("make", "a certificate");
 }
 Result<SelfSigned> self_signed(const std::string&, std::string_view,
-                               const std::vector<std::string>&, UnixSeconds) {
+                               const std::vector<std::string>&, UnixSeconds, Duration) {
     return absent("make", "a certificate");
 }
 Result<SelfSigned> self_signed() {

@@ -1,7 +1,6 @@
 #include "tiderace/tls/self_signed.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,7 +42,7 @@ std::string environment(const char* name) {
 
 // The folder is ours alone, and locked until the handle is closed, so that two servers that start
 // at once do not make two authorities.
-Result<Handle> open_folder(const std::string& path) {
+Result<Handle> open_folder(const std::string& path, Duration lock_wait_max) {
     std::error_code fault;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), fault);
     if (::mkdir(path.c_str(), private_folder) != 0 && errno != EEXIST) {
@@ -61,8 +60,16 @@ Result<Handle> open_folder(const std::string& path) {
     if ((facts.st_mode & 0777) != private_folder && ::fchmod(folder.get(), private_folder) != 0) {
         return fail(Error::last("make private", path));
     }
-    if (::flock(folder.get(), LOCK_EX) != 0) return fail(Error::last("lock", path));
-    return folder;
+    switch (net::lock_folder(folder.get(), lock_wait_max)) {
+        case net::FolderLock::taken:
+            return folder;
+        case net::FolderLock::held_by_another:
+            return fail(Error(EBUSY, "lock", path,
+                              "another program keeps its lock; end it (lslocks lists it)"));
+        case net::FolderLock::unavailable:
+            break;
+    }
+    return fail(Error::last("lock", path));
 }
 
 // "" if there is none, or if it is not a plain file of ours that only we may read. O_NOFOLLOW: a
@@ -130,8 +137,9 @@ Result<std::string> self_signed_folder() {
 }
 
 Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_name,
-                               const std::vector<std::string>& addresses, UnixSeconds now) {
-    auto opened = open_folder(folder);
+                               const std::vector<std::string>& addresses, UnixSeconds now,
+                               Duration lock_wait_max) {
+    auto opened = open_folder(folder, lock_wait_max);
     if (!opened) return fail(opened.error());
     SelfSigned made{.certificate_file = folder + "/localhost.pem",
                     .key_file = folder + "/localhost-key.pem",

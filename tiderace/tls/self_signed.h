@@ -6,7 +6,7 @@
 //                                       when the machine has an address or name that it lacks
 //
 // Owner    The files are the user's: the folder is 0700, each file 0600, each replaced as a whole.
-//          Two programs at once wait for each other (a lock on the folder).
+//          Two programs at once wait for each other (a lock on the folder, net/folder_lock.h).
 // Thread   Any; before the loops run, as it reads and writes files.
 // Errors   A folder that cannot be made or is someone else's, a file that cannot be written: which,
 //          and why. Files of any other content are made anew.
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tiderace/base/result.h"
+#include "tiderace/net/folder_lock.h"
 #include "tiderace/tls/development_authority.h"
 
 namespace tiderace::tls {
@@ -41,9 +42,10 @@ struct SelfSigned {
 Result<std::string> self_signed_folder();
 
 // `host_name` and `addresses` are the machine's; those that the certificate may not hold are left
-// out.
+// out. `lock_wait_max`: how long another program may keep the folder's lock.
 Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_name,
-                               const std::vector<std::string>& addresses, UnixSeconds now);
+                               const std::vector<std::string>& addresses, UnixSeconds now,
+                               Duration lock_wait_max = net::folder_lock_wait_default);
 // In self_signed_folder(), for this machine's name and the addresses at which others reach it. All
 // programs use this one: another set of names would replace the certificate, or even the authority.
 Result<SelfSigned> self_signed();

@@ -1,5 +1,6 @@
 #include "tiderace/tls/self_signed.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -34,7 +35,7 @@ mode_t mode(const std::string& path) {
 class SelfSignedTest : public ::testing::Test {
   protected:
     SelfSigned made(UnixSeconds now = made_at, std::vector<std::string> addresses = {"10.0.0.1"}) {
-        auto result = self_signed(path_, "box", addresses, now);
+        auto result = self_signed(path_, "box", addresses, now, 10min);
         EXPECT_TRUE(result.has_value()) << result.error().message();
         return result.has_value() ? *result : SelfSigned{};
     }
@@ -136,6 +137,20 @@ TEST_F(SelfSignedTest, TwoAtOnceAgree) {
     thread.join();
     EXPECT_EQ(one.fingerprint, other.fingerprint);
     EXPECT_NE(one.authority_is_new, other.authority_is_new);
+}
+
+TEST_F(SelfSignedTest, AFolderThatStaysLockedIsAnErrorThatNamesIt) {
+    const SelfSigned first = made();
+    const int other = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ASSERT_EQ(net::lock_folder(other, 10min), net::FolderLock::taken);
+    const auto refused = self_signed(path_, "box", {"10.0.0.1"}, made_at, 20ms);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().message(),
+              "lock " + path_ +
+                  ": device or resource busy; another program keeps its lock; end it (lslocks "
+                  "lists it)");
+    ::close(other);
+    EXPECT_EQ(made().fingerprint, first.fingerprint);
 }
 
 // A full disk, as a limit for files makes one.
