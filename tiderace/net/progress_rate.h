@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "tiderace/base/units.h"
 
@@ -19,6 +20,9 @@ struct ProgressRate {
     // In one period; at least one byte.
     std::uint64_t bytes_wanted() const {
         const auto period_ms = static_cast<std::uint64_t>(period / 1ms);
+        constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+        // More than any peer can move: an option may be as large as its type.
+        if (period_ms > 0 && bytes_per_second_min > most / period_ms) return most;
         return std::max<std::uint64_t>(1, bytes_per_second_min * period_ms / 1'000);
     }
     // Whether `moved` bytes in one period are enough.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace tiderace::net {
 namespace {
 
@@ -32,6 +34,30 @@ TEST(ProgressRates, CountOverTheWholePeriod) {
         EXPECT_FALSE(rate.is_met_by(each.wanted - 1));
         EXPECT_TRUE(rate.is_met_by(each.wanted));
     }
+}
+
+// A product that wrapped around would let a peer pass that moves hardly anything.
+TEST(ProgressRates, OfAnySizeAreNeverMetByLess) {
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    const struct {
+        Duration period;
+        std::uint64_t per_second;
+    } cases[] = {
+        {Duration::max(), most},
+        {1s, most},
+        {2ms, most / 2 + 1},
+        {Duration::max(), std::uint64_t{1} << 32},
+    };
+    for (const auto& each : cases) {
+        const ProgressRate rate{.period = each.period, .bytes_per_second_min = each.per_second};
+        EXPECT_EQ(rate.bytes_wanted(), most);
+        EXPECT_FALSE(rate.is_met_by(std::uint64_t{1} << 40));
+    }
+    // The largest product that there is.
+    EXPECT_EQ((ProgressRate{.period = 2ms, .bytes_per_second_min = most / 2}.bytes_wanted()),
+              (most - 1) / 1'000);
+    EXPECT_EQ((ProgressRate{.period = 1ms, .bytes_per_second_min = most}.bytes_wanted()),
+              most / 1'000);
 }
 
 }  // namespace
