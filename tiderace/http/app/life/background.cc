@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
 
 namespace tiderace::http::app {
@@ -37,7 +38,7 @@ class BackgroundTasks::One final : private task::Root, private core::Timer {
         if (over_) return;
         // It rests between two runs, or gets no grace.
         if (!alive() || grace <= Duration::zero()) return end();
-        loop().arm(*this, std::min(deadline, loop().now() + grace));
+        loop().arm(*this, std::min(deadline, moment_after(loop().now(), grace)));
     }
 
   private:
@@ -58,7 +59,7 @@ class BackgroundTasks::One final : private task::Root, private core::Timer {
         // It ran well for long enough, so its next failure is a new one.
         if (loop().now() - started_ >= options.restart_max) rest_ = Duration::zero();
         rest_ = std::min(options.restart_max, std::max(options.restart, 2 * rest_));
-        loop().arm(*this, loop().now() + rest_);
+        loop().arm(*this, moment_after(loop().now(), rest_));
     }
 
     // It has rested, or its grace is over.

@@ -152,6 +152,21 @@ TEST_F(BackgroundTest, GraceAndTheDeadlineOfDrainingEnd) {
     EXPECT_EQ(trace, "five ten|done");
 }
 
+TEST_F(BackgroundTest, GraceMayLastAsLongAsDrainingDoes) {
+    app.background(
+        [this]() -> task::Task<> {
+            const Trace end(trace, "end");
+            co_await task::sleep(1h);
+        },
+        {.grace = Duration::max()});
+    start();
+    drain(10s);
+    advance(9s);
+    EXPECT_EQ(trace, "");
+    advance(1100ms);
+    EXPECT_EQ(trace, "end|done");
+}
+
 TEST_F(BackgroundTest, AnExceptionEndsItUnlessItIsRestartedEachTimeLater) {
     app.background([this]() -> task::Task<> {
         trace += "a";
