@@ -59,14 +59,17 @@ void RecordedExchange::send(http::Response& response) {
 bool RecordedExchange::finish() {
     if (!drain(queue_)) return false;
     constexpr std::size_t pull_bytes = 16 * 1024;
+    std::size_t empty_pulls = 0;
     while (source_ && !broken_ && !waiting_) {
         core::SendQueue pulled;
         const auto state = source_->pull(loop_->blocks(), pulled, pull_bytes);
         queue_bytes_most_ = std::max<std::size_t>(queue_bytes_most_, pulled.bytes());
+        empty_pulls = pulled.empty() ? empty_pulls + 1 : 0;
         if (!drain(pulled)) break;
         if (state == http::BodySource::State::wait) waiting_ = true;
         if (state == http::BodySource::State::failed) broken_ = true;
         if (state == http::BodySource::State::end) source_.reset();
+        if (source_ && empty_pulls == empty_pulls_max) broken_ = true;
     }
     return !broken_;
 }

@@ -52,7 +52,9 @@ class RecordedExchange final : public http::Exchange {
     // The peer goes away.
     void hang_up() { abandon(); }
 
-    // Takes the rest of the body, if there is one. False: it was broken off.
+    // Takes the rest of the body, if there is one. False: it was broken off, as it is when a source
+    // has nothing so many times in a row.
+    static constexpr std::size_t empty_pulls_max = 1'000;
     bool finish();
 
     // Answered, and all of the body was taken.

@@ -50,5 +50,32 @@ TEST(RecordedExchange, PullsASourceToItsEnd) {
     EXPECT_TRUE(cut.broken());
 }
 
+// Says that it has more, and brings it only after so many pulls without a byte.
+class Late final : public http::BodySource {
+  public:
+    explicit Late(std::size_t empty_pulls) : left_(empty_pulls) {}
+    State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t) override {
+        if (left_ > 0) return --left_, State::more;
+        out.append(blocks, "late");
+        return State::end;
+    }
+
+  private:
+    std::size_t left_;
+};
+
+TEST(RecordedExchange, BreaksOffASourceThatNeverBringsAnything) {
+    constexpr std::size_t most = RecordedExchange::empty_pulls_max;
+    auto loop = std::move(*core::EventLoop::create({}));
+    for (const std::size_t empty_pulls : {most - 1, most, std::size_t{1} << 40}) {
+        RecordedExchange exchange(*loop, "GET", "/");
+        http::Response response;
+        response.set_body(std::make_unique<Late>(empty_pulls));
+        exchange.respond(response);
+        EXPECT_EQ(exchange.finish(), empty_pulls < most) << empty_pulls;
+        EXPECT_EQ(exchange.body(), empty_pulls < most ? "late" : "") << empty_pulls;
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::testing
