@@ -9,8 +9,10 @@
 #include <new>
 
 #include "tiderace/http/h1/connection.h"
+#include "tiderace/http/h2/service.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h1_stage.h"
+#include "tiderace/testing/h2_client.h"
 
 namespace {
 
@@ -95,7 +97,12 @@ class Sink final : public net::Transport {
 class H1Memory : public ::testing::Test {
   protected:
     H1Memory()
-        : site_(hello_), service_(world_.loop(), site_, {}), server_(world_.loop(), service_, {}) {}
+        : site_(hello_),
+          http2_(world_.loop(), site_, {}),
+          service_(world_.loop(), site_, {}),
+          server_(world_.loop(), service_, {}) {
+        service_.set_http2(http2_);
+    }
 
     Sink& connect() {
         auto sink = std::make_unique<Sink>(sent_);
@@ -119,6 +126,7 @@ class H1Memory : public ::testing::Test {
     testing::FakeWorld world_;
     Hello hello_;
     Site site_;
+    H2Service http2_;
     H1Service service_;
     std::size_t sent_ = 0;
     net::TcpServer server_;
@@ -184,6 +192,46 @@ TEST_F(H1Memory, ASuspendedRequestCostsAtMost3KiB) {
 #if !defined(TIDERACE_SANITIZED)
     EXPECT_GT(alive_bytes, before);
 #endif
+}
+
+// The same over HTTP/2, as one stream of each connection and as many of one.
+TEST_F(H1Memory, ASuspendedStreamCostsAtMost3KiB) {
+    const testing::H2Client::Fields browser{
+        {"user-agent", std::string(110, 'm')},
+        {"accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"},
+        {"accept-language", "en-GB,en;q=0.5"},
+        {"accept-encoding", "gzip, deflate, br, zstd"},
+        {"referer", "https://tide.example/somewhere/else"},
+        {"cookie", "session=" + std::string(64, 's') + "; theme=dark"},
+        {"sec-fetch-dest", "document"},
+        {"sec-fetch-mode", "navigate"},
+        {"sec-fetch-site", "none"},
+    };
+    for (const std::size_t streams : {std::size_t{1}, std::size_t{100}}) {
+        testing::RecordingPeer far_end;
+        testing::H2Client client(far_end);
+        const std::string opening = std::exchange(far_end.said, {});
+        for (std::size_t i = 0; i < streams; ++i) client.get("/wait?with=a&query=too", browser);
+        const std::string waiting = std::exchange(far_end.said, {});
+        std::vector<Sink*> peers;
+        peers.reserve(20);
+        for (int i = 0; i < 20; ++i) peers.push_back(&connect());
+        for (Sink* peer : peers) peer->receive(opening);
+        peers[0]->receive(waiting);  // what all streams of the loop share
+        world_.settle();
+        const std::size_t before = alive_bytes;
+        const std::uint64_t requests = http2_.counters().requests;
+        for (std::size_t i = 1; i < peers.size(); ++i) peers[i]->receive(waiting);
+        world_.settle();
+        const std::size_t suspended = streams * (peers.size() - 1);
+        EXPECT_EQ(http2_.counters().requests - requests, suspended);
+        EXPECT_LE((alive_bytes - before) / suspended, 3_KiB) << streams;
+#if !defined(TIDERACE_SANITIZED)
+        EXPECT_GT(alive_bytes, before);
+        RecordProperty("bytes_each_of_" + std::to_string(streams),
+                       static_cast<int>((alive_bytes - before) / suspended));
+#endif
+    }
 }
 
 TEST_F(H1Memory, AConnectionThatWentLeavesNothing) {
