@@ -2,19 +2,17 @@
 
 import contextlib
 import email.utils
-import os
-import pathlib
 import re
 import time
 
 import pytest
 
+from kernel_sockets import kernel_sockets, needs_table
 from raw_client import NoAnswer, request
 from server import wait_until
 from site_folder import BIG, HUGE, pattern
 
 BIG_BODY = pattern(BIG, 4)
-TCP_LISTEN = 10  # the state, in /proc/net/tcp
 IMF_DATE = re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-3][0-9] (Jan|Feb|Mar|Apr|May|Jun|Jul|"
                       r"Aug|Sep|Oct|Nov|Dec) [0-9]{4} [0-2][0-9]:[0-5][0-9]:[0-6][0-9] GMT\Z")
 
@@ -395,18 +393,7 @@ def test_a_reader_that_stalls_is_cut_off(serve, huge_site, engine):
     assert server.get("/a.txt").status == 200
 
 
-def kernel_sockets(port):
-    """What Linux keeps of connections to this port: (state, bytes not yet taken by the peer)."""
-    sockets = []
-    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        words = line.split()
-        state = int(words[3], 16)
-        if int(words[1].split(":")[1], 16) == port and state != TCP_LISTEN:
-            sockets.append((state, int(words[4].split(":")[0], 16)))
-    return sockets
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/net/tcp"), reason="no table of the kernel's sockets")
+@needs_table
 def test_readers_that_stall_are_reset_and_the_kernel_keeps_nothing_for_them(serve, huge_site,
                                                                             engine):
     server = serve(huge_site, "--write-timeout", "1s", engine=engine)

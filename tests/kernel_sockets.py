@@ -1,0 +1,22 @@
+"""What Linux keeps of a port's connections, from its own table."""
+
+import os
+import pathlib
+
+import pytest
+
+TABLE = "/proc/net/tcp"
+TCP_LISTEN = 10  # the state
+needs_table = pytest.mark.skipif(not os.path.exists(TABLE),
+                                 reason="no table of the kernel's sockets")
+
+
+def kernel_sockets(port):
+    """Of connections to this port: (state, bytes not yet taken by the peer)."""
+    sockets = []
+    for line in pathlib.Path(TABLE).read_text().splitlines()[1:]:
+        words = line.split()
+        state = int(words[3], 16)
+        if int(words[1].split(":")[1], 16) == port and state != TCP_LISTEN:
+            sockets.append((state, int(words[4].split(":")[0], 16)))
+    return sockets
