@@ -45,6 +45,11 @@ class ColdDisk final : public core::SystemKernel {
         const std::lock_guard held(lock_);
         telling_ = on;
     }
+    // A cold file stays so: the system drops at once what it reads.
+    void set_forgetting(bool on) {
+        const std::lock_guard held(lock_);
+        forgetting_ = on;
+    }
     // Reads of cold files that the loop had to wait for, and that others did.
     int loop_waits() const { return count(loop_waits_); }
     int other_waits() const { return count(other_waits_); }
@@ -84,7 +89,9 @@ class ColdDisk final : public core::SystemKernel {
         {
             std::unique_lock held(lock_);
             if (!on_loop) released_.wait(held, [this] { return !holding_; });
-            if (cold_.erase(inode_of(fd)) > 0) ++(on_loop ? loop_waits_ : other_waits_);
+            const ino_t file = inode_of(fd);
+            if (cold_.contains(file)) ++(on_loop ? loop_waits_ : other_waits_);
+            if (!forgetting_) cold_.erase(file);
         }
         const ssize_t got = SystemKernel::read_at(fd, buffer, bytes, offset);
         if (!on_loop && got > 0) {
@@ -113,6 +120,7 @@ class ColdDisk final : public core::SystemKernel {
     off_t cold_from_ = 0;
     bool holding_ = false;
     bool telling_ = true;
+    bool forgetting_ = false;
     int loop_waits_ = 0;
     int other_waits_ = 0;
     std::size_t other_bytes_ = 0;

@@ -2,6 +2,7 @@
 // before it.
 //
 //   kernel.fail_at(3, EIO);               the third file call from now fails
+//   kernel.fail_first(16, EINTR);         the next sixteen fail
 //   kernel.before(2, [&] { … });          before the second one, a file is replaced
 //
 // Counts the calls about files (open, status, read, directory); sockets pass through uncounted.
@@ -23,8 +24,12 @@ class FaultKernel final : public core::SystemKernel {
   public:
     void fail_at(std::size_t call, int error) {
         calls_ = 0;
-        fail_at_ = call;
+        fail_first_ = fail_last_ = call;
         error_ = error;
+    }
+    void fail_first(std::size_t count, int error) {
+        fail_at(1, error);
+        fail_last_ = count;
     }
     void before(std::size_t call, std::function<void()> happens) {
         calls_ = 0;
@@ -35,7 +40,7 @@ class FaultKernel final : public core::SystemKernel {
     void set_short_reads(bool on) { short_reads_ = on; }
     void reset() {
         calls_ = 0;
-        fail_at_ = act_at_ = 0;
+        fail_first_ = fail_last_ = act_at_ = 0;
         happens_ = nullptr;
     }
     std::size_t calls() const { return calls_; }
@@ -78,11 +83,13 @@ class FaultKernel final : public core::SystemKernel {
         const std::size_t call = ++calls_;
         if (call == act_at_) std::exchange(happens_, nullptr)();
         // What happened may have begun to count anew.
-        return (call == act_at_ ? calls_.load() : call) == fail_at_ ? -error_ : 0;
+        const std::size_t counted = call == act_at_ ? calls_.load() : call;
+        return counted >= fail_first_ && counted <= fail_last_ ? -error_ : 0;
     }
 
     std::atomic<std::size_t> calls_ = 0;
-    std::size_t fail_at_ = 0;
+    std::size_t fail_first_ = 0;
+    std::size_t fail_last_ = 0;
     std::size_t act_at_ = 0;
     int error_ = 0;
     std::atomic<int> open_files_ = 0;

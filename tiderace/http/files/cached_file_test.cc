@@ -42,6 +42,9 @@ TEST(CachedFile, AFileThatWasGivenItsOldTimeBackHasAnotherTag) {
 TEST(CachedFile, TimesBefore1970RoundDown) {
     EXPECT_EQ(FileIdentity(status_of(1, -1, 500'000'000, 0)).modified(), -1);
     EXPECT_EQ(FileIdentity(status_of(1, 1, 999'999'999, 0)).modified(), 1);
+    for (const std::int64_t whole : {-2, -1, 0, 1, 2}) {
+        EXPECT_EQ(FileIdentity(status_of(1, whole, 0, 0)).modified(), whole);
+    }
 }
 
 TEST(CachedFile, AQueuedRangeKeepsTheBytes) {

@@ -245,16 +245,39 @@ TEST_F(ColdFiles, AreColdWhereverTheyAre) {
 }
 
 TEST_F(ColdFiles, AHotFileIsLookedAtOnceASecond) {
-    folder_.write("middle", pattern(200'000));
-    get("/middle");
-    disk_.make_cold(folder_.path() + "/middle");
-    get("/middle");
-    EXPECT_EQ(pool_->counters().submitted, 0U) << "it was hot within the second";
-    clock_.advance(DiskReads::resident_for);
-    disk_.make_cold(folder_.path() + "/middle");
-    loop_->turn(0s);
-    get("/middle");
-    EXPECT_EQ(pool_->counters().submitted, 1U);
+    for (const std::size_t bytes : {std::size_t{200'000}, std::size_t{DiskReads::window_bytes}}) {
+        SCOPED_TRACE(bytes);
+        files_.reset();
+        folder_.write("middle", pattern(bytes));
+        get("/middle");
+        disk_.make_cold(folder_.path() + "/middle");
+        get("/middle");
+        EXPECT_EQ(pool_->counters().submitted, 0U) << "it was hot within the second";
+        clock_.advance(DiskReads::resident_for);
+        disk_.make_cold(folder_.path() + "/middle");
+        loop_->turn(0s);
+        get("/middle");
+        EXPECT_EQ(pool_->counters().submitted, 1U);
+    }
+}
+
+// It is sampled window by window, each just before it is sent.
+TEST_F(ColdFiles, AHotFileThatIsLargerThanAWindowIsLookedAtEachTime) {
+    folder_.write("large", pattern(DiskReads::window_bytes + 1));
+    get("/large");
+    EXPECT_EQ(disk_.other_waits(), 0);
+    disk_.make_cold(folder_.path() + "/large");
+    get("/large");
+    EXPECT_EQ(disk_.other_waits(), 1);
+    EXPECT_EQ(disk_.loop_waits(), 0);
+}
+
+// The system may drop what the pool has read before it is sent: it is not read for ever.
+TEST_F(ColdFiles, WhatThePoolHasReadIsSentThoughTheSystemHasDroppedIt) {
+    write_cold("middle", pattern(200'000));
+    disk_.set_forgetting(true);
+    EXPECT_TRUE(get("/middle") == pattern(200'000));
+    EXPECT_EQ(disk_.other_bytes(), 200'000U) << "once";
 }
 
 // Directories, whose reading and sorting the pool does too.

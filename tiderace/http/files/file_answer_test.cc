@@ -1,6 +1,11 @@
 // Encoding x method x range x condition, over real files.
 #include "tiderace/http/files/file_answer.h"
 
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "tiderace/http/site.h"
 #include "tiderace/testing/static_site.h"
 
 namespace tiderace::http::files {
@@ -258,6 +263,172 @@ TEST_F(FileAnswerTest, EveryAnswerAboutAFileHasItsCacheControl) {
     EXPECT_EQ(exchange_->status(), 206);
     EXPECT_EQ(get("/a.txt", {{"Accept-Encoding", "gzip"}}).field("Cache-Control"), "max-age=60");
     EXPECT_FALSE(get("/b.css").has("Cache-Control"));
+}
+
+std::string names_of(const testing::RecordedExchange& answer) {
+    std::string names;
+    for (const auto& [name, value] : answer.fields()) names += name + ' ';
+    return names;
+}
+
+TEST_F(FileAnswerTest, EveryKindOfAnswerHasTheFieldsThatItNeedsAndNoMore) {
+    options_.paths.cache_control = {{"*.txt", "max-age=60"}};
+    const Fields gzip = {{"Accept-Encoding", "gzip"}};
+    const std::string about = "ETag Cache-Control Vary Last-Modified ";
+    EXPECT_EQ(names_of(get("/a.txt")),
+              about + "Accept-Ranges X-Content-Type-Options Content-Type ");
+    EXPECT_EQ(exchange_->field("Accept-Ranges"), "bytes");
+    EXPECT_EQ(exchange_->field("X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(exchange_->field("Last-Modified"), "Sun, 06 Nov 1994 08:49:37 GMT");
+    EXPECT_EQ(names_of(get("/a.txt", gzip)),
+              about + "Content-Encoding Accept-Ranges X-Content-Type-Options Content-Type ");
+    EXPECT_EQ(exchange_->field("Last-Modified"), "Sun, 06 Nov 1994 08:49:38 GMT");
+    EXPECT_EQ(names_of(get("/a.txt", {{"Range", "bytes=0-1"}})),
+              about + "Accept-Ranges X-Content-Type-Options Content-Range Content-Type ");
+    EXPECT_EQ(exchange_->field("Accept-Ranges"), "bytes");
+    EXPECT_EQ(names_of(get("/a.txt", {{"Range", "bytes=900-"}})),
+              "Content-Range Accept-Ranges Vary ");
+    EXPECT_EQ(exchange_->field("Accept-Ranges"), "bytes");
+    const std::string tag = get("/a.txt").field("ETag");
+    EXPECT_EQ(names_of(get("/a.txt", {{"If-None-Match", tag}})), "ETag Cache-Control Vary ");
+}
+
+// A fault that passes is worth another try; one of the disk is not.
+TEST_F(FileAnswerTest, AFaultOfTheMachineIs503WhereItPassesAnd500WhereItDoesNot) {
+    for (const int error : {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR, EIO, EACCES, ENOSPC}) {
+        const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/");
+        answer_fault(*exchange, error);
+        const bool passes = error != EIO && error != EACCES && error != ENOSPC;
+        EXPECT_EQ(exchange->status(), passes ? 503 : 500) << error;
+        EXPECT_EQ(exchange->field("Retry-After"), passes ? "1" : "") << error;
+    }
+}
+
+// What an answer is made of, which its bytes do not show.
+struct Form final : ResponseFilter {
+    void filter(Exchange&, Response& response) override {
+        copied = !response.copied_body().empty();
+        from_descriptor = response.queued_body() != nullptr &&
+                          response.queued_body()->front_file().descriptor >= 0;
+        rendered = response.block() != nullptr;
+        as_is = response.as_is();
+    }
+    bool copied = false;
+    bool from_descriptor = false;
+    bool rendered = false;  // the fields, beforehand
+    bool as_is = false;
+};
+
+class FileAnswerForm : public FileAnswerTest {
+  protected:
+    const Form& form_of(std::string_view target, Fields fields = {}) {
+        exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, "GET", target, fields);
+        exchange_->set_route_filter(form_);
+        server().handle(*exchange_);
+        return form_;
+    }
+
+    Form form_;
+};
+
+TEST_F(FileAnswerForm, ASmallFileIsCopiedUpToItsLimitAndALargeOneIsSentFromItsDescriptor) {
+    options_.small_copy_bytes_max = 100;
+    options_.cache.sendfile_bytes_min = 200;
+    for (const std::size_t bytes : {100, 101, 199, 200}) {
+        folder_.write("f", std::string(bytes, 'f'));
+        server_.reset();
+        const Form& form = form_of("/f");
+        EXPECT_EQ(form.copied, bytes <= 100) << bytes;
+        EXPECT_EQ(form.from_descriptor, bytes >= 200) << bytes;
+        EXPECT_EQ(exchange_->body(), std::string(bytes, 'f'));
+    }
+}
+
+TEST_F(FileAnswerForm, NoFilterMayChangeTheBytesOfAFile) {
+    const std::string tag = get("/plain.txt").field("ETag");
+    EXPECT_TRUE(form_of("/plain.txt").as_is);
+    EXPECT_TRUE(form_of("/plain.txt", {{"Range", "bytes=0-1"}}).as_is);
+    EXPECT_TRUE(form_of("/plain.txt", {{"Range", "bytes=900-"}}).as_is);
+    EXPECT_TRUE(form_of("/plain.txt", {{"If-None-Match", tag}}).as_is);
+}
+
+TEST_F(FileAnswerForm, TheFieldsAreRenderedBeforehandUnlessTheFileIsOfTheFuture) {
+    const auto now = static_cast<long>(loop_->unix_now());
+    for (const long ahead : {-1, 0, 1}) {
+        const std::string name = "f" + std::to_string(ahead);
+        folder_.write(name, "x");
+        folder_.set_time(name, now + ahead);
+        EXPECT_EQ(form_of("/" + name).rendered, ahead <= 0) << ahead;
+    }
+}
+
+// --- a file that is in no cache --------------------------------------------------------------
+
+class OneFileAnswer : public FileAnswerForm {
+  protected:
+    testing::RecordedExchange& answer(const char* path, const OneFile& how, Fields fields = {},
+                                      std::string_view method = "GET") {
+        exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, method, path, fields);
+        exchange_->set_route_filter(form_);
+        answer_opened(*exchange_, loader_, loader_.open(path), how, disk_);
+        return *exchange_;
+    }
+
+    core::Descriptor root_{kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY)};
+    FileLoader loader_{kernel_, root_.get()};
+    DiskReads disk_{*loop_, nullptr};
+};
+
+TEST_F(OneFileAnswer, HasTheTypeThePolicyAndTheNameThatItIsGiven) {
+    answer("/plain.txt", {.content_type = "text/x-own",
+                          .cache_control = "no-store",
+                          .disposition = "attachment; filename=\"a\""});
+    EXPECT_EQ(exchange_->status(), 200);
+    EXPECT_EQ(exchange_->field("Content-Type"), "text/x-own");
+    EXPECT_EQ(exchange_->field("Cache-Control"), "no-store");
+    EXPECT_EQ(exchange_->field("Content-Disposition"), "attachment; filename=\"a\"");
+    EXPECT_EQ(exchange_->body(), plain);
+    const std::string tag = exchange_->field("ETag");
+    answer("/plain.txt", {.content_type = "text/x-own", .disposition = "attachment"},
+           {{"Range", "bytes=4-7"}});
+    EXPECT_EQ(exchange_->status(), 206);
+    EXPECT_EQ(exchange_->body(), "tide");
+    EXPECT_EQ(exchange_->field("Content-Disposition"), "attachment");
+    answer("/plain.txt", {.content_type = "text/x-own"});
+    EXPECT_FALSE(exchange_->has("Content-Disposition"));
+    EXPECT_FALSE(exchange_->has("Cache-Control"));
+    EXPECT_FALSE(exchange_->has("Vary"));
+    EXPECT_EQ(answer("/plain.txt", {}, {{"If-None-Match", tag}}).status(), 304);
+}
+
+TEST_F(OneFileAnswer, IsReadIntoMemoryBelowItsLimit) {
+    const std::uint64_t bytes = plain.size();
+    for (const std::uint64_t sendfile_bytes_min : {bytes, bytes + 1}) {
+        answer("/plain.txt",
+               {.content_type = "text/plain", .sendfile_bytes_min = sendfile_bytes_min});
+        EXPECT_EQ(form_.from_descriptor, sendfile_bytes_min == bytes);
+        EXPECT_FALSE(form_.copied);
+        EXPECT_EQ(exchange_->body(), plain);
+        answer("/plain.txt", {.content_type = "text/plain",
+                              .sendfile_bytes_min = sendfile_bytes_min,
+                              .small_copy_bytes_max = plain.size()});
+        EXPECT_EQ(form_.copied, sendfile_bytes_min > bytes);
+    }
+}
+
+TEST_F(OneFileAnswer, AConditionOfAMethodThatDidItsWorkIsNotJudgedAgain) {
+    answer("/plain.txt", {}, {{"If-Match", "\"other\""}, {"Range", "bytes=0-1"}}, "POST");
+    EXPECT_EQ(exchange_->status(), 200);
+    EXPECT_EQ(exchange_->body(), plain);
+    EXPECT_EQ(answer("/plain.txt", {}, {{"If-Match", "\"other\""}}).status(), 412);
+}
+
+TEST_F(OneFileAnswer, AFaultWhileItIsReadIsAnswered) {
+    const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/plain.txt");
+    FileLoader::Opened opened = loader_.open("/plain.txt");
+    kernel_.fail_at(1, EIO);
+    answer_opened(*exchange, loader_, std::move(opened), {.sendfile_bytes_min = 1'000}, disk_);
+    EXPECT_EQ(exchange->status(), 500);
 }
 
 }  // namespace

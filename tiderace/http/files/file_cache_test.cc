@@ -196,14 +196,81 @@ TEST_F(FileCacheTest, AHitAtTheEndOfItsWindowIsTheFirstOfTheNext) {
         get("/big.bin");
         EXPECT_EQ(cache().descriptors(), late > Duration::zero() ? 0U : 1U) << late / 1ms;
     }
+    get("/big.bin");
+    get("/big.bin");
+    EXPECT_EQ(cache().descriptors(), 0U) << "in that window it is hot";
 }
 
-TEST_F(FileCacheTest, AFileBeyondTheLimitIsNeverInMemory) {
-    options_.cache.memory_file_bytes_max = 100'000;
-    folder_.write("big.bin", std::string(100'001, 'x'));
-    for (int i = 0; i < 10; ++i) get("/big.bin");
-    EXPECT_EQ(cache().descriptors(), 1U);
-    EXPECT_LT(cache().bytes(), 10'000U);
+TEST_F(FileCacheTest, AFileBeyondTheLimitOrHalfOfTheRoomIsNeverInMemory) {
+    for (const std::size_t most : {100'000, 200'000}) {
+        options_.cache.memory_file_bytes_max = most == 100'000 ? most : 4_MiB;
+        options_.cache.bytes_max = 400'000;
+        for (const std::size_t bytes : {most, most + 1}) {
+            server_.reset();
+            folder_.replace("big.bin", std::string(bytes, 'x'));
+            for (int i = 0; i < 10; ++i) get("/big.bin");
+            EXPECT_EQ(cache().descriptors(), bytes > most ? 1U : 0U);
+            EXPECT_EQ(cache().bytes() < 10'000U, bytes > most);
+        }
+    }
+}
+
+// One below it was only not in the page cache; one of its size has to be hot first.
+TEST_F(FileCacheTest, AFileOfTheSizeThatIsSentFromItsDescriptorHasToBeHot) {
+    folder_.write("big.bin", std::string(options_.cache.sendfile_bytes_min, 'x'));
+    for (int i = 1; i <= options_.cache.hot_requests; ++i) {
+        get("/big.bin");
+        EXPECT_EQ(cache().descriptors(), i < options_.cache.hot_requests ? 1U : 0U) << i;
+    }
+}
+
+TEST_F(FileCacheTest, RequestsBeforeAndAfterALookAtTheDiskMakeItHotTogether) {
+    folder_.write("big.bin", std::string(300'000, 'x'));
+    for (int i = 1; i <= options_.cache.hot_requests; ++i) {
+        get("/big.bin");
+        EXPECT_EQ(cache().descriptors(), i < options_.cache.hot_requests ? 1U : 0U) << i;
+        pass(1s);
+    }
+    // Another file of that name begins anew.
+    folder_.replace("big.bin", std::string(300'000, 'y'));
+    for (int i = 1; i < options_.cache.hot_requests; ++i) {
+        pass(1s);
+        get("/big.bin");
+        EXPECT_EQ(cache().descriptors(), 1U) << i;
+    }
+}
+
+// It was the file's last moment in its old state: the next request reads the disk.
+TEST_F(FileCacheTest, AHotFileThatWasWrittenMeanwhileIsReadAtTheNextRequest) {
+    folder_.write("big.bin", std::string(300'000, 'o'));
+    for (int i = 1; i < options_.cache.hot_requests; ++i) get("/big.bin");
+    const std::string old_tag = exchange_->field("ETag");
+    bool happened = false;
+    kernel_.before(1, [&] {
+        folder_.write("big.bin", std::string(300'000, 'n'));
+        happened = true;
+    });
+    get("/big.bin");
+    ASSERT_TRUE(happened);
+    kernel_.reset();
+    EXPECT_NE(get("/big.bin").field("ETag"), old_tag);
+    EXPECT_EQ(exchange_->body(), std::string(300'000, 'n'));
+    EXPECT_EQ(cache().counters().changed, 1U);
+}
+
+TEST_F(FileCacheTest, CountsHitsMissesAndLooks) {
+    folder_.write("a.txt", "a");
+    get("/a.txt");
+    get("/a.txt");
+    get("/a.txt");
+    get("/absent");
+    pass(1s);
+    get("/a.txt");
+    EXPECT_EQ(cache().counters().misses, 2U);
+    EXPECT_EQ(cache().counters().hits, 2U);
+    EXPECT_EQ(cache().counters().revalidated, 1U);
+    EXPECT_EQ(cache().counters().changed, 0U);
+    EXPECT_EQ(cache().counters().evicted, 0U);
 }
 
 TEST_F(FileCacheTest, AHotFileThatChangedMeanwhileIsNotMixed) {
@@ -245,6 +312,35 @@ TEST_F(FileCacheTest, ItsBoundsHold) {
         EXPECT_LE(kernel_.open_files(), 4);
     }
     EXPECT_GT(cache().counters().evicted, 0U);
+}
+
+TEST_F(FileCacheTest, ItIsFilledToItsBoundsAndNoFurther) {
+    const auto fill = [&] {
+        for (const char* name : {"/a", "/b"}) get(name);        // in memory
+        for (const char* name : {"/big1", "/big2"}) get(name);  // from their descriptors
+        for (const char* name : {"/none1", "/none2"}) get(name);
+    };
+    for (const char* name : {"a", "b"}) folder_.write(name, std::string(1'000, 's'));
+    for (const char* name : {"big1", "big2"}) folder_.write(name, std::string(100'000, 'b'));
+    fill();
+    const std::size_t all = cache().bytes();
+    EXPECT_EQ(cache().paths(), 6U);
+    const FileCacheLimits enough = options_.cache;
+    struct Case {
+        std::size_t bytes, descriptors, missing;
+        std::uint64_t evicted;
+    };
+    for (const Case& each :
+         {Case{all, 2, 2, 0}, {all - 1, 2, 2, 1}, {all, 1, 2, 1}, {all, 2, 1, 1}}) {
+        options_.cache = enough;
+        options_.cache.bytes_max = each.bytes;
+        options_.cache.descriptors_max = each.descriptors;
+        options_.cache.missing_max = each.missing;
+        server_.reset();
+        fill();
+        EXPECT_EQ(cache().counters().evicted, each.evicted);
+        EXPECT_EQ(cache().paths(), 6 - each.evicted);
+    }
 }
 
 TEST_F(FileCacheTest, TheLeastRecentlyUsedGoesFirst) {
@@ -313,6 +409,59 @@ TEST_F(FileCacheTest, WhereDescriptorsRunOutThoseThatNobodyIsSentAreGivenUp) {
     EXPECT_EQ(slow->body().size(), 100'000U);
 }
 
+TEST_F(FileCacheTest, WhereDescriptorsRunOutASiblingThatIsBeingSentKeepsItsFile) {
+    for (const char* name : {"a", "a.gz", "new"}) folder_.write(name, std::string(100'000, 'x'));
+    ask("GET", "/a", {{"Accept-Encoding", "gzip"}});
+    const auto slow = exchange_;
+    ASSERT_EQ(slow->field("Content-Encoding"), "gzip");
+    EXPECT_EQ(cache().descriptors(), 2U);
+    kernel_.fail_at(1, EMFILE);
+    EXPECT_EQ(get("/new").status(), 503) << "there was none to give up";
+    EXPECT_EQ(cache().counters().evicted, 0U);
+    EXPECT_EQ(cache().descriptors(), 2U);
+    slow->finish();
+    kernel_.fail_at(1, EMFILE);
+    EXPECT_EQ(get("/new").status(), 200);
+    EXPECT_EQ(cache().counters().evicted, 1U);
+    EXPECT_EQ(cache().descriptors(), 1U);
+}
+
+// It is what the answer will be made of.
+TEST_F(FileCacheTest, WhereDescriptorsRunOutTheOneThatIsAskedForIsKept) {
+    folder_.write("a", std::string(100'000, 'x'));
+    get("/a");
+    pass(1s);
+    kernel_.fail_at(2, EMFILE);  // behind the look at the open one: that at the disk
+    EXPECT_EQ(get("/a").status(), 200);
+    EXPECT_EQ(cache().counters().evicted, 0U);
+    EXPECT_EQ(cache().descriptors(), 1U);
+    EXPECT_EQ(cache().paths(), 1U);
+    kernel_.reset();
+    ask("GET", "/a");
+    EXPECT_EQ(kernel_.calls(), 0U) << "nor is the disk asked again at once";
+}
+
+// Both are measured by what they add: names and bytes.
+TEST_F(FileCacheTest, ItsBytesAreThoseOfTheNamesAndOfTheFilesInMemory) {
+    folder_.write("a", "");
+    folder_.write("b", std::string(1'000, 'b'));
+    folder_.write("c", std::string(100'000, 'c'));
+    folder_.write("d/index.html", "");
+    const auto added_by = [&](const std::string& path) {
+        const std::size_t before = cache().bytes();
+        get(path);
+        return cache().bytes() - before;
+    };
+    const std::size_t none = added_by("/z");
+    EXPECT_EQ(added_by("/" + std::string(50, 'z')), none + 49);
+    EXPECT_EQ(added_by("/a"), none + sizeof(CachedFile));
+    EXPECT_EQ(added_by("/b"), none + sizeof(CachedFile) + 1'000);
+    EXPECT_EQ(added_by("/c"), none + sizeof(CachedFile)) << "it is not in memory";
+    const std::string alias = "/d/", target = "/d/index.html";
+    EXPECT_EQ(added_by(alias), none + alias.size() - 2 + target.size() + none + target.size() - 2 +
+                                   sizeof(CachedFile));
+}
+
 TEST_F(FileCacheTest, AVariantOfUpToHalfOfTheRoomIsKept) {
     folder_.write("a.txt", std::string(5000, 'a'));
     const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
@@ -351,17 +500,22 @@ TEST_F(FileCacheTest, DropsAllAndCountsIt) {
     EXPECT_EQ(cache.bytes(), 0U);
     EXPECT_EQ(cache.descriptors(), 0U);
     EXPECT_EQ(cache.counters().evicted, 3U);
+    kernel_.reset();
+    cache.find("/absent", loop_->now(), loop_->unix_now());
+    EXPECT_GT(kernel_.calls(), 0U) << "though it was the last path";
+    EXPECT_EQ(cache.paths(), 1U);
 }
 
 // A shortage that ends. Any other fault says something about the file.
 TEST_F(FileCacheTest, WhatIsKnownIsServedWhereTheMachineHasTooLittle) {
     folder_.write("a.txt", "known");
     get("/a.txt");
-    for (const int error : {EMFILE, ENFILE, ENOMEM, EAGAIN}) {
+    for (const int error : {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR}) {
         pass(1s);
-        kernel_.fail_at(1, error);
+        kernel_.fail_first(100, error);
         EXPECT_EQ(get("/a.txt").body(), "known") << error;
         kernel_.reset();
+        EXPECT_EQ(calls_of("/a.txt"), 0U) << "the disk is left alone until the next look";
     }
     pass(1s);
     kernel_.fail_at(1, EIO);

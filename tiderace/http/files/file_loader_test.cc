@@ -122,6 +122,84 @@ TEST_F(FileLoaderTest, ANameIsAsLongAsTheKernelTakesItAndNoLonger) {
     EXPECT_EQ(kernel_.calls(), 2U);
 }
 
+TEST_F(FileLoaderTest, TriesAnInterruptedCallSixteenTimes) {
+    folder_.write("a.txt", "text");
+    for (const int error : {EINTR, EAGAIN}) {
+        kernel_.fail_first(15, error);
+        EXPECT_EQ(loader_.open("/a.txt").found, Found::file);
+        kernel_.fail_first(16, error);
+        const auto opened = loader_.open("/a.txt");
+        EXPECT_EQ(opened.found, Found::failed);
+        EXPECT_EQ(opened.error, error);
+        EXPECT_EQ(kernel_.calls(), 16U);
+    }
+    const auto opened = loader_.open("/a.txt");
+    const int fd = opened.descriptor.get();
+    std::string read(4, '\0');
+    kernel_.fail_first(15, EINTR);
+    EXPECT_TRUE(loader_.read_exactly(fd, read, 0));
+    kernel_.fail_first(16, EINTR);
+    EXPECT_FALSE(loader_.read_exactly(fd, read, 0));
+    kernel_.reset();
+    for (const std::size_t times : {15U, 16U}) {
+        auto again = loader_.open("/a.txt");
+        kernel_.fail_first(times, EINTR);
+        const auto loaded = loader_.load(std::move(again), true);
+        kernel_.reset();
+        EXPECT_EQ(loaded.error, times == 16 ? EINTR : 0);
+        EXPECT_EQ(static_cast<bool>(loaded.file), times == 15);
+    }
+}
+
+// Whether it has the bytes: then the loop reads them, wherever they are.
+TEST_F(FileLoaderTest, ReadsWhereTheSystemCannotTellWhatItHas) {
+    folder_.write("a.txt", "text");
+    auto opened = loader_.open("/a.txt");
+    kernel_.fail_at(1, EOPNOTSUPP);
+    const auto loaded = loader_.load(std::move(opened), true);
+    ASSERT_TRUE(loaded.file);
+    EXPECT_EQ(loaded.file->bytes(), "text");
+    EXPECT_TRUE(loaded.stable);
+}
+
+TEST_F(FileLoaderTest, WhatCannotBeReadNowGoesFromItsDescriptorAndAFaultIsTold) {
+    folder_.write("a.txt", "text");
+    for (const int error : {ENOMEM, EAGAIN, EIO}) {
+        for (std::size_t call = 1; call <= 2; ++call) {  // the read, and the look after it
+            if (error == EAGAIN && call == 2) continue;  // which is tried again
+            auto opened = loader_.open("/a.txt");
+            kernel_.fail_at(call, error);
+            const auto loaded = loader_.load(std::move(opened), true);
+            kernel_.reset();
+            EXPECT_EQ(loaded.error, error == EIO ? EIO : 0);
+            ASSERT_EQ(static_cast<bool>(loaded.file), error != EIO);
+            if (error == EIO) continue;
+            EXPECT_FALSE(loaded.file->in_memory());
+            EXPECT_EQ(loaded.file->size(), 4U);
+            EXPECT_TRUE(loaded.stable) << "it is the file that was opened";
+        }
+    }
+}
+
+TEST_F(FileLoaderTest, AFaultBehindAChangeIsTold) {
+    folder_.write("a.txt", "first state");
+    auto opened = loader_.open("/a.txt");
+    folder_.truncate("a.txt", 4);
+    kernel_.fail_at(3,
+                    EIO);  // after two reads, the second at its end: the look at its present size
+    const auto loaded = loader_.load(std::move(opened), true);
+    EXPECT_FALSE(loaded.file);
+    EXPECT_EQ(loaded.error, EIO);
+}
+
+TEST_F(FileLoaderTest, AnEmptyFileIsOneInMemory) {
+    folder_.write("empty", "");
+    const auto loaded = loader_.load(loader_.open("/empty"), true);
+    ASSERT_TRUE(loaded.file);
+    EXPECT_TRUE(loaded.file->in_memory());
+    EXPECT_EQ(loaded.file->size(), 0U);
+}
+
 TEST_F(FileLoaderTest, AFaultOfTheDiskIsNoLackOfRoom) {
     folder_.write("a.txt", "first");
     const auto loaded = loader_.load(loader_.open("/a.txt"), false);
@@ -203,6 +281,20 @@ TEST_F(FileLoaderInARoom, WithoutADescriptorAFileIsServedOnceAndNotKept) {
     ASSERT_TRUE(once.file);
     EXPECT_EQ(once.file->bytes(), "8 bytes.");
     EXPECT_FALSE(once.stable);
+}
+
+// A large one would hold too much memory for one answer.
+TEST_F(FileLoaderInARoom, WithoutADescriptorALargeFileIsServedUpToItsLimit) {
+    const auto full =
+        core::make_ref<FileBudget>(FileBudgetLimits{.bytes_max = 8_MiB, .open_max = 0});
+    const FileLoader loader(kernel_, root_.get(), core::Links::inside, full.get());
+    constexpr std::uint64_t most = FileLoader::without_descriptor_bytes_max;
+    for (const std::uint64_t bytes : {most, most + 1}) {
+        folder_.write("large", std::string(bytes, 'l'));
+        const auto loaded = loader.load(loader.open("/large"), false);
+        EXPECT_EQ(static_cast<bool>(loaded.file), bytes == most);
+        EXPECT_EQ(loaded.error, bytes == most ? 0 : EMFILE);
+    }
 }
 
 TEST_F(FileLoaderInARoom, OneDescriptorMoreIsNotHad) {

@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "tiderace/http/coding/content_encoder.h"
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/content_decoder.h"
 #include "tiderace/testing/static_site.h"
 
@@ -137,6 +139,7 @@ TEST_F(FileVariantsTest, WhatDoesNotShrinkIsTriedOnce) {
     }
     EXPECT_EQ(get("/noise.txt", {{"Accept-Encoding", "gzip"}}).body(), noise);
     EXPECT_EQ(store_.counters().declined, 1u);
+    EXPECT_EQ(pool_.counters().submitted, 1u);
 }
 
 // Whether the file that came meanwhile shrinks is not known.
@@ -232,7 +235,16 @@ TEST_F(FileVariantsTest, AnotherConditionDecidesBeforeTheTagOfWhatIsNotMadeYet) 
         EXPECT_EQ(answer.status(), 412) << other.first;
     }
     server_.reset();
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    struct Time final : log::TimeSource {
+        std::int64_t unix_ms() override { return 0; }
+    } time;
+    log::Logger logger(ring, time);
+    loop_->set_log(&logger);
     EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}, {"If-None-Match", gzip}}).status(), 304);
+    EXPECT_EQ(log::take_all(ring), "") << "it is answered once";
+    loop_->set_log(nullptr);
 }
 
 TEST_F(FileVariantsTest, RangesAreOfWhatTheClientSays) {

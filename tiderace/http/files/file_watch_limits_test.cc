@@ -1,8 +1,12 @@
 // What watching costs, how much is watched, and what is left where changes cannot be reported.
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "tiderace/http/files/file_watch_fixture.h"
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/ring_fixture.h"
 
 namespace tiderace::http::files {
 namespace {
@@ -104,7 +108,14 @@ TEST_F(FileWatchTest, NoticesThatComeAllTheTimeAreTakenWithRequests) {
     EXPECT_EQ(next("/a.txt"), "b");
     folder_.replace("a.txt", "c");
     EXPECT_EQ(next("/a.txt"), "c");
-    pass(2s);  // calm again: taken as they come
+    // It stays so for a second, and from then on they are taken as they come.
+    pass(999ms);
+    next("/a.txt");
+    folder_.write("log", "y");
+    script.takes = 0;
+    loop_->turn(0s);
+    EXPECT_EQ(script.takes, 0);
+    pass(1ms);
     next("/a.txt");
     folder_.write("log", "x");
     script.takes = 0;
@@ -143,6 +154,63 @@ TEST_F(FileWatchTest, ABusyParentOfTheRootWakesNobody) {
     rename("site", "away");
     rename("other", "site");
     EXPECT_EQ(next("/a.txt"), "b");
+}
+
+// Nothing can take the place of a root that has no name of its own.
+TEST_F(FileWatchTest, TheRootsNameIsWatchedInItsParentWhereItHasOne) {
+    folder_.write("site/sub/a.txt", "a");
+    for (const auto& [name, watched] : {std::pair{"site", 1U},
+                                        {"site/", 1U},
+                                        {"site//", 1U},
+                                        {"site/.", 0U},
+                                        {"site/sub/..", 0U}}) {
+        options_.root = folder_.path_of(name);
+        server_.reset();
+        const std::size_t of_the_root = server().watch()->watches();
+        EXPECT_EQ(of_the_root > 0, watched > 0) << name;
+        EXPECT_EQ(next("/sub/a.txt"), "a") << name;
+    }
+}
+
+TEST_F(FileWatchTest, OneLoopLogsOnceWhyWhatIsNotWatched) {
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    struct Time final : log::TimeSource {
+        std::int64_t unix_ms() override { return 0; }
+    } time;
+    log::Logger logger(ring, time);
+    loop_->set_log(&logger);
+    options_.watch.watches_max = 2;
+    for (const char* name : {"a", "b", "c", "d"}) folder_.write(std::string(name) + "/f", "x");
+    for (const bool logs : {true, false}) {
+        options_.watch.logs = logs;
+        server_.reset();
+        for (const char* path : {"/a/f", "/b/f", "/c/f", "/d/f"}) EXPECT_EQ(next(path), "x");
+        const std::string lines = log::take_all(ring);
+        EXPECT_EQ(std::ranges::count(lines, '\n'), logs ? 1 : 0) << lines;
+        EXPECT_EQ(lines.find("more folders than we may watch") != std::string::npos, logs);
+        server_.reset();
+        script.watches_max = script.watches;  // another trouble
+        for (const char* path : {"/a/f", "/b/f"}) EXPECT_EQ(next(path), "x");
+        const std::string more = log::take_all(ring);
+        EXPECT_EQ(std::ranges::count(more, '\n'), logs ? 1 : 0) << more;
+        EXPECT_EQ(more.find("raise the limit") != std::string::npos, logs);
+        script.watches_max = 1 << 20;
+    }
+    loop_->set_log(nullptr);
+}
+
+TEST_F(FileWatchTest, WatchesOnlyAsManyFoldersAsItMay) {
+    folder_.write("site/a/f", "x");
+    folder_.write("site/b/f", "x");
+    options_.root = folder_.path_of("site");
+    const std::size_t of_the_root = server().watch()->watches();
+    for (const std::size_t most : {1U, 2U, 3U}) {
+        options_.watch.watches_max = most;
+        server_.reset();
+        for (const char* path : {"/a/f", "/b/f"}) EXPECT_EQ(next(path), "x");
+        EXPECT_EQ(server().watch()->watches(), std::min(of_the_root, most) + most);
+    }
 }
 
 // What a link leads to may be in a busy folder, too, but there the content counts.

@@ -106,6 +106,91 @@ TEST_F(PathResolverTest, WhatAFileIsCompressedInGoesByItsPath) {
     EXPECT_TRUE(resolver(rules).resolve("/b.txt", nullptr, much_later)->makes.gzip);
 }
 
+TEST_F(PathResolverTest, AFileIsCompressedFromTheLeastToTheMostBytesThatAreWorthIt) {
+    PathRules rules;
+    rules.compress.codings = {.gzip = true, .zstd = false, .br = false};
+    rules.compress.bytes_min = 100;
+    rules.compress.bytes_max = 200;
+    for (const std::size_t bytes : {99, 100, 200, 201}) {
+        folder_.write("a.txt", std::string(bytes, 'a'));
+        const auto resolved = resolver(rules).resolve("/a.txt", nullptr, much_later);
+        EXPECT_EQ(resolved->makes.any(), bytes >= 100 && bytes <= 200) << bytes;
+        EXPECT_EQ(resolved->varies, resolved->makes.any()) << bytes;
+    }
+}
+
+TEST_F(PathResolverTest, WhatWasMadeOfAFileStaysWithItAndWhatLayBesideItDoesNot) {
+    folder_.write("a.txt", std::string(2'000, 'a'));
+    PathRules rules;
+    rules.compress.codings = {.gzip = true, .zstd = true, .br = true};
+    const auto first = resolver(rules).resolve("/a.txt", nullptr, much_later);
+    first->siblings[0] = first->file;
+    first->declined = 4;
+    const auto second = resolver(rules).resolve("/a.txt", first.get(), much_later);
+    EXPECT_EQ(second->siblings[0].get(), first->file.get());
+    EXPECT_EQ(second->declined, 4);
+    folder_.write("a.txt.gz", "g");
+    const auto beside = resolver(rules).resolve("/a.txt", second.get(), much_later);
+    EXPECT_TRUE(beside->has_siblings);
+    EXPECT_FALSE(beside->makes.any());
+    EXPECT_EQ(beside->declined, 0);
+    folder_.remove("a.txt.gz");
+    const auto alone = resolver(rules).resolve("/a.txt", beside.get(), much_later);
+    EXPECT_EQ(alone->file.get(), first->file.get());
+    EXPECT_FALSE(alone->has_siblings);
+    EXPECT_FALSE(alone->sibling(wire::ContentCoding::gzip)) << "it is gone";
+    folder_.replace("a.txt", std::string(2'000, 'b'));
+    const auto other = resolver(rules).resolve("/a.txt", second.get(), much_later);
+    EXPECT_FALSE(other->siblings[0]);
+    EXPECT_EQ(other->declined, 0);
+}
+
+TEST_F(PathResolverTest, AFolderStandsForTheFirstOfItsIndexesThatIsAFile) {
+    folder_.make_folder("docs/index.html");
+    folder_.write("docs/second.html", "2");
+    folder_.write("docs/third.html", "3");
+    PathRules rules;
+    rules.index = {"absent.html", "index.html", "second.html", "third.html"};
+    const auto alias = resolver(rules).resolve("/docs/", nullptr, much_later);
+    EXPECT_EQ(alias->stands_for, StandsFor::alias);
+    EXPECT_EQ(alias->target, "/docs/second.html");
+    EXPECT_EQ(resolver(rules).resolve("/docs", nullptr, much_later)->stands_for,
+              StandsFor::redirect);
+    rules.index = {"absent.html", "index.html"};
+    EXPECT_EQ(resolver(rules).resolve("/docs/", nullptr, much_later)->stands_for,
+              StandsFor::directory);
+    // Behind open and status of the folder: its index. A listing would take its place.
+    kernel_.fail_at(3, EMFILE);
+    const auto failed = resolver(rules).resolve("/docs/", nullptr, much_later);
+    EXPECT_EQ(failed->stands_for, StandsFor::failed);
+    EXPECT_EQ(failed->error, EMFILE);
+    EXPECT_FALSE(failed->stable);
+}
+
+TEST_F(PathResolverTest, APageMayBeNamedWithoutItsSuffix) {
+    folder_.write("about.html", "about");
+    folder_.make_folder("folder.html");
+    folder_.write("page.html", "page");
+    PathRules rules;
+    EXPECT_EQ(resolver(rules).resolve("/about", nullptr, much_later)->stands_for,
+              StandsFor::missing);
+    rules.clean_urls = true;
+    const auto alias = resolver(rules).resolve("/about", nullptr, much_later);
+    EXPECT_EQ(alias->stands_for, StandsFor::alias);
+    EXPECT_EQ(alias->target, "/about.html");
+    EXPECT_EQ(resolver(rules).resolve("/folder", nullptr, much_later)->stands_for,
+              StandsFor::missing);
+    kernel_.reset();
+    EXPECT_EQ(resolver(rules).resolve("/about/", nullptr, much_later)->stands_for,
+              StandsFor::missing);
+    EXPECT_EQ(kernel_.calls(), 1U) << "a folder's name is no page's";
+    kernel_.fail_at(2, EIO);
+    const auto failed = resolver(rules).resolve("/page", nullptr, much_later);
+    EXPECT_EQ(failed->stands_for, StandsFor::failed);
+    EXPECT_EQ(failed->error, EIO);
+    EXPECT_FALSE(failed->stable);
+}
+
 TEST_F(PathResolverTest, HiddenNamesCostNoCall) {
     folder_.write(".secret", "x");
     kernel_.reset();

@@ -54,6 +54,23 @@ TEST(RangeBody, SeveralCarryTheirLengthWithThem) {
     }
 }
 
+// Their length is known before they are made, so a part's head has a bound.
+TEST(RangeBody, ATypeThatIsTooLongForAPartIsLeftOut) {
+    const auto file = letters();
+    wire::RangeSet ranges;
+    ranges.add({9, 9});
+    ranges.add({1, 1});
+    for (const std::size_t more : {0U, 1U}) {
+        const std::string type(wire::MultipartRanges::type_bytes_max + more, 't');
+        Response response;
+        const std::string body = text_of(make_range_body(response, ranges, *file, type));
+        EXPECT_EQ(body.find(type) != std::string::npos, more == 0);
+        EXPECT_EQ(body.find("Content-Type") != std::string::npos, more == 0);
+        EXPECT_NE(body.find("\r\n\r\nj\r\n"), std::string::npos);
+        EXPECT_NE(body.find("\r\n\r\nb\r\n"), std::string::npos);
+    }
+}
+
 TEST(RangeBody, EveryDigitOfABoundaryIsRandom) {
     const auto file = letters();
     wire::RangeSet ranges;

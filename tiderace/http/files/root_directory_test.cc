@@ -86,6 +86,20 @@ TEST_F(RootDirectoryTest, MayHaveTheNumberZero) {
     ::close(input);
 }
 
+TEST_F(RootDirectoryTest, WhatReplacesItMayBeOpenedAsNumberZero) {
+    RootDirectory root = open(path("one"));
+    ASSERT_EQ(std::rename(path("one").c_str(), path("gone").c_str()), 0);
+    ASSERT_EQ(std::rename(path("two").c_str(), path("one").c_str()), 0);
+    const int input = ::dup(STDIN_FILENO);
+    ::close(STDIN_FILENO);
+    EXPECT_TRUE(root.follow());
+    EXPECT_TRUE(holds(root, "2"));
+    EXPECT_LT(::fcntl(STDIN_FILENO, F_GETFD), 0) << "it was needed for a moment only";
+    if (input < 0) return;
+    EXPECT_EQ(::dup2(input, STDIN_FILENO), STDIN_FILENO);
+    ::close(input);
+}
+
 TEST_F(RootDirectoryTest, AFileInItsPlaceChangesNothing) {
     RootDirectory root = open(path("one"));
     ASSERT_EQ(std::rename(path("one").c_str(), path("gone").c_str()), 0);

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -93,14 +96,69 @@ TEST_F(VariantFilesTest, OneLargerThanAllowedIsNotRead) {
     auto kept = open();
     kept->write(key_, std::string(2000, 'x'));
     EXPECT_EQ(kept->read(key_, 1000), std::nullopt);
+    // With its head, for which there are 256 bytes more.
+    const std::uint64_t whole = kept->bytes();
+    EXPECT_EQ(kept->read(key_, whole - 256), std::string(2000, 'x'));
+    EXPECT_EQ(kept->read(key_, whole - 257), std::nullopt);
 }
 
 TEST_F(VariantFilesTest, AFolderThatOthersMayWriteIsRefused) {
     fs::create_directory(path_);
-    ::chmod(path_.c_str(), 0777);
-    const auto opened = VariantFiles::open(path_, 1_MiB);
-    ASSERT_FALSE(opened);
-    EXPECT_NE(opened.error().message().find("chmod 700"), std::string::npos);
+    for (const mode_t mode : {0777, 0720, 0702}) {
+        ::chmod(path_.c_str(), mode);
+        const auto opened = VariantFiles::open(path_, 1_MiB);
+        ASSERT_FALSE(opened);
+        EXPECT_EQ(opened.error().code(), EPERM);
+        EXPECT_NE(opened.error().message().find("chmod 700"), std::string::npos);
+    }
+    ::chmod(path_.c_str(), 0755);
+    EXPECT_TRUE(VariantFiles::open(path_, 1_MiB));
+}
+
+TEST_F(VariantFilesTest, AFolderThatCannotBeMadeOrOpenedIsAnErrorThatNamesIt) {
+    const auto deep = VariantFiles::open(path_ + "/deep/er", 1_MiB);
+    ASSERT_FALSE(deep);
+    EXPECT_EQ(deep.error().code(), ENOENT);
+    EXPECT_NE(deep.error().message().find("make the folder above it first"), std::string::npos);
+    std::ofstream(path_) << "a file";
+    const auto file = VariantFiles::open(path_, 1_MiB);
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().code(), ENOTDIR);
+    EXPECT_NE(file.error().message().find(path_), std::string::npos);
+}
+
+// Their names and times would make them the first to go.
+TEST_F(VariantFilesTest, OnlyWhatIsOurOwnByItsNameIsDeleted) {
+    fs::create_directory(path_);
+    ::chmod(path_.c_str(), 0700);
+    const std::string strangers[] = {"0123456789abcdef.txt",
+                                     "0123456789abcde.gzip",
+                                     "0123456789abcdeg.gzip",
+                                     "0123456789abcdef-gzip",
+                                     "0123456789ABCDEF.br",
+                                     "0123456789abcdef0.zstd",
+                                     "new-1-1",
+                                     "0123456789abcdef."};
+    const std::string ours[] = {"0123456789abcdef.gzip", "fedcba9876543210.br",
+                                "0000000000000000.zstd"};
+    const std::string mine = ".new-" + std::to_string(::getpid()) + "-77";
+    const auto make = [&](const std::string& name, long age_s) {
+        std::ofstream(path_ + "/" + name) << std::string(name == mine ? 100 : 500, 'x');
+        fs::last_write_time(path_ + "/" + name,
+                            fs::file_time_type::clock::now() - std::chrono::seconds(age_s));
+    };
+    for (const std::string& name : strangers) make(name, 9'000);
+    for (const std::string& name : ours) make(name, 8'000);
+    make(".new-1-1", 0);
+    make(mine, 0);
+    const auto kept = open(10'000);
+    for (const std::string& name : ours) EXPECT_TRUE(fs::exists(path_ + "/" + name)) << name;
+    kept->write(key_, std::string(8'700, 'x'));
+    EXPECT_EQ(kept->read(key_, 8'700), std::string(8'700, 'x'));
+    for (const std::string& name : ours) EXPECT_FALSE(fs::exists(path_ + "/" + name)) << name;
+    for (const std::string& name : strangers) EXPECT_TRUE(fs::exists(path_ + "/" + name)) << name;
+    EXPECT_FALSE(fs::exists(path_ + "/.new-1-1")) << "of a process that is gone";
+    EXPECT_TRUE(fs::exists(path_ + "/" + mine)) << "another thread writes it";
 }
 
 TEST_F(VariantFilesTest, OneThatCannotBeWrittenLeavesNothing) {
@@ -149,6 +207,9 @@ TEST_F(VariantFilesTest, CleaningUpKeepsWhatItMay) {
         key_.file.inode = 100 + count;
         EXPECT_TRUE(kept->write(key_, content));
         EXPECT_EQ(kept->bytes(), (count <= 10 ? count : 9) * each);
+        // The folder is read when there is too much in it, and not before.
+        if (count == 1) std::ofstream(path_ + "/.new-0-0") << "";
+        EXPECT_EQ(fs::exists(path_ + "/.new-0-0"), count <= 10) << count;
     }
     EXPECT_EQ(files().size(), 9u);
     EXPECT_EQ(open(10 * each)->bytes(), 9 * each);

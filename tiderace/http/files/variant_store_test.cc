@@ -45,6 +45,41 @@ TEST(VariantStore, RemembersWhatIsNotWorthIt) {
     EXPECT_EQ(store.claim(key_of(1)).claim, Claim::made);
     EXPECT_EQ(store.claim(key_of(1)).bytes, nullptr);
     EXPECT_EQ(store.counters().declined, 1u);
+    EXPECT_EQ(store.counters().made + store.counters().read + store.counters().shared, 0u);
+    EXPECT_GT(store.bytes(), 0u) << "remembering it takes memory, too";
+}
+
+TEST(VariantStore, CountsWhatCameFromTheDiskApart) {
+    VariantStore store(1_MiB);
+    store.claim(key_of(1));
+    store.put(key_of(1), bytes_of(10), true);
+    EXPECT_EQ(store.counters().read, 1u);
+    EXPECT_EQ(store.counters().made, 0u);
+}
+
+TEST(VariantStore, HoldsWhatFitsToTheByte) {
+    const auto fill = [](VariantStore& store) {
+        for (std::uint64_t i = 1; i <= 2; ++i) {
+            store.claim(key_of(i));
+            store.put(key_of(i), bytes_of(1'000 * i), false);
+        }
+    };
+    VariantStore large(1_MiB);
+    fill(large);
+    const std::size_t both = large.bytes();
+    EXPECT_GE(both, 3'000U);
+    for (const std::size_t less : {0U, 1U}) {
+        VariantStore store(both - less);
+        fill(store);
+        EXPECT_EQ(store.counters().evicted, less);
+        EXPECT_EQ(store.claim(key_of(1)).claim, less == 0 ? Claim::made : Claim::yours);
+        EXPECT_EQ(store.claim(key_of(2)).claim, Claim::made);
+        EXPECT_EQ(store.bytes() == both, less == 0);
+    }
+    large.claim(key_of(3));
+    large.put(key_of(3), nullptr, false);
+    const std::size_t overhead = large.bytes() - both;
+    EXPECT_EQ(both, 2 * overhead + 3'000);
 }
 
 TEST(VariantStore, AnotherStateOrCodingIsAnotherThing) {
