@@ -57,5 +57,27 @@ TEST(BodyReceiver, OneWithdrawnInsideItsCallLeavesA500) {
     }
 }
 
+TEST(BodyReceiver, ASecondOneIsDestroyedAndTheFirstGetsTheBody) {
+    struct Named final : BodyReceiver {
+        Named(char n, std::string* t) : name(n), told(t) {}
+        ~Named() override { (*told += '~') += name; }
+        void on_body(Exchange&, ByteView bytes) override { (*told += name) += bytes; }
+        void on_body_end(Exchange& exchange) override { exchange.respond_status(204); }
+        void on_body_failed(Exchange&) override { *told += '!'; }
+        char name;
+        std::string* told;
+    };
+    testing::FakeWorld world;
+    auto exchange = core::make_ref<testing::RecordedExchange>(world.loop(), "POST", "/");
+    std::string told;
+    exchange->receive_body(std::make_unique<Named>('1', &told), 100);
+    exchange->receive_body(std::make_unique<Named>('2', &told), 100);
+    EXPECT_EQ(told, "~2");
+    EXPECT_TRUE(exchange->give("abc"));
+    exchange->end_body();
+    EXPECT_EQ(told, "~21abc~1");
+    EXPECT_EQ(exchange->status(), 204);
+}
+
 }  // namespace
 }  // namespace tiderace::http

@@ -132,6 +132,22 @@ TEST_F(DoorTest, ARefusedCallIsDestroyedWithoutTheLock) {
     // Hangs if the call's end finds the door locked.
     EXPECT_FALSE(handles_[0].post([wish = LastWish(handles_[0], refused)](Exchange&) {}));
     EXPECT_EQ(refused, 1);
+    EXPECT_EQ(missed(), 2U) << "with the one that it posted at its end";
+}
+
+TEST_F(DoorTest, AnExchangeHasOneHandleHoweverOftenItIsTaken) {
+    stage_.on("/job", [this](Exchange& exchange) {
+        handles_.push_back(exchange.handle());
+        handles_.push_back(exchange.handle());
+    });
+    const auto peer = stage_.connect();
+    ask(*peer);
+    handles_[0].post([](Exchange& exchange) { exchange.respond_status(204); });
+    ASSERT_TRUE(stage_.run_until([&] { return stage_.logged().size() == 1; }));
+    for (const ExchangeHandle& each : handles_) {
+        EXPECT_TRUE(each.post([](Exchange&) { FAIL() << "it is answered"; }));
+    }
+    ASSERT_TRUE(stage_.run_until([&] { return missed() == 2; }));
 }
 
 TEST_F(DoorTest, AfterItsSiteItIsRefused) {

@@ -359,12 +359,13 @@ TEST_P(ExchangeLife, MisuseIsLoggedAndIgnored) {
         exchange.respond_status(204);
         exchange.receive_body(std::make_unique<Receiver>(Receiver::nowhere), 100);
     });
-    for (const char* path : {"/twice", "/late"}) {
+    for (const auto& [path, why] :
+         {std::pair{"/twice", "answered before"}, {"/late", "requested after the answer"}}) {
         const auto client = connect();
         client->ask(path);
         ASSERT_TRUE(run_until([&] { return client->complete(); }));
         EXPECT_EQ(client->status(), 204);
-        expect_logged("a call was ignored");
+        expect_logged(why);
     }
 }
 
@@ -422,6 +423,7 @@ TEST_P(Waits, ADestroyedObserverIsNotCalled) {
     EXPECT_EQ(second_.told, 0);
     Counter late;
     EXPECT_FALSE(kept_->observe(late));
+    kept_->on_abandoned([] { FAIL() << "it was abandoned before"; });
 }
 
 TEST_P(Waits, AnAnswerReleasesObserversWithoutACall) {
@@ -499,6 +501,8 @@ TEST_P(Waits, ADeadlineIsAnsweredByItself) {
     ASSERT_TRUE(run_until([&] { return client->complete(); }));
     EXPECT_EQ(client->status(), 504);
     kept_->respond_status(200);  // does nothing
+    kept_->set_deadline(world_.loop().now() + 5s);
+    world_.advance(6s);
     expect_others_served();
 }
 

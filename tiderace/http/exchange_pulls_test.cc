@@ -23,6 +23,7 @@ struct Pulls {
     int all = 0;
     std::uint64_t turn = 0;
     bool ready = false;
+    int byte_every = 0;  // of so many pulls; 0: never
 };
 
 class Empty final : public BodySource {
@@ -36,7 +37,12 @@ class Empty final : public BodySource {
         pulls_->most_in_turn = std::max(pulls_->most_in_turn, ++pulls_->in_turn);
         ++pulls_->all;
         if (pulls_->in_turn > in_turn_max) return State::failed;
-        if (!pulls_->ready) return State::more;
+        if (!pulls_->ready) {
+            if (pulls_->byte_every > 0 && pulls_->all % pulls_->byte_every == 0) {
+                out.append(blocks, "x");
+            }
+            return State::more;
+        }
         out.append(blocks, "at last");
         return State::end;
     }
@@ -59,7 +65,7 @@ class EmptyPulls : public ::testing::Test {
     void expect_shared_turns() {
         EXPECT_TRUE(stage_.run_until([&] { return pulls_.all > 20 * BodySource::empty_pulls_max; }))
             << "it is pulled again in later turns";
-        EXPECT_LE(pulls_.most_in_turn, BodySource::empty_pulls_max);
+        EXPECT_EQ(pulls_.most_in_turn, BodySource::empty_pulls_max);
     }
 
     testing::FakeWorld world_;
@@ -92,6 +98,36 @@ TEST_F(EmptyPulls, LetOtherStreamsBeServedOverH2) {
     pulls_.ready = true;
     EXPECT_TRUE(stage_.run_until([&] { return client.answer(1).ended; }));
     EXPECT_EQ(client.answer(1).body, "at last");
+}
+
+// They are counted in a row: a byte in between begins anew, and is not counted itself.
+TEST_F(EmptyPulls, OnesWithABytePassForEmptyOnesNowhere) {
+    for (const int byte_every : {1, int{BodySource::empty_pulls_max}}) {
+        pulls_ = {};
+        pulls_.byte_every = byte_every;
+        const auto peer = stage_.connect();
+        peer->set_listening(false);
+        peer->say("GET /empty HTTP/1.1\r\nHost: a\r\n\r\n");
+        ASSERT_TRUE(stage_.run_until([&] { return pulls_.all > 0; }));
+        EXPECT_GT(pulls_.most_in_turn, 10 * BodySource::empty_pulls_max) << byte_every;
+        peer->reset();
+        world_.settle();
+    }
+}
+
+TEST_F(EmptyPulls, EndTheAnswerWhereThereIsNoNextTurn) {
+    stage_.on("/empty", [this](Exchange& exchange) {
+        while (exchange.loop().post([] {})) {
+        }
+        Response response;
+        response.set_body(std::make_unique<Empty>(exchange.loop(), pulls_), 7);
+        exchange.respond(response);
+    });
+    const auto peer = stage_.connect();
+    peer->say("GET /empty HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_TRUE(stage_.run_until([&] { return peer->over(); }));
+    EXPECT_EQ(pulls_.all, BodySource::empty_pulls_max);
+    EXPECT_EQ(stage_.stage().closed(net::CloseReason::aborted), 1U);
 }
 
 // What was to go on in the next turn finds no connection any more.

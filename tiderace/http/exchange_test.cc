@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "tiderace/http/site.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/recorded_exchange.h"
 
@@ -54,12 +59,115 @@ TEST_F(ExchangeTest, AnAbandonedExchangeIsNotifiedOnceAndItsAnswerDoesNothing) {
     EXPECT_EQ(exchange_->status(), 0);
 }
 
+TEST_F(ExchangeTest, KnowsTheClientThatATrustedProxyReported) {
+    exchange_->set_client(core::Address::loopback(7), true);
+    EXPECT_EQ(exchange_->request().peer->port(), 7);
+    EXPECT_TRUE(exchange_->request().secure);
+    exchange_->set_client(core::Address::loopback(8), false);
+    EXPECT_EQ(exchange_->request().peer->port(), 8);
+    EXPECT_FALSE(exchange_->request().secure);
+}
+
+TEST_F(ExchangeTest, WhatIsAttachedIsFoundByItsKey) {
+    const int one = 1, two = 2, three = 3;
+    const auto first = core::make_ref<Attachment>(&one);
+    const auto second = core::make_ref<Attachment>(&two);
+    EXPECT_EQ(exchange_->attached(&one), nullptr);
+    exchange_->attach(first);
+    exchange_->attach(second);
+    EXPECT_EQ(exchange_->attached(&one), first.get());
+    EXPECT_EQ(exchange_->attached(&two), second.get());
+    EXPECT_EQ(exchange_->attached(&three), nullptr);
+}
+
 TEST_F(ExchangeTest, AnObserverMayDropTheLastRef) {
     core::Ref<Exchange> kept = exchange_->defer();
     RecordedExchange& recorded = *std::exchange(exchange_, {});
     kept->on_abandoned([&] { kept = {}; });
     recorded.hang_up();
     EXPECT_FALSE(kept);
+}
+
+// --- what a connection sees of it ------------------------------------------------------------
+
+// Its calls to the connection, as a text.
+class Bare final : public Exchange {
+  public:
+    explicit Bare(core::EventLoop& loop) : loop_(&loop) {}
+
+    core::EventLoop& loop() override { return *loop_; }
+    void pin() override {}
+    void set_body_reading(bool) override {}
+    void body_ready() override {}
+    bool upgrade(Response&, unique_function<net::Session&(net::Connection&)>) override {
+        return false;
+    }
+    using Exchange::stop_waiting;
+
+    std::string calls;
+    bool throws = false;
+
+  private:
+    void send(Response& response) override {
+        calls += std::to_string(response.status()) + ' ';
+        if (throws) throw std::bad_alloc();
+    }
+    void break_off() override {}
+    void break_connection() override { calls += "broken "; }
+    void start_body() override {}
+
+    core::EventLoop* loop_;
+};
+
+class BareExchange : public ::testing::Test {
+  protected:
+    testing::FakeWorld world_;
+    core::Ref<Bare> exchange_ = core::make_ref<Bare>(world_.loop());
+};
+
+// Its head may be out: a second answer would be taken for another request's.
+TEST_F(BareExchange, AnAnswerThatThrowsInItsMiddleIsBrokenOffAndNotAnsweredAgain) {
+    exchange_->throws = true;
+    exchange_->respond_status(200);
+    EXPECT_EQ(exchange_->calls, "200 broken ");
+}
+
+TEST_F(BareExchange, AFilterThatThrowsLeavesA500WhichIsBrokenOffWhereItThrowsToo) {
+    struct Filter final : ResponseFilter {
+        void filter(Exchange&, Response&) override { throw std::runtime_error("a filter"); }
+    } filter;
+    for (const bool throws : {false, true}) {
+        exchange_ = core::make_ref<Bare>(world_.loop());
+        exchange_->set_route_filter(filter);
+        exchange_->throws = throws;
+        exchange_->respond_status(200);
+        EXPECT_EQ(exchange_->calls, throws ? "500 broken " : "500 ");
+    }
+}
+
+TEST_F(BareExchange, ADeadlineThatIsSetAroundTheAnswerDoesNothing) {
+    exchange_->set_deadline(world_.loop().now() + 5s);
+    exchange_->respond_status(200);
+    exchange_->set_deadline(world_.loop().now() + 5s);
+    world_.advance(10s);
+    EXPECT_EQ(exchange_->calls, "200 ") << "its body may be on its way";
+    EXPECT_FALSE(exchange_->abandoned());
+}
+
+TEST_F(BareExchange, WhatIsAnsweredToItsEndHasNoObservers) {
+    struct Counter final : AbandonObserver {
+        void on_abandoned() override { ++told; }
+        int told = 0;
+    } before, late;
+    EXPECT_TRUE(exchange_->observe(before));
+    exchange_->respond_status(204);
+    exchange_->stop_waiting();
+    EXPECT_FALSE(before.linked());
+    EXPECT_FALSE(exchange_->observe(late));
+    EXPECT_FALSE(late.linked());
+    exchange_->on_abandoned([] { FAIL() << "it was answered before"; });
+    exchange_ = {};
+    EXPECT_EQ(before.told + late.told, 0);
 }
 
 }  // namespace

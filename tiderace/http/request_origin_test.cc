@@ -57,6 +57,29 @@ TEST(RequestOrigin, KeepsAnotherAfterTheFirst) {
     }
 }
 
+TEST(RequestOrigin, KeepsOneSecurityAfterTheOtherThoughItKeepsNoPeer) {
+    RequestOrigin origin;
+    for (const char* const name : {"a", "b"}) {
+        const net::TransportSecurity security{.server_name = name};
+        Request request;
+        request.security = &security;
+        origin.keep(request);
+        EXPECT_NE(request.security, &security);
+        EXPECT_EQ(request.security->server_name, name);
+        origin.clear();
+    }
+}
+
+TEST(RequestOrigin, KeepsTheClientThatAProxyReported) {
+    RequestOrigin origin;
+    const core::Address peer = core::Address::loopback(1);
+    Request request;
+    request.peer = &peer;
+    origin.show(request, core::Address::loopback(2));
+    origin.keep(request);
+    EXPECT_EQ(request.peer->port(), 2);
+}
+
 TEST(RequestOrigin, KeepsNothingOfARequestInClear) {
     RequestOrigin origin;
     Request request;

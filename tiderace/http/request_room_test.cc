@@ -57,6 +57,39 @@ TEST(PinnedRequest, OwnsAllThatARequestShows) {
     EXPECT_FALSE(head.add_field("X-More", "no room"));
 }
 
+// The target of an absolute form, which names its own authority; a protocol; no path of its own.
+TEST(PinnedRequest, OwnsTheAuthorityOfTheTargetAndTheProtocol) {
+    PinnedRequest pinned;
+    wire::RequestHead head{std::span<wire::Field>()};
+    Request request;
+    request.head = &head;
+    {
+        RequestRoom room(64);
+        const std::string method = "CONNECT", target = "http://b/p?q", host = "a", name = "Host";
+        const std::string protocol = "websocket";
+        head.lend(room.fields());
+        head.set_method(method);
+        head.set_target(target, wire::TargetForm::absolute, ByteView(target).substr(7, 1));
+        ASSERT_TRUE(head.add_field(name, host));
+        request.path = request.raw_path = ByteView(target).substr(8, 2);
+        request.query = ByteView(target).substr(11);
+        request.authority = head.target_authority();
+        request.protocol = protocol;
+        pinned.pin(head, request);
+    }
+    EXPECT_EQ(request.authority, "b");
+    EXPECT_EQ(head.target_authority(), "b");
+    EXPECT_EQ(request.protocol, "websocket");
+    EXPECT_EQ(request.path, "/p");
+    EXPECT_EQ(request.raw_path, "/p");
+    EXPECT_EQ(request.query, "q") << "to the target's last byte";
+    EXPECT_EQ(request.path.data(), head.target().data() + 8);
+    EXPECT_EQ(request.query.data(), head.target().data() + 11);
+    EXPECT_EQ(pinned.bytes(), sizeof(wire::Field) + 7 + 12 + 1 + 9 + 4 + 1);
+    pinned.clear();
+    EXPECT_EQ(pinned.bytes(), 0U);
+}
+
 // --- in a handler ----------------------------------------------------------------------------
 
 class PinTest : public ::testing::TestWithParam<bool> {

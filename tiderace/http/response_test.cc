@@ -142,6 +142,24 @@ TEST(Response, ABodyIsSharedAboveItsLimit) {
     }
 }
 
+TEST(Response, ABodyThatIsSharedIsCopiedOnceWhereItHasNoOwner) {
+    const std::string text(100, 'b');
+    Response response;
+    response.share_body();
+    EXPECT_FALSE(response.has_body());
+    response.set_body(ByteView(text));
+    response.share_body();
+    EXPECT_TRUE(response.body_owner());
+    EXPECT_EQ(response.copied_body(), text);
+    EXPECT_NE(response.copied_body().data(), text.data());
+    const char* const shared = response.copied_body().data();
+    response.share_body();
+    EXPECT_EQ(response.copied_body().data(), shared) << "it has an owner";
+    response.set_body(ByteView());
+    response.share_body();
+    EXPECT_FALSE(response.body_owner()) << "there is nothing to own";
+}
+
 TEST(Response, ABodyOfAStringIsKept) {
     Response response;
     response.set_body(std::string(1000, 'b'));

@@ -104,6 +104,14 @@ class H2Reuse : public testing::H2Test {
   protected:
     H2Reuse() {
         stage_->on("/seen", [this](Exchange& exchange) { look(exchange, 200); });
+        stage_->on("/proxied", [this](Exchange& exchange) {
+            exchange.set_client(core::Address::loopback(0x1234), true);
+            look(exchange, 200);
+        });
+        stage_->on("/outlives", [this](Exchange& exchange) {
+            exchange.outlive_connection();
+            look(exchange, 200);
+        });
         stage_->on("/pattern/A", [this](Exchange& exchange) { look(exchange, 404); });
         stage_->on("/form", [this](Exchange& exchange) {
             testing::receive_whole(
@@ -159,6 +167,8 @@ class H2Reuse : public testing::H2Test {
              [this] { return client_->get("/pattern/%41?query", fields_); }, true},
             {"HEAD", [this] { return client_->request("HEAD", "/hello?query", fields_, true); },
              true},
+            {"one of a trusted proxy", [this] { return client_->get("/proxied"); }, true},
+            {"one that keeps its peer", [this] { return client_->get("/outlives"); }, true},
             {"OPTIONS *", [this] { return client_->request("OPTIONS", "*", fields_, true); }, true},
             {"a refused head",
              [this] { return client_->get("/hello", {{"x", std::string(40'000, 'x')}}); }, true},
@@ -289,6 +299,14 @@ class H1Reuse : public ::testing::Test {
                                    [](Exchange&, const testing::ReceivedBody&) {});
             exchange.set_body_reading(false);
         });
+        stage_.on("/proxied", [](Exchange& exchange) {
+            exchange.set_client(core::Address::loopback(0x1234), true);
+            exchange.respond_status(200);
+        });
+        stage_.on("/outlives", [](Exchange& exchange) {
+            exchange.outlive_connection();
+            exchange.respond_status(200);
+        });
         means_ = meaning<H1Exchange>(stage_.service());
         begin();
     }
@@ -338,6 +356,8 @@ TEST_F(H1Reuse, AnExchangeKeepsNothing) {
         get("/bad-field", fields),
         get("/a%00b", fields),
         get("/waits", fields),
+        get("/proxied", fields),
+        get("/outlives", fields),
         "GET /hello HTTP/1.1\r\nX-Large: " + std::string(40'000, 'x') + "\r\n\r\n",
         "nonsense\r\n\r\n",
         post + "Content-Length: 7\r\n\r\npattern",
