@@ -1,0 +1,320 @@
+// The exact limits of a connection, and what its records and its requests tell of it. Time is the
+// test's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tiderace/http/h1/messages_fixture.h"
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/h2_stage.h"
+
+namespace tiderace::http {
+namespace {
+
+using testing::H1Stage;
+using testing::Peer;
+
+// Takes everything, and gives what the test says. It tells whether it is to receive.
+class Direct final : public net::Transport {
+  public:
+    struct State {
+        std::string sent;
+        bool receives = true;
+    };
+
+    explicit Direct(State& state) : state_(&state) {}
+
+    void open(Observer& observer) override { observer_ = &observer; }
+    void set_receiving(bool on) override { state_->receives = on; }
+    core::Sent send(core::SendQueue& queue) override {
+        const std::uint64_t bytes = queue.bytes();
+        for (iovec piece{}; queue.gather({&piece, 1}) == 1;) {
+            state_->sent.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
+            queue.consume(piece.iov_len);
+        }
+        return {.bytes = bytes};
+    }
+    void finish() override {}
+    void close(core::SendQueue&&) override {}
+    void set_reset_on_close() override {}
+    void receive(ByteView bytes) { observer_->on_received(bytes); }
+
+  private:
+    State* state_;
+    Observer* observer_ = nullptr;
+};
+
+class H1ExactLimits : public ::testing::Test {
+  protected:
+    H1ExactLimits() {
+        stage_.add_usual_paths();
+        stage_.on("/kept", [this](Exchange& exchange) { kept_ = exchange.defer(); });
+    }
+    ~H1ExactLimits() override {
+        kept_ = {};
+        stage_.server().abort_all();
+        world_.settle();
+    }
+
+    Direct& connect_directly() {
+        auto transport = std::make_unique<Direct>(direct_);
+        Direct& made = *transport;
+        stage_.server().adopt(std::move(transport), core::Address::loopback(1));
+        return made;
+    }
+    // A peer that sent this and takes no answer.
+    std::unique_ptr<Peer> deaf(const std::string& request) {
+        auto peer = stage_.connect();
+        peer->set_listening(false);
+        peer->say(request);
+        return peer;
+    }
+
+    testing::FakeWorld world_;
+    H1Stage stage_{world_};
+    Direct::State direct_;
+    core::Ref<Exchange> kept_;
+};
+
+// What comes behind a request in progress is kept, up to 16 KiB; above, the peer is held back.
+TEST_F(H1ExactLimits, APeerIsHeldBackBehindSixteenKibibytesOfFurtherRequests) {
+    for (const std::size_t more : {0U, 1U}) {
+        direct_ = {};
+        Direct& peer = connect_directly();
+        std::string behind = get_hello + "GET /" + std::string(7'000, 'a');
+        behind += " HTTP/1.1\r\nX: " + std::string(16_KiB + more - behind.size() - 14, 'x');
+        ASSERT_EQ(behind.size(), 16_KiB + more);
+        peer.receive(get("/kept") + behind);
+        ASSERT_TRUE(kept_);
+        EXPECT_EQ(direct_.receives, more == 0);
+        std::exchange(kept_, {})->respond_status(204);
+        world_.settle();
+        EXPECT_TRUE(direct_.receives) << "its turn has come";
+    }
+}
+
+// An answer that the queue may hold counts as sent when it is queued, a larger one when it is gone.
+TEST_F(H1ExactLimits, AnAnswerIsLoggedAtOnceUpToTheQueuesHighMark) {
+    const std::size_t high = net::ConnectionLimits{}.queue_bytes_high;
+    std::string text(high, 'x');
+    stage_.on("/large", [&](Exchange& exchange) {
+        core::SendQueue queue;
+        queue.append_shared(text, {});
+        Response response;
+        response.set_body(std::move(queue));
+        exchange.respond(response);
+    });
+    connect_directly().receive(get("/large"));
+    const std::size_t head_bytes = direct_.sent.find("\r\n\r\n") + 4;
+    ASSERT_EQ(stage_.logged().size(), 1U);
+    for (const std::size_t more : {0U, 1U}) {
+        text.assign(high - head_bytes + more, 'x');
+        const std::size_t before = stage_.logged().size();
+        const auto peer = deaf(get("/large"));
+        world_.settle();
+        EXPECT_EQ(stage_.logged().size() - before, more == 0 ? 1U : 0U);
+        peer->set_listening(true);
+        ASSERT_TRUE(stage_.run_until([&] { return stage_.logged().size() > before; }));
+        EXPECT_EQ(stage_.logged().back().bytes, text.size());
+    }
+}
+
+// A handler's own bytes are copied as far as that is cheap; above, they get an owner. Either way
+// they are the handler's again when respond() has returned.
+TEST_F(H1ExactLimits, AViewIsTakenWhateverItsSize) {
+    std::size_t bytes = 0;
+    stage_.on("/view", [&](Exchange& exchange) {
+        std::string text(bytes, 'v');
+        Response response;
+        response.set_body(ByteView(text));
+        exchange.respond(response);
+        std::ranges::fill(text, '?');
+    });
+    const auto peer = stage_.connect();
+    for (bytes = Response::copied_bytes_max - 1; bytes <= Response::copied_bytes_max + 1; ++bytes) {
+        const std::size_t before = peer->heard().size();
+        peer->say(get("/view"));
+        const std::string body(bytes, 'v');
+        ASSERT_TRUE(stage_.run_until([&] { return peer->heard().size() > before + bytes + 50; }));
+        EXPECT_TRUE(peer->heard().ends_with("\r\n\r\n" + body)) << bytes;
+    }
+}
+
+// Each fits, and together they are more than the queue may copy: the second goes on in portions.
+TEST_F(H1ExactLimits, AnAnswerThatFitsOnlyAloneIsSentWholeBehindAnother) {
+    const net::ConnectionLimits limits;
+    const std::string first(limits.queue_bytes_high - 50'000, '1');
+    const std::string second(limits.queue_bytes_max - 100'000, '2');
+    const auto answers = [&](const char* path, const std::string& text) {
+        stage_.on(path, [&text](Exchange& exchange) {
+            core::SendQueue queue;
+            queue.append(exchange.loop().blocks(), text);
+            Response response;
+            response.set_body(std::move(queue));
+            exchange.respond(response);
+        });
+    };
+    answers("/first", first);
+    answers("/second", second);
+    const auto peer = deaf(get("/first") + get("/second"));
+    world_.settle();
+    ASSERT_EQ(stage_.served().size(), 2U);
+    peer->set_listening(true);
+    const std::string both = ok(first) + ok(second);
+    ASSERT_TRUE(stage_.run_until(
+        [&] { return peer->over() || H1Stage::heard(*peer).size() >= both.size(); }));
+    EXPECT_TRUE(H1Stage::heard(*peer) == both);
+    EXPECT_EQ(stage_.closed(net::CloseReason::queue_overflow), 0U);
+}
+
+// The rest of the head may be on its way, and must not reset what carries the answer.
+TEST_F(H1ExactLimits, AHeadThatStallsIsAnsweredAndItsRestIsStillTaken) {
+    const auto peer = stage_.connect();
+    peer->say("GET /hello HT");
+    world_.advance(10s);
+    ASSERT_TRUE(stage_.run_until([&] { return peer->heard().starts_with("HTTP/1.1 408 "); }));
+    EXPECT_EQ(stage_.server().size(), 1U);
+    peer->say("TP/1.1\r\nHost: a\r\n\r\n");
+    world_.advance(100ms);
+    EXPECT_FALSE(peer->was_reset());
+    EXPECT_TRUE(stage_.served().empty());
+    peer->finish();
+    EXPECT_TRUE(stage_.run_until([&] { return stage_.server().size() == 0; }));
+}
+
+// --- a drain ---------------------------------------------------------------------------------
+
+TEST_F(H1ExactLimits, ADrainWaitsLongerForAFirstRequestThanForAnother) {
+    const auto fresh = stage_.connect();
+    const auto idle = stage_.connect();
+    idle->say(get_hello);
+    ASSERT_TRUE(stage_.run_until([&] { return H1Stage::heard(*idle) == hello; }));
+    ASSERT_TRUE(stage_.run_until([&] { return stage_.server().size() == 2; }));
+    stage_.server().drain(world_.loop().now() + 10s, [] {});
+    world_.advance(99ms);
+    EXPECT_FALSE(idle->over());
+    world_.advance(2ms);
+    EXPECT_TRUE(idle->over());
+    world_.advance(398ms);
+    EXPECT_FALSE(fresh->over());
+    world_.advance(2ms);
+    EXPECT_TRUE(fresh->over());
+}
+
+TEST(H1ToHttp2, AConnectionThatBecomesHttp2InADrainIsDrained) {
+    testing::FakeWorld world;
+    testing::H2Stage stage(world);
+    const auto peer = stage.connect();
+    ASSERT_TRUE(stage.run_until([&] { return stage.server().size() == 1; }));
+    bool drained = false;
+    stage.server().drain(world.loop().now() + 10s, [&] { drained = true; });
+    world.settle();
+    testing::H2Client client(*peer);
+    const auto stream = client.get("/hello");
+    ASSERT_TRUE(stage.run_until([&] { return client.answer(stream).ended && client.goaway(); }));
+    EXPECT_EQ(client.answer(stream).status, 200);
+    world.advance(1s);
+    ASSERT_TRUE(stage.run_until([&] { return peer->over(); }));
+    peer->close();
+    EXPECT_TRUE(stage.run_until([&] { return drained; }));
+    EXPECT_EQ(stage.stage().closed(net::CloseReason::server_stopped), 0U);
+}
+
+TEST(H1ToHttp2, ThePrefaceBehindARequestIsNone) {
+    testing::FakeWorld world;
+    testing::H2Stage stage(world);
+    const auto peer = stage.connect();
+    peer->say(get_hello + "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    ASSERT_TRUE(stage.run_until([&] { return peer->over(); }));
+    EXPECT_THAT(H1Stage::heard(*peer), ::testing::StartsWith(hello + "HTTP/1.1 505 "));
+}
+
+// --- what is known of a request --------------------------------------------------------------
+
+// A copy of all that a record shows.
+class Records final : public AccessLog {
+  public:
+    struct Seen {
+        std::string method;
+        std::string path;
+        HttpVersion version;
+        std::string peer;
+        SlotId connection;
+        bool secure;
+        int status;
+        std::uint64_t bytes;
+        Duration duration;
+        UnixSeconds when;
+        const ResponseFilter* route;
+    };
+
+    void write(const AccessRecord& record) override {
+        const Request& request = *record.request;
+        seen.push_back({std::string(request.head->method_text()), std::string(request.path),
+                        request.version, request.peer->to_string(), request.connection,
+                        request.secure, record.status, record.body_bytes, record.duration,
+                        record.when, record.route});
+    }
+    std::vector<Seen> seen;
+};
+
+class NoChange final : public ResponseFilter {
+    void filter(Exchange&, Response&) override {}
+};
+
+TEST_F(H1ExactLimits, ARecordShowsWhoAskedForWhatAndHowLongItTook) {
+    Records records;
+    NoChange route;
+    stage_.site().set_log(records);
+    stage_.on("/routed", [&](Exchange& exchange) {
+        exchange.set_route_filter(route);
+        exchange.respond_status(202);
+    });
+    world_.advance(5s);
+    const auto peer = stage_.connect();
+    peer->say(get("/kept"));
+    ASSERT_TRUE(stage_.run_until([&] { return static_cast<bool>(kept_); }));
+    EXPECT_EQ(kept_->request().version, HttpVersion::http_1_1);
+    EXPECT_FALSE(kept_->request().secure);
+    world_.advance(3s);
+    std::exchange(kept_, {})->respond_status(204);
+    peer->say(get("/routed"));
+    ASSERT_TRUE(stage_.run_until([&] { return records.seen.size() == 2; }));
+    const auto other = stage_.connect();
+    other->say("GET /hello HTTP/1.0\r\n\r\n");
+    ASSERT_TRUE(stage_.run_until([&] { return records.seen.size() == 3; }));
+    const auto late = stage_.connect();
+    late->say("GET /");
+    world_.advance(15s);
+    ASSERT_TRUE(stage_.run_until([&] { return records.seen.size() == 4; }));
+    const auto& [first, second, old, refused] =
+        std::tie(records.seen[0], records.seen[1], records.seen[2], records.seen[3]);
+    EXPECT_EQ(first.path, "/kept");
+    EXPECT_EQ(first.status, 204);
+    EXPECT_EQ(first.duration, 3s);
+    EXPECT_EQ(first.when, 1'000'000'000 + 8);
+    EXPECT_EQ(first.route, nullptr);
+    EXPECT_FALSE(first.secure);
+    EXPECT_EQ(second.route, &route);
+    EXPECT_EQ(second.duration, 0s);
+    EXPECT_EQ(second.connection, first.connection);
+    EXPECT_EQ(second.peer, first.peer);
+    EXPECT_EQ(old.version, HttpVersion::http_1_0);
+    EXPECT_EQ(old.route, nullptr);
+    EXPECT_EQ(old.bytes, 6U);
+    EXPECT_NE(old.connection, first.connection);
+    EXPECT_EQ(refused.status, 408);
+    EXPECT_EQ(refused.method, "-");
+    EXPECT_EQ(refused.duration, 0s) << "no request began";
+    EXPECT_NE(refused.connection, old.connection);
+    EXPECT_NE(refused.connection, first.connection);
+}
+
+}  // namespace
+}  // namespace tiderace::http
