@@ -1,8 +1,10 @@
 // A disk that makes one wait: the pool does, the loop never.
 #include "tiderace/http/files/disk_reads.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <memory>
 #include <optional>
@@ -10,6 +12,7 @@
 #include <thread>
 
 #include "tiderace/http/handler/static_files.h"
+#include "tiderace/http/site.h"
 #include "tiderace/testing/cold_disk.h"
 #include "tiderace/testing/manual_clock.h"
 #include "tiderace/testing/recorded_exchange.h"
@@ -261,6 +264,23 @@ TEST_F(ColdFiles, AHotFileIsLookedAtOnceASecond) {
     }
 }
 
+TEST_F(ColdFiles, AFileThatIsHotGoesToTheConnectionAsItIs) {
+    struct Form final : ResponseFilter {
+        void filter(Exchange&, Response& response) override { is_source = response.has_source(); }
+        bool is_source = false;
+    } form;
+    folder_.write("hot", pattern(200'000));
+    write_cold("cold", pattern(200'000));
+    folder_.write("small", pattern(1'000));
+    for (const char* target : {"/hot", "/cold", "/small"}) {
+        last_ = core::make_ref<RecordedExchange>(*loop_, "GET", target);
+        last_->set_route_filter(form);
+        files().handle(*last_);
+        EXPECT_EQ(form.is_source, target == std::string("/cold")) << target;
+        complete(*last_);
+    }
+}
+
 // It is sampled window by window, each just before it is sent.
 TEST_F(ColdFiles, AHotFileThatIsLargerThanAWindowIsLookedAtEachTime) {
     folder_.write("large", pattern(DiskReads::window_bytes + 1));
@@ -278,6 +298,24 @@ TEST_F(ColdFiles, WhatThePoolHasReadIsSentThoughTheSystemHasDroppedIt) {
     disk_.set_forgetting(true);
     EXPECT_TRUE(get("/middle") == pattern(200'000));
     EXPECT_EQ(disk_.other_bytes(), 200'000U) << "once";
+}
+
+// As in a server that was started without a standard input.
+TEST_F(ColdFiles, MayHaveTheDescriptorZero) {
+    write_cold("middle", pattern(200'000));
+    files();
+    const int input = ::dup(STDIN_FILENO);
+    ::close(STDIN_FILENO);
+    last_ = ask("/middle");
+    EXPECT_GE(::fcntl(STDIN_FILENO, F_GETFD), 0) << "the file is open there";
+    complete(*last_);
+    EXPECT_TRUE(last_->body() == pattern(200'000));
+    EXPECT_EQ(disk_.loop_waits(), 0);
+    last_ = {};
+    files_.reset();
+    if (input < 0) return;
+    EXPECT_EQ(::dup2(input, STDIN_FILENO), STDIN_FILENO);
+    ::close(input);
 }
 
 // Directories, whose reading and sorting the pool does too.

@@ -216,7 +216,9 @@ TEST_F(FileLoaderTest, AFaultOfTheDiskIsNoLackOfRoom) {
     EXPECT_TRUE(loader_.into_memory(*loaded.file).not_now)
         << "the disk would have to be waited for";
     kernel_.reset();
-    EXPECT_TRUE(loader_.into_memory(*loaded.file).file);
+    const auto memory = loader_.into_memory(*loaded.file);
+    EXPECT_TRUE(memory.file);
+    EXPECT_FALSE(memory.not_now);
 }
 
 class FileLoaderInARoom : public FileLoaderTest {

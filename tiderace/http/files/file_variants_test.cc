@@ -4,7 +4,10 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <map>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tiderace/http/coding/content_encoder.h"
 #include "tiderace/log/doorbell.h"
@@ -140,6 +143,34 @@ TEST_F(FileVariantsTest, WhatDoesNotShrinkIsTriedOnce) {
     EXPECT_EQ(get("/noise.txt", {{"Accept-Encoding", "gzip"}}).body(), noise);
     EXPECT_EQ(store_.counters().declined, 1u);
     EXPECT_EQ(pool_.counters().submitted, 1u);
+}
+
+// A twentieth is what it has to gain, to the byte.
+TEST_F(FileVariantsTest, WhatShrinksByATwentiethIsKeptAndByLessIsNot) {
+    constexpr std::size_t bytes = 20'000, worthwhile = 19'000;
+    const auto encoder = coding::make_encoder(ContentCoding::gzip, coding::Purpose::file);
+    const auto mixed = [](std::size_t noisy) {
+        return noise_of(noisy) + std::string(bytes - noisy, 'a');
+    };
+    std::vector<char> room(bytes);
+    std::map<std::size_t, std::string> by_coded_size;
+    for (std::size_t noisy = worthwhile - 100; noisy <= worthwhile; ++noisy) {
+        const std::string text = mixed(noisy);
+        ASSERT_TRUE(encoder->reset(bytes));
+        const auto step = encoder->step(text, room, coding::ContentEncoder::Until::finished);
+        if (step.done) by_coded_size[step.made] = text;
+    }
+    for (const std::size_t coded : {worthwhile, worthwhile + 1}) {
+        ASSERT_TRUE(by_coded_size.contains(coded)) << coded;
+        folder_.write("a.css", by_coded_size[coded]);
+        server_.reset();
+        warm("/a.css", "gzip");
+        auto& answer = get("/a.css", {{"Accept-Encoding", "gzip"}});
+        EXPECT_EQ(answer.has("Content-Encoding"), coded == worthwhile);
+        EXPECT_EQ(answer.body().size(), coded == worthwhile ? coded : bytes);
+    }
+    EXPECT_EQ(store_.counters().made, 1u);
+    EXPECT_EQ(store_.counters().declined, 1u);
 }
 
 // Whether the file that came meanwhile shrinks is not known.

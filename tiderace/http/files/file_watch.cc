@@ -295,7 +295,6 @@ void FileWatch::changed_link(ByteView link) {
         return;
     }
     const std::string path(link);
-    names_appeared_ = true;
     expire_name(path);
     changed_folder(path + '/');
     forget_link(path);

@@ -22,8 +22,9 @@ namespace tiderace::http::files {
 struct Script {
     bool open_fails = false;
     int watches_max = 1 << 20;
-    bool names = true;   // false: as kqueue reports
-    bool loses = false;  // the next notices are lost
+    int watch_fails = 0;  // the next watches
+    bool names = true;    // false: as kqueue reports
+    bool loses = false;   // the next notices are lost
     int watches = 0;
     int takes = 0;
     std::size_t notices = 0;  // taken
@@ -36,7 +37,8 @@ class ScriptedNotices final : public core::ChangeNotices {
     int descriptor() const override { return real_->descriptor(); }
     bool reports_names() const override { return script.names; }
     Result<int> watch(int fd, std::string_view only_entry) override {
-        if (script.watches >= script.watches_max) {
+        if (script.watches >= script.watches_max || script.watch_fails > 0) {
+            --script.watch_fails;
             return fail(Error(ENOSPC, "watch", "a folder", "raise the limit"));
         }
         ++script.watches;

@@ -156,6 +156,45 @@ TEST_F(FileWatchTest, ABusyParentOfTheRootWakesNobody) {
     EXPECT_EQ(next("/a.txt"), "b");
 }
 
+// Renamed, it would take what lies deeper along without a notice of its own.
+TEST_F(FileWatchTest, AFolderIsWatchedOnlyBehindThoseAboveIt) {
+    for (const char* name : {"x/y/a", "x/y/b"}) folder_.write(name, "old");
+    folder_.write("other/y/b", "new");
+    next("/");
+    script.watch_fails = 1;
+    EXPECT_EQ(next("/x/y/a"), "old");
+    EXPECT_EQ(script.watch_fails, 0);
+    EXPECT_EQ(next("/x/y/b"), "old");
+    rename("x", "away");
+    rename("other", "x");
+    EXPECT_EQ(next("/x/y/b"), "new");
+}
+
+TEST_F(FileWatchTest, TheDiskIsReadOnceForAFileInAFolderThatIsWatched) {
+    for (const char* name : {"a.txt", "b.txt"}) folder_.write(name, "text");
+    next("/a.txt");
+    kernel_.reset();
+    EXPECT_EQ(next("/b.txt"), "text");
+    EXPECT_EQ(kernel_.calls(), 7U) << "open, status, read, status, and three siblings";
+}
+
+TEST_F(FileWatchTest, ALinkInAFolderThatIsReplacedIsFollowedAnew) {
+    for (const char* name : {"1", "2"}) {
+        folder_.write(std::string("..") + name + "/a", name);
+        folder_.link(std::string("..d") + name, std::string("..") + name);
+        folder_.make_folder(std::string("sub") + name);
+        folder_.link(std::string("sub") + name + "/a", std::string("../..d") + name + "/a");
+    }
+    rename("sub1", "sub");
+    EXPECT_EQ(next("/sub/a"), "1");
+    rename("sub", "sub1");
+    rename("sub2", "sub");
+    EXPECT_EQ(next("/sub/a"), "2");
+    folder_.link("..next", "..1");
+    rename("..next", "..d2");
+    EXPECT_EQ(next("/sub/a"), "1");
+}
+
 // Nothing can take the place of a root that has no name of its own.
 TEST_F(FileWatchTest, TheRootsNameIsWatchedInItsParentWhereItHasOne) {
     folder_.write("site/sub/a.txt", "a");
@@ -252,11 +291,17 @@ TEST_F(FileWatchTest, AHiddenLinkThatChangesOftenIsFollowedEachTime) {
     for (const char* name : {"one", "two"}) folder_.write(".." + std::string(name) + "/a", name);
     folder_.link("..data", "..one");
     folder_.link("a", "..data/a");
+    next("/a");
+    const std::size_t watches = server().watch()->watches();
     for (int i = 0; i < 30; ++i) {
         EXPECT_EQ(next("/a"), i % 2 == 0 ? "one" : "two") << i;
         folder_.link("..next", i % 2 == 0 ? "..two" : "..one");
         rename("..next", "..data");
     }
+    EXPECT_EQ(next("/a"), "one");
+    EXPECT_EQ(server().watch()->watches(), watches) << "those that it led through are let go";
+    folder_.write("..one/a", "in place");
+    EXPECT_EQ(next("/a"), "in place");
 }
 
 TEST_F(FileWatchTest, NoMoreNoticesASecondThanAreAllowedAreTakenAsTheyCome) {

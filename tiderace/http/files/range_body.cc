@@ -23,10 +23,11 @@ std::array<char, 32> make_boundary() {
     std::array<unsigned char, 16> random;
     secure_random(random);
     std::array<char, 32> text;
-    for (std::size_t i = 0; i < random.size(); ++i) {
+    char* at = text.data();
+    for (const unsigned char byte : random) {
         constexpr ByteView digits = "0123456789abcdef";
-        text[2 * i] = digits[random[i] >> 4];
-        text[2 * i + 1] = digits[random[i] & 15];
+        *at++ = digits[byte >> 4];
+        *at++ = digits[byte & 15];
     }
     return text;
 }
