@@ -185,13 +185,19 @@ std::size_t ClientPool::idle() const {
 
 // The one that lies idle for the longest of its host; false: none does.
 bool ClientPool::evict_idle() {
-    for (auto& [key, host] : hosts_) {
-        const auto found = std::ranges::find_if(host.ready, &ClientConnection::unused);
-        if (found == host.ready.end()) continue;
-        (*found)->retire();  // on_gone takes it out
-        return true;
+    for (const auto& [key, host] : hosts_) {
+        if (evict_idle_of(key)) return true;  // which may have taken the host out
     }
     return false;
+}
+
+bool ClientPool::evict_idle_of(const std::string& key) {
+    const auto host = hosts_.find(key);
+    if (host == hosts_.end()) return false;
+    const auto found = std::ranges::find_if(host->second.ready, &ClientConnection::unused);
+    if (found == host->second.ready.end()) return false;
+    (*found)->retire();  // on_gone takes it out
+    return true;
 }
 
 bool ClientPool::fall_back(const Url& url, const Proxy* proxy) {
@@ -231,6 +237,8 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
             wake_next();  // there may be room for more
             co_return ready;
         }
+        // It would wait for a place that a connection holds which it does not take.
+        if (stale != 0 && !may_open(key)) evict_idle_of(key);
         if (may_open(key)) {
             auto made = co_await open(key, url, proxy);
             // Opened, and without room: a server that accepts and at once refuses all streams would

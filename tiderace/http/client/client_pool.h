@@ -6,6 +6,9 @@
 // attempt fails, all that wait try at once. A server that requires HTTP/1.1 gets no more requests
 // over HTTP/2, for as long as the pool knows it by fall_back().
 //
+// A request that a kept connection failed takes none that may be as stale. An idle one of these is
+// closed where it holds the place that a new one needs.
+//
 // Owner    A Client. It ends after the tasks that wait in take().
 // Thread   The loop's.
 // Errors   take(): busy, connect, tls.
@@ -94,6 +97,7 @@ class ClientPool final : private ClientConnection::Observer {
     bool may_open(const std::string& key) const;
     bool may_be_h2(const std::string& key, const Url& url, const Proxy* proxy) const;
     bool evict_idle();
+    bool evict_idle_of(const std::string& key);
     void forget_if_unused(const std::string& key);
     void wake_next();
     task::Task<ClientResult<ClientConnection*>> open(const std::string& key, const Url& url,

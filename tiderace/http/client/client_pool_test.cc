@@ -206,5 +206,28 @@ TEST_F(ClientPoolTest, ARunnerMayEndBeforeItsClients) {
     EXPECT_EQ(server.connections(), 0U);
 }
 
+// A request that a kept connection failed takes no other that was kept. Where all places of the
+// server are such, one of them makes room.
+TEST_F(ClientPoolTest, ARetryNeedsNoConnectionThatItWouldNotTake) {
+    ClientTestServer server(world);
+    server.say(ok("x"));
+    make({.timeout = 1h, .pool = {.connections_per_host_max = 1, .idle = 2h}});
+    EXPECT_EQ(get(server.url), "200 x");
+    hold(server);
+    const auto first = begin(ClientRequest("GET", server.url));
+    const auto second = begin(ClientRequest("GET", server.url));
+    world.settle();
+    ASSERT_EQ(held.size(), 1U);
+    std::exchange(held, {}).front()->close(net::CloseReason::aborted);
+    world.settle();
+    ASSERT_EQ(held.size(), 1U) << "one of them has a new connection";
+    answer_next();
+    ASSERT_EQ(held.size(), 1U) << "the other one, too";
+    answer_next();
+    EXPECT_EQ(*first, "200 x");
+    EXPECT_EQ(*second, "200 x");
+    EXPECT_EQ(client->pool()->connections(), 1U);
+}
+
 }  // namespace
 }  // namespace tiderace::http
