@@ -356,6 +356,11 @@ bool ClientH2::say_end() {
 void ClientH2::on_closed(ClientFault::Kind kind, std::string_view why) {
     over_ = true;
     for (const auto& stream : std::exchange(streams_, {})) {
+        // A whole answer is one, however much of the request was still to be sent.
+        if (stream->answer_ended_ && !stream->exchange_->tunnels()) {
+            stream->exchange_->on_end();
+            continue;
+        }
         stream->exchange_->on_failed(connection_->fault(kind, why, stream->touched_),
                                      stream->touched_ ? Progress::touched : Progress::untouched);
     }

@@ -360,6 +360,24 @@ TEST_F(ClientH2Scripted, AnEarlyAnswerEndsTheUploadWhereItIsRefused) {
     EXPECT_EQ(client->pool()->idle(), 1U);
 }
 
+TEST_F(ClientH2Scripted, AWholeAnswerThatComesEarlyIsOneHoweverTheConnectionEnds) {
+    const std::function<void()> ends[] = {
+        [&] { server.last().connection->finish(); },
+        [&] { server.last().connection->close(net::CloseReason::aborted); },
+        [&] { server.settings({{H2SettingId::enable_push, 1}}); },  // a fault
+    };
+    for (const auto& end : ends) {
+        answer_with([&](std::uint32_t stream) { server.answer(stream, "early"); });
+        const auto told = begin(
+            ClientRequest("POST", server.url).content(Content("a/b", std::string(200'000, 'u'))));
+        world.settle();
+        EXPECT_EQ(*told, "");
+        end();
+        world.settle();
+        EXPECT_EQ(*told, "200 early");
+    }
+}
+
 TEST_F(ClientH2Scripted, AServerThatIsGoneIsNoticed) {
     answer_with([&](std::uint32_t stream) { server.answer(stream, "x"); });
     EXPECT_EQ(get(server.url), "200 x");
