@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/task/within.h"
 
@@ -49,7 +50,7 @@ ClientFault AnswerStream::described(ClientFault fault) const {
     return fault;
 }
 
-task::Task<ClientResult<std::string>> AnswerStream::read_raw() {
+task::Task<ClientResult<std::string>> AnswerStream::read_raw(Duration limit) {
     while (true) {
         std::string got = exchange_->take_buffer();
         if (!got.empty()) co_return got;
@@ -57,7 +58,7 @@ task::Task<ClientResult<std::string>> AnswerStream::read_raw() {
         if (exchange_->ended()) co_return std::string();
         // The limit is for one wait, not for the body: a long download may take its time while
         // bytes come.
-        const auto waited = co_await task::within(read_timeout_, wait_for_more(*exchange_));
+        const auto waited = co_await task::within(limit, wait_for_more(*exchange_));
         if (!waited) {
             co_return std::unexpected(
                 ClientFault(ClientFault::Kind::timed_out, url_.text() + ": the body stopped"));
@@ -66,10 +67,13 @@ task::Task<ClientResult<std::string>> AnswerStream::read_raw() {
 }
 
 task::Task<ClientResult<std::string>> AnswerStream::read() {
-    return decoder_ == nullptr ? read_raw() : read_decoded();
+    return decoder_ == nullptr ? read_raw(read_timeout_) : read_decoded();
 }
 
 task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
+    const core::EventLoop& loop = task::Context::here().runner->loop();
+    // For all of the read: a server could send bytes for ever that the coding makes nothing of.
+    const Instant until = moment_after(loop.now(), read_timeout_);
     while (true) {
         std::string out(read_bytes_max, '\0');
         const auto step = decoder_->step(encoded_, out);
@@ -83,7 +87,7 @@ task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
         // It took input and made nothing, of a gzip header, say. Only a step that does neither
         // needs more.
         if (step.used > 0) continue;
-        auto more = co_await read_raw();
+        auto more = co_await read_raw(until - loop.now());
         if (!more) co_return std::unexpected(std::move(more.error()));
         if (more->empty()) break;
         encoded_ += *more;

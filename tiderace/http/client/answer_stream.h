@@ -59,7 +59,7 @@ class AnswerStream final {
     bool decode();
 
   private:
-    task::Task<ClientResult<std::string>> read_raw();
+    task::Task<ClientResult<std::string>> read_raw(Duration limit);
     task::Task<ClientResult<std::string>> read_decoded();
     ClientFault described(ClientFault fault) const;
 

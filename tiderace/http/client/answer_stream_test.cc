@@ -87,6 +87,25 @@ TEST_F(AnswerStreamTest, ABodyThatStopsIsAFault) {
     EXPECT_GE(world.elapsed(), 20s);
 }
 
+// Of a coding, bytes may come for long without a byte of the content.
+TEST_F(AnswerStreamTest, AReadThatGivesNothingInTimeIsAFaultHoweverManyBytesCome) {
+    if (!coding::built_in_decodings().gzip) GTEST_SKIP() << "built without gzip";
+    const std::string bytes = encode(ContentCoding::gzip, "content");
+    ClientTestServer server(world);
+    server.say("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " +
+               std::to_string(bytes.size()) + "\r\n\r\n");
+    make({.timeout = 5s, .read_timeout = 20s});
+    std::string told;
+    runner.spawn(read_all(*client, ClientRequest("GET", server.url), told));
+    world.settle();
+    for (std::size_t i = 0; i < 3 && told == "200 "; ++i) {
+        server.sessions.connection->write(ByteView(bytes).substr(i, 1));
+        world.advance(8s);
+    }
+    EXPECT_EQ(told, "200 ! " + server.url + "/: the body stopped.");
+    EXPECT_LE(world.elapsed(), 25s);
+}
+
 TEST_F(AnswerStreamTest, AReaderThatWaitsPushesBackOnTheServer) {
     ClientTestServer server(world);
     std::uint64_t sent = 0;
