@@ -729,6 +729,45 @@ def test_the_log_before_a_rotation_is_synced_too(kv, tmp_path):
     wait_until(lambda: r.info()["aof_last_write_status"] == "err")
 
 
+def test_a_pop_of_more_members_than_a_command_has_arguments_is_replayed(kv):
+    flags = ("--appendonly", "yes", "--rewrite-min", "1g")
+    server = kv(*flags)
+    r = client_of(server)
+    count = 1_060_000
+    for begin in range(0, count, 10_000):
+        r.sadd("s", *range(begin, begin + 10_000))
+    assert len(r.spop("s", count - 5)) == count - 5
+    stays = r.smembers("s")
+    assert len(stays) == 5
+    kill(server)
+    r = client_of(kv(*flags))
+    assert r.smembers("s") == stays
+
+
+def test_a_log_that_was_torn_when_the_next_was_begun_is_cut_off(kv, tmp_path):
+    """With `always` the next log stays empty until the one before it is whole and synced."""
+    (tmp_path / "log-0").write_bytes(encode("SET", "a", 1) + encode("SET", "a", 2)[:-3])
+    (tmp_path / "log-1").write_bytes(b"")
+    flags = ("--appendonly", "yes", "--fsync", "always")
+    server = kv(*flags)
+    r = client_of(server)
+    assert r.get("a") == "1" and "were cut off" in server.stderr
+    assert r.set("b", 2)
+    kill(server)
+    assert client_of(kv(*flags)).mget("a", "b") == ["1", "2"]
+
+
+def test_what_was_stored_is_replayed_with_a_smaller_limit(kv):
+    server = kv("--appendonly", "yes")
+    r = client_of(server)
+    r.set("a", "x" * 5000)
+    r.append("b", "x" * 600)
+    r.append("b", "x" * 600)
+    kill(server)
+    r = client_of(kv("--appendonly", "yes", "--proto-max-bulk-len", "1000"))
+    assert r.strlen("a") == 5000 and r.strlen("b") == 1200
+
+
 # Limits
 
 

@@ -77,6 +77,10 @@ void Call::log_as(std::initializer_list<ByteView> command) {
     resp::Writer(log_text_).command(command);
 }
 
+void Call::log_as(std::span<const ByteView> command) {
+    resp::Writer(log_text_).command(command);
+}
+
 void Call::log_as(const std::vector<std::string>& command) {
     std::vector<ByteView> views(command.begin(), command.end());
     resp::Writer(log_text_).command(views);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -65,10 +66,11 @@ class Call {
     // A change of no key in particular: FLUSHALL.
     void changed_all() { is_changed_ = true; }
     void log_as(std::initializer_list<ByteView> command);
+    void log_as(std::span<const ByteView> command);
     void log_as(const std::vector<std::string>& command);
 
     bool is_changed() const { return is_changed_; }
-    // What log_as() wrote; empty: the command as it came.
+    // What log_as() wrote, which may be several commands; empty: the command as it came.
     const std::string& log_text() const { return log_text_; }
 
     // Answers later, when one of the keys has changed: the command is executed again then. At once,

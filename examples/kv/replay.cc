@@ -47,6 +47,12 @@ Result<Files> list(const std::string& folder) {
     return files;
 }
 
+// The files are our own. A command that was executed once is executed again, although the limit
+// (--proto-max-bulk-len) may be smaller now, and a command in the log a little longer than it came.
+constexpr resp::Limits replay_limits{.bulk_bytes_max = UINT32_MAX - 1,
+                                     .elements_max = UINT32_MAX - 1,
+                                     .message_bytes_max = UINT32_MAX - 1};
+
 // Reads one file and executes what is in it.
 class Reader {
   public:
@@ -54,7 +60,7 @@ class Reader {
         : server_(&server),
           path_(std::move(path)),
           client_(server, nullptr, 0),
-          reader_(server.limits()) {}
+          reader_(replay_limits) {}
 
     Result<> run() {
         const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
@@ -169,7 +175,12 @@ Result<Replayed> replay_folder(Server& server, const std::string& folder) {
     // A snapshot holds all that older logs hold; the log of its own number began with it.
     std::erase_if(files->logs, [&](std::uint64_t number) { return number < replayed.snapshot; });
     for (const std::uint64_t number : files->logs) {
-        const bool last = number == files->logs.back();
+        // One is begun while the last bytes of the one before it may be on their way; it stays
+        // empty until they are written.
+        const bool last = std::ranges::all_of(files->logs, [&](std::uint64_t each) {
+            std::error_code error;
+            return each <= number || std::filesystem::file_size(log_path(folder, each), error) == 0;
+        });
         if (auto done = replay_log(server, log_path(folder, number), last, replayed.text); !done) {
             return fail(done.error());
         }

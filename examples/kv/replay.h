@@ -4,7 +4,7 @@
 //   snapshot-7   whole, or the start fails
 //   log-7        since that snapshot
 //   log-8        since the begin of a snapshot that was not finished; it may end in the middle of a
-//                command, which is cut off
+//                command, which is cut off. So may log-7 while log-8 is empty
 //
 // Errors   A torn end of the last log is cut off, and reported. Anything else that is no command,
 //          or fails, stops the start, with the file and the place.

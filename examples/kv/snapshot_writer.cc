@@ -19,7 +19,8 @@ using tiderace::Result;
 namespace resp = tiderace::resp;
 
 // Small commands, so that reading a snapshot back needs little memory at a time.
-constexpr std::size_t elements_max = 128;  // of a command
+constexpr std::size_t elements_max = 128;           // of a command
+constexpr std::size_t element_bytes_max = 1 << 20;  // of a command of several elements
 constexpr std::size_t buffer_bytes = 1 << 20;
 
 // Gathers elements, and writes a command whenever it has enough of them.
@@ -31,15 +32,19 @@ class Elements {
     Elements(const Elements&) = delete;
     Elements& operator=(const Elements&) = delete;
 
-    void add(ByteView element) { words_.push_back(element); }
+    void add(ByteView element) {
+        words_.push_back(element);
+        bytes_ += element.size();
+    }
     // After each element, which may be several words.
     void end_of_element() {
-        if (words_.size() >= elements_max) write();
+        if (words_.size() >= elements_max || bytes_ >= element_bytes_max) write();
     }
     void write() {
         if (words_.size() == 2) return;
         writer_.command(words_);
         words_.resize(2);
+        bytes_ = 0;
         ++commands_;
     }
     std::size_t commands() const { return commands_; }
@@ -47,6 +52,7 @@ class Elements {
   private:
     resp::Writer writer_;
     std::vector<ByteView> words_;
+    std::size_t bytes_ = 0;
     std::size_t commands_ = 0;
 };
 

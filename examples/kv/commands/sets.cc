@@ -73,6 +73,29 @@ void smove(Call& call) {
     call.changed(call.args[2]);
 }
 
+// What is logged names the members: another choice would be made the next time. In small commands,
+// because a command has a limit of arguments and of bytes, and a set may have more.
+void log_removal(Call& call, ByteView key, const std::vector<std::string>& members) {
+    constexpr std::size_t members_max = 1024;          // of a command
+    constexpr std::size_t member_bytes_max = 1 << 20;  // of a command of several
+    // Together or not at all. EXEC has a MULTI in the log already.
+    const bool group = members.size() > 1 && !call.client.in_exec();
+    if (group) call.log_as({"MULTI"});
+    std::vector<ByteView> words;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        if (words.empty()) words = {"SREM", key};
+        words.push_back(members[i]);
+        bytes += members[i].size();
+        const bool full = words.size() == members_max || bytes >= member_bytes_max;
+        if (!full && i + 1 < members.size()) continue;
+        call.log_as(words);
+        words.clear();
+        bytes = 0;
+    }
+    if (group) call.log_as({"EXEC"});
+}
+
 void spop(Call& call) {
     const ByteView key = call.args[1];
     if (call.args.size() > 3) return call.syntax_error();
@@ -85,18 +108,17 @@ void spop(Call& call) {
     Set* set = nullptr;
     if (!call.find(key, set)) return;
     if (set == nullptr) return count ? call.reply.set(0) : call.reply.null();
-    // What is logged names the members: another choice would be made the next time.
-    std::vector<std::string> log{"SREM", std::string(key)};
+    std::vector<std::string> members;
     const auto nodes = random_nodes(set, count.value_or(1), call.server.random());
-    for (const auto* node : *nodes) log.push_back(node->key);
-    if (count) call.reply.set(log.size() - 2);
-    for (std::size_t i = 2; i < log.size(); ++i) {
-        call.reply.bulk(log[i]);
-        set->erase(log[i]);
+    for (const auto* node : *nodes) members.push_back(node->key);
+    if (count) call.reply.set(members.size());
+    for (const std::string& member : members) {
+        call.reply.bulk(member);
+        set->erase(member);
     }
-    if (log.size() == 2) return;
+    if (members.empty()) return;
     call.shrank(key, *set);
-    call.log_as(log);
+    log_removal(call, key, members);
 }
 
 void srandmember(Call& call) {

@@ -188,7 +188,7 @@ void msetnx(Call& call) {
 }
 
 bool fits(Call& call, std::size_t bytes) {
-    if (bytes <= call.server.limits().bulk_bytes_max) return true;
+    if (bytes <= call.server.limits().bulk_bytes_max || call.client.replays()) return true;
     call.reply.error("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
     return false;
 }
