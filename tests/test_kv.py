@@ -887,6 +887,90 @@ def test_a_subscriber_that_does_not_read_is_closed(kv):
     assert r.ping()
 
 
+def test_a_transaction_grows_nothing_without_memory(kv):
+    """Its commands were queued while there was memory."""
+    server = kv()
+    r = client_of(server)
+    r.set("k0", 1)
+    with connect(server) as raw, raw.makefile("rb") as heard:
+        raw.sendall(encode("MULTI") + encode("SET", "late", 1) + encode("DEL", "k0"))
+        assert [heard.readline() for _ in range(3)] == [b"+OK\r\n"] + 2 * [b"+QUEUED\r\n"]
+        assert r.config_set("maxmemory", 1000)
+        raw.sendall(encode("EXEC"))
+        assert heard.readline().startswith(b"-EXECABORT Transaction discarded because of: OOM ")
+        assert not r.exists("late") and r.exists("k0")
+        raw.sendall(encode("MULTI") + encode("DEL", "k0") + encode("EXEC"))
+        assert [heard.readline() for _ in range(4)] == [b"+OK\r\n", b"+QUEUED\r\n", b"*1\r\n",
+                                                        b":1\r\n"]
+
+
+def test_a_transaction_changes_nothing_while_the_log_fails(kv, tmp_path):
+    (tmp_path / "log-1").symlink_to("/dev/null")
+    server = kv("--appendonly", "yes", "--fsync", "everysec")
+    r = client_of(server)
+    with connect(server) as raw, raw.makefile("rb") as heard:
+        raw.sendall(encode("MULTI") + encode("SET", "late", 1))
+        assert [heard.readline() for _ in range(2)] == [b"+OK\r\n", b"+QUEUED\r\n"]
+        assert r.set("a", 1)
+        wait_until(lambda: r.info()["aof_last_write_status"] == "err")
+        raw.sendall(encode("EXEC"))
+        assert heard.readline().startswith(
+            b"-EXECABORT Transaction discarded because of: MISCONF ")
+        assert not r.exists("late")
+
+
+def test_queued_commands_of_all_have_the_bound_of_incomplete_ones(kv):
+    server = kv("--input-max", "2mb")
+    with connect(server) as one, connect(server) as two:
+        for each in (one, two):
+            each.sendall(encode("MULTI") + encode("SET", "a", "x" * 700_000))
+            heard = b""
+            while not heard.endswith(b"+QUEUED\r\n"):
+                heard += each.recv(100)
+        with connect(server) as three:
+            three.sendall(encode("MULTI") + encode("SET", "a", "x" * 700_000))
+            heard = b""
+            while piece := three.recv(4096):
+                heard += piece
+            assert heard.endswith(b"-ERR too many bytes of incomplete commands, of all clients\r\n")
+        one.sendall(encode("DISCARD"))
+        assert one.recv(100) == b"+OK\r\n"
+        # Another may have what one has given back.
+        with connect(server) as four:
+            four.sendall(encode("MULTI") + encode("SET", "a", "x" * 700_000) + encode("EXEC"))
+            heard = b""
+            while not heard.endswith(b"*1\r\n+OK\r\n"):
+                piece = four.recv(4096)
+                assert piece, heard
+                heard += piece
+
+
+def test_many_small_queued_commands_are_counted_with_what_they_take(kv):
+    server = kv("--input-max", "2mb")
+    with connect(server) as raw:
+        try:
+            raw.sendall(encode("MULTI") + 40_000 * encode("PING"))
+            heard = b""
+            while piece := raw.recv(65536):
+                heard += piece
+        except ConnectionError:
+            heard = b"too many bytes"
+        assert b"too many bytes" in heard[-200:]
+
+
+def test_a_client_that_was_killed_takes_no_element(kv):
+    server = kv()
+    r = client_of(server)
+    with connect(server) as waits:
+        waits.sendall(encode("CLIENT", "ID") + encode("BLPOP", "l", 0))
+        number = int(waits.recv(100)[1:])
+        wait_until(lambda: r.info()["blocked_clients"] == 1)
+        with connect(server) as raw, raw.makefile("rb") as heard:
+            raw.sendall(encode("CLIENT", "KILL", "ID", number) + encode("RPUSH", "l", "kept"))
+            assert [heard.readline(), heard.readline()] == [b":1\r\n", b":1\r\n"]
+    assert r.lrange("l", 0, -1) == ["kept"]
+
+
 @pytest.mark.parametrize("count", [1000, 10_000])
 def test_many_clients(kv, count):
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < count + 500:

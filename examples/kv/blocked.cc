@@ -23,8 +23,9 @@ Blocked::~Blocked() = default;
 
 void Blocked::wait(Call& call, const Command& command, resp::Arguments keys, double seconds) {
     Client& client = call.client;
-    client.block();
     auto wait = std::make_unique<Wait>(*this, client, command, call.args);
+    // Twice: its keys are kept by name as well.
+    client.block(2 * wait->again.bytes());
     for (const ByteView key : keys) {
         wait->keys.emplace_back(key);
         by_key_[wait->keys.back()].push_back(&client);
@@ -51,7 +52,7 @@ void Blocked::serve(Server& server) {
         // A copy, because forget() changes the queue while we go through it.
         for (Client* client : std::deque<Client*>(found->second)) {
             const auto wait = waits_.find(client);
-            if (wait == waits_.end()) continue;
+            if (wait == waits_.end() || client->leaves()) continue;
             std::string out;
             const QueuedCommand& again = wait->second->again;
             // The command is executed again as a whole: it knows how it moves, logs and answers.

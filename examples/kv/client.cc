@@ -16,6 +16,10 @@ constexpr std::size_t held_bytes_high = 1 << 20;
 
 QueuedCommand::QueuedCommand(const Command& command, resp::Arguments arguments)
     : command_(&command) {
+    std::size_t bytes = 0;
+    for (const ByteView each : arguments) bytes += each.size();
+    text_.reserve(bytes);
+    ranges_.reserve(arguments.size());
     for (const ByteView each : arguments) {
         ranges_.push_back(
             {static_cast<std::uint32_t>(text_.size()), static_cast<std::uint32_t>(each.size())});
@@ -55,19 +59,25 @@ std::size_t Client::on_data(net::Connection&, ByteView data) {
     // An idle client keeps no memory of its last command.
     if (!reader_.within()) reader_.release();
     if (!killed_) {
-        // What the reader keeps for the next command is small, and no fault of a client whose
-        // commands are whole: it is served however much others hold.
-        const std::size_t held = reader_.within() ? reader_.held_bytes() : 0;
-        if (!server_->count_input(counted_input_, held)) {
+        if (!count_input()) {
             send("-ERR too many bytes of incomplete commands, of all clients\r\n");
             closing_ = true;
         }
-        counted_input_ = held;
         if (closing_ && !holds()) connection_->finish();
     }
     server_->end_batch();
     // A client that leaves is read no further, so its last bytes are dropped.
     return closing_ || killed_ ? data.size() : data.size() - in.size();
+}
+
+bool Client::count_input() {
+    // What the reader keeps for the next command is small, and no fault of a client whose
+    // commands are whole: it is served however much others hold.
+    std::size_t held = reader_.within() ? reader_.held_bytes() : 0;
+    if (transaction_ != nullptr) held += transaction_->queue_bytes + transaction_->watched_bytes;
+    held += blocked_bytes_;
+    const std::size_t before = std::exchange(counted_input_, held);
+    return server_->count_input(before, held);
 }
 
 void Client::read_commands(ByteView& in, std::string& out) {
@@ -128,6 +138,10 @@ void Client::push(ByteView bytes) {
     }
 }
 
+bool Client::leaves() const {
+    return killed_ || connection_->closing();
+}
+
 void Client::kill() {
     if (killed_ || connection_ == nullptr) return;
     killed_ = true;
@@ -164,8 +178,15 @@ void Client::resume() {
     connection_->deliver_unread_later();
 }
 
+void Client::block(std::size_t command_bytes) {
+    blocked_ = true;
+    blocked_bytes_ = command_bytes;
+}
+
 void Client::unblock(ByteView answer) {
     blocked_ = false;
+    blocked_bytes_ = 0;
+    static_cast<void>(count_input());  // it shrank
     send(answer);
     resume();
 }

@@ -40,7 +40,10 @@ class QueuedCommand {
 
     const Command& command() const { return *command_; }
     resp::Arguments arguments() const { return {text_.data(), ranges_.data(), ranges_.size()}; }
-    std::size_t bytes() const { return text_.size() + ranges_.size() * sizeof(resp::Range); }
+    // With what the object itself takes: a PING has four bytes.
+    std::size_t bytes() const {
+        return sizeof(*this) + text_.capacity() + ranges_.capacity() * sizeof(resp::Range);
+    }
 
   private:
     const Command* command_;
@@ -54,6 +57,7 @@ class Client final : public net::Session, public tiderace::ListHook {
         std::vector<QueuedCommand> queue;
         std::size_t queue_bytes = 0;
         std::set<std::string, std::less<>> watched;
+        std::size_t watched_bytes = 0;
         bool open = false;     // since MULTI
         bool spoiled = false;  // a command could not be queued: EXEC fails
         bool dirty = false;    // a watched key was changed
@@ -96,9 +100,11 @@ class Client final : public net::Session, public tiderace::ListHook {
     void set_in_exec(bool in_exec) { in_exec_ = in_exec; }
     bool in_exec() const { return in_exec_; }
 
+    // It receives nothing more: an element that is popped for it would be lost.
+    bool leaves() const;
     // BLPOP waits: no further command is read.
     bool blocked() const { return blocked_; }
-    void block() { blocked_ = true; }
+    void block(std::size_t command_bytes);
     // Its answer is sent, and it reads on.
     void unblock(ByteView answer);
 
@@ -118,6 +124,8 @@ class Client final : public net::Session, public tiderace::ListHook {
     void on_close(net::Connection& connection, net::CloseReason reason) override;
 
     void read_commands(ByteView& in, std::string& out);
+    // Commands that it sent and that are not executed: false, those of all clients are too many.
+    bool count_input();
     bool must_wait() const;
     void refuse(std::string& out);
     void after_held();
@@ -132,6 +140,7 @@ class Client final : public net::Session, public tiderace::ListHook {
     std::unique_ptr<Transaction> transaction_;
     std::unique_ptr<Subscriptions> subscriptions_;
     std::size_t counted_input_ = 0;  // of the server's input_bytes
+    std::size_t blocked_bytes_ = 0;  // of the command that waits
     bool closing_ = false;
     bool blocked_ = false;
     bool in_exec_ = false;

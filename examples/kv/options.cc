@@ -33,6 +33,18 @@ Result<bool> set_bytes(T& target, std::string_view name, std::string_view value)
     return true;
 }
 
+// Places in a command are numbers of 32 bits.
+constexpr std::uint64_t bulk_bytes_limit = std::uint64_t{4000} << 20;
+
+Result<bool> set_bulk_bytes(std::size_t& target, std::string_view name, std::string_view value) {
+    const auto parsed = bytes(value);
+    if (!parsed || *parsed > bulk_bytes_limit) {
+        return fail(wrong(name, value, "it is a number of bytes: 1048576, 64k; at most 4000m"));
+    }
+    target = *parsed;
+    return true;
+}
+
 Result<bool> set_switch(bool& target, std::string_view name, std::string_view value,
                         std::string_view on, std::string_view off) {
     if (value != on && value != off) {
@@ -93,7 +105,8 @@ const std::string_view usage =
     "  --requirepass PASSWORD      what AUTH asks for\n"
     "  --maxclients NUMBER         connections (10000)\n"
     "  --proto-max-bulk-len BYTES  of one argument (512m)\n"
-    "  --input-max BYTES           incomplete commands of all clients (1g)\n"
+    "  --input-max BYTES           commands of all clients that are incomplete, wait for EXEC or\n"
+    "                              for an element, and the keys that they watch (1g)\n"
     "  --output-max BYTES          unsent answers of all clients (1g)\n"
     "  --subscriber-output-max BYTES\n"
     "                              unsent messages of one subscriber (32m)\n"
@@ -118,7 +131,7 @@ Result<bool> set_option(Options& o, std::string_view name, std::string_view valu
     } else if (name == "maxclients") {
         return set_bytes(o.connections_max, name, value);
     } else if (name == "proto-max-bulk-len") {
-        return set_bytes(o.bulk_bytes_max, name, value);
+        return set_bulk_bytes(o.bulk_bytes_max, name, value);
     } else if (name == "input-max") {
         return set_bytes(o.input_bytes_max, name, value);
     } else if (name == "output-max") {

@@ -27,6 +27,9 @@ TEST(Options, AWrongOneIsNamedWithWhatIsPossible) {
     EXPECT_EQ(parse_options({"--maxmemory-policy", "lru"}).error().message(),
               "option --maxmemory-policy lru: it is noeviction, allkeys-lru, allkeys-random, "
               "volatile-lru, volatile-random or volatile-ttl");
+    EXPECT_EQ(parse_options({"--proto-max-bulk-len", "5g"}).error().message(),
+              "option --proto-max-bulk-len 5g: it is a number of bytes: 1048576, 64k; at most "
+              "4000m");
     EXPECT_EQ(parse_options({"--nonsense", "1"}).error().message(),
               "option --nonsense: see --help");
     EXPECT_EQ(parse_options({"--dir"}).error().message(), "option --dir: it needs a value");

@@ -175,23 +175,25 @@ bool Server::may_run(const Command& command, Client& client, resp::Arguments arg
         reply.error("ERR Command not allowed inside a transaction");
         return false;
     }
-    if ((command.flags & flag::write) == 0 || replaying_) return true;
-    if (!make_room(command)) {
-        reply.error("OOM command not allowed when used memory > 'maxmemory'.");
-        return false;
-    }
-    if (log_.failed()) {
-        reply.error("MISCONF Errors writing to the log: " + log_.failure());
-        return false;
-    }
-    return true;
+    const auto refused = refusal(command.flags);
+    if (refused) reply.error(*refused);
+    return !refused;
 }
 
-bool Server::make_room(const Command& command) {
+std::optional<std::string> Server::refusal(unsigned flags) {
+    if ((flags & flag::write) == 0 || replaying_) return std::nullopt;
+    // DEL and its like are what a client needs when memory is full.
+    if (!make_room() && (flags & flag::grows) != 0) {
+        return "OOM command not allowed when used memory > 'maxmemory'.";
+    }
+    if (log_.failed()) return "MISCONF Errors writing to the log: " + log_.failure();
+    return std::nullopt;
+}
+
+bool Server::make_room() {
     if (options_.memory_max == 0) return true;
     while (memory_used() > options_.memory_max && keys_.evict_one()) continue;
-    // DEL and its like are what a client needs when memory is full.
-    return (command.flags & flag::grows) == 0 || memory_used() <= options_.memory_max;
+    return memory_used() <= options_.memory_max;
 }
 
 // Logged after it ran, and only if it changed something; call.log_as() has replaced a text that
@@ -228,7 +230,11 @@ void Server::end_log_group() {
 }
 
 void Server::watch(ByteView key, Client& client) {
-    if (!client.transaction().watched.emplace(key).second) return;
+    auto& transaction = client.transaction();
+    if (!transaction.watched.emplace(key).second) return;
+    // The name is in two tables.
+    constexpr std::size_t place_bytes = 128;
+    transaction.watched_bytes += 2 * key.size() + place_bytes;
     auto found = watchers_.find(key);
     if (found == watchers_.end()) found = watchers_.try_emplace(std::string(key)).first;
     found->second.push_back(&client);
@@ -243,6 +249,7 @@ void Server::unwatch(Client& client) {
         if (found->second.empty()) watchers_.erase(found);
     }
     transaction->watched.clear();
+    transaction->watched_bytes = 0;
 }
 
 void Server::key_changed(ByteView key) {

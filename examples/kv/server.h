@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,8 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     std::map<std::uint64_t, Client*>& clients() { return clients_; }
     void run(const Command& command, Client& client, resp::Arguments arguments, ByteView encoded,
              std::string& out);
+    // Why no command with these flags may change a key now: the error's text. May evict keys.
+    std::optional<std::string> refusal(unsigned flags);
     void watch(ByteView key, Client& client);
     void unwatch(Client& client);
     void key_changed(ByteView key);
@@ -100,8 +103,8 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
 
     bool may_run(const Command& command, Client& client, resp::Arguments arguments,
                  resp::Writer& reply);
-    // False: no memory for a command that needs some.
-    bool make_room(const Command& command);
+    // Evicts what it may. False: above the limit still.
+    bool make_room();
     void write_log(const Call& call, resp::Arguments arguments, ByteView encoded);
     void log_text(ByteView text);
     void sync_started();

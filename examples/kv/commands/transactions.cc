@@ -25,6 +25,13 @@ void exec(Call& call) {
         end(call);
         return call.reply.error("EXECABORT Transaction discarded because of previous errors.");
     }
+    // Since they were queued the memory may have been used up, or the log may have failed.
+    unsigned flags = 0;
+    for (const QueuedCommand& each : transaction.queue) flags |= each.command().flags;
+    if (const auto refused = call.server.refusal(flags)) {
+        end(call);
+        return call.reply.error("EXECABORT Transaction discarded because of: " + *refused);
+    }
     // One whose time is over was changed, although nothing has looked at it since.
     for (const std::string& key : transaction.watched) static_cast<void>(call.keys.peek(key));
     if (transaction.dirty) {
