@@ -96,7 +96,10 @@ class AppendLog::Job final : public core::BlockingJob {
   private:
     void work() override {
         for (const Batch& batch : batches_) {
-            auto done = batch.file->write(batch.text);
+            Result<> done;
+            // Without a text (everysec) the loop may write to the file meanwhile: only its
+            // descriptor is shared.
+            if (!batch.text.empty()) done = batch.file->write(batch.text);
             if (done) done = batch.file->sync();
             if (!done) {
                 failure_ = done.error().message();
