@@ -129,8 +129,11 @@ task::Task<std::unique_ptr<Pooled>> Reserve::new_one(Instant until) {
         const Duration pause = backoff_.next();
         // Nothing gets better by waiting: the password is wrong, or the database is not there.
         if (failure->kind() == Fault::configuration) throw *failure;
-        if (!failure->worth_another() || until - now() <= pause) throw *failure;
-        next_attempt_ = now() + pause;
+        if (!failure->worth_another()) throw *failure;
+        // Also where this task has no time for another attempt: those behind it would each make one
+        // of their own.
+        next_attempt_ = moment_after(now(), pause);
+        if (next_attempt_ >= until) throw *failure;
     }
 }
 

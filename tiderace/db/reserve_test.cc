@@ -184,6 +184,19 @@ TEST_F(ReserveTest, ThePauseOfAnotherTaskIsNotWaitedForBeyondTheDeadline) {
     EXPECT_EQ(reserve.counters().failed, 1U);
 }
 
+TEST_F(ReserveTest, TasksWithLittleTimeLeaveAServerAloneThatIsAway) {
+    behaviour.refusals = 100;
+    Reserve reserve = make({.reconnect_pause = 1h, .reconnect_pause_max = 1h});
+    for (int i = 0; i < 10; ++i) run(expect_lost(reserve, world.loop().now() + 100ms));
+    EXPECT_EQ(reserve.counters().failed, 1U);
+    world.advance(1h);
+    behaviour.refusals = 0;
+    run([](Reserve& from, Instant until) -> task::Task<> {
+        const Loan loan = co_await from.take(until);
+    }(reserve, world.loop().now() + 100ms));
+    EXPECT_EQ(reserve.counters().opened, 1U);
+}
+
 TEST_F(ReserveTest, OneThatWasIdleForLongAndDoesNotAnswerIsLeft) {
     Reserve reserve = make({.check_after = 1s});
     run([](Reserve& from, Behaviour& seen) -> task::Task<> {
