@@ -117,6 +117,22 @@ void Uploads::load(Seconds now) {
         part->touched = found.st_mtime;
         parts_.emplace(id, std::move(part));
     }
+    remove_leftovers(now);
+}
+
+// What a crash left: bytes without a record, and a record that was not renamed. Not the young ones,
+// which may be another program's that has this folder, too.
+void Uploads::remove_leftovers(Seconds now) const {
+    for (const fs::directory_entry& entry : fs::directory_iterator(unfinished_)) {
+        const std::string name = entry.path().filename().string();
+        const std::string id = name.substr(0, name.find('.'));
+        if (!is_id(id) || parts_.contains(id)) continue;
+        struct stat found{};
+        const bool known = ::stat(entry.path().c_str(), &found) == 0;
+        if (!known || found.st_mtime + limits_.expiry >= now) continue;
+        std::error_code gone;
+        fs::remove(entry.path(), gone);
+    }
 }
 
 // Written anew and renamed, so that a crash leaves the old record or the new one.

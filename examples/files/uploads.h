@@ -100,6 +100,7 @@ class Uploads {
     std::filesystem::path part_path(std::string_view id) const;
     std::filesystem::path record_path(std::string_view id) const;
     void load(Seconds now);
+    void remove_leftovers(Seconds now) const;
     void keep(const Part& part) const;
     UploadState state_of(const Part& part) const;
     std::shared_ptr<Part> part(std::string_view id);

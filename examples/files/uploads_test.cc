@@ -154,6 +154,23 @@ TEST_F(UploadsTest, ARestartEndsWhatCannotGoOn) {
     EXPECT_EQ(unfinished_files(), 1u) << "the stranger";
 }
 
+TEST_F(UploadsTest, ARestartRemovesWhatACrashLeft) {
+    open();
+    const fs::path unfinished = folder / ".unfinished";
+    const std::string id(32, 'a');
+    const auto left = [&](const std::string& name) { return fs::exists(unfinished / name); };
+    for (const std::string& name : {id, id + ".json.new", std::string("notes")}) {
+        std::ofstream(unfinished / name) << "x";
+    }
+    now = std::time(nullptr);
+    open();
+    EXPECT_TRUE(left(id) && left(id + ".json.new")) << "another program may be at work on them";
+    now = std::time(nullptr) + limits.expiry + 10;
+    open();
+    EXPECT_FALSE(left(id) || left(id + ".json.new"));
+    EXPECT_TRUE(left("notes")) << "it is not ours";
+}
+
 TEST_F(UploadsTest, WhatNobodyGoesOnWithExpires) {
     open();
     const std::string id = begin("a", 4);
