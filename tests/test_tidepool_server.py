@@ -305,3 +305,16 @@ def test_a_program_older_than_its_database_starts_and_works(run_example, tmp_pat
     ann = Bytes(place).sign_up("ann_older")
     assert ann.send("/posts", body="written by an older program")[0] == 303
     assert "written by an older program" in ann.get("/")[2]
+
+
+@pytest.mark.parametrize("words, told", [
+    (("--lisen", ":80", "--demo", "3"), "usage: tidepool "),
+    (("--demo", "abc", "--drain-notice", "5"), "--demo expects a number of members"),
+    (("--drain-notice", "5", "--database-timeout", "0"), "--database-timeout expects seconds"),
+])
+def test_a_fault_of_the_command_line_is_told_whatever_follows(binary, tmp_path, words, told):
+    program = binary.parent / "examples/tidepool/tidepool"
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=WAIT_SECONDS,
+                          cwd=tmp_path, check=False)
+    assert done.returncode == 2 and done.stderr.startswith(f"tidepool: {told}"), done
+    assert not list(tmp_path.iterdir())  # nothing was begun

@@ -64,10 +64,11 @@ Task<bool> SharedLimits::redis_allows(std::string key, Rate rate) {
 Task<bool> SharedLimits::database_allows(std::string key, Rate rate) {
     const std::int64_t now = milliseconds_now();
     const std::int64_t interval = interval_of(rate);
-    const db::Done moved = co_await db_.exec(
+    constexpr std::string_view move =
         "update rates set next = case when next > ? then next else ? end + ?"
-        " where id = ? and next <= ?",
-        now, now, interval, key, now + tolerance_of(rate));
+        " where id = ? and next <= ?";
+    const std::int64_t latest = now + tolerance_of(rate);
+    db::Done moved = co_await db_.exec(move, now, now, interval, key, latest);
     if (moved.rows > 0) co_return true;
     // Not once(), because MariaDB counts a row that it leaves alone.
     const bool is_mariadb = db_.dialect() == db::Dialect::mariadb;
@@ -75,7 +76,10 @@ Task<bool> SharedLimits::database_allows(std::string key, Rate rate) {
         is_mariadb ? "insert ignore into rates (id, next) values (?, ?)"
                    : "insert into rates (id, next) values (?, ?) on conflict do nothing";
     const db::Done first = co_await db_.exec(insert, key, now + interval);
-    co_return first.rows > 0;
+    if (first.rows > 0) co_return true;
+    // Refused; or another request of the same key was the first since the update above.
+    moved = co_await db_.exec(move, now, now, interval, key, latest);
+    co_return moved.rows > 0;
 }
 
 Task<> SharedLimits::sweep() {

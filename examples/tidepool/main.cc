@@ -72,6 +72,7 @@ Options read_options(std::span<char*> words) {
         const std::string_view word = words[i];
         const std::string_view value = i + 1 < words.size() ? words[i + 1] : "";
         const bool alone = words.size() == 2 && !value.empty();
+        if (!options.fault.empty()) break;  // the first one is told
         if (word == "--listen" && !value.empty()) {
             options.listen = value;
         } else if (word == "--demo") {
