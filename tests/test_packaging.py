@@ -6,15 +6,22 @@ compose file.
 """
 
 import copy
+import http.server
 import json
+import os
 import re
 import shutil
+import socket
+import socketserver
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 import yaml
+
+from server import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGING = ROOT / "packaging"
@@ -339,6 +346,54 @@ def test_the_balancer_takes_its_configuration():
         pytest.skip("no nginx here (apt: nginx)")
     done = run(nginx, "-t", "-c", PACKAGING / "nginx.conf", "-g", "error_log stderr;")
     assert done.returncode == 0, done.stderr
+
+
+def test_the_balancer_believes_what_speaks_tls_for_the_host(tmp_path):
+    """Otherwise all members would be one client to the limits of rate. Its conf has its own
+    addresses replaced by sockets of a folder."""
+    nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/bin")
+    if nginx is None:
+        pytest.skip("no nginx here (apt: nginx)")
+    front, back = tmp_path / "front", tmp_path / "back"
+    conf = (PACKAGING / "nginx.conf").read_text()
+    for old, new in (("/tmp/", f"{tmp_path}/"), ("listen 8080;", f"listen unix:{front};"),
+                     ("node:8080;", f"unix:{back}:;"), ("127.0.0.11 valid=5s", "127.0.0.1"),
+                     ("from 10.0.0.0/8;", "from unix:;")):
+        assert old in conf, old
+        conf = conf.replace(old, new)
+    if os.geteuid() == 0:
+        conf = "user root;\n" + conf
+    (tmp_path / "nginx.conf").write_text("daemon off;\nerror_log stderr;\n" + conf)
+    heard = {}
+
+    class Node(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            heard.update(self.headers)
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with socketserver.UnixStreamServer(str(back), Node) as node:
+        threading.Thread(target=node.serve_forever, daemon=True).start()
+        with subprocess.Popen([nginx, "-p", tmp_path, "-c", tmp_path / "nginx.conf"],
+                              stderr=subprocess.PIPE, text=True) as running:
+            try:
+                wait_until(lambda: front.exists() or running.poll() is not None)
+                assert running.poll() is None, running.stderr.read()
+                with socket.socket(socket.AF_UNIX) as client:
+                    client.connect(str(front))
+                    client.sendall(b"GET / HTTP/1.1\r\nHost: tidepool.example\r\n"
+                                   b"X-Forwarded-For: 192.0.2.1, 203.0.113.9\r\n"
+                                   b"X-Forwarded-Proto: https\r\nConnection: close\r\n\r\n")
+                    assert client.makefile("rb").read().startswith(b"HTTP/1.1 204 ")
+            finally:
+                running.terminate()
+        node.shutdown()
+    # The last address is the one that the terminator has written; the client wrote the others.
+    assert heard["X-Forwarded-For"] == "203.0.113.9"
+    assert heard["X-Forwarded-Proto"] == "https"
 
 
 def packages_of_container():

@@ -223,6 +223,27 @@ TEST(Client, RepliesHaveALimit) {
     }(open(server.url(), options)));
 }
 
+// Those of other tasks, behind it, have lost their connection and no more.
+TEST(Client, AReplyThatIsTooLargeFailsItsOwnCommandAlone) {
+    ScriptedServer server([](const ScriptedServer::Words& words) -> ScriptedServer::Answer {
+        if (words[0] == "SET") return {.bytes = "+OK\r\n"};
+        if (words[1] == "big") return {.bytes = "$100000\r\n" + std::string(100'000, 'x') + "\r\n"};
+        return {.bytes = bulk("well")};
+    });
+    Options options;
+    options.reply_bytes_max = 50'000;
+    run([](Client redis) -> Task<> {
+        auto read = [](Client client) -> Task<std::string> {
+            co_return (co_await client.get("b")).value_or("");
+        };
+        auto [big, changed, other] = co_await when_all(
+            fault_of(redis.get("big")), fault_of(redis.set("a", "1")), read(redis));
+        EXPECT_EQ(big, Fault::row);
+        EXPECT_EQ(changed, Fault::unknown_outcome);
+        EXPECT_EQ(other, "well");
+    }(open(server.url(), options)));
+}
+
 TEST_F(ClientTest, CommandsOnTheirWayHaveALimit) {
     Options options;
     options.commands_max = 10;

@@ -33,7 +33,8 @@ struct Options {
     // One of these that was idle for this long is pinged before it is used.
     Duration check_after = 30s;
 
-    // For one reply; a larger one ends the connection (Error{row}).
+    // For one reply; a larger one is Error{row} and ends the connection: other commands on it are
+    // sent again if they only read, or are Error{unknown_outcome}.
     std::size_t reply_bytes_max = 64_MiB;
     std::size_t reply_depth_max = 16;
     // In a cluster: servers that a loop has a connection to.
