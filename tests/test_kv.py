@@ -482,6 +482,40 @@ def test_pub_sub(r):
     wait_until(lambda: r.publish("news", "gone") == 0)
 
 
+def test_a_subscriber_that_has_said_quit_gets_nothing_more(kv):
+    server = kv()
+    r = client_of(server)
+    with connect(server) as raw, raw.makefile("rb") as heard:
+        raw.sendall(encode("SUBSCRIBE", "c") + encode("QUIT"))
+        while heard.readline() != b"+OK\r\n":
+            pass
+        r.publish("c", "m")  # it is not closed yet, because its end has not come
+        assert r.ping()
+        assert heard.read() == b""
+
+
+@pytest.mark.parametrize("flags", [(), ("--appendonly", "yes"),
+                                   ("--appendonly", "yes", "--fsync", "always")])
+def test_answers_reach_a_client_that_has_ended_its_direction(kv, flags):
+    with connect(kv(*flags)) as raw, raw.makefile("rb") as heard:
+        raw.sendall(encode("SET", "a", 1) + encode("GET", "a"))
+        raw.shutdown(socket.SHUT_WR)
+        assert heard.read() == b"+OK\r\n$1\r\n1\r\n"
+
+
+def test_a_message_to_oneself_comes_behind_the_answers(kv):
+    with connect(kv()) as raw, raw.makefile("rb") as heard:
+        raw.sendall(encode("HELLO", 3) + encode("PING") + encode("SUBSCRIBE", "c") +
+                    encode("PUBLISH", "c", "m") + encode("MULTI") + encode("PUBLISH", "c", "m") +
+                    encode("ECHO", "e") + encode("EXEC"))
+        while heard.readline() != b"+PONG\r\n":
+            pass
+        message = b">3\r\n" + encode("message", "c", "m").split(b"\r\n", 1)[1]
+        wanted = (b">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n" + b":1\r\n" + message +
+                  b"+OK\r\n" + 2 * b"+QUEUED\r\n" + b"*2\r\n:1\r\n$1\r\ne\r\n" + message)
+        assert heard.read(len(wanted)) == wanted
+
+
 def test_a_name_given_with_hello_is_checked_and_needs_the_password(kv):
     server = kv("--requirepass", "secret")
     with connect(server) as raw:
@@ -956,6 +990,31 @@ def test_many_small_queued_commands_are_counted_with_what_they_take(kv):
         except ConnectionError:
             heard = b"too many bytes"
         assert b"too many bytes" in heard[-200:]
+
+
+def test_a_client_that_is_gone_takes_no_element(kv):
+    """Its end stands behind commands that wait for the element as well."""
+    server = kv()
+    r = client_of(server)
+    with connect(server) as waits:
+        waits.sendall(encode("BLPOP", "l", 0) + encode("PING"))
+        wait_until(lambda: r.info()["blocked_clients"] == 1)
+    wait_until(lambda: r.info()["blocked_clients"] == 0)
+    assert r.rpush("l", "kept") == 1 and r.lrange("l", 0, -1) == ["kept"]
+
+
+def test_a_waiting_client_may_send_much(kv):
+    server = kv()
+    r = client_of(server)
+    with connect(server) as waits, waits.makefile("rb") as heard:
+        waits.sendall(encode("BLPOP", "l", 0))
+        wait_until(lambda: r.info()["blocked_clients"] == 1)
+        for _ in range(3):
+            waits.sendall(encode("ECHO", "x" * 100_000))
+        r.rpush("l", "a")
+        assert heard.read(len(encode("l", "a"))) == encode("l", "a")
+        for _ in range(3):
+            assert heard.readline() == b"$100000\r\n" and len(heard.read(100_002)) == 100_002
 
 
 def test_a_client_that_was_killed_takes_no_element(kv):

@@ -11,6 +11,9 @@ namespace {
 constexpr std::size_t batch_bytes_max = 64 << 10;
 // Answers held for a sync, above which the client's next commands wait.
 constexpr std::size_t held_bytes_high = 1 << 20;
+// Commands behind one that waits for an element, above which the client is read no further. Well
+// below what a connection keeps for its session (net::ConnectionLimits::unread_bytes_max).
+constexpr std::size_t blocked_unread_bytes_max = 32 << 10;
 
 }  // namespace
 
@@ -83,7 +86,10 @@ bool Client::count_input() {
 void Client::read_commands(ByteView& in, std::string& out) {
     while (!in.empty() && !closing_ && !killed_) {
         if (must_wait()) {
-            connection_->set_reading(false);
+            // One that waits for an element is read on, because its end would not be noticed
+            // otherwise: the element would be lost, and its place taken for ever.
+            const bool reads_on = blocked_ && in.size() <= blocked_unread_bytes_max;
+            if (!reads_on) connection_->set_reading(false);
             return;
         }
         const resp::Progress progress = reader_.read(in);
@@ -92,7 +98,10 @@ void Client::read_commands(ByteView& in, std::string& out) {
             refuse(out);
             return;
         }
+        executing_ = true;
         server_->execute(*this, reader_.arguments(), reader_.encoded(), out);
+        executing_ = false;
+        if (!pushed_.empty()) out += std::exchange(pushed_, {});
         if (out.size() >= batch_bytes_max) {
             send(out);
             out.clear();
@@ -116,7 +125,7 @@ void Client::refuse(std::string& out) {
 }
 
 void Client::send(ByteView bytes) {
-    if (bytes.empty() || connection_ == nullptr || killed_) return;
+    if (bytes.empty() || connection_ == nullptr || leaves()) return;
     // Never past held answers, or they would arrive in another order.
     if (!server_->holds_answers() && !holds()) {
         connection_->write(bytes);
@@ -129,7 +138,14 @@ void Client::send(ByteView bytes) {
 }
 
 void Client::push(ByteView bytes) {
-    if (killed_ || connection_ == nullptr) return;
+    // A subscriber that has said QUIT, among others.
+    if (connection_ == nullptr || leaves()) return;
+    // It publishes to itself: the answers before this command's are not sent yet, and its own may
+    // be in the middle of an array.
+    if (executing_) {
+        pushed_ += bytes;
+        return;
+    }
     send(bytes);
     // A subscriber asks for nothing more, so nothing else would stop its messages from piling up.
     if (connection_->queue_bytes() + held_.size() + in_flight_.size() >
@@ -139,7 +155,7 @@ void Client::push(ByteView bytes) {
 }
 
 bool Client::leaves() const {
-    return killed_ || connection_->closing();
+    return killed_ || connection_->closing() || connection_->sending_finished();
 }
 
 void Client::kill() {
@@ -155,7 +171,7 @@ void Client::sync_started() {
 }
 
 void Client::sync_ended() {
-    if (killed_) return;
+    if (leaves()) return;
     connection_->write(std::exchange(in_flight_, {}));
     after_held();
 }
@@ -163,7 +179,7 @@ void Client::sync_ended() {
 void Client::after_held() {
     if (holds()) return;
     if (closing_) {
-        connection_->finish();
+        connection_->peer_finished() ? connection_->close_when_sent() : connection_->finish();
     } else if (stopping_) {
         connection_->close_when_quiet();
     } else {
@@ -193,6 +209,14 @@ void Client::unblock(ByteView answer) {
 
 void Client::on_drained(net::Connection&) {
     resume();
+}
+
+// It may have ended its direction alone: the answers that wait for the disk are still to be sent.
+void Client::on_peer_finished(net::Connection& connection) {
+    closing_ = true;
+    // Redis, too, takes the end for one that waits no more.
+    server_->blocked().forget(*this);
+    if (!holds()) connection.close_when_sent();
 }
 
 void Client::on_drain(net::Connection& connection) {

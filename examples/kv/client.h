@@ -100,7 +100,7 @@ class Client final : public net::Session, public tiderace::ListHook {
     void set_in_exec(bool in_exec) { in_exec_ = in_exec; }
     bool in_exec() const { return in_exec_; }
 
-    // It receives nothing more: an element that is popped for it would be lost.
+    // Nothing more can be sent to it: an element that is popped for it would be lost.
     bool leaves() const;
     // BLPOP waits: no further command is read.
     bool blocked() const { return blocked_; }
@@ -120,6 +120,7 @@ class Client final : public net::Session, public tiderace::ListHook {
   private:
     std::size_t on_data(net::Connection& connection, ByteView data) override;
     void on_drained(net::Connection& connection) override;
+    void on_peer_finished(net::Connection& connection) override;
     void on_drain(net::Connection& connection) override;
     void on_close(net::Connection& connection, net::CloseReason reason) override;
 
@@ -137,12 +138,14 @@ class Client final : public net::Session, public tiderace::ListHook {
     resp::CommandReader reader_;
     std::string held_;
     std::string in_flight_;
+    std::string pushed_;  // by its own command, to go behind the answer
     std::unique_ptr<Transaction> transaction_;
     std::unique_ptr<Subscriptions> subscriptions_;
     std::size_t counted_input_ = 0;  // of the server's input_bytes
     std::size_t blocked_bytes_ = 0;  // of the command that waits
     bool closing_ = false;
     bool blocked_ = false;
+    bool executing_ = false;
     bool in_exec_ = false;
     bool stopping_ = false;  // it is to end when nothing is held any more
     bool waits_for_sync_ = false;
