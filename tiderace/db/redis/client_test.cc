@@ -236,8 +236,8 @@ TEST(Client, AReplyThatIsTooLargeFailsItsOwnCommandAlone) {
         auto read = [](Client client) -> Task<std::string> {
             co_return (co_await client.get("b")).value_or("");
         };
-        auto [big, changed, other] = co_await when_all(
-            fault_of(redis.get("big")), fault_of(redis.set("a", "1")), read(redis));
+        auto [big, changed, other] = co_await when_all(fault_of(redis.get("big")),
+                                                       fault_of(redis.set("a", "1")), read(redis));
         EXPECT_EQ(big, Fault::row);
         EXPECT_EQ(changed, Fault::unknown_outcome);
         EXPECT_EQ(other, "well");

@@ -145,9 +145,7 @@ std::size_t Link::on_data(net::Connection&, ByteView data) {
         const resp::Progress progress = reader_.read(data);
         if (progress == resp::Progress::more) break;
         if (progress == resp::Progress::fault) {
-            const resp::Fault fault = reader_.fault();
-            lose(Error(is_size(fault) ? Fault::row : Fault::connection_lost,
-                       "what the server sent: " + std::string(to_string(fault))));
+            refuse(reader_.fault());
             break;
         }
         take(reader_.reply());
@@ -177,6 +175,23 @@ void Link::take(resp::Reply reply) {
     call->link_ = nullptr;
     if (reply.is_error() && observer_ != nullptr && observer_->on_error_reply(*call, reply)) return;
     call->finish(reply);
+}
+
+void Link::refuse(resp::Fault fault) {
+    const std::string what = "what the server sent: " + std::string(to_string(fault));
+    const Error lost(Fault::connection_lost, what);
+    const Error large(Fault::row, what);
+    if (!is_size(fault)) return lose(lost);
+    if (sent_.empty()) return lose(large);
+    // The size is a fault of one command. The others, of other tasks, have lost their connection.
+    Call* const call = sent_.front();
+    sent_.pop_front();
+    ++answered_;
+    if (call != nullptr) {
+        call->link_ = nullptr;
+        call->fail(large);
+    }
+    lose(lost);
 }
 
 void Link::lose(Error why) {

@@ -79,6 +79,7 @@ class Link final : private net::Connection::Owner, private net::Session {
     void on_close(net::Connection& connection, net::CloseReason reason) override;
 
     void take(resp::Reply reply);
+    void refuse(resp::Fault fault);
     void forget(Call& call);
     void lose(Error why);
     void expect();
