@@ -1,7 +1,8 @@
 // Arguments: what a handler may take, found in the request by type.
 //
 //   integers, floating point, enums, std::string     the pattern's parameters, in their order
-//   std::string_view                                 the same, valid as long as the handler runs
+//   std::string_view                                 the same, valid as long as the handler runs;
+//                                                    a Generator or Events runs until it ends
 //   const Request&                                   the request's head
 //   Query<T>                                         its query, as a plain struct (form.h)
 //   Cookies                                          its cookies (cookies.h)

@@ -57,6 +57,21 @@ inline constexpr bool is_task = false;
 template <typename T>
 inline constexpr bool is_task<task::Task<T>> = true;
 
+// A result that is a coroutine, or may hold one: it reads its arguments when the handler has
+// returned.
+template <typename T>
+inline constexpr bool runs_on = is_task<T>;
+template <typename T>
+inline constexpr bool runs_on<task::Generator<T>> = true;
+template <>
+inline constexpr bool runs_on<Events> = true;
+template <typename T>
+inline constexpr bool runs_on<std::optional<T>> = runs_on<T>;
+template <typename T, typename E>
+inline constexpr bool runs_on<std::expected<T, E>> = runs_on<T> || runs_on<E>;
+template <typename... T>
+inline constexpr bool runs_on<std::variant<T...>> = (runs_on<T> || ...);
+
 // The pages in a result: it may be one, or hold one.
 template <typename R>
 struct PagesIn {
@@ -123,7 +138,7 @@ class EndpointOf final : public Endpoint {
                   "a handler that takes its body as it comes is a coroutine: return a Task");
 
     BodyUse body() const override { return Signature::body; }
-    bool keeps_views() const override { return is_task<Result> && Signature::takes_views; }
+    bool keeps_views() const override { return runs_on<Result> && Signature::takes_views; }
     void list_pages(std::vector<PageUse>& uses) const override { PagesIn<Result>::list(uses); }
     void describe(RouteShape& shape) const override {
         Signature::template Arguments<ShapeOf<Result>::template With>::list(shape);

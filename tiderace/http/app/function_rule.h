@@ -103,7 +103,7 @@ class FunctionRule final : public AccessRule {
           timeout_(place.timeout) {}
 
     Verdict check(Exchange& exchange) override {
-        if constexpr (is_task<Result> && Signature::takes_views) exchange.pin();
+        if constexpr (runs_on<Result> && Signature::takes_views) exchange.pin();
         Call call{exchange, *runner_, *states_, "a middleware", deadline_of(exchange)};
         return typename Signature::template Arguments<With>().check(*this, call);
     }

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <expected>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "tiderace/http/app/app_fixture.h"
+#include "tiderace/http/app/cookies.h"
 #include "tiderace/task/sleep.h"
 
 namespace tiderace::http {
@@ -174,6 +178,43 @@ TEST_F(StreamTest, AClientThatGoesAwayEndsTheGenerator) {
     EXPECT_EQ(ended, 0);
     peer->reset();
     ASSERT_TRUE(world.run_until([&] { return ended == 1; }));
+}
+
+// Its views of the request, which the next request of the loop would otherwise overwrite.
+TEST_F(StreamTest, AGeneratorMayReadTheRequestAsLongAsItRuns) {
+    app.get<"/pieces/{name}">([](std::string_view name, const Request& request,
+                                 Cookies cookies) -> task::Generator<std::string> {
+        co_yield "from ";
+        co_await task::sleep(1s);
+        co_yield std::string(name) + " " + std::string(request.query) + " " +
+            std::string(cookies.get("id").value_or("none"));
+    });
+    app.get<"/events/{name}">([](std::string_view name) -> Events {
+        co_yield {.data = "from"};
+        co_await task::sleep(1s);
+        co_yield {.data = name};
+    });
+    app.get<"/perhaps/{name}">([](std::string_view name) -> std::expected<Events, Problem> {
+        return [](std::string_view of) -> Events {
+            co_yield {.data = "from"};
+            co_await task::sleep(1s);
+            co_yield {.data = of};
+        }(name);
+    });
+    const std::pair<const char*, const char*> cases[] = {
+        {"/pieces/", "ann a=1 7"}, {"/events/", "data: ann\n\n"}, {"/perhaps/", "data: ann\n\n"}};
+    for (const auto& [path, expected] : cases) {
+        const std::string first = "GET " + std::string(path);
+        auto one = connect();
+        one->say(first + "ann?a=1 HTTP/1.1\r\nHost: a\r\nCookie: id=7\r\n\r\n");
+        world.settle();
+        EXPECT_THAT(one->heard(), ::testing::HasSubstr("from"));
+        auto other = connect();
+        other->say(first + "bob?b=2 HTTP/1.1\r\nHost: b\r\nCookie: id=8\r\n\r\n");
+        world.settle();
+        world.advance(2s);
+        EXPECT_THAT(one->heard(), ::testing::HasSubstr(expected)) << path;
+    }
 }
 
 }  // namespace
