@@ -110,6 +110,9 @@ class Session::Record final : public Attachment {
     void forget_if_over() {
         if (std::exchange(is_over, false)) values.clear();
     }
+    // The id under which the store has it.
+    const std::string& kept_id() const { return id.empty() ? replaced : id; }
+
     void replace_id() {
         if (!id.empty()) replaced = std::exchange(id, std::string());
     }
@@ -191,7 +194,7 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
         std::array<char, 512> memory;
         wire::BoundedText text(memory);
         const wire::SetCookie cookie{.name = name(),
-                                     .value = forget ? ByteView() : ByteView(record->id),
+                                     .value = forget ? ByteView() : ByteView(record->kept_id()),
                                      .max_age = forget ? 0 : age.count(),
                                      .secure = options_.secure};
         TR_CHECK(wire::append_set_cookie(text, cookie), "the cookie of a session is valid");

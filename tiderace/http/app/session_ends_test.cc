@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,7 @@
 namespace tiderace::http {
 namespace {
 
-// Does not answer a replace() while `hangs`.
+// Does not answer a replace() while `hangs`, and fails an erase() while it `breaks`.
 class HangingStore final : public SessionStore {
   public:
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
@@ -26,9 +27,13 @@ class HangingStore final : public SessionStore {
         const bool done = co_await inner_.replace(std::move(key), std::move(data), expires);
         co_return done;
     }
-    task::Task<bool> erase(std::string key) override { return inner_.erase(std::move(key)); }
+    task::Task<bool> erase(std::string key) override {
+        if (breaks) throw std::runtime_error("the store is away");
+        return inner_.erase(std::move(key));
+    }
 
     bool hangs = false;
+    bool breaks = false;  // an erase() throws
 
   private:
     MemorySessions inner_{3};
@@ -78,6 +83,27 @@ TEST_F(SessionEndsTest, AnEraseThatIsNotWaitedForIsTakenBackAndMayBeTriedAgain) 
         co_return seen;
     });
     EXPECT_EQ(then("/erase"), "late: ann, kept: ");
+}
+
+// The browser would otherwise lose the only way to the session, which is still there.
+TEST_F(SessionEndsTest, AnEndThatFailsLeavesTheCookieThatThisRequestProlongs) {
+    app.post<"/logout">([](Session session) -> task::Task<> { co_await session.end(); });
+    app.post<"/renew">([](Session session) -> task::Task<> { co_await session.renew(); });
+    const std::string login = ask("POST", "/login");
+    const std::size_t at = login.find("__Host-id=");
+    const std::string cookie = login.substr(at, login.find(';', at) - at);
+    world.advance(24h);
+    for (const char* const path : {"/logout", "/renew"}) {
+        store->breaks = true;
+        const std::string answer = ask("POST", path, "Cookie: " + cookie + "\r\n");
+        EXPECT_EQ(status_of(answer), "500") << path;
+        EXPECT_NE(answer.find("Set-Cookie: " + cookie + "; Path=/; Max-Age=1209600;"),
+                  std::string::npos)
+            << answer;
+        world.advance(24h);
+    }
+    store->breaks = false;
+    EXPECT_EQ(body_of(ask("GET", "/", "Cookie: " + cookie + "\r\n")), "ann");
 }
 
 }  // namespace
