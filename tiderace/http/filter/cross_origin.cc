@@ -10,6 +10,8 @@ using wire::FieldName;
 
 bool CrossOrigin::may_pass(const Request& request) const {
     if (request.is_get_or_head() || request.method() == wire::Method::options) return true;
+    // A WebSocket's, whose route decides about origins: over HTTP/1.1 it is a GET.
+    if (request.method() == wire::Method::connect) return true;
     const ByteView origin = request.field(FieldName::origin);
     if (!origin.empty() && std::ranges::find(trusted_, origin) != trusted_.end()) return true;
     const ByteView site = request.field(FieldName::sec_fetch_site);

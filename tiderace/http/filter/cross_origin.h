@@ -2,6 +2,7 @@
 // tokens: browsers say where a request comes from.
 //
 //   GET, HEAD, OPTIONS                                    pass: they change nothing
+//   CONNECT                                               pass: a WebSocket's route decides
 //   Sec-Fetch-Site: same-origin, none                     pass
 //   Sec-Fetch-Site: same-site, cross-site                 403, unless Origin is trusted
 //   no Sec-Fetch-Site, Origin of this host                pass

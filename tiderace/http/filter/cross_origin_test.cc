@@ -18,6 +18,8 @@ TEST_F(CrossOriginTest, OnlyThisSitesPagesChangeThings) {
     } cases[] = {
         {"GET", {{"Sec-Fetch-Site", "cross-site"}}, 200},
         {"HEAD", {{"Origin", "https://evil.example"}}, 200},
+        // A WebSocket's over HTTP/2, which its route asks where it comes from, as over HTTP/1.1.
+        {"CONNECT", {{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://other.example"}}, 200},
         {"POST", {}, 200},
         {"POST", {{"Sec-Fetch-Site", "same-origin"}}, 200},
         {"POST", {{"Sec-Fetch-Site", "none"}}, 200},
