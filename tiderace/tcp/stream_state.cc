@@ -50,7 +50,9 @@ void StreamState::reclaim() {
         std::string().swap(in_);  // while it waits it holds no buffer
         in_.swap(later_);
         begin_ = 0;
-    } else if (!later_.empty()) {
+    } else if (!later_.empty() || begin_ > in_.size() / 2) {
+        // Of a stream that is never read to its end, what was read goes when it is the larger part:
+        // less is moved then than was read.
         in_.erase(0, std::exchange(begin_, 0));
         in_ += std::exchange(later_, {});
     }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -80,6 +82,25 @@ TEST_P(EveryStream, ReadsFramesOfSeveralKinds) {
     expect_soon([&] { return seen.size() == 5; });
     EXPECT_EQ(seen, (std::vector<std::string>{"line", "abc", "to", "xy", seen.back()}));
     EXPECT_TRUE(std::string("rest").starts_with(seen.back()));
+    end_all();
+}
+
+// Each receive ends inside a line, so that there is always something that was not read.
+TEST_P(EveryStream, WhatWasReadIsHeldNoLonger) {
+    std::size_t lines = 0;
+    std::uint64_t most = 0;
+    serve([&](Stream stream) -> Task<> {
+        while (co_await stream.read(Line{})) {
+            ++lines;
+            most = std::max(most, stream.state().connection()->held_bytes().copied);
+        }
+    });
+    const auto peer = world->connect();
+    for (std::size_t i = 0; i < 200; ++i) {
+        peer->say(std::string(1'000, 'x') + "\ny");
+        expect_soon([&] { return lines == i + 1; });
+    }
+    EXPECT_LE(most, 10'000U);
     end_all();
 }
 
