@@ -1,6 +1,7 @@
 #include "tiderace/tcp/framing.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "tiderace/base/check.h"
 
@@ -35,7 +36,8 @@ Found Delimiter::operator()(ByteView bytes, std::size_t seen) const {
 
 Found Line::operator()(ByteView bytes, std::size_t seen) const {
     // One byte more than the text: the "\r" before the end belongs to it.
-    Found found = Delimiter{.mark = "\n", .bytes_max = bytes_max + 1}(bytes, seen);
+    const std::size_t with_return_max = bytes_max < SIZE_MAX ? bytes_max + 1 : bytes_max;
+    Found found = Delimiter{.mark = "\n", .bytes_max = with_return_max}(bytes, seen);
     if (found.state != State::frame) return found;
     if (found.frame.ends_with('\r')) found.frame.remove_suffix(1);
     if (found.frame.size() > bytes_max) return {.state = State::too_long};

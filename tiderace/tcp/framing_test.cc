@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,13 @@ TEST(Framing, ALengthAboveTheMaximumIsSeenBeforeItsBytes) {
 
 TEST(Framing, AnyTakesWhatIsThere) {
     EXPECT_EQ(frames_of(Any{}, "abc", 1), (Frames{"a", "bc"}));
+}
+
+TEST(Framing, AMaximumMayBeNone) {
+    expect_at_every_split(Line{.bytes_max = SIZE_MAX}, "one\r\ntwo\n", {"one", "two"});
+    expect_at_every_split(Delimiter{.mark = "--", .bytes_max = SIZE_MAX}, "one--", {"one"});
+    expect_at_every_split(LengthField{.field_bytes = 8, .bytes_max = SIZE_MAX},
+                          std::string(7, '\0') + "\3one", {"one"});
 }
 
 }  // namespace
