@@ -129,7 +129,7 @@ TEST(Accept, PrefersJsonOnlyForClientsThatAskForIt) {
     for (const ByteView accept :
          {"application/json", "application/json, text/plain, */*", "application/json;charset=utf-8",
           "text/html;q=0.9, application/json", "application/*", "application/json, text/*",
-          "application/json;q=0.1"}) {
+          "application/json;q=0.1", "application/json;q=0.001"}) {
         EXPECT_TRUE(prefers_json(accept)) << accept;
     }
     for (const ByteView accept :

@@ -56,6 +56,22 @@ TEST(Cookie, DoubtfulPairsAreSkippedAndTheOthersStay) {
     EXPECT_EQ(parsed_cookies(ByteView("a=\0", 3)), "");
 }
 
+// RFC 6265bis, 4.1.1: cookie-octet. The others would make two programs read two things.
+TEST(Cookie, AValueIsMadeOfItsOwnBytesOnly) {
+    for (int byte = 0; byte < 256; ++byte) {
+        const char c = static_cast<char>(byte);
+        const bool allowed = byte > 0x20 && byte < 0x7f && !ByteView("\",;\\").contains(c);
+        const std::string value = {'x', c, 'x'};
+        EXPECT_EQ(check_cookie({.name = "a", .value = value}) == CookieFault::none, allowed)
+            << byte;
+        EXPECT_EQ(parsed_cookies("a=" + value) == "a=" + value + "|", allowed) << byte;
+        const std::string path = {'/', c};
+        EXPECT_EQ(check_cookie({.name = "a", .value = "x", .path = path}) == CookieFault::none,
+                  byte >= 0x20 && byte != 0x7f && c != ';')
+            << byte;
+    }
+}
+
 TEST(Cookie, EveryBeginningOfAFieldIsReadWithoutHarm) {
     const ByteView field = "a=1; __Host-b=\"x\"; ;; c; =d; e=f=g;";
     for (std::size_t bytes = 0; bytes <= field.size(); ++bytes) {

@@ -73,6 +73,7 @@ TEST(Host, RefusesWhatNoUrlMayHoldThere) {
                                 "%",
                                 "%4",
                                 "%4g",
+                                "%g4",
                                 "a%",
                                 "\"a\"",
                                 "<a>",

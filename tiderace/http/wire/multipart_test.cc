@@ -173,5 +173,19 @@ TEST(MultipartForm, ABoundaryIsFoundInItsContentType) {
     for (const auto& one : cases) EXPECT_EQ(multipart_boundary(one.type), one.boundary) << one.type;
 }
 
+// RFC 2046, 5.1.1: bchars.
+TEST(MultipartForm, ABoundaryIsMadeOfItsOwnBytesOnly) {
+    const ByteView allowed =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'()+_,-./:=? ";
+    for (int byte = 0; byte < 256; ++byte) {
+        const std::string boundary = {'x', static_cast<char>(byte), 'x'};
+        const auto found = multipart_boundary("multipart/form-data; boundary=\"" + boundary + '"');
+        EXPECT_EQ(found.has_value(), allowed.contains(boundary[1])) << byte;
+        if (found) {
+            EXPECT_EQ(*found, boundary);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire
