@@ -2,8 +2,6 @@
 // bytes.
 #include "tiderace/http/files/file_cache.h"
 
-#include <fcntl.h>
-
 #include "tiderace/testing/static_site.h"
 
 namespace tiderace::http::files {
@@ -462,50 +460,6 @@ TEST_F(FileCacheTest, ItsBytesAreThoseOfTheNamesAndOfTheFilesInMemory) {
                                    sizeof(CachedFile));
 }
 
-TEST_F(FileCacheTest, AVariantOfUpToHalfOfTheRoomIsKept) {
-    folder_.write("a.txt", std::string(5000, 'a'));
-    const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
-    PathRules rules;
-    rules.compress.codings = {.gzip = true, .zstd = false, .br = false};
-    FileCacheLimits limits;
-    limits.bytes_max = 20'000;
-    for (const std::size_t bytes : {10'000, 10'001}) {
-        FileCache cache(
-            PathResolver(FileLoader(kernel_, root.get()), rules, limits.sendfile_bytes_min),
-            limits);
-        const auto known = cache.find("/a.txt", loop_->now(), loop_->unix_now());
-        const std::size_t before = cache.bytes();
-        cache.add_variant("/a.txt", known->file->identity(), wire::ContentCoding::gzip,
-                          core::make_ref<CachedFile>(
-                              *known->file, std::make_shared<const std::string>(bytes, 'z'), "-x"),
-                          loop_->unix_now());
-        EXPECT_EQ(static_cast<bool>(known->sibling(wire::ContentCoding::gzip)), bytes == 10'000);
-        EXPECT_EQ(cache.bytes() >= before + bytes, bytes == 10'000);
-    }
-}
-
-TEST_F(FileCacheTest, DropsAllAndCountsIt) {
-    folder_.write("a.txt", "a");
-    folder_.write("big.bin", std::string(100'000, 'b'));
-    const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
-    const FileCacheLimits limits;
-    FileCache cache(PathResolver(FileLoader(kernel_, root.get()), {}, limits.sendfile_bytes_min),
-                    limits);
-    for (const char* path : {"/a.txt", "/big.bin", "/absent"}) {
-        cache.find(path, loop_->now(), loop_->unix_now());
-    }
-    EXPECT_EQ(cache.paths(), 3U);
-    cache.drop_all();
-    EXPECT_EQ(cache.paths(), 0U);
-    EXPECT_EQ(cache.bytes(), 0U);
-    EXPECT_EQ(cache.descriptors(), 0U);
-    EXPECT_EQ(cache.counters().evicted, 3U);
-    kernel_.reset();
-    cache.find("/absent", loop_->now(), loop_->unix_now());
-    EXPECT_GT(kernel_.calls(), 0U) << "though it was the last path";
-    EXPECT_EQ(cache.paths(), 1U);
-}
-
 // A shortage that ends. Any other fault says something about the file.
 TEST_F(FileCacheTest, WhatIsKnownIsServedWhereTheMachineHasTooLittle) {
     folder_.write("a.txt", "known");
@@ -521,63 +475,6 @@ TEST_F(FileCacheTest, WhatIsKnownIsServedWhereTheMachineHasTooLittle) {
     kernel_.fail_at(1, EIO);
     EXPECT_EQ(get("/a.txt").status(), 500);
     EXPECT_EQ(get("/a.txt").body(), "known");
-}
-
-// An open file may change at any moment; two requests of one turn may as well have come before.
-TEST_F(FileCacheTest, AnOpenFileIsLookedAtOnceInATurn) {
-    folder_.write("big.bin", std::string(200'000, 'x'));
-    folder_.write("small.txt", "small");
-    const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
-    FileCacheLimits limits;
-    limits.revalidate = 24h;
-    limits.memory_file_bytes_max = 1'000;
-    FileCache cache(PathResolver(FileLoader(kernel_, root.get()), {}, 1'000), limits);
-    const auto looks = [&](const char* path) {
-        kernel_.reset();
-        cache.find(path, loop_->now(), loop_->unix_now());
-        return kernel_.calls();
-    };
-    looks("/big.bin");
-    looks("/small.txt");
-    for (int turn = 0; turn < 3; ++turn) {
-        pass(10ms);
-        EXPECT_EQ(looks("/big.bin"), 1U);
-        EXPECT_EQ(looks("/big.bin"), 0U);
-        EXPECT_EQ(looks("/small.txt"), 0U) << "what is in memory cannot change";
-    }
-}
-
-TEST_F(FileCacheTest, ExpiresWhatLiesBeneathAFolderItselfAndNothingBeside) {
-    for (const char* name : {"a/one.txt", "a/b/two.txt", "ab.txt", "a.txt"}) {
-        folder_.write(name, "text");
-    }
-    const core::Descriptor root(kernel_, ::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY));
-    FileCacheLimits limits;
-    limits.revalidate = 24h;
-    FileCache cache(PathResolver(FileLoader(kernel_, root.get()), {}, limits.sendfile_bytes_min),
-                    limits);
-    const auto asked = [&](const char* path) {
-        kernel_.reset();
-        cache.find(path, loop_->now(), loop_->unix_now());
-        return kernel_.calls() > 0;
-    };
-    const char* const paths[] = {"/a/one.txt", "/a/b/two.txt", "/a", "/a/none.txt",
-                                 "/ab.txt",    "/a.txt",       "/"};
-    for (const char* path : paths) EXPECT_TRUE(asked(path)) << path;
-    for (const char* path : paths) EXPECT_FALSE(asked(path)) << path;
-    cache.expire_beneath("/a/");
-    for (const char* path : paths) {
-        EXPECT_EQ(asked(path), path == std::string("/a") || ByteView(path).starts_with("/a/"))
-            << path;
-    }
-    cache.expire("/a.txt");
-    EXPECT_TRUE(asked("/a.txt"));
-    EXPECT_FALSE(asked("/ab.txt"));
-    cache.expire_missing();
-    EXPECT_TRUE(asked("/a/none.txt"));
-    EXPECT_FALSE(asked("/a/one.txt"));
-    cache.expire_all();
-    for (const char* path : paths) EXPECT_TRUE(asked(path)) << path;
 }
 
 TEST_F(FileCacheTest, WithoutDescriptorsWhatIsKnownIsStillServed) {

@@ -102,6 +102,9 @@ TEST_F(FileLoaderTest, ReadsOnWhereTheKernelGivesLessThanItWasAskedFor) {
     EXPECT_TRUE(loader_.read_exactly(opened.descriptor.get(), read, 100));
     EXPECT_EQ(read, text.substr(100, 700));
     EXPECT_FALSE(loader_.read_exactly(opened.descriptor.get(), read, 301)) << "a byte too few";
+    const auto loaded = loader_.load(loader_.open("/a.txt"), true);
+    ASSERT_TRUE(loaded.file);
+    EXPECT_EQ(loaded.file->bytes(), text);
 }
 
 TEST_F(FileLoaderTest, ANameIsAsLongAsTheKernelTakesItAndNoLonger) {

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <ctime>
 #include <map>
 #include <string>
 #include <thread>
@@ -216,6 +217,19 @@ TEST_F(FileVariantsTest, AFileThatChangesBeforeItsTurnIsNotMixedUp) {
     settle();
     EXPECT_EQ(store_.counters().made, 0u);
     EXPECT_FALSE(get("/a.css", {{"Accept-Encoding", "gzip"}}).has("Content-Encoding"));
+}
+
+// It may change again within the same tick of its clock, unseen.
+TEST_F(FileVariantsTest, AFileThatChangedJustNowIsNotCompressedYet) {
+    clock_.set_unix(::time(nullptr));
+    pass(1s);
+    folder_.write("a.css", text_of(20'000));
+    warm("/a.css", "gzip");
+    EXPECT_EQ(pool_.counters().submitted, 0u);
+    pass(10s);
+    warm("/a.css", "gzip");
+    EXPECT_EQ(pool_.counters().submitted, 1u);
+    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).field("Content-Encoding"), "gzip");
 }
 
 TEST_F(FileVariantsTest, TheyStayWhenTheDiskIsAskedAgain) {

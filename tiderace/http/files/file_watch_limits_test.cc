@@ -299,7 +299,8 @@ TEST_F(FileWatchTest, AHiddenLinkThatChangesOftenIsFollowedEachTime) {
         rename("..next", "..data");
     }
     EXPECT_EQ(next("/a"), "one");
-    EXPECT_EQ(server().watch()->watches(), watches) << "those that it led through are let go";
+    EXPECT_EQ(server().watch()->watches(), watches)
+        << "names that it leads through no more are forgotten";
     folder_.write("..one/a", "in place");
     EXPECT_EQ(next("/a"), "in place");
 }
