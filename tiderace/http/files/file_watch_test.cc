@@ -203,6 +203,7 @@ TEST_P(EveryChange, TheRootIsReplaced) {
     EXPECT_EQ(next("/a.txt"), "404");
     folder_.write("two/a.txt", "four");
     EXPECT_EQ(next("/a.txt"), "four");
+    EXPECT_FALSE(server().watch()->root_may_differ()) << "it was compared";
 }
 
 // The folder that holds the root is renamed, and the root's path leads to it all the same.
@@ -263,6 +264,11 @@ TEST_P(EveryChange, WhatIsLostExpiresAll) {
     folder_.replace("b/b.txt", "BB");
     EXPECT_EQ(next("/a/a.txt"), "AA");
     EXPECT_EQ(next("/b/b.txt"), "BB");
+    script.loses = true;
+    folder_.replace("a/a.txt", "again");
+    EXPECT_EQ(next("/a/a.txt"), "again");
+    folder_.write("a/a.txt", "in place");
+    EXPECT_EQ(next("/a/a.txt"), "in place");
 }
 
 TEST_P(EveryChange, WhatIsLostMayBeThatTheRootWasReplaced) {
@@ -370,6 +376,32 @@ TEST_P(EveryChange, AChangeAtAnyMomentOfTheFirstLookIsSeenByTheNextRequest) {
             kernel_.reset();
             if (!happened) race.happens();
             EXPECT_EQ(next("/dir/a.txt"), "new");
+        }
+    }
+}
+
+// No request names what the link leads through, so it is watched only when the link was found.
+TEST_P(EveryChange, AChangeBehindALinkAtAnyMomentOfTheFirstLookIsSeenByTheNextRequest) {
+    for (std::size_t call = 1; call <= 16; ++call) {
+        for (const bool in_place : {false, true}) {
+            SCOPED_TRACE("before call " + std::to_string(call));
+            folder_.write("..hidden/a.txt", "old");
+            if (call == 1 && !in_place) folder_.link("a.txt", "..hidden/a.txt");
+            const auto happens = [&] {
+                in_place ? folder_.write("..hidden/a.txt", "new")
+                         : folder_.replace("..hidden/a.txt", "new");
+            };
+            server_.reset();
+            server();
+            bool happened = false;
+            kernel_.before(call, [&] {
+                happens();
+                happened = true;
+            });
+            next("/a.txt");
+            kernel_.reset();
+            if (!happened) happens();
+            EXPECT_EQ(next("/a.txt"), "new");
         }
     }
 }

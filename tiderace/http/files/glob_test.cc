@@ -47,6 +47,9 @@ TEST(Glob, LooksAtNothingBehindItsPattern) {
     const ByteView whole = "/a/**";
     EXPECT_TRUE(matches_glob(whole, "/a/b/c"));
     EXPECT_FALSE(matches_glob(whole.substr(0, 4), "/a/b/c"));
+    EXPECT_TRUE(matches_glob(whole.substr(0, 4), "/a/b"));
+    EXPECT_TRUE(matches_glob(ByteView("/a*").substr(0, 2), "/a"));
+    EXPECT_FALSE(matches_glob(ByteView("/a?").substr(0, 2), "/ab"));
     EXPECT_FALSE(matches_glob(ByteView("/a*").substr(0, 2), "/ab"));
     EXPECT_TRUE(matches_glob(ByteView("*aa").substr(0, 2), "/aa"));
 }

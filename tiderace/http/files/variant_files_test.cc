@@ -197,22 +197,22 @@ TEST_F(VariantFilesTest, OneThatTheDiskHasNoRoomForLeavesNothing) {
 // Down to nine tenths and no further, the oldest first.
 TEST_F(VariantFilesTest, CleaningUpKeepsWhatItMay) {
     const std::string content(900, 'x');
-    key_.file.inode = 100;
+    key_.file.inode = 100;  // numbers of three digits: all files are of one size
     auto kept = open();
     EXPECT_TRUE(kept->write(key_, content));
     const std::uint64_t each = kept->bytes();
     fs::remove(files().at(0));
-    kept = open(10 * each);
-    for (std::uint64_t count = 1; count <= 11; ++count) {
+    kept = open(200 * each);
+    for (std::uint64_t count = 1; count <= 201; ++count) {
         key_.file.inode = 100 + count;
         EXPECT_TRUE(kept->write(key_, content));
-        EXPECT_EQ(kept->bytes(), (count <= 10 ? count : 9) * each);
+        EXPECT_EQ(kept->bytes(), (count <= 200 ? count : 180) * each);
         // The folder is read when there is too much in it, and not before.
         if (count == 1) std::ofstream(path_ + "/.new-0-0") << "";
-        EXPECT_EQ(fs::exists(path_ + "/.new-0-0"), count <= 10) << count;
+        EXPECT_EQ(fs::exists(path_ + "/.new-0-0"), count <= 200) << count;
     }
-    EXPECT_EQ(files().size(), 9u);
-    EXPECT_EQ(open(10 * each)->bytes(), 9 * each);
+    EXPECT_EQ(files().size(), 180u);
+    EXPECT_EQ(open(200 * each)->bytes(), 180 * each);
 }
 
 TEST_F(VariantFilesTest, TheFolderStaysWithinItsBoundAndForeignFilesStay) {
