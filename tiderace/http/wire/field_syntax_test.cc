@@ -111,6 +111,13 @@ TEST(ListReader, CommasInQuotedStringsDoNotPart) {
     EXPECT_THAT(elements(R"("a\\",b)"), ElementsAre(R"("a\\")", "b"));
 }
 
+TEST(ListReader, ReadsNothingBehindItsBytes) {
+    for (const ByteView longer : {"a\"", "a,", "a\\"}) {
+        EXPECT_THAT(elements(longer.substr(0, 1)), ElementsAre("a"));
+        EXPECT_FALSE(malformed(longer.substr(0, 1))) << longer;
+    }
+}
+
 TEST(ListReader, AnOpenQuoteIsMalformed) {
     EXPECT_TRUE(malformed(R"(a, "b)"));
     EXPECT_TRUE(malformed(R"("a\)"));

@@ -57,6 +57,21 @@ std::string read_at_every_split(const std::string& bytes, bool to_head = false, 
     return whole;
 }
 
+TEST(ResponseReader, ABodyWithoutALengthEndsWithItsConnection) {
+    ResponseReader reader;
+    reader.next(false);
+    ASSERT_EQ(reader.step("HTTP/1.1 200 OK\r\n\r\n").status, Status::head);
+    EXPECT_EQ(reader.start().body, ResponseStart::Body::until_close);
+    EXPECT_FALSE(reader.start().keep_alive);
+}
+
+TEST(ResponseReader, RefusesAStatusLineAtTheFirstByteThatIsWrong) {
+    ResponseReader reader;
+    reader.next(false);
+    EXPECT_EQ(reader.step("HTTP/1.1 200").status, Status::need_more);
+    EXPECT_EQ(reader.step("HTTP/1.1 2000").status, Status::refused);
+}
+
 TEST(ResponseReader, ReadsWhatServersSend) {
     const struct {
         std::string bytes;
@@ -65,6 +80,7 @@ TEST(ResponseReader, ReadsWhatServersSend) {
         {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "200:hello;"},
         {"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", "200:;"},
         {"HTTP/1.1 404\r\nContent-Length: 1\r\n\r\nx", "404:x;"},
+        {"HTTP/1.1 999 Own\r\nContent-Length: 0\r\n\r\n", "999:;"},
         {"HTTP/1.1 204 \r\n\r\nHTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
          "204:;304:;"},
         {"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n1;x=y\r\nd\r\n"
