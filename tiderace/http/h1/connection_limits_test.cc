@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tiderace/http/h1/messages_fixture.h"
+#include "tiderace/http/wire/h2/frame.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h2_stage.h"
 
@@ -26,6 +27,7 @@ class Direct final : public net::Transport {
     struct State {
         std::string sent;
         bool receives = true;
+        const net::TransportSecurity* security = nullptr;
     };
 
     explicit Direct(State& state) : state_(&state) {}
@@ -43,6 +45,7 @@ class Direct final : public net::Transport {
     void finish() override {}
     void close(core::SendQueue&&) override {}
     void set_reset_on_close() override {}
+    const net::TransportSecurity* security() const override { return state_->security; }
     void receive(ByteView bytes) { observer_->on_received(bytes); }
 
   private:
@@ -148,11 +151,13 @@ TEST_F(H1ExactLimits, AViewIsTakenWhateverItsSize) {
 
 // Each fits, and together they are more than the queue may copy: the second goes on in portions.
 TEST_F(H1ExactLimits, AnAnswerThatFitsOnlyAloneIsSentWholeBehindAnother) {
-    const net::ConnectionLimits limits;
-    const std::string first(limits.queue_bytes_high - 50'000, '1');
-    const std::string second(limits.queue_bytes_max - 100'000, '2');
+    net::TcpServerOptions connections;
+    connections.connection.queue_bytes_max = 300'000;
+    H1Stage stage(world_, H1Stage::plain(), connections);
+    const std::string first(200'000, '1');
+    const std::string second(150'000, '2');
     const auto answers = [&](const char* path, const std::string& text) {
-        stage_.on(path, [&text](Exchange& exchange) {
+        stage.on(path, [&text](Exchange& exchange) {
             core::SendQueue queue;
             queue.append(exchange.loop().blocks(), text);
             Response response;
@@ -162,15 +167,17 @@ TEST_F(H1ExactLimits, AnAnswerThatFitsOnlyAloneIsSentWholeBehindAnother) {
     };
     answers("/first", first);
     answers("/second", second);
-    const auto peer = deaf(get("/first") + get("/second"));
+    const auto peer = stage.connect();
+    peer->set_listening(false);
+    peer->say(get("/first") + get("/second"));
     world_.settle();
-    ASSERT_EQ(stage_.served().size(), 2U);
+    ASSERT_EQ(stage.served().size(), 2U);
     peer->set_listening(true);
     const std::string both = ok(first) + ok(second);
-    ASSERT_TRUE(stage_.run_until(
+    ASSERT_TRUE(stage.run_until(
         [&] { return peer->over() || H1Stage::heard(*peer).size() >= both.size(); }));
     EXPECT_TRUE(H1Stage::heard(*peer) == both);
-    EXPECT_EQ(stage_.closed(net::CloseReason::queue_overflow), 0U);
+    EXPECT_EQ(stage.closed(net::CloseReason::queue_overflow), 0U);
 }
 
 // The rest of the head may be on its way, and must not reset what carries the answer.
@@ -233,6 +240,29 @@ TEST(H1ToHttp2, ThePrefaceBehindARequestIsNone) {
     peer->say(get_hello + "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     ASSERT_TRUE(stage.run_until([&] { return peer->over(); }));
     EXPECT_THAT(H1Stage::heard(*peer), ::testing::StartsWith(hello + "HTTP/1.1 505 "));
+}
+
+// What ALPN chose is spoken, whatever the first bytes look like.
+TEST(H1ToHttp2, OverTlsTheProtocolThatWasAgreedOnIsSpoken) {
+    testing::FakeWorld world;
+    testing::H2Stage stage(world);
+    for (const char* const protocol : {"h2", "http/1.1", ""}) {
+        const net::TransportSecurity security{.protocol = protocol};
+        for (const std::string& bytes : {std::string(wire::h2_preface), get_hello}) {
+            SCOPED_TRACE(protocol + (": " + bytes.substr(0, 3)));
+            Direct::State state{.security = &security};
+            auto transport = std::make_unique<Direct>(state);
+            Direct& peer = *transport;
+            stage.server().adopt(std::move(transport), core::Address::loopback(1));
+            peer.receive(bytes);
+            world.settle();
+            EXPECT_EQ(state.sent.starts_with("HTTP/1.1 "), protocol != std::string("h2"));
+            EXPECT_EQ(state.sent.contains("hello\n"),
+                      protocol != std::string("h2") && bytes == get_hello);
+            stage.server().abort_all();
+            world.settle();
+        }
+    }
 }
 
 // --- what is known of a request --------------------------------------------------------------

@@ -10,6 +10,7 @@
 
 #include "tiderace/http/h1/connection.h"
 #include "tiderace/http/h2/service.h"
+#include "tiderace/http/wire/h2/frame.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h1_stage.h"
 #include "tiderace/testing/h2_client.h"
@@ -245,6 +246,20 @@ TEST_F(H1Memory, AConnectionThatWentLeavesNothing) {
         peer.receive("GET /unfinished HTTP");
         server_.abort_all();
         world_.settle();
+    }
+    EXPECT_EQ(alive, before);
+    EXPECT_EQ(server_.size(), 0U);
+}
+
+TEST_F(H1Memory, AConnectionThatBecameHttp2LeavesNothing) {
+    H2Service http2(world_.loop(), site_, {});
+    service_.set_http2(http2);
+    std::size_t before = 0;
+    for (int i = 0; i < 100; ++i) {
+        connect().receive(wire::h2_preface);
+        server_.abort_all();
+        world_.settle();
+        if (i == 0) before = alive;
     }
     EXPECT_EQ(alive, before);
     EXPECT_EQ(server_.size(), 0U);
