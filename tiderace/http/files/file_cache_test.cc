@@ -238,6 +238,20 @@ TEST_F(FileCacheTest, RequestsBeforeAndAfterALookAtTheDiskMakeItHotTogether) {
     }
 }
 
+// A failed attempt is not made again with each request.
+TEST_F(FileCacheTest, AHotFileThatCannotBeReadNowHasToBecomeHotAgain) {
+    folder_.write("big.bin", std::string(300'000, 'x'));
+    for (int i = 1; i < options_.cache.hot_requests; ++i) get("/big.bin");
+    kernel_.fail_at(1, EAGAIN);  // the disk would have to be waited for
+    EXPECT_EQ(get("/big.bin").body().size(), 300'000U);
+    kernel_.reset();
+    for (int i = 1; i <= options_.cache.hot_requests; ++i) {
+        EXPECT_EQ(cache().descriptors(), 1U) << i;
+        get("/big.bin");
+    }
+    EXPECT_EQ(cache().descriptors(), 0U);
+}
+
 // It was the file's last moment in its old state: the next request reads the disk.
 TEST_F(FileCacheTest, AHotFileThatWasWrittenMeanwhileIsReadAtTheNextRequest) {
     folder_.write("big.bin", std::string(300'000, 'o'));

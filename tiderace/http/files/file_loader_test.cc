@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tiderace/testing/fault_kernel.h"
 #include "tiderace/testing/temporary_folder.h"
@@ -193,6 +194,25 @@ TEST_F(FileLoaderTest, AFaultBehindAChangeIsTold) {
     const auto loaded = loader_.load(std::move(opened), true);
     EXPECT_FALSE(loaded.file);
     EXPECT_EQ(loaded.error, EIO);
+}
+
+// As in a server that was started without a standard input.
+TEST_F(FileLoaderTest, AFileMayHaveTheDescriptorZero) {
+    folder_.write("a.txt", "text");
+    const int input = ::dup(STDIN_FILENO);
+    ::close(STDIN_FILENO);
+    {
+        auto opened = loader_.open("/a.txt");
+        EXPECT_EQ(opened.found, Found::file);
+        EXPECT_EQ(opened.descriptor.get(), STDIN_FILENO);
+        const auto loaded = loader_.load(std::move(opened), true);
+        ASSERT_TRUE(loaded.file);
+        EXPECT_EQ(loaded.file->bytes(), "text");
+    }
+    EXPECT_LT(::fcntl(STDIN_FILENO, F_GETFD), 0) << "it is closed again";
+    if (input < 0) return;
+    EXPECT_EQ(::dup2(input, STDIN_FILENO), STDIN_FILENO);
+    ::close(input);
 }
 
 TEST_F(FileLoaderTest, AnEmptyFileIsOneInMemory) {

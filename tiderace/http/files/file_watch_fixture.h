@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,10 +23,11 @@ namespace tiderace::http::files {
 struct Script {
     bool open_fails = false;
     int watches_max = 1 << 20;
-    int watch_fails = 0;  // the next watches
-    bool names = true;    // false: as kqueue reports
-    bool loses = false;   // the next notices are lost
-    int watches = 0;
+    int watch_fails = 0;         // the next watches
+    bool names = true;           // false: as kqueue reports
+    bool loses = false;          // the next notices are lost
+    int watches = 0;             // that were begun
+    std::set<int> watched = {};  // that were not ended
     int takes = 0;
     std::size_t notices = 0;  // taken
     int opened = 0;
@@ -44,13 +46,17 @@ class ScriptedNotices final : public core::ChangeNotices {
         ++script.watches;
         auto id = real_->watch(fd, script.names ? only_entry : std::string_view());
         if (id) {
+            script.watched.insert(*id);
             struct stat status{};
             EXPECT_EQ(::fstat(fd, &status), 0);
             directories_[*id] = S_ISDIR(status.st_mode);
         }
         return id;
     }
-    void forget(int id) override { real_->forget(id); }
+    void forget(int id) override {
+        script.watched.erase(id);
+        real_->forget(id);
+    }
     const std::vector<core::ChangeNotice>& take() override {
         ++script.takes;
         taken_ = real_->take();

@@ -299,6 +299,7 @@ TEST_F(FileWatchTest, AHiddenLinkThatChangesOftenIsFollowedEachTime) {
         rename("..next", "..data");
     }
     EXPECT_EQ(next("/a"), "one");
+    EXPECT_EQ(script.watched.size(), watches);
     EXPECT_EQ(server().watch()->watches(), watches)
         << "names that it leads through no more are forgotten";
     folder_.write("..one/a", "in place");

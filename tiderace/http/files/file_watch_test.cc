@@ -210,6 +210,10 @@ TEST_P(EveryChange, TheRootIsReplaced) {
 TEST_P(EveryChange, ARootWhoseParentMovesOftenIsWatchedEachTime) {
     options_.watch.watches_max = 20;
     folder_.write("parent0/site/a.txt", "one");
+    folder_.write("parent0/site/..1/l.txt", "one");
+    folder_.write("parent0/site/..2/l.txt", "two");
+    folder_.link("parent0/site/..data", "..1");
+    folder_.link("parent0/site/l.txt", "..data/l.txt");
     folder_.write("two/a.txt", "two");
     folder_.link("parent", "parent0");
     options_.root = folder_.path_of("parent/site");
@@ -221,6 +225,10 @@ TEST_P(EveryChange, ARootWhoseParentMovesOftenIsWatchedEachTime) {
         rename("new", "parent");
     }
     EXPECT_EQ(next("/a.txt"), "one");
+    EXPECT_EQ(next("/l.txt"), "one") << "and there is room for links";
+    folder_.link("parent/site/new", "..2");
+    rename("parent/site/new", "parent/site/..data");
+    EXPECT_EQ(next("/l.txt"), "two");
     rename("parent/site", "parent/old");
     rename("two", "parent/site");
     EXPECT_EQ(next("/a.txt"), "two");
