@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -152,6 +153,22 @@ TEST_F(BareExchange, ADeadlineThatIsSetAroundTheAnswerDoesNothing) {
     world_.advance(10s);
     EXPECT_EQ(exchange_->calls, "200 ") << "its body may be on its way";
     EXPECT_FALSE(exchange_->abandoned());
+}
+
+// It could never be called, and what it holds may be much.
+TEST_F(BareExchange, ACallbackThatComesTooLateIsNotKept) {
+    const auto held = std::make_shared<int>();
+    exchange_->on_abandoned([held] {});
+    EXPECT_EQ(held.use_count(), 2);
+    exchange_->respond_status(204);
+    exchange_->stop_waiting();
+    EXPECT_EQ(held.use_count(), 1);
+    exchange_->on_abandoned([held] {});
+    EXPECT_EQ(held.use_count(), 1) << "it is answered";
+    const auto gone = core::make_ref<RecordedExchange>(world_.loop(), "GET", "/");
+    gone->hang_up();
+    gone->on_abandoned([held] {});
+    EXPECT_EQ(held.use_count(), 1) << "its client is gone";
 }
 
 TEST_F(BareExchange, WhatIsAnsweredToItsEndHasNoObservers) {
