@@ -77,6 +77,7 @@ Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t 
     if (flag.empty() && now != 0) return std::nullopt;
     auto account = find_account(flag.empty() ? default_name : std::string_view(flag));
     if (!account) return fail(account.error());
+    // --user root, started by root: there is nothing to give up.
     if (account->user == now) return std::nullopt;
     if (now == 0) return std::move(*account);
     return fail(Error(0, "become user", account->name,

@@ -32,6 +32,7 @@ class Page {
     explicit Page(const BannerStyle& style) : style_(style) {}
 
     void gap() {
+        // For a person at a terminal; a log gets the bare lines.
         if (style_.spacious) text_ += '\n';
     }
     void line(std::string_view text, std::string_view colour = {}) {
@@ -183,6 +184,7 @@ std::string banner(const BannerFacts& facts, const BannerStyle& style) {
     page.gap();
     add_addresses(page, facts);
     add_facts(page, facts);
+    // At the end, where it is seen: the address above is not the one that was expected.
     if (facts.port_fallback) {
         page.gap();
         page.line("Port " + std::to_string(facts.port_fallback->wanted) + " is taken: using " +

@@ -138,6 +138,7 @@ std::string_view shown_state(db::MigrationState state) {
 
 std::string shown_name(const db::Migration& migration) {
     std::string number = std::to_string(migration.number);
+    // As the files are called: 0007_name.sql.
     if (number.size() < 4) number.insert(0, 4 - number.size(), '0');
     return number + "_" + migration.name;
 }
@@ -150,6 +151,7 @@ DatabaseOutcome report_migrations(const std::vector<db::Migration>& all, std::st
     DatabaseOutcome outcome;
     std::size_t now = 0;
     for (const db::Migration& each : all) {
+        // Earlier ones are counted, not listed: what this run has changed would be lost among them.
         if (!each.done_now) continue;
         ++now;
         outcome.text.append("done  ").append(shown_name(each)).append("\n");

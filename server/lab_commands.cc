@@ -42,6 +42,7 @@ std::vector<ServeFlag> all_serve_flags() {
     const auto plain = serve_flags();
     std::vector<ServeFlag> flags(plain.begin(), plain.end());
     for (ServeFlag& flag : flags) {
+        // Every other flag is serve's own, so that an engine can be measured under any of them.
         if (flag.text.name != "engine") continue;
         flag.text.about = "how the server is built";
         flag.field = ServeFlag::Choice{engine_names(), set_engine, engine_index};

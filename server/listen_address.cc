@@ -21,6 +21,7 @@ bool is_ipv6_character(char c) {
            c == '.';
 }
 
+// Names are not resolved here: only what cannot be a name is refused.
 bool is_host_character(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
            c == '.' || c == '_';
@@ -81,6 +82,7 @@ std::string site_url(bool secure, std::string_view host, std::uint16_t port) {
     if (is_ipv6) url += '[';
     url += host;
     if (is_ipv6) url += ']';
+    // As browsers show it.
     if (port != (secure ? 443 : 80)) url.append(":").append(std::to_string(port));
     url += '/';
     return url;

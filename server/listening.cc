@@ -53,6 +53,7 @@ Result<> Listening::spread(ListeningSockets::Socket socket) {
     const Purpose purpose = socket.purpose;
     const core::Address& bound = socket.bound;
     const auto backlog = static_cast<int>(options_->backlog);
+    // A Unix socket cannot be bound twice: its loops share one queue.
     const bool has_one_each =
         options_->accept == AcceptMode::reuseport && !bound.is_unix() && workers_.size() > 1;
     // One worker needs no second socket on the port.
@@ -137,6 +138,7 @@ std::vector<net::Intake::Target> Listening::targets(Purpose purpose) const {
 
 Result<> Listening::make_intakes() {
     if (of_queue_.empty()) return {};
+    // In the order of their numbers, by which start_queue() finds them.
     for (const Purpose purpose : {Purpose::site, Purpose::redirect}) {
         if (purpose == Purpose::redirect && sockets_->redirecting().empty()) break;
         auto intake = make_intake(purpose);

@@ -13,6 +13,7 @@ namespace {
 // The absolute name of a link, its last part unresolved: one day it may lead to the next release.
 std::optional<std::filesystem::path> link_as_given(const std::filesystem::path& given) {
     std::error_code fault;
+    // "site/" names the link, too; with its slash it would be resolved.
     const auto name = given.has_filename() ? given : given.parent_path();
     if (!std::filesystem::is_symlink(name, fault)) return std::nullopt;
     const auto folder = std::filesystem::canonical(
@@ -42,6 +43,7 @@ Result<> check_spa_file(const std::string& root, const std::string& name) {
     const std::filesystem::path file = std::filesystem::path(root) / name;
     std::error_code fault;
     if (std::filesystem::is_regular_file(file, fault)) return {};
+    // There is something of the name, without a fault, and it is no file.
     return fail(Error(fault ? fault.value() : EISDIR, "serve --spa", file.string(),
                       "give the name of a file in the served folder, as in --spa=app.html"));
 }

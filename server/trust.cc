@@ -16,6 +16,7 @@ struct SystemStore {
     const char* file;
     const char* command;
 };
+// Debian and Alpine, Fedora and RHEL, Arch. The first whose folder is there is this system's.
 constexpr std::array system_stores{
     SystemStore{"/usr/local/share/ca-certificates", "tiderace.crt", "sudo update-ca-certificates"},
     SystemStore{"/etc/pki/ca-trust/source/anchors", "tiderace.pem", "sudo update-ca-trust"},
@@ -31,6 +32,7 @@ bool is_plain(char c) {
 
 void add_system(std::string& text, const std::string& authority,
                 const std::function<bool(const std::string&)>& exists) {
+    // macOS: one store for the system and its browsers.
     if (exists(keychain_tool)) {
         text.append("Safari, Chrome and this system:\n  security add-trusted-cert -r trustRoot ")
             .append("-k ~/Library/Keychains/login.keychain-db ")
@@ -139,6 +141,7 @@ std::string trust_text(const tls::SelfSigned& certificate,
     // The lines are meant to be copied into a shell, and a home may have a space in its name.
     const std::string authority = shell_word(certificate.authority_file);
     const std::string& print = certificate.authority_fingerprint;
+    // Behind a colon, so that each of the two lines has whole bytes.
     const std::size_t half = std::min(print.size(), print.size() / 2 + 1);
     std::string text;
     text.append("The certificate of --tls-self-signed is signed by an authority of this machine.\n")

@@ -11,6 +11,7 @@ namespace tiderace::server {
 namespace {
 
 void add_line(std::string& text, std::string_view label, std::string_view value) {
+    // Made without it: outside a repository there is no commit, and most builds have no sanitizer.
     if (value.empty()) return;
     text.append(label).append(12 - label.size(), ' ').append(value).append("\n");
 }
@@ -18,6 +19,7 @@ void add_line(std::string& text, std::string_view label, std::string_view value)
 std::string engines() {
     std::string names;
     for (const std::string_view name : engine_choices) {
+        // A choice, and no engine.
         if (name == "auto") continue;
         if (!names.empty()) names += ", ";
         names += name;

@@ -153,6 +153,7 @@ http::AccessLogFormat log_format(LogFormat format) {
 }  // namespace
 
 std::string busy_answer() {
+    // For connections that are refused before anything is read of them.
     return "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
            "Connection: close\r\n\r\n";
 }
@@ -254,6 +255,8 @@ void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
     if (access_logs_ != nullptr) redirect_site_->set_log(*access_logs_);
     redirect_http1_ =
         std::make_unique<http::H1Service>(*loop_, *redirect_site_, http1_options(options));
+    // With a limit of its own: clients that still come to http shall not take the site's
+    // connections.
     redirects_ = std::make_unique<net::TcpServer>(
         *loop_, *redirect_http1_,
         net::TcpServerOptions{.connection = connection_limits(options),

@@ -30,6 +30,7 @@ std::string flag_without_command(std::string_view word) {
         return name == "--" + std::string(flag.name) ||
                (flag.letter && name == std::string{'-', flag.letter});
     });
+    // Most likely the command was left out, as it may be with several other servers.
     if (is_ours)
         return std::string(name) + " comes after a command: tiderace serve " + std::string(word);
     return "unknown flag " + std::string(name) +
@@ -96,6 +97,8 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
     if (command.name == "help") return parse_help(*words);
     if (command.name == "man") return Command(Printout{man_page()});
     if (command.name == "completions") return parse_completions(*words, command);
+    // Its line about TLS is right only in the program that has TLS, which is started for it
+    // (tells_of_tls).
     if (words->has("verbose")) return Command(Printout{version_details(), true});
     return Command(Printout{version_line()});
 }
@@ -127,6 +130,8 @@ std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words,
                       words.operands[1]);
     }
     if (!words.operands.empty()) options.root = words.operands[0];
+    // `tiderace serve "$SITE"` with SITE unset: to serve this folder instead would publish the
+    // wrong one.
     if (options.root.empty()) return refuse("the folder to serve has an empty name");
     // has_tls() reads the disk, so it is called only when TLS is on.
     const auto settled = settle_tls(options, options.tls.on() && has_tls());

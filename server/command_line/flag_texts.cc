@@ -113,6 +113,7 @@ Applied set_listen(ServeOptions& options, std::string_view value) {
     // The first --listen replaces the default, later ones add to it.
     if (options.listen_is_default) options.listen.clear();
     options.listen_is_default = false;
+    // bind() would fail with "in use", which reads as if another program had the port.
     if (std::ranges::find(options.listen, value) != options.listen.end()) {
         return std::unexpected("this address is given twice");
     }
@@ -124,6 +125,7 @@ Applied set_index(ServeOptions& options, std::string_view value) {
     std::vector<std::string> names;
     while (value != "none") {
         const std::string_view name = value.substr(0, value.find(','));
+        // A name with a slash would be of another folder than the one that is requested.
         if (name.empty() || name == "." || name == ".." ||
             name.find('/') != std::string_view::npos) {
             return std::unexpected(
@@ -175,6 +177,7 @@ Applied set_error_page(ServeOptions& options, std::string_view value) {
     const std::string_view digits = sides ? sides->first : std::string_view{};
     std::uint16_t code = 0;
     const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), code);
+    // Codes of errors alone: other answers have a body of their own, or none.
     if (failure != std::errc{} || end != digits.data() + digits.size() || code < 400 ||
         code > 599) {
         return std::unexpected(
@@ -376,9 +379,12 @@ Applied read_rate(ServeOptions& options, std::string_view value) {
 
 // A path of this server or an address; the rest of the request's path and its query come behind it.
 Applied read_redirect(ServeOptions& options, std::string_view value) {
+    // "//a/b" is an address without a scheme: its host is a (RFC 3986, 4.2).
     const bool is_path = value.starts_with('/') && !value.starts_with("//");
     const bool is_address = (value.starts_with("https://") && value.size() > 8) ||
                             (value.starts_with("http://") && value.size() > 7);
+    // The rest of the request's path is appended: behind a '?' or '#' it would be no path any more.
+    // The others may not stand in a Location unescaped.
     const auto fits = [](char c) {
         return c > ' ' && c < '\x7F' &&
                std::string_view("?#\\\"<>^`{|}").find(c) == std::string_view::npos;
@@ -478,6 +484,7 @@ std::string get_listen(const ServeOptions& options) {
     return options.listen.front();
 }
 
+// What --help shows as the defaults.
 std::string get_compress(const ServeOptions&) {
     return "auto";
 }

@@ -27,6 +27,7 @@ void add_entry(std::string& page, std::string_view left, std::string_view right,
 std::string usage_line(const CommandSpec& command) {
     std::string line = "Usage: " + std::string(command.program) + " " + std::string(command.name);
     if (!command.operand.empty()) line.append(" ").append(command.operand);
+    // --help alone, which every command has, is not worth the word.
     return line.append(command.flags.size() > 1 ? " [flags]\n" : "\n");
 }
 
@@ -91,6 +92,8 @@ std::string command_help(const CommandSpec& command) {
         add_entry(page, flag_usage(flag, true), flag_description(flag), about_column);
         previous = &flag;
     }
+    // Only its flags have times and sizes of so many kinds, and only it is ended by signals in
+    // steps.
     if (command.name == "serve") {
         page +=
             "\nTIME is a number with a unit: 500ms, 10s, 2m, 1h; 0 is no limit. SIZE is bytes,\n"

@@ -30,6 +30,7 @@ void add_commands(std::string& page) {
 }
 
 void add_serve_flags(std::string& page) {
+    // The flags are in the order of their groups, so a new group is where the name of it changes.
     page += ".SH FLAGS OF SERVE\n";
     const FlagHelp* previous = nullptr;
     for (const FlagHelp& flag : find_command("serve")->flags) {
@@ -46,6 +47,8 @@ void add_serve_flags(std::string& page) {
         "KB, MB or GB (powers of 1,000).\n";
 }
 
+// What no table of flags has, written in roff. Its dashes are escaped by hand, as roff_text() does
+// it: flags are copied from this page.
 constexpr std::string_view closing_sections =
     ".SH SIGNALS\n"
     ".TP\n.BR SIGTERM \", \" SIGINT\n"

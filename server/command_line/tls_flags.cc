@@ -20,6 +20,7 @@ Applied set_tls(ServeOptions& options, std::string_view value) {
             names.back() += c;
         }
     }
+    // An empty part is most likely a variable that was not set.
     if (names.size() > 3 || std::ranges::any_of(names, &std::string::empty)) {
         return std::unexpected(
             "expects CERT,KEY, two PEM files, for example cert.pem,key.pem, or one file with both");
@@ -86,6 +87,7 @@ Applied settle_tls(ServeOptions& options, bool has_tls) {
         return std::unexpected("--tls-client-ca does nothing without --tls-client-auth");
     }
     for (const std::string& plain : tls.https_redirect) {
+        // A port speaks one of both.
         if (std::ranges::find(options.listen, plain) == options.listen.end()) continue;
         const auto address = parse_listen_address(plain);
         if (address && address->is_any_port()) continue;  // the kernel gives each its own

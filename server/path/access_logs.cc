@@ -27,6 +27,7 @@ http::RingAccessLog* AccessLogs::log_of(log::Stream* stream, http::AccessLogForm
 
 void AccessLogs::write(const http::AccessRecord& record) {
     http::RingAccessLog* const* const found = places_.find(record.request->path);
+    // A prefix that was found without a log ("off") has none, and not the site's.
     http::RingAccessLog* const log = found != nullptr ? *found : otherwise_;
     if (log != nullptr) log->write(record);
 }
@@ -62,6 +63,8 @@ Result<OpenedAccessLogs> open_access_logs(const ServeOptions& options, log::Writ
             if (options.log_files_kept) {
                 file.files_kept = static_cast<unsigned>(*options.log_files_kept);
             }
+            // Where root's rights are given up, rotation opens the next file through the helper
+            // that keeps them.
             if (open) file.open = open;
             auto opened = log::FileSink::open(std::move(file));
             if (!opened) {

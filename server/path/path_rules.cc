@@ -21,10 +21,12 @@ std::vector<std::string> prefixes_of(const Values& values) {
 }
 
 std::string file_of(const ServeOptions& options, const ErrorPage& page) {
+    // Relative to the site, where pages are written, and not to where the server was started.
     return page.file.starts_with('/') ? page.file : options.root + "/" + page.file;
 }
 
 http::wire::AvailableCodings built_in_of(const http::wire::AvailableCodings& wanted) {
+    // A build may lack a library. What it lacks is left out here, so that no answer promises it.
     const http::wire::AvailableCodings known = http::coding::built_in_codings();
     return {.gzip = wanted.gzip && known.gzip,
             .zstd = wanted.zstd && known.zstd,
@@ -71,6 +73,7 @@ PathRates make_path_rates(const ServeOptions& options) {
 
 PathTable<http::wire::AvailableCodings> codings_by_path(const ServeOptions& options) {
     PathTable<http::wire::AvailableCodings> table;
+    // The empty prefix is above all paths.
     table.set("", built_in_of(options.compress.codings));
     for (const PathCompress& rule : options.paths.compress) {
         table.set(rule.prefix, built_in_of(rule.codings));
@@ -121,6 +124,7 @@ void PathRules::add_rates(http::Site& site, const PathRates& rates) {
     if (rates.empty()) return;
     for (const auto& [prefix, table] : rates) {
         if (table == nullptr) {
+            // "off": an entry without a rule ends the rule of the path above it.
             rate_access_.set(prefix, nullptr);
             continue;
         }
