@@ -172,6 +172,8 @@ Task<> save(db::Transaction& tx, Output& out, std::string sql, std::optional<Row
     }
 }
 
+// Sessions, logins, rate limits and timelines are left out: they are of this machine, or follow
+// from the rest. In this order no row refers to a later one.
 Task<std::vector<std::string>> save_tables(db::Transaction& tx, Output& out) {
     co_await save<MemberRow>(tx, out,
                              "select id, created_at, username, name, email, password, about, face"
@@ -224,6 +226,7 @@ std::optional<std::string> bytes_of(const std::string& base64) {
 
 // A backup comes from outside, so nothing in it is believed.
 void restore_picture(const std::string& folder, const PictureFile& picture) {
+    // Without a folder Tidepool has no pictures, and its posts are shown without them.
     if (folder.empty()) return;
     const auto bytes = bytes_of(picture.base64);
     if (!is_picture_name(picture.name) || !bytes || !bytes->starts_with("RIFF") ||
@@ -379,6 +382,7 @@ Task<std::size_t> restore(db::Database db, std::string pictures, std::string fil
         throw std::runtime_error("the database has members; restore into an empty one");
     }
     Input input(file);
+    // All or nothing: a file that is cut off in the middle leaves an empty database, to try again.
     auto write = [&](db::Transaction& tx) -> Task<> {
         co_await restore_lines(tx, db.dialect(), input, pictures);
     };

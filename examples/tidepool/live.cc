@@ -58,6 +58,7 @@ Task<Looked> look_once(Site& site, std::string login, Known& known, const Words&
     // The first look reports the number and no more: the page has just been made with the same
     // notices.
     if (unseen_before != viewer->unseen) looked.news.unseen = viewer->unseen;
+    // Fewer is news as well (another page has shown them), but nothing to announce.
     if (unseen_before >= 0 && viewer->unseen > unseen_before) {
         looked.news.what = co_await site.members.latest_notice(viewer->id, words);
     }
@@ -67,6 +68,8 @@ Task<Looked> look_once(Site& site, std::string login, Known& known, const Words&
 
 // A database that is away is no reason to end: the page is notified when it is back.
 Task<Looked> look(Site& site, std::string login, Known& known, const Words& words) {
+    // Few at a time: after a wake for all, thousands of pages would take every connection of the
+    // pool.
     const auto turn = co_await site.looking.acquire();
     Looked looked;
     try {

@@ -76,6 +76,8 @@ std::string_view words_for(std::string_view kind, const Words& words) {
 
 }  // namespace
 
+// One statement with its counts, because a page waits for each. A profile whose member blocked the
+// viewer is not found, as if there were none.
 Task<std::optional<Profile>> Members::profile(std::int64_t viewer, std::string username) {
     auto row = co_await db_.one<ProfileRow>(
         "select m.id, m.username, m.name, m.about, coalesce(m.face, '') as face, m.created_at,"
@@ -107,6 +109,8 @@ Task<std::optional<Profile>> Members::profile(std::int64_t viewer, std::string u
     co_return profile;
 }
 
+// Not the viewer: following, muting or blocking oneself is as impossible as with a member that does
+// not exist.
 Task<std::optional<std::int64_t>> Members::other(std::int64_t viewer, std::string username) {
     co_return co_await db_.one<std::int64_t>(
         "select id from members where username = ? and id <> ?", small_letters(username), viewer);
@@ -131,6 +135,7 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
         co_await tx.exec("insert into follows (follower, followee, created_at) values (?, ?, ?)" +
                              once(db_.dialect(), "follower"),
                          viewer, *member, now());
+        // Under the same lock: a post at this moment comes into the timeline by one of the two.
         co_await fill_timeline(tx, db_.dialect(), viewer, *member);
         co_await tx.exec(
             "delete from notifications where member = ? and kind = 'follow' and actor = ?", *member,
@@ -295,6 +300,7 @@ Task<People> Members::hidden(std::string_view list, std::int64_t member, std::st
     People page;
     if (rows.size() > static_cast<std::size_t>(page_size)) {
         rows.pop_back();
+        // Names are in order and never twice, so the last one is the whole cursor.
         page.next = rows.back().username;
     }
     page.people = people_of(std::move(rows));

@@ -85,6 +85,7 @@ Task<Upload> receive(Site& site, const Visitor& visitor, Multipart& form, Pictur
         } else if (part->name == "parent") {
             const std::string parent = co_await form.text();
             upload.parent = number_of(parent);
+            // Empty is a post that answers none.
             upload.forged |= !parent.empty() && !upload.parent;
         } else if (part->name == "picture" && part->filename && !part->filename->empty()) {
             if (!upload.picture.name.empty()) continue;  // one is enough
@@ -139,6 +140,7 @@ Task<Answer> add_post(Multipart form, const Request& request, Session session, S
 }
 
 Task<> replace_face(Site& site, std::int64_t member, std::optional<std::string> name) {
+    // The row first: until it is written, pages show the former face.
     std::string before = co_await site.accounts.set_face(member, std::move(name));
     std::vector<std::string> gone;
     if (!before.empty()) gone.push_back(std::move(before));

@@ -77,6 +77,7 @@ Task<Answer> add_post(Form<PostForm> form, const Request& request, Session sessi
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     Draft draft{
         .body = tidied(form->body), .parent = form->parent, .form = form->form.value_or("")};
+    // With what was written: a draft must not be lost to a fault.
     if (!is_body(draft.body)) {
         co_return co_await feed_page(site, visitor, newest, std::move(draft.body),
                                      std::string(visitor.words().post.post_empty), 422);
@@ -123,6 +124,7 @@ Task<Answer> edit_post(std::int64_t id, Form<EditForm> form, const Request& requ
                        std::string(visitor.words().post.post_empty)};
         co_return page<"edit.html">(std::move(again), Reply(422));
     }
+    // Also a post of another member: which numbers exist is not shown to forged forms.
     if (!co_await site.posts.edit(visitor.id(), id, std::move(body))) co_return not_found(visitor);
     co_return std::unexpected(Redirect{"/posts/" + std::to_string(id)});
 }
@@ -134,6 +136,8 @@ Task<Answer> delete_post(std::int64_t id, Form<PostPressForm> form, const Reques
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     auto pictures = co_await site.posts.remove(visitor.id(), id);
     if (!pictures) co_return not_found(visitor);
+    // After the commit: files that went before it could not come back with a transaction that
+    // fails.
     co_await site.pictures.remove(std::move(*pictures));
     co_return std::unexpected(Redirect{"/"});
 }
@@ -155,6 +159,7 @@ using Pressed = std::variant<Json<Liked>, Page, Redirect>;
 
 Task<Pressed> press(std::int64_t id, bool liked, const PostPressForm& form, const Request& request,
                     Session session, Site& site) {
+    // Without scripts the button is a form, whose Accept begins with text/html.
     const bool script = request.field("Accept").starts_with("application/json");
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return to_log_in();
@@ -177,6 +182,7 @@ Task<Pressed> unlike_post(std::int64_t id, Form<PostPressForm> form, const Reque
 Task<Page> show_tag(std::string tag, Query<From> from, const Request& request, Session session,
                     Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
+    // Tags are stored so; the letters beyond ASCII stay as they are in both.
     tag = small_letters(tag);
     Posts posts = co_await site.posts.with_tag(visitor.id(), tag, from->before.value_or(newest));
     TagPage found{.frame = visitor.frame(),

@@ -122,6 +122,7 @@ std::size_t address_bytes(std::string_view text) {
         bytes += next.bytes;
     }
     while (bytes > 0 && std::string_view(".,;:!?)'").contains(text[bytes - 1])) --bytes;
+    // "https://" alone is no link.
     const std::size_t host = text.find("//") + 2;
     return bytes > host ? bytes : 0;
 }
@@ -251,6 +252,7 @@ bool is_body(std::string_view text) {
     return is_visible(text) && count_characters(text) <= body_characters_max;
 }
 
+// ASCII alone, as databases compare keys: folded() is for searching.
 std::string small_letters(std::string_view text) {
     std::string out(text);
     for (char& c : out) {
@@ -310,6 +312,7 @@ std::vector<std::string> grams_of(std::string_view folded_text) {
     return {grams.begin(), grams.end()};
 }
 
+// More than a path needs, so that it fits a query, too.
 std::string escaped(std::string_view text) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     std::string out;

@@ -170,6 +170,7 @@ Condition condition_in_sqlite(const std::vector<std::string>& words) {
 Condition condition_by_grams(const std::vector<std::string>& words, db::Dialect dialect) {
     Condition condition{"p.id < ? and p.id in (select w.post from post_words w where ", {}};
     const auto grams = grams_of(folded(joined(words, "", " ")));
+    // Words of one character only: the texts decide alone.
     if (grams.empty()) {
         condition.sql += "1 = 1";
     } else if (dialect == db::Dialect::postgres) {
@@ -268,6 +269,8 @@ Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& dr
     auto write = [&](db::Transaction& tx) -> Task<std::optional<Added>> {
         // The transaction may run again after a deadlock, and what it counted before was undone.
         told.clear();
+        // Against a follow at the same moment: one of the two has to see the other, or the post
+        // would be missing in the follower's timeline. Replies are in none.
         if (!draft.parent) co_await lock_author(tx, db_.dialect(), author);
         if (form) {
             const auto made = co_await tx.one<Made>(
@@ -360,6 +363,8 @@ Task<std::optional<std::vector<std::string>>> PostStore::remove_reported(std::in
     return remove_where(id, "exists (select 1 from reports r where r.post = posts.id)", {});
 }
 
+// The pictures of all replies, too: the database deletes those rows by itself (on delete cascade),
+// and their files are then known to none.
 Task<std::optional<std::vector<std::string>>> PostStore::remove_where(
     std::int64_t id, std::string allowed, std::vector<db::Value> values) {
     using Gone = std::optional<std::vector<std::string>>;

@@ -39,6 +39,8 @@ Task<> DbSessions::save(std::string key, std::string data, UnixSeconds expires) 
     co_await db_.exec(sql, key, data, expires);
 }
 
+// Only where it is still there: a session that was ended meanwhile does not come back by a request
+// that was under way.
 Task<bool> DbSessions::replace(std::string key, std::string data, UnixSeconds expires) {
     const auto done = co_await db_.exec("update sessions set data = ?, expires_at = ? where id = ?",
                                         data, expires, key);
@@ -86,6 +88,7 @@ Task<bool> RedisSessions::set(std::string key, std::string data, UnixSeconds exp
                               redis::SetOptions::If only_if) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto left = std::chrono::seconds(expires) - now;
+    // Redis takes no key that expires at once.
     if (left <= Duration::zero()) {
         const bool was_there = co_await erase(std::move(key));
         co_return was_there;

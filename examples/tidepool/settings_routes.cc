@@ -75,6 +75,8 @@ Task<Answer> set_profile(Form<ProfileForm> form, const Request& request, Session
         co_return co_await settings_page(site, visitor, visitor.frame(), fault, 422);
     }
     std::string about = tidied(form->about);
+    // The page's own field takes no more, so this comes from no form of ours: cut, and not worth a
+    // word.
     if (count_characters(about) > about_characters_max) {
         about = shortened(about, about_characters_max);
     }
@@ -87,6 +89,7 @@ Task<Answer> set_password(Form<PasswordForm> form, const Request& request, Sessi
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
+    // The cheap check first: the hash of a password is slow by intent.
     std::string fault = fault_of_password(form->password, visitor.words());
     if (fault.empty() && !co_await site.accounts.check(visitor.id(), form->old)) {
         fault = visitor.words().settings.old_password_wrong;
@@ -98,6 +101,7 @@ Task<Answer> set_password(Form<PasswordForm> form, const Request& request, Sessi
     // A password is often changed because another person knows it.
     co_await site.accounts.end_other_logins(visitor.id(), visitor.viewer().login);
     site.wakes.member(visitor.id());
+    // This browser stays logged in, under a session id that is new as well.
     co_await session.renew();
     co_return std::unexpected(Redirect{"/settings?notice=password"});
 }
@@ -175,6 +179,7 @@ Task<Exported> export_data(const Request& request, Session session, Site& site) 
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     co_return Reply()
+        // A file to keep, and a body that is made piece by piece while it is sent.
         .field("Content-Disposition", "attachment; filename=\"tidepool.json\"")
         .body("application/json", site.accounts.exported(visitor.id()));
 }

@@ -43,7 +43,9 @@ Task<Visitor> Visitor::of(Site& site, Session session, const Request& request) {
     visitor.frame_.back = back_to(request);
     visitor.frame_.pictures = site.pictures.on();
     visitor.frame_.csrf = session.get("csrf");
+    // For each page anew: by it a form that comes twice is known (PostStore::add).
     visitor.frame_.form = random_word();
+    // A guest costs no query.
     if (!session.has("login")) co_return visitor;
     visitor.frame_.viewer = co_await site.accounts.viewer(std::string(session.get("login")));
     if (!visitor.is_member()) co_return visitor;

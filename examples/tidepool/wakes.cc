@@ -27,6 +27,8 @@ Task<> give(const Bus& bus, std::string words) {
     }
     db::Database postgres = *bus.postgres;
     const std::string channel = postgres_channel;
+    // NOTIFY as a function, because the statement takes no parameters; and the cast, because its
+    // own type is void.
     co_await postgres.one<std::int64_t>("select cast(1 as bigint) from pg_notify(?, ?)", channel,
                                         words);
 }
@@ -142,6 +144,8 @@ void Wakes::ring_member(std::int64_t id) {
 
 Task<> Wakes::ring_followers(db::Database& db, const std::vector<std::int64_t>& authors) {
     std::vector<std::int64_t> members;
+    // Only those with an open page: an author may have a million followers, a node some thousand
+    // pages.
     for (const auto& [member, seat] : seats_) members.push_back(member);
     std::ranges::sort(members);
     const auto same = std::ranges::unique(members);
@@ -157,6 +161,12 @@ Task<> Wakes::ring_followers(db::Database& db, const std::vector<std::int64_t>& 
     }
 }
 
+// The two ways of a wake that was gathered:
+//
+//    hear("a7") -> authors_ -> find_followers, at most every pause_min -> the seats of followers
+//    publish()  -> unsent_  -> send, what has gathered meanwhile        -> the bus
+//
+// Both gather while a query or the bus is slow, so that more wakes cost no more queries.
 Task<> Wakes::find_followers(db::Database db) {
     Duration pause = pause_min;
     while (co_await authors_bell_.receive()) {
@@ -197,6 +207,8 @@ Task<> Wakes::send() {
                 failed = true;
             }
             if (!failed) continue;
+            // Back among the others, where the same word that came meanwhile falls together with
+            // it.
             unsent_.insert(taken.begin(), taken.end());
             co_await sleep(pause);
             pause = std::min<Duration>(2 * pause, pause_max);
@@ -219,6 +231,7 @@ Task<> Wakes::receive(std::shared_ptr<WakeHub> hub) {
         std::string channel = postgres_channel;
         auto notes = db::listen(*bus.postgres, std::move(channel));
         while (auto note = co_await notes.next()) {
+            // Empty after each connect: what was sent before it was missed.
             hub->broadcast(note->payload.empty() ? std::string(all) : note->payload);
         }
     }
