@@ -67,6 +67,8 @@ std::string_view shortened(std::string_view text, std::size_t bytes) {
 }
 
 std::string joined(std::string_view stem, std::string_view added, std::string_view extension) {
+    // The stem gives way: the extension says what a file is, and the number makes it one of its
+    // own.
     const std::size_t room = name_bytes_max - added.size() - extension.size();
     std::string made(shortened(stem, room));
     return made.append(added).append(extension);
@@ -74,6 +76,8 @@ std::string joined(std::string_view stem, std::string_view added, std::string_vi
 
 }  // namespace
 
+// The last part only, without the dots that hide a file or lead to its folder, and without what
+// Windows does not take: the same name is then usable where it is downloaded.
 std::string safe_name(std::string_view wanted) {
     if (const std::size_t slash = wanted.find_last_of("/\\"); slash != std::string_view::npos) {
         wanted.remove_prefix(slash + 1);

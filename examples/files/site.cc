@@ -102,6 +102,7 @@ Task<> keep_part(const Shared& uploads, Multipart& form, std::string name, std::
 }
 
 Task<> keep_form(const Shared& uploads, const Request& request, Multipart& form) {
+    // Room is reserved for a form as for any upload, and its length is the only figure there is.
     if (request.field("Content-Length").empty()) {
         throw Problem{.status = 411, .detail = "a form has to say its length"};
     }

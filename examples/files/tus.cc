@@ -56,10 +56,12 @@ std::optional<std::string> from_base64(std::string_view text) {
         held -= 8;
         made += static_cast<char>(bits >> held & 0xFF);
     }
+    // Bits that no byte takes: two texts would mean the same bytes (RFC 4648, 3.5).
     if ((bits & ((1U << held) - 1)) != 0) return std::nullopt;
     return made;
 }
 
+// "filename d29ybGQ=,is_confidential": keys without a value are allowed.
 std::optional<std::string> metadata(std::string_view value, std::string_view key) {
     while (!value.empty()) {
         const std::string_view pair = value.substr(0, value.find(','));

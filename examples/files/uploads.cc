@@ -28,6 +28,13 @@ struct Uploads::Record {
     std::optional<std::uint64_t> proven;
 };
 
+// An upload:
+//
+//    create --write()--> written to by the newest Writer --finish(), all bytes--> complete
+//       ^                     |                                                   (a file, by link)
+//       +--its request ended--+   (what came counts; with a digest, what was proven)
+//    remove(), sweep(): removed, from any of these
+//
 struct Uploads::Part {
     std::mutex mutex;
     std::string id;
@@ -39,6 +46,7 @@ struct Uploads::Part {
     std::optional<std::uint64_t> proven;
     Seconds touched = 0;
     std::uint64_t newest_writer = 0;
+    // It stays for a while, so that a client that lost the last answer can learn that all came.
     bool is_complete = false;
     bool is_removed = false;
 };
@@ -183,6 +191,7 @@ Uploads::UnderWay Uploads::count_under_way(std::string_view client) {
     UnderWay all;
     for (const auto& [id, part] : parts_) {
         const std::lock_guard lock(part->mutex);
+        // Its bytes are among those of the files by now.
         if (part->is_complete) continue;
         ++all.count;
         all.of_client += part->client == client ? 1 : 0;
@@ -312,6 +321,7 @@ std::shared_ptr<Uploads::Writer> Uploads::write(std::string_view id, std::uint64
                                                 const Digest& digest, Seconds now) {
     const std::shared_ptr<Part> found = part(id);
     const std::lock_guard lock(found->mutex);
+    // Removed between part() and the lock.
     if (found->is_removed) throw Problem{.status = 404, .detail = "there is no such upload"};
     if (offset != found->offset) {
         throw Problem{.status = 409,
@@ -349,6 +359,7 @@ void Uploads::complete(Part& part, int descriptor) {
         name = numbered_name(part.name, number);
     }
     part.name = std::move(name);
+    // Of a form's file only the end shows how long it is.
     part.length = part.offset;
     part.is_complete = true;
     std::error_code gone;
@@ -392,6 +403,8 @@ void Uploads::Writer::add(std::string_view bytes, Seconds now) {
         if (written < 0) throw_system(errno, "cannot write", uploads_->part_path(part_->id));
         at_ += static_cast<std::uint64_t>(written);
         bytes.remove_prefix(static_cast<std::size_t>(written));
+        // Each piece counts at once: after a lost connection the client goes on behind it. With a
+        // digest nothing counts before all of it has been compared.
         if (!hash_) part_->offset = at_;
     }
     part_->touched = now;

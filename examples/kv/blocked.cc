@@ -52,6 +52,7 @@ void Blocked::serve(Server& server) {
         // A copy, because forget() changes the queue while we go through it.
         for (Client* client : std::deque<Client*>(found->second)) {
             const auto wait = waits_.find(client);
+            // It was served by another key, or has left, since the copy was made.
             if (wait == waits_.end() || client->leaves()) continue;
             std::string out;
             const QueuedCommand& again = wait->second->again;

@@ -32,6 +32,7 @@ CommandTable::CommandTable() {
           server_commands(), info_commands()}) {
         for (const Command& each : some) {
             std::size_t place = place_of(each.name);
+            // Open addressing without deletes: a search ends at the first empty place.
             while (places_[place] != nullptr) {
                 TR_CHECK(places_[place]->name != each.name, "a command has one function");
                 place = (place + 1) & (places_count - 1);

@@ -53,6 +53,7 @@ void Keyspace::rename(ByteView from, ByteView to) {
     Entry* old = peek(from);
     Value value = std::move(old->value);
     const std::int64_t expires = old->expires;
+    // Before set(): both keys may be the same.
     remove(*old);
     set_expiry(set(to, std::move(value)), expires);
 }

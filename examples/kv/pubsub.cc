@@ -54,6 +54,7 @@ void remove_all(Call& call, std::string_view kind, PubSub::Subscribers& from,
     std::vector<std::string> names;
     for (const ByteView name : call.args.from(1)) names.emplace_back(name);
     if (call.args.size() == 1) names.assign(own.begin(), own.end());
+    // Redis answers once in any case, or a client that waits for an answer would wait for ever.
     if (names.empty()) answer(call, kind, std::nullopt);
     for (const std::string& name : names) {
         if (own.erase(name) > 0) PubSub::remove(from, name, call.client);
@@ -137,6 +138,7 @@ void PubSub::remove(Subscribers& from, ByteView name, Client& client) {
     const auto found = from.find(name);
     if (found == from.end()) return;
     found->second.erase(&client);
+    // PUBSUB CHANNELS lists those with subscribers.
     if (found->second.empty()) from.erase(found);
 }
 

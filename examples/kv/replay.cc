@@ -109,6 +109,8 @@ class Reader {
         out_.clear();
         server_->execute(client_, arguments, reader_.encoded(), out_);
         ++commands_;
+        // A logged command succeeded once. If it fails now the file is not what was written, and
+        // all that follows would be built on a gap.
         if (out_.starts_with('-')) {
             return fail(Error(0, "replay", path_, place(out_.substr(1, out_.find('\r') - 1))));
         }

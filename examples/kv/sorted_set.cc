@@ -31,6 +31,7 @@ bool SortedSet::set(ByteView member, double score) {
     const auto [node, is_new] = scores_.insert(member);
     if (!is_new) {
         if (node->mapped == score) return false;
+        // By the former score, which is where it stands.
         unlink(node->mapped, member);
     }
     node->mapped = score;
@@ -147,6 +148,7 @@ void SortedSet::unlink(double score, ByteView member) {
         }
     }
     if (Node* next = gone->links_[0].next) next->previous_ = gone->previous_;
+    // Empty levels would be gone through by every later search.
     while (levels_ > 1 && head_->links_[levels_ - 1].next == nullptr) --levels_;
     destroy(gone);
     --size_;
