@@ -39,6 +39,8 @@ std::string why_none_opened(const LoadSum& sum, const LoadTarget& target) {
     // It could be reached, so that the report itself shows what went wrong.
     if (sum.tally.opened > 0) return "";
     const std::string where = target.address.to_string();
+    // The most frequent, because a thousand connections may fail in more ways than one, and a
+    // sentence helps with one.
     switch (most_frequent<ConnectError>(sum.tally.connect_errors)) {
         case ConnectError::refused:
             return "nothing listens on " + where +

@@ -73,6 +73,8 @@ std::string what_was_right(const LoadTally& tally, const LoadOptions& options) {
 
 bool all_right(const LoadReport& report) {
     const LoadTally& tally = report.tally;
+    // What --json calls ok, and the status of the program: a load without an answer, or with
+    // figures that are missing, has measured nothing.
     return report.lost == 0 && tally.answers > 0 && tally.errors_total() == 0 &&
            tally.connect_errors_total() == 0 && !tally.references_differ;
 }
@@ -96,6 +98,8 @@ std::vector<std::string> warnings(const LoadReport& report) {
     if (!tally.fault.empty()) {
         all.push_back("not HTTP: " + std::string(tally.fault));
     }
+    // The server, or a limit of this machine, turned some away: the figures are of fewer clients
+    // than the command says.
     if (tally.open_max < tally.connections) {
         all.push_back("only " + with_commas(tally.open_max) + " of " +
                       with_commas(tally.connections) + " connections were open at one time");
@@ -129,6 +133,7 @@ std::string load_table(const LoadReport& report) {
     out += row("expected", what_was_right(tally, report.options));
     if (tally.latency.count() > 0) out += latency_rows("latency", tally.latency);
     if (tally.slow_latency.count() > 0) out += latency_rows("slow clients", tally.slow_latency);
+    // In an open loop alone there is a time at which a request was due.
     if (report.options.rate > 0) out += row("sent late", "at most " + readable(tally.late_max));
     if (report.resumed > 0) out += row("TLS", with_commas(report.resumed) + " handshakes resumed");
     out += row("received", bytes(static_cast<double>(tally.received_bytes)) + ", " +

@@ -121,6 +121,7 @@ std::string load_json(const LoadReport& report) {
     json.add_json("slow_latency_ns", latency(tally.slow_latency));
     json.add_json("errors", counted<LoadError>(tally.errors));
     json.add_json("connections", connections(tally));
+    // Without a right answer there is none, and zeros would read as one of no bytes.
     if (tally.reference.known) json.add_json("expected", expected(report));
     if (report.server) json.add_json("server", server(*report.server, tally.answers));
     json.add_json("load", load_itself(report));

@@ -7,6 +7,7 @@
 namespace tiderace::load {
 namespace {
 
+// The first parts get one more, so that nothing of the whole is lost to the division.
 std::uint64_t part(std::uint64_t whole, std::size_t i, std::size_t parts) {
     return whole / parts + (i < whole % parts ? 1 : 0);
 }
@@ -47,6 +48,8 @@ class LoadThreads final : public LoadTeam {
 
     static void add(LoadSum& sum, const LoadWorker& worker) {
         sum.tally.merge(worker.tally());
+        // They run side by side: the time is that of the longest, and the rates of all are of that
+        // time.
         sum.elapsed = std::max(sum.elapsed, worker.elapsed());
         const auto elapsed = static_cast<double>(std::max<Duration>(1ns, worker.elapsed()).count());
         sum.busiest_loop =
@@ -102,6 +105,7 @@ Result<std::unique_ptr<LoadTeam>> start_threads(const LoadPlan& plan,
                                                 std::size_t threads) {
     std::vector<std::unique_ptr<LoadWorker>> workers;
     for (std::size_t i = 0; i < threads; ++i) {
+        // All of them before the first thread: where one cannot be made, no load has begun.
         auto worker = LoadWorker::create(plan, share_of(share, i, threads));
         if (!worker) return fail(worker.error());
         workers.push_back(std::move(*worker));
