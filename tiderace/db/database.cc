@@ -46,6 +46,8 @@ task::Generator<Batch> batches_from(std::shared_ptr<const Settings> settings, st
         const bool more = begun.batch.more;
         co_yield std::move(begun.batch);
         if (!more) co_return;
+        // A deadline of its own for each portion: how long the reader takes between them is its own
+        // affair.
         begun.batch = co_await begun.lease->more(portion, statement_deadline(pool));
     }
 }
@@ -54,6 +56,7 @@ task::Generator<Batch> batches_from(std::shared_ptr<const Settings> settings, st
 
 Database::Database(Url url, const Options& options)
     : settings_(std::make_shared<const Settings>(Settings{std::move(url), options})) {
+    // Now, and not at the first statement: a program that cannot work should not start.
     check_built(settings_->url);
 }
 
@@ -71,6 +74,7 @@ task::Generator<Batch> Database::batches(std::string sql, std::vector<Value> val
 
 task::Task<> Database::script(std::string sql) {
     Pool& pool = pool_of(settings_);
+    // A script's statements are not read here, so any of them may write.
     Lease lease = co_await pool.take(Lane::writes, waiting_deadline(pool));
     std::optional<Error> failure;
     try {

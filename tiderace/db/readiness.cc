@@ -32,6 +32,7 @@ void Readiness::forget() {
 }
 
 void Readiness::set_interest(core::Interest interest) {
+    // Most waits want what the one before wanted, and a change is a system call.
     if (interest == interest_ && watch_.descriptor() == fd_) return;
     const auto set =
         watch_.descriptor() == fd_ ? watch_.change(interest) : watch_.watch(fd_, interest);

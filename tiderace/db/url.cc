@@ -130,6 +130,7 @@ Url Url::parse(std::string_view text) {
     url.password = std::move(authority.password);
     url.host = std::move(authority.host);
     if (authority.port != 0) url.port = authority.port;
+    // Both would leave open which of them is meant.
     if (url.host.empty() == url.socket.empty()) refuse("either a host or ?socket=PATH");
     return url;
 }

@@ -38,6 +38,7 @@ void Pipeline::submit(Part& part) {
 void Pipeline::Run::await_suspend(std::coroutine_handle<> handle) {
     waiter_.suspend(handle);
     Pipeline& pipeline = *pipeline_;
+    // All before the first is sent: one that fails at once counts down before the next is sent.
     pipeline.left_ = pipeline.parts_.size();
     pipeline.waiter_ = &waiter_;
     for (const auto& part : pipeline.parts_) {

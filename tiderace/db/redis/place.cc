@@ -21,6 +21,7 @@ std::uint32_t database_of(std::string_view digits) {
     return number;
 }
 
+// With everything behind the '?': a path may hold each character that ends a part elsewhere.
 void read_unix(Place& place, std::string_view text) {
     const std::string_view path = text.substr(0, text.find('?'));
     place.socket = unescaped(path);
@@ -75,6 +76,7 @@ Place Place::parse(std::string_view url) {
 
 std::string Place::address() const {
     if (!socket.empty()) return "unix:" + socket;
+    // An IPv6 address, whose colons would run into the port's.
     const bool bare = host.find(':') == host.npos;
     return (bare ? host : "[" + host + "]") + ":" + std::to_string(port);
 }
