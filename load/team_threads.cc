@@ -48,8 +48,8 @@ class LoadThreads final : public LoadTeam {
 
     static void add(LoadSum& sum, const LoadWorker& worker) {
         sum.tally.merge(worker.tally());
-        // They run side by side: the time is that of the longest, and the rates of all are of that
-        // time.
+        // They run side by side, so the time of all is the longest one, and rates are given for
+        // that time.
         sum.elapsed = std::max(sum.elapsed, worker.elapsed());
         const auto elapsed = static_cast<double>(std::max<Duration>(1ns, worker.elapsed()).count());
         sum.busiest_loop =

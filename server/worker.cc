@@ -171,7 +171,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     }
 
     worker->path_rules_ = std::make_unique<PathRules>(options);
-    // Before the files: programs are told which paths the server itself protects.
+    // Before the files: programs learn which paths the server itself protects.
     worker->path_rules_->make_passwords(loop, parts.passwords);
     if (auto opened = worker->open_files(parts, is_first); !opened) return fail(opened.error());
     if (auto loaded = worker->load_error_pages(options); !loaded) return fail(loaded.error());

@@ -191,7 +191,7 @@ Uploads::UnderWay Uploads::count_under_way(std::string_view client) {
     UnderWay all;
     for (const auto& [id, part] : parts_) {
         const std::lock_guard lock(part->mutex);
-        // Its bytes are among those of the files by now.
+        // Its bytes are counted with the files by now.
         if (part->is_complete) continue;
         ++all.count;
         all.of_client += part->client == client ? 1 : 0;
@@ -359,7 +359,7 @@ void Uploads::complete(Part& part, int descriptor) {
         name = numbered_name(part.name, number);
     }
     part.name = std::move(name);
-    // Of a form's file only the end shows how long it is.
+    // The length of a form's file is known at its end only.
     part.length = part.offset;
     part.is_complete = true;
     std::error_code gone;

@@ -259,8 +259,7 @@ void BlockingBackend::receive(Duration wait_max) {
         got = options_.kernel->receive(stream.handle.fd, buffer_.get(), options_.receive_bytes);
         nudge_.end();
     }
-    // The handler of a nudge may have shortened SO_RCVTIMEO behind our back, so what it is now is
-    // not known.
+    // The handler of a nudge may have shortened SO_RCVTIMEO, and whether it did is not known here.
     if (got == -EAGAIN || got == -EWOULDBLOCK || got == -EINTR) {
         stream.timeout = unknown;
         return;

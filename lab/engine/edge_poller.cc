@@ -14,8 +14,8 @@ constexpr std::uint32_t edges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 int EdgePoller::set(int fd, std::uint32_t generation, core::Interest interest, bool known) {
     core::grow_for(states_, static_cast<std::size_t>(fd));
     State& target = state(fd);
-    // The number may still stand in due_ for the descriptor that had it before. `listed` says so;
-    // the next wait() drops that entry before it takes a new edge.
+    // due_ may still hold this number for the descriptor that had it before (`listed`). The next
+    // wait() drops that entry before it takes a new edge.
     if (!known) target = State{.listed = target.listed};
     target.wants_readable = interest.readable;
     target.wants_writable = interest.writable;

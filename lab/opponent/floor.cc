@@ -142,8 +142,8 @@ class Floor {
 
     void serve(int fd) {
         Peer& peer = peers_[static_cast<std::size_t>(fd)];
-        // While an answer is stuck nothing is read: the event says that there is room, not that
-        // there are bytes.
+        // While an answer is stuck nothing is read: the event means room for more of it, and not a
+        // request.
         const bool waited = peer.waits_for_room;
         if (!waited) {
             const ssize_t got = ::recv(fd, received_.data(), received_.size(), 0);

@@ -62,8 +62,8 @@ CellSummary summarize_one(const std::vector<const Cell*>& rounds) {
     std::vector<const Cell*> good;
     for (const Cell* round : rounds) {
         if (is_worse(*round, *worst)) worst = round;
-        // Figures are those of the good rounds, and the state is that of the worst: a server that
-        // failed once in three has failed.
+        // Figures come from the good rounds, and the state from the worst one: a server that failed
+        // once in three has failed.
         if (has_figures(round->state)) good.push_back(round);
     }
     CellSummary sum{.subject = worst->subject,

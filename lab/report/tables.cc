@@ -109,8 +109,8 @@ const CellSummary* any_cell(const Findings& findings, std::string_view subject,
 void add_claim(const Findings& findings, const Claim& claim, Table& table) {
     const CellSummary* one = any_cell(findings, claim.one, claim.workload);
     const CellSummary* other = any_cell(findings, claim.other, claim.workload);
-    // Not part of this run, so that there is no row. Part of it, but without a figure: a row that
-    // says so.
+    // A server that took no part gets no row. One that took part without a figure gets a row for
+    // it.
     if (!one || !other) return;
     Row row{std::string(claim.one) + " costs at most " + load::times(claim.at_most) + " of " +
                 std::string(claim.other) + " on " + std::string(claim.workload),
@@ -127,7 +127,7 @@ void add_claim(const Findings& findings, const Claim& claim, Table& table) {
 void add_select_claim(const Findings& findings, Table& table) {
     const CellSummary* cell = find(findings.cells, "select", "w1", 10'000);
     if (!cell) return;
-    // To refuse is what the claim says of it: the row holds where others would fail.
+    // The claim is about refusing: a server that does so fulfils it.
     const bool refused = cell->state == CellState::refused;
     table.rows.push_back({"select refuses what is above its 1,024 descriptors, and serves the rest",
                           state_of(*cell).empty() ? "held all" : state_of(*cell),

@@ -26,7 +26,7 @@ std::string file_of(const ServeOptions& options, const ErrorPage& page) {
 }
 
 http::wire::AvailableCodings built_in_of(const http::wire::AvailableCodings& wanted) {
-    // A build may lack a library. What it lacks is left out here, so that no answer promises it.
+    // A build may lack a library. Its coding is left out here, so that no answer promises it.
     const http::wire::AvailableCodings known = http::coding::built_in_codings();
     return {.gzip = wanted.gzip && known.gzip,
             .zstd = wanted.zstd && known.zstd,

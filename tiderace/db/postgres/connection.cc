@@ -437,8 +437,8 @@ void Connection::abandoned(const Read&) {
 void Connection::note_failure(const pg_result* result) {
     failure_ = error_of(result);
     const std::string_view state = text_of(PQresultErrorField(result, PG_DIAG_SQLSTATE));
-    // feature_not_supported has many causes. Of a plan that is out of date it is reported by this
-    // function, in every version.
+    // feature_not_supported has many causes. In every version this function reports it for a plan
+    // that is out of date.
     const std::string_view function = text_of(PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION));
     is_known_by_server_ = state == "0A000" && function == "RevalidateCachedQuery";
     is_outdated_ = is_known_by_server_ || state == "26000";  // no such prepared statement

@@ -198,7 +198,7 @@ void ClientH1::on_peer_finished() {
 void ClientH1::on_closed(ClientFault::Kind kind, std::string_view why) {
     ClientExchange* const exchange = std::exchange(exchange_, nullptr);
     if (exchange == nullptr) return;
-    // The answer is whole; what was lost is the rest of a request that the server does not need.
+    // The answer is whole. The server did not need the rest of the request, which alone was lost.
     if (answer_ended_) return exchange->on_end();
     using Progress = ClientExchange::Progress;
     exchange->on_failed(connection_->fault(kind, why, touched_),
