@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import socket
 import ssl
@@ -772,4 +773,74 @@ def test_a_storm_of_handshakes_in_little_memory_ends_connections_and_nothing_els
         except (OSError, NoAnswer):
             return False
     wait_until(answers, what="an answer after the storm")
+    assert server.pid == pid
+
+
+def moments_without_memory(log):
+    """When it reported lack of memory, in seconds of the day."""
+    return [int(hour) * 3600 + int(minute) * 60 + float(second) for hour, minute, second in
+            re.findall(r"^\S+[T ](\d\d):(\d\d):(\d\d(?:\.\d+)?)\S* .*bad_alloc", log, re.M)]
+
+
+def test_a_storm_of_tls_clients_in_256_mib_of_addresses(secure, connect, site):
+    """Handshakes that never go on take all memory; then other clients ask for files."""
+    if not shutil.which("prlimit"):
+        pytest.skip("prlimit is not here")
+    if os.environ.get("TIDERACE_SANITIZED"):
+        pytest.skip("a sanitizer's own memory is beyond any limit")
+    most, limit = 15_000, 256 << 20
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before[1] != resource.RLIM_INFINITY and before[1] < most + 1_000:
+        pytest.skip(f"{before[1]} descriptors are too few for a storm")
+    targets = ["/big.bin", "/middle.bin", "/k.bin", "/a.txt", "/dir/", "/app.js", "/nothing"]
+
+    def is_answered(connection, target):
+        """Whole, or 503, or the connection ends. False: it ended, or 503."""
+        try:
+            answer = connection.get(target)
+        except (OSError, NoAnswer) as failure:
+            assert "nothing for" not in str(failure), f"{target}: no answer, and no end"
+            return False
+        assert answer.status in (200, 404, 503)
+        if answer.status == 200:
+            name = f"{target}index.html" if target.endswith("/") else target
+            assert answer.body == (site / name[1:]).read_bytes()
+        return answer.status != 503
+
+    storm, early = [], []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most + 1_000, before[1]))
+    try:
+        server = secure("--max-connections", str(most), "--header-timeout", "1h", "--idle-timeout",
+                        "1h", threads=1, prefix=["prlimit", f"--as={limit}"])
+        pid = server.pid
+        early += [connect(server) for _ in targets]
+        hello = first_flight()
+        while peak_bytes_of_addresses(pid) < limit - (1 << 20) and len(storm) < most - 100:
+            storm.append(socket.create_connection(server.address, timeout=60))
+            storm[-1].sendall(hello)
+        wait_until(lambda: peak_bytes_of_addresses(pid) > limit - (2 << 20), what="no memory left")
+        for connection, target in zip(early, targets):
+            is_answered(connection, target)
+        for target in 3 * targets:
+            try:
+                with connect(server) as late:
+                    is_answered(late, target)
+            except OSError:
+                pass
+        assert server.pid == pid
+        moments = moments_without_memory(server.stderr)
+        assert moments, server.stderr
+        assert all(b - a >= 0.999 or b < a for a, b in zip(moments, moments[1:])), server.stderr
+    finally:
+        for one in storm + early:
+            one.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+    def all_are_answered():
+        try:
+            with connect(server) as connection:
+                return all([is_answered(connection, target) for target in targets])
+        except OSError:
+            return False
+    wait_until(all_are_answered, what="every answer after the storm")
     assert server.pid == pid

@@ -15,14 +15,16 @@ std::string take_openssl_error() {
     return "error " + std::to_string(first);
 }
 
-int take_tls_reason() {
-    int reason = 0;
+TlsFault take_tls_fault() {
+    TlsFault fault;
     for (unsigned long error = 0; (error = ERR_get_error()) != 0;) {
+        const int reason = ERR_GET_REASON(error);
+        fault.no_memory = fault.no_memory || reason == ERR_R_MALLOC_FAILURE;
         // Entries of other libraries (ASN.1, EVP) are details; only those of TLS have a reason to
         // count.
-        if (reason == 0 && ERR_GET_LIB(error) == ERR_LIB_SSL) reason = ERR_GET_REASON(error);
+        if (fault.reason == 0 && ERR_GET_LIB(error) == ERR_LIB_SSL) fault.reason = reason;
     }
-    return reason;
+    return fault;
 }
 
 }  // namespace tiderace::tls

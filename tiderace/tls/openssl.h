@@ -29,8 +29,12 @@ using X509Ptr = std::unique_ptr<X509, FreedBy<X509_free>>;
 // Empties the queue and returns its first error, in OpenSSL's words without its numbers ("no start
 // line"); "" if there was none.
 std::string take_openssl_error();
-// Empties the queue and returns the reason number (ERR_GET_REASON) of the first error of TLS
-// itself; 0 if there is none.
-int take_tls_reason();
+// Why a call of TLS failed.
+struct TlsFault {
+    int reason = 0;          // ERR_GET_REASON of the first error of TLS itself; 0: there is none
+    bool no_memory = false;  // of any library beneath it
+};
+// Empties the queue.
+TlsFault take_tls_fault();
 
 }  // namespace tiderace::tls

@@ -95,7 +95,7 @@ class RawPeer {
     void note(int outcome) {
         const int error = SSL_get_error(ssl_.get(), outcome);
         ended_ = ended_ || error == SSL_ERROR_ZERO_RETURN;
-        if (error == SSL_ERROR_SSL && reason_ == 0) reason_ = take_tls_reason();
+        if (error == SSL_ERROR_SSL && reason_ == 0) reason_ = take_tls_fault().reason;
     }
 
     SslPtr ssl_;

@@ -73,6 +73,7 @@ Piece next_piece(const core::SendQueue& plain, std::span<char> block, core::Kern
 
 SslRecords::SslRecords(SslPtr ssl)
     : Records(header_bytes + SSL3_RT_MAX_ENCRYPTED_LENGTH), ssl_(std::move(ssl)) {
+    if (ssl_ == nullptr) throw std::bad_alloc();  // SSL_new() lacks nothing else
     // One BIO for both directions; the SSL owns it, and it points into this object, which outlives
     // the SSL.
     BIO* bio = make_stream_bio(stream_);
@@ -124,9 +125,10 @@ SslRecords::Stepped SslRecords::handshake(ByteView in, Out out) {
     } else if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) {
         // WANT_READ is all that may be missing: the BIO accepts every write.
         stepped.progress = Progress::failed;
-        const int reason = take_tls_reason();
-        stepped.why = failure_of(reason);
-        const char* words = ERR_reason_error_string(ERR_PACK(ERR_LIB_SSL, 0, reason));
+        const TlsFault fault = take_tls_fault();
+        if (fault.no_memory) throw std::bad_alloc();
+        stepped.why = failure_of(fault.reason);
+        const char* words = ERR_reason_error_string(ERR_PACK(ERR_LIB_SSL, 0, fault.reason));
         if (words != nullptr) stepped.words = words;
     }
     return stepped;

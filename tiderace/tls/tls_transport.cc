@@ -7,6 +7,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/moment.h"
+#include "tiderace/core/contain.h"
 #include "tiderace/tls/records_13.h"
 #include "tiderace/tls/ssl_records.h"
 
@@ -71,7 +72,9 @@ void TlsTransport::within_memory(Call&& call) {
     try {
         std::forward<Call>(call)();
     } catch (const std::bad_alloc&) {
-        if (!presence.over()) give_up();
+        if (presence.over()) return;
+        core::log_exception(endpoint_->parts().loop().log(), "tls", "a TLS connection");
+        give_up();
     }
 }
 
@@ -393,12 +396,7 @@ void TlsTransport::take_handshake_step() {
     if (handshake_->ssl == nullptr) {
         // Not in open(): an SSL takes several KB, which a client that connects and sends nothing
         // must not cost.
-        SslPtr ssl = endpoint_->make_ssl();
-        if (ssl == nullptr) {
-            fail_handshake(HandshakeFailure::bad_message, take_openssl_error(), -ENOMEM);
-            return;
-        }
-        handshake_->ssl = std::make_unique<SslRecords>(std::move(ssl));
+        handshake_->ssl = std::make_unique<SslRecords>(endpoint_->make_ssl());
     }
     const SslRecords::Stepped stepped = handshake_->ssl->handshake(handshake_->waiting, out());
     handshake_->waiting.erase(0, stepped.used);
@@ -493,6 +491,7 @@ core::Sent TlsTransport::send(core::SendQueue& queue) {
     try {
         return send_records(queue);
     } catch (const std::bad_alloc&) {
+        core::log_exception(endpoint_->parts().loop().log(), "tls", "a TLS connection");
         broken_ = -ENOMEM;
         return {.error = broken_};
     }
