@@ -239,6 +239,63 @@ def test_a_start_that_lacks_threads_is_one_sentence(binary, folder, most, what, 
     assert "pids.max" in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.fixture
+def thread_group():
+    """A cgroup of our own, which counts the threads of what enters it."""
+    for root in (Path("/sys/fs/cgroup/pids"), Path("/sys/fs/cgroup")):
+        group = root / f"tide-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        if (group / "pids.max").exists():
+            break
+        group.rmdir()  # the controller of threads is elsewhere
+    else:
+        pytest.skip("no cgroup that counts threads can be made here")
+
+    def enter_with(most):
+        (group / "pids.max").write_text(str(most))
+        return lambda: (group / "cgroup.procs").write_text("0")  # the caller: the new process
+    yield enter_with
+    wait_until(lambda: not (group / "cgroup.procs").read_text(), what="an empty cgroup")
+    group.rmdir()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("most, what", [(1, "the log's thread"), (2, "loop 2 of 4"),
+                                        (3, "loop 3 of 4")])
+def test_a_start_in_a_cgroup_that_lacks_threads_is_one_sentence(binary, site, thread_group, most,
+                                                                what, sanitized):
+    if sanitized:
+        pytest.skip("a sanitizer has threads of its own")
+    done = run(binary, "serve", site, "--listen", "127.0.0.1:0", "--threads", "4",
+               preexec_fn=thread_group(most))
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith(f"tiderace: start {what}: "), done.stderr
+    assert "pids.max" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.quick
+def test_two_threads_are_enough_for_one_loop(binary, site, tmp_path, thread_group, sanitized):
+    """The log has the other one; files that want a thread of the pool are read without it."""
+    if sanitized:
+        pytest.skip("a sanitizer has threads of its own")
+    server = subprocess.Popen(
+        [binary, "serve", site, "--listen", f"unix:{tmp_path}/sock", "--threads", "1", *STAY_ROOT],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=thread_group(2))
+    try:
+        wait_until(lambda: takes_connections(tmp_path / "sock"), what="the socket")
+        for target in ("/a.txt", "/big.bin", "/app.js", "/bare/", "/nothing"):
+            answer = get_once(str(tmp_path / "sock"), target, "Accept-Encoding: gzip")
+            assert answer.status == (404 if target in ("/bare/", "/nothing") else 200), target
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+    finally:
+        server.kill()
+        server.communicate()
+
+
 def blocks(pid, number):
     text = Path(f"/proc/{pid}/status").read_text()
     mask = re.search(r"^SigBlk:\t([0-9a-f]+)$", text, re.M)
@@ -368,6 +425,55 @@ def test_a_reader_that_stands_still_for_half_a_second_loses_no_line(binary, site
         server.wait()
     assert not re.search(rb"records (dropped|lost)", said), said
     assert written.count(b'"GET /a.txt HTTP/1.1" 200 ') == lines, said
+
+
+def test_a_reader_that_has_each_burst_before_the_next_loses_no_line(binary, site, tmp_path):
+    """However slow this machine is, for the answers wait for the reader. An hour lies between two
+    flushes: but for the first pipeful of a burst, lines leave because the pipe has room again."""
+    bursts, at_once = 4, 50
+    marker = b'"GET /a.txt HTTP/1.1" 200 '
+    server = subprocess.Popen(
+        [binary, "serve", site, "--listen", f"unix:{tmp_path}/sock", "--threads", "1", "--quiet",
+         "--access-log", "-", "--log-flush", "1h", *STAY_ROOT],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    read, may_read = bytearray(), threading.Event()
+
+    def read_all():
+        piece = b"first"
+        while piece:
+            may_read.wait()
+            piece = os.read(server.stdout.fileno(), 1 << 16)
+            read.extend(piece)
+    reader = threading.Thread(target=read_all)
+    try:
+        reader.start()
+        wait_until(lambda: takes_connections(tmp_path / "sock"), what="the socket")
+        with Connection(str(tmp_path / "sock")) as connection:
+            assert connection.get("/a.txt").status == 200
+            may_read.set()
+            wait_until(lambda: read.endswith(b"\n"), what="the line of a log that had rested")
+            answers, burst = 1, (3 << 18) // len(read) // at_once  # three quarters of its ring
+            for _ in range(bursts):
+                may_read.clear()
+                for _ in range(burst):
+                    connection.send(request("/a.txt") * at_once)
+                    for _ in range(at_once):
+                        assert connection.read_answer().status == 200
+                answers += burst * at_once
+                server.send_signal(signal.SIGUSR1)  # which writes all that was logged before
+                may_read.set()
+                wait_until(lambda: read.count(marker) == answers, pause=0.02,
+                           what=f"{answers} lines")
+        server.send_signal(signal.SIGTERM)
+        said = server.stderr.read()
+        assert server.wait(20) == 0
+    finally:
+        server.kill()
+        server.wait()
+        may_read.set()
+        reader.join(60)
+    assert not re.search(rb"records (dropped|lost)", said), said
+    assert read.count(marker) == answers
 
 
 def lines_through_a_pipe(binary, site, folder, rate, requests):
