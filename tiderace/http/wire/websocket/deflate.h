@@ -13,8 +13,8 @@
 // Limits   What a message may inflate to is the caller's number, and is kept to the byte. Work is
 //          linear in bytes received plus bytes produced: one call of zlib for every 16 KiB that is
 //          produced and for every block that calls itself the last one, of which the smallest has
-//          two bytes; between blocks nothing is copied or allocated. Such blocks are the worst
-//          case: 15 ns a byte, 8 ms for 512 KiB, where plain text takes 3 to 5 ns a byte.
+//          two bytes; between blocks nothing is copied or allocated. Such blocks cost 10 ns a byte,
+//          5 ms for 512 KiB, where text takes 7 ns a byte (bench/results/2026-11-26-bounds.md).
 #pragma once
 
 #include <cstdint>
