@@ -92,6 +92,53 @@ TEST_F(FileWatchTest, WithoutNoticesOrWatchesTheDiskIsComparedAsEver) {
     }
 }
 
+// Each reason once, however many folders it concerns, and by one loop of several.
+TEST_F(FileWatchTest, WhatIsNotWatchedIsInTheLogOnce) {
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    log::SystemTime time;
+    log::Logger logger(ring, time);
+    loop_->set_log(&logger);
+    options_.cache.revalidate = 1s;
+    const struct {
+        const char* because;  // "": nothing is in the log
+        bool open_fails = false;
+        int watches_max = 1 << 20;
+        std::size_t folders_max = 1'000;
+        bool logs = true;
+    } cases[] = {
+        {.because = ""},
+        {.because = "watch files: too many open files", .open_fails = true},
+        {.because = "watch a folder: no space left", .watches_max = 0},
+        {.because = "there are more folders than we may watch", .folders_max = 3},
+        {.because = "", .open_fails = true, .logs = false},
+    };
+    for (const auto& each : cases) {
+        script = {.open_fails = each.open_fails, .watches_max = each.watches_max};
+        options_.watch.notices = std::make_shared<core::SharedNotices>(&open_scripted);
+        options_.watch.watches_max = each.folders_max;
+        options_.watch.logs = each.logs;
+        server_.reset();
+        for (int i = 0; i < 9; ++i) {
+            const std::string name = "d" + std::to_string(i) + "/a.txt";
+            folder_.write(name, "x");
+            EXPECT_EQ(next("/" + name), "x");
+            EXPECT_EQ(next("/" + name), "x");
+        }
+        const std::string lines = log::take_all(ring);
+        const std::string_view because = each.because;
+        EXPECT_EQ(std::ranges::count(lines, '\n'), because.empty() ? 0 : 1) << lines;
+        if (because.empty()) continue;
+        EXPECT_NE(lines.find("some changed files show only when they are compared with the disk"),
+                  std::string::npos)
+            << lines;
+        EXPECT_NE(lines.find("every=1s because=\"" + std::string(because)), std::string::npos)
+            << lines;
+    }
+    server_.reset();
+    loop_->set_log(nullptr);
+}
+
 // A program that writes all the time does not keep an idle loop busy; requests see it all the same.
 TEST_F(FileWatchTest, NoticesThatComeAllTheTimeAreTakenWithRequests) {
     options_.watch.takes_per_second_max = 10;
