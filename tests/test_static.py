@@ -67,6 +67,32 @@ def test_a_query_does_not_change_the_file(head_server, query):
     assert head_server.get("/a.txt" + query).body == b"hello\n"
 
 
+TOO_LONG = {  # for a name (255 bytes) or a path (4,096) of the file system, within the line's limit
+    "a name": "/" + "x" * 256, "a name in a folder": "/dir/" + "x" * 256 + ".html",
+    "a path": "/" + "d/" * 2_047 + "a.txt", "one of RFC 9112's 8,000 bytes": "/" + "x" * 7_950,
+    "an encoded one": "/" + "%61" * 2_600, "a folder": "/" + "d/" * 3_900}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("target", TOO_LONG.values(), ids=TOO_LONG)
+def test_a_path_too_long_for_the_file_system_is_404(head_server, target):
+    with head_server.connect() as connection, Client(head_server.address) as client:
+        for _ in range(2):
+            assert connection.get(target).status == 404
+            assert client.answer(client.get(target)).status == 404
+        assert connection.get("/" + "x" * 255).status == 404  # may be there
+        assert connection.get("/a.txt").body == b"hello\n"
+
+
+@pytest.mark.parametrize("flags", [["--symlinks", "never"], ["--symlinks", "anywhere"],
+                                   ["--clean-urls"], ["--listing"], ["--hidden"]])
+def test_so_it_is_whatever_else_is_looked_for(serve, site, flags):
+    server = serve(site, *flags)
+    with server.connect() as connection:
+        for target in TOO_LONG.values():
+            assert connection.get(target, "Accept-Encoding: gzip, br").status == 404, target[:20]
+
+
 def test_options_names_the_methods(head_server):
     for target in ("/a.txt", "*", "/dir/"):
         answer = head_server.get(target, method="OPTIONS")
