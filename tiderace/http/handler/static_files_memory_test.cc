@@ -1,9 +1,12 @@
 // What serves files when memory runs out, at any single allocation and from any one on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/static_site.h"
 
 #if !defined(TIDERACE_SANITIZED)
@@ -133,6 +136,29 @@ TEST_F(StaticFilesMemoryTest, WhatIsCachedMakesRoom) {
     EXPECT_EQ(ask_without(0, true, "/b.txt"), End::answered);
     EXPECT_EQ(exchange_->body(), "b");
     EXPECT_EQ(server().cache().paths(), 1U) << "the new one";
+}
+
+TEST_F(StaticFilesMemoryTest, TheLackIsInTheLogAtMostOnceASecond) {
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    log::SystemTime time;
+    log::Logger logger(ring, time);
+    loop_->set_log(&logger);
+    int asked = 0;
+    for (const Duration waited : {Duration(0s), Duration(999ms), Duration(1s), Duration(1s)}) {
+        pass(waited);
+        for (int i = 0; i < 10; ++i) {
+            const std::string path = "/absent" + std::to_string(asked++);  // not in the cache
+            ask_without(0, true, path.c_str());
+            EXPECT_TRUE(ran_out_);
+        }
+        const std::string lines = log::take_all(ring);
+        EXPECT_EQ(std::ranges::count(lines, '\n'), waited == 999ms ? 0 : 1) << lines;
+        EXPECT_EQ(lines.find("out of memory: the file cache was dropped") != lines.npos,
+                  waited != 999ms)
+            << lines;
+    }
+    loop_->set_log(nullptr);
 }
 
 }  // namespace
