@@ -39,6 +39,9 @@ class Writer {
     void ok() { out_->append("+OK\r\n"); }
     void integer(std::int64_t value) { head(':', value); }
     void bulk(ByteView text);
+    // The head of a bulk string whose bytes, and a CR LF, the caller sends itself: for one that is
+    // sent without a copy.
+    void bulk_head(std::size_t bytes) { head('$', bytes); }
     void null();
     void null_array();
     void boolean(bool value);

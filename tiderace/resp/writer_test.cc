@@ -67,6 +67,11 @@ TEST(Writer, BulkStringsOfEverySizeAreWhole) {
     }
 }
 
+TEST(Writer, TheHeadOfABulkStringIsAsThatOfAWholeOne) {
+    EXPECT_EQ(written(Protocol::resp2, [](Writer& w) { w.bulk_head(4'000'000'000); }),
+              "$4000000000\r\n");
+}
+
 TEST(Writer, PushesAndAttributes) {
     EXPECT_EQ(written(Protocol::resp3, [](Writer& w) { w.push(2); }), ">2\r\n");
     EXPECT_EQ(written(Protocol::resp2, [](Writer& w) { w.push(2); }), "*2\r\n");
