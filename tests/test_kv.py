@@ -28,6 +28,7 @@ redis = pytest.importorskip("redis")
 
 KILLS = int(os.environ.get("TIDERACE_KV_KILLS", "30"))
 SECONDS_MAX = 60
+MIB = 1 << 20
 TOOLS = Path(__file__).resolve().parent.parent / "build/tools"
 
 
@@ -909,6 +910,132 @@ def test_a_client_that_does_not_read_makes_us_keep_little(kv):
             pass
         # Another is served meanwhile, and little is kept for the lazy one.
         assert r.get("big") and r.info()["used_memory"] < before + (8 << 20)
+
+
+class SlowReader:
+    """Sends a command, and reads the first byte of its answer, and the rest with rest()."""
+
+    def __init__(self, server, *words):
+        self.socket = socket.socket()
+        # Little room, so that nearly all of the answer stays with the server.
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.socket.settimeout(SECONDS_MAX)
+        self.socket.connect(("127.0.0.1", server.port))
+        self.socket.sendall(encode(*words))
+        self.begun = self.socket.recv(1)
+
+    def rest(self, size):
+        """The answer, or what came of it."""
+        answer = bytearray(size)
+        answer[:1], come = self.begun, 1
+        with self.socket:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MIB)
+            while come < size:
+                try:
+                    part = self.socket.recv_into(memoryview(answer)[come:])
+                except ConnectionResetError:
+                    break
+                if part == 0:
+                    break
+                come += part
+        return answer[:come]
+
+
+class Peak:
+    """The largest resident memory of a server since this began, beyond what it had then."""
+
+    def __init__(self, server):
+        self.folder = Path(f"/proc/{server.process.pid}")
+        (self.folder / "clear_refs").write_text("5")
+        self.before = self.read("VmRSS")
+
+    def read(self, name):
+        return int(re.search(name + r":\s+(\d+) kB", (self.folder / "status").read_text())[1]) << 10
+
+    def bytes(self):
+        return self.read("VmHWM") - self.before
+
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc has the peak of memory")
+
+
+@on_linux
+@pytest.mark.parametrize("flags", [(), ("--appendonly", "yes", "--fsync", "always")])
+def test_slow_clients_share_a_large_value(kv, flags):
+    server = kv(*flags)
+    value = os.urandom(MIB) * 32
+    r = client_of(server)
+    r.set("big", value)
+    whole = b"$%d\r\n%s\r\n" % (len(value), value)
+    peak = Peak(server)
+    readers = [SlowReader(server, "GET", "big") for _ in range(4)]
+    readers.append(SlowReader(server, "MGET", *["big"] * 8))
+    assert r.ping() and peak.bytes() < 8 * MIB
+    # A change of the key does not change the answers that are on their way.
+    r.append("big", "more")
+    r.setrange("big", 0, "other")
+    r.set("big", "small")
+    r.delete("big")
+    assert peak.bytes() < 2 * len(value) + 8 * MIB, "a copy to change, and room to grow"
+    assert all(each.rest(len(whole)) == whole for each in readers[:4])
+    assert readers[4].rest(4 + 8 * len(whole)) == b"*8\r\n" + 8 * whole
+    assert r.get("big") is None
+
+
+@on_linux
+def test_parts_and_relatives_of_a_large_value_are_not_copied(kv):
+    server = kv()
+    value = os.urandom(MIB) * 32
+    r = client_of(server)
+    r.set("big", value)
+    half = value[:len(value) // 2]
+    peak = Peak(server)
+    readers = [SlowReader(server, *words) for words in (
+        ("GETRANGE", "big", 0, len(half) - 1), ("GETEX", "big"), ("SET", "big", "new", "GET"))]
+    assert r.get("big") == "new" and peak.bytes() < 8 * MIB
+    for reader, text in zip(readers, (half, value, value)):
+        assert reader.rest(len(text) + 13) == b"$%d\r\n%s\r\n" % (len(text), text)
+    r.set("big", value)
+    with connect(server) as raw:
+        raw.sendall(encode("MULTI") + encode("GET", "big") + encode("INCR", "n") + encode("EXEC"))
+        expected = (b"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n$%d\r\n%s\r\n:1\r\n"
+                    % (len(value), value))
+        with raw.makefile("rb") as file:
+            assert file.read(len(expected)) == expected
+
+
+@on_linux
+def test_subscribers_share_a_large_message(kv):
+    server = kv("--subscriber-output-max", "64mb")
+    message = os.urandom(MIB) * 24
+    readers = [SlowReader(server, "SUBSCRIBE", "c") for _ in range(4)]
+    r = client_of(server)
+    wait_until(lambda: r.pubsub_numsub("c") == [("c", 4)])
+    peak = Peak(server)
+    assert r.publish("c", message) == 4
+    assert peak.bytes() < 4 * len(message), "the command, the message, and room to grow"
+    begin = b"*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n"
+    whole = begin + b"$%d\r\n%s\r\n" % (len(message), message)
+    assert all(each.rest(len(whole)) == whole for each in readers)
+
+
+@on_linux
+def test_values_that_only_slow_clients_hold_have_one_bound(kv):
+    server = kv("--output-max", "64mb")
+    r = client_of(server)
+    size = 16 * MIB
+    peak = Peak(server)
+    readers = []
+    for i in range(16):
+        r.set("big", bytes([i]) * size)
+        readers.append(SlowReader(server, "GET", "big"))
+    whole = size + 13
+    came = [len(each.rest(whole)) for each in readers]
+    assert r.ping() and came[-1] == whole
+    cut = sum(each < whole for each in came)
+    assert cut >= 16 - 64 // 16 - 1, came
+    # The bound, the value itself, and the command that brings the next one.
+    assert peak.bytes() < (64 + 16 + 4 * 16) * MIB
 
 
 def test_a_subscriber_that_does_not_read_is_closed(kv):

@@ -18,7 +18,8 @@ struct Blocked::Wait final : core::Timer {
     std::vector<std::string> keys;
 };
 
-Blocked::Blocked(core::EventLoop& loop) : loop_(&loop) {}
+Blocked::Blocked(core::EventLoop& loop, core::Ref<LooseBytes> loose)
+    : loop_(&loop), loose_(std::move(loose)) {}
 Blocked::~Blocked() = default;
 
 void Blocked::wait(Call& call, const Command& command, resp::Arguments keys, double seconds) {
@@ -54,7 +55,7 @@ void Blocked::serve(Server& server) {
             const auto wait = waits_.find(client);
             // It was served by another key, or has left, since the copy was made.
             if (wait == waits_.end() || client->leaves()) continue;
-            std::string out;
+            Answers out(server.loose());
             const QueuedCommand& again = wait->second->again;
             // The command is executed again as a whole: it knows how it moves, logs and answers.
             server.run(again.command(), *client, again.arguments(), {}, out);
@@ -78,8 +79,8 @@ void Blocked::forget(Client& client) {
 }
 
 void Blocked::give_up(Client& client) {
-    std::string out;
-    resp::Writer(out, client.protocol).null_array();
+    Answers out(loose_);
+    resp::Writer(out.text(), client.protocol).null_array();
     forget(client);
     client.unblock(out);
 }

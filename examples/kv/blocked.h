@@ -22,7 +22,7 @@ class Call;
 
 class Blocked {
   public:
-    explicit Blocked(core::EventLoop& loop);
+    Blocked(core::EventLoop& loop, core::Ref<LooseBytes> loose);
     ~Blocked();
     Blocked(const Blocked&) = delete;
     Blocked& operator=(const Blocked&) = delete;
@@ -46,6 +46,7 @@ class Blocked {
     void give_up(Client& client);
 
     core::EventLoop* loop_;
+    core::Ref<LooseBytes> loose_;
     std::map<Client*, std::unique_ptr<Wait>> waits_;
     std::map<std::string, std::deque<Client*>, std::less<>> by_key_;
     std::set<std::string, std::less<>> ready_;

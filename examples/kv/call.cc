@@ -38,6 +38,16 @@ std::string float_text(long double value) {
     return out == "-0" ? "0" : out;
 }
 
+void Call::answer(Text& text, ByteView part) {
+    if (part.size() < Text::shared_bytes_min) return reply.bulk(part);
+    reply.bulk_head(part.size());
+    // It may move the text into a block, so the part is found in it again.
+    const auto from = static_cast<std::size_t>(part.data() - text.view().data());
+    const core::Ref<Block> block = text.share(out.loose());
+    out.share(block->view().substr(from, part.size()), block);
+    out.text() += "\r\n";
+}
+
 std::optional<std::int64_t> Call::integer(ByteView text) {
     const auto value = strict_integer(text);
     if (!value) reply.error("ERR value is not an integer or out of range");

@@ -18,6 +18,7 @@
 
 #include <tiderace/resp.h>
 
+#include "examples/kv/answers.h"
 #include "examples/kv/keyspace.h"
 
 namespace kv {
@@ -28,14 +29,15 @@ namespace resp = tiderace::resp;
 
 class Call {
   public:
-    Call(Server& s, Client& c, Keyspace& k, resp::Arguments a, resp::Writer w)
-        : server(s), client(c), keys(k), args(a), reply(w) {}
+    Call(Server& s, Client& c, Keyspace& k, resp::Arguments a, Answers& o, resp::Protocol p)
+        : server(s), client(c), keys(k), args(a), out(o), reply(o.text(), p) {}
 
     Server& server;
     Client& client;
     Keyspace& keys;
     resp::Arguments args;  // args[0] is the command's name
-    resp::Writer reply;
+    Answers& out;
+    resp::Writer reply;  // at the end of `out`
 
     // What the key holds as a T; nullptr in `value`: nothing. False: something else, and that was
     // answered.
@@ -52,6 +54,9 @@ class Call {
         Entry& made = keys.set(key, std::make_unique<T>());
         return std::get<std::unique_ptr<T>>(made.value).get();
     }
+    // A bulk string: a part of the text, not copied if it is long.
+    void answer(Text& text) { answer(text, text.view()); }
+    void answer(Text& text, ByteView part);
     // Numbers that arguments are. nullopt: they are not, and that was answered.
     std::optional<std::int64_t> integer(ByteView text);
     std::optional<double> real(ByteView text);
@@ -87,8 +92,8 @@ class Call {
     bool held(Entry* entry, T*& value) {
         value = nullptr;
         if (entry == nullptr) return true;
-        if constexpr (std::is_same_v<T, std::string>) {
-            value = std::get_if<std::string>(&entry->value);
+        if constexpr (std::is_same_v<T, Text>) {
+            value = std::get_if<Text>(&entry->value);
         } else if (auto* owned = std::get_if<std::unique_ptr<T>>(&entry->value)) {
             value = owned->get();
         }

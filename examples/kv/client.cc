@@ -31,7 +31,13 @@ QueuedCommand::QueuedCommand(const Command& command, resp::Arguments arguments)
 }
 
 Client::Client(Server& server, net::Connection* connection, std::uint64_t id)
-    : server_(&server), connection_(connection), id_(id), reader_(server.limits()) {
+    : server_(&server),
+      connection_(connection),
+      id_(id),
+      reader_(server.limits()),
+      held_(server.loose()),
+      in_flight_(server.loose()),
+      pushed_(server.loose()) {
     authenticated = server.options().password.empty();
 }
 
@@ -56,7 +62,7 @@ std::string Client::address() const {
 
 std::size_t Client::on_data(net::Connection&, ByteView data) {
     ByteView in = data;
-    std::string& out = server_->begin_batch();
+    Answers& out = server_->begin_batch();
     read_commands(in, out);
     send(out);
     // An idle client keeps no memory of its last command.
@@ -83,7 +89,7 @@ bool Client::count_input() {
     return server_->count_input(before, held);
 }
 
-void Client::read_commands(ByteView& in, std::string& out) {
+void Client::read_commands(ByteView& in, Answers& out) {
     while (!in.empty() && !closing_ && !killed_) {
         if (must_wait()) {
             // One that waits for an element is read on, because its end would not be noticed
@@ -101,40 +107,50 @@ void Client::read_commands(ByteView& in, std::string& out) {
         executing_ = true;
         server_->execute(*this, reader_.arguments(), reader_.encoded(), out);
         executing_ = false;
-        if (!pushed_.empty()) out += std::exchange(pushed_, {});
-        if (out.size() >= batch_bytes_max) {
-            send(out);
-            out.clear();
-        }
+        out.append(pushed_);
+        if (out.bytes() >= batch_bytes_max) send(out);
     }
 }
 
 // Its next commands wait, so that a client which does not read cannot make us keep its answers.
 bool Client::must_wait() const {
     return blocked_ || connection_->has_backlog() ||
-           held_.size() + in_flight_.size() > held_bytes_high;
+           held_.bytes() + in_flight_.bytes() > held_bytes_high;
 }
 
-void Client::refuse(std::string& out) {
+void Client::refuse(Answers& out) {
     std::string text = "ERR Protocol error: " + std::string(to_string(reader_.fault()));
     if (reader_.fault() == resp::Fault::bulk_expected) {
         text = "ERR Protocol error: expected '$', got '" + std::string(1, reader_.found()) + "'";
     }
-    resp::Writer(out).error(text);
+    resp::Writer(out.text()).error(text);
     closing_ = true;
 }
 
 void Client::send(ByteView bytes) {
     if (bytes.empty() || connection_ == nullptr || leaves()) return;
-    // Never past held answers, or they would arrive in another order.
-    if (!server_->holds_answers() && !holds()) {
+    if (may_send_now()) {
         connection_->write(bytes);
-        return;
+    } else {
+        held_.text() += bytes;
     }
-    held_ += bytes;
-    if (waits_for_sync_) return;
-    waits_for_sync_ = true;
-    server_->wait_for_sync(*this);
+}
+
+void Client::send(Answers& answers) {
+    if (answers.empty() || connection_ == nullptr || leaves()) return answers.clear();
+    if (may_send_now()) {
+        answers.send_to(*connection_);
+    } else {
+        held_.append(answers);
+    }
+}
+
+// False: answers are held until the log is synced.
+bool Client::may_send_now() {
+    // Never past held answers, or they would arrive in another order.
+    if (!server_->holds_answers() && !holds()) return true;
+    if (!std::exchange(waits_for_sync_, true)) server_->wait_for_sync(*this);
+    return false;
 }
 
 void Client::push(ByteView bytes) {
@@ -143,15 +159,29 @@ void Client::push(ByteView bytes) {
     // It publishes to itself: the answers before this command's are not sent yet, and its own may
     // be in the middle of an array.
     if (executing_) {
-        pushed_ += bytes;
+        pushed_.text() += bytes;
         return;
     }
     send(bytes);
-    // A subscriber asks for nothing more, so nothing else would stop its messages from piling up.
-    if (connection_->queue_bytes() + held_.size() + in_flight_.size() >
-        server_->options().subscriber_bytes_max) {
-        kill();
-    }
+    close_if_slow();
+}
+
+void Client::push(Answers& message) {
+    if (connection_ == nullptr || leaves()) return message.clear();
+    if (executing_) return pushed_.append(message);
+    send(message);
+    close_if_slow();
+}
+
+// A subscriber asks for nothing more, so nothing else would stop its messages from piling up.
+void Client::close_if_slow() {
+    if (unsent_bytes() > server_->options().subscriber_bytes_max) kill();
+}
+
+std::size_t Client::unsent_bytes() const {
+    if (connection_ == nullptr) return 0;
+    return static_cast<std::size_t>(connection_->queue_bytes()) + held_.bytes() +
+           in_flight_.bytes();
 }
 
 bool Client::leaves() const {
@@ -166,13 +196,13 @@ void Client::kill() {
 }
 
 void Client::sync_started() {
-    in_flight_ = std::exchange(held_, {});
+    in_flight_.append(held_);
     waits_for_sync_ = false;
 }
 
 void Client::sync_ended() {
-    if (leaves()) return;
-    connection_->write(std::exchange(in_flight_, {}));
+    if (leaves()) return in_flight_.clear();
+    in_flight_.send_to(*connection_);
     after_held();
 }
 
@@ -199,7 +229,7 @@ void Client::block(std::size_t command_bytes) {
     blocked_bytes_ = command_bytes;
 }
 
-void Client::unblock(ByteView answer) {
+void Client::unblock(Answers& answer) {
     blocked_ = false;
     blocked_bytes_ = 0;
     static_cast<void>(count_input());  // it shrank

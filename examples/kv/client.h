@@ -21,6 +21,7 @@
 
 #include <tiderace/resp.h>
 
+#include "examples/kv/answers.h"
 #include "tiderace/base/intrusive_list.h"
 #include "tiderace/net/connection.h"
 
@@ -28,10 +29,7 @@ namespace kv {
 
 class Server;
 struct Command;
-namespace core = tiderace::core;
-namespace net = tiderace::net;
 namespace resp = tiderace::resp;
-using tiderace::ByteView;
 
 // A command that waits for EXEC, with memory of its own.
 class QueuedCommand {
@@ -76,11 +74,15 @@ class Client final : public net::Session, public tiderace::ListHook {
 
     // Answers and messages, in order.
     void send(ByteView bytes);
+    void send(Answers& answers);  // empties them
     // A message that it did not ask for: a subscriber that reads too slowly is closed.
     void push(ByteView bytes);
+    void push(Answers& message);
     // Closes once everything is sent.
     void close_soon() { closing_ = true; }
     void kill();
+    bool killed() const { return killed_; }
+    std::size_t unsent_bytes() const;
 
     // What is held waits for a sync that starts now; it has ended.
     void sync_started();
@@ -106,7 +108,7 @@ class Client final : public net::Session, public tiderace::ListHook {
     bool blocked() const { return blocked_; }
     void block(std::size_t command_bytes);
     // Its answer is sent, and it reads on.
-    void unblock(ByteView answer);
+    void unblock(Answers& answer);
 
     std::uint64_t id() const { return id_; }
     std::string address() const;
@@ -124,11 +126,13 @@ class Client final : public net::Session, public tiderace::ListHook {
     void on_drain(net::Connection& connection) override;
     void on_close(net::Connection& connection, net::CloseReason reason) override;
 
-    void read_commands(ByteView& in, std::string& out);
+    void read_commands(ByteView& in, Answers& out);
     // Commands that it sent and that are not executed: false, those of all clients are too many.
     bool count_input();
     bool must_wait() const;
-    void refuse(std::string& out);
+    void refuse(Answers& out);
+    bool may_send_now();
+    void close_if_slow();
     void after_held();
     void resume();
 
@@ -136,9 +140,9 @@ class Client final : public net::Session, public tiderace::ListHook {
     net::Connection* connection_;
     std::uint64_t id_;
     resp::CommandReader reader_;
-    std::string held_;
-    std::string in_flight_;
-    std::string pushed_;  // by its own command, to go behind the answer
+    Answers held_;
+    Answers in_flight_;
+    Answers pushed_;  // by its own command, to go behind the answer
     std::unique_ptr<Transaction> transaction_;
     std::unique_ptr<Subscriptions> subscriptions_;
     std::size_t counted_input_ = 0;  // of the server's input_bytes

@@ -1,6 +1,9 @@
 #include "examples/kv/pubsub.h"
 
 #include <array>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "examples/kv/client.h"
 #include "examples/kv/commands.h"
@@ -10,24 +13,33 @@
 namespace kv {
 namespace {
 
-// A message, written once for each version of the protocol and not for each subscriber.
+// A message, written once for each version of the protocol and not for each subscriber; a long one
+// is shared by all of them.
 class Message {
   public:
-    explicit Message(std::vector<ByteView> words) : words_(std::move(words)) {}
+    Message(std::vector<ByteView> words, core::Ref<LooseBytes> loose)
+        : words_(std::move(words)), loose_(std::move(loose)) {}
 
     void send_to(Client& client) {
-        std::string& text = texts_[client.protocol == resp::Protocol::resp3 ? 1 : 0];
-        if (text.empty()) {
+        core::Ref<Block>& block = blocks_[client.protocol == resp::Protocol::resp3 ? 1 : 0];
+        if (!block) {
+            std::string text;
             resp::Writer writer(text, client.protocol);
             writer.push(words_.size());
             for (const ByteView each : words_) writer.bulk(each);
+            block = core::make_ref<Block>(std::move(text), loose_);
+            block->detach();  // no key holds it
         }
-        client.push(text);
+        if (block->view().size() < Text::shared_bytes_min) return client.push(block->view());
+        Answers message(loose_);
+        message.share(block->view(), block);
+        client.push(message);
     }
 
   private:
     std::vector<ByteView> words_;
-    std::array<std::string, 2> texts_;
+    core::Ref<LooseBytes> loose_;
+    std::array<core::Ref<Block>, 2> blocks_;
 };
 
 void answer(Call& call, std::string_view kind, std::optional<ByteView> name) {
@@ -115,13 +127,13 @@ void pubsub(Call& call) {
 std::size_t PubSub::publish(ByteView channel, ByteView message) {
     std::size_t count = 0;
     if (const auto found = channels.find(channel); found != channels.end()) {
-        Message text({"message", channel, message});
+        Message text({"message", channel, message}, loose_);
         for (Client* client : found->second) text.send_to(*client);
         count += found->second.size();
     }
     for (const auto& [pattern, clients] : patterns) {
         if (!glob_matches(pattern, channel)) continue;
-        Message text({"pmessage", pattern, channel, message});
+        Message text({"pmessage", pattern, channel, message}, loose_);
         for (Client* client : clients) text.send_to(*client);
         count += clients.size();
     }

@@ -6,18 +6,20 @@
 #include <map>
 #include <set>
 #include <string>
-#include <vector>
+#include <utility>
 
+#include "examples/kv/text.h"
 #include "tiderace/base/bytes.h"
 
 namespace kv {
 
 class Client;
-using tiderace::ByteView;
 
 class PubSub {
   public:
     using Subscribers = std::map<std::string, std::set<Client*>, std::less<>>;
+
+    explicit PubSub(core::Ref<LooseBytes> loose) : loose_(std::move(loose)) {}
 
     Subscribers channels;
     Subscribers patterns;
@@ -27,6 +29,9 @@ class PubSub {
 
     static void add(Subscribers& to, ByteView name, Client& client);
     static void remove(Subscribers& from, ByteView name, Client& client);
+
+  private:
+    core::Ref<LooseBytes> loose_;
 };
 
 }  // namespace kv

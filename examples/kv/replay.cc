@@ -60,7 +60,8 @@ class Reader {
         : server_(&server),
           path_(std::move(path)),
           client_(server, nullptr, 0),
-          reader_(replay_limits) {}
+          reader_(replay_limits),
+          out_(server.loose()) {}
 
     Result<> run() {
         const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
@@ -111,8 +112,8 @@ class Reader {
         ++commands_;
         // A logged command succeeded once. If it fails now the file is not what was written, and
         // all that follows would be built on a gap.
-        if (out_.starts_with('-')) {
-            return fail(Error(0, "replay", path_, place(out_.substr(1, out_.find('\r') - 1))));
+        if (const std::string& text = out_.text(); text.starts_with('-')) {
+            return fail(Error(0, "replay", path_, place(text.substr(1, text.find('\r') - 1))));
         }
         return {};
     }
@@ -125,7 +126,7 @@ class Reader {
     std::string path_;
     Client client_;
     resp::CommandReader reader_;
-    std::string out_;
+    Answers out_;
     std::uint64_t read_ = 0;
     std::uint64_t whole_ = 0;
     std::uint64_t commands_ = 0;

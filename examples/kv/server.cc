@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include "examples/kv/memory_used.h"
@@ -29,7 +30,7 @@ Server::Server(core::EventLoop& loop, const Options& options, std::function<void
       stop_(std::move(stop)),
       limits_{.bulk_bytes_max = options.bulk_bytes_max,
               .message_bytes_max = std::max(std::size_t{1} << 30, options.bulk_bytes_max + 4096)},
-      blocked_(loop),
+      blocked_(loop, loose_),
       pool_(2, 64),
       log_(loop, pool_, {.started = [this] { sync_started(); }, .ended = [this] { sync_ended(); }}),
       snapshots_(options.folder),
@@ -72,14 +73,37 @@ void Server::set_time() {
     keys_.set_eviction(options_.eviction);
 }
 
-std::string& Server::begin_batch() {
+Answers& Server::begin_batch() {
     set_time();
     out_.clear();
     return out_;
 }
 
 void Server::end_batch() {
-    if (out_.capacity() > out_bytes_kept) std::string().swap(out_);
+    if (out_.text().capacity() > out_bytes_kept) std::string().swap(out_.text());
+    if (loose_->bytes > options_.output_bytes_max) close_largest();
+}
+
+// Blocks that no key holds any more pass the limit of unsent bytes: the clients that have most to
+// read are closed.
+void Server::close_largest() {
+    std::vector<std::pair<std::size_t, Client*>> unsent;
+    std::size_t expected = loose_->bytes;
+    for (const auto& [id, client] : clients_) {
+        const std::size_t bytes = client->unsent_bytes();
+        if (!client->killed()) {
+            unsent.emplace_back(bytes, client);
+        } else {
+            // Its blocks go at the turn's end.
+            expected -= std::min(expected, bytes);
+        }
+    }
+    std::ranges::sort(unsent, std::greater());
+    for (const auto& [bytes, client] : unsent) {
+        if (expected <= options_.output_bytes_max || bytes == 0) break;
+        client->kill();
+        expected -= std::min(expected, bytes);
+    }
 }
 
 bool Server::count_input(std::size_t before, std::size_t now) {
@@ -113,10 +137,9 @@ void Server::unsubscribe_all(Client& client) {
     own = {};
 }
 
-void Server::execute(Client& client, resp::Arguments arguments, ByteView encoded,
-                     std::string& out) {
+void Server::execute(Client& client, resp::Arguments arguments, ByteView encoded, Answers& out) {
     if (arguments.empty()) return;
-    resp::Writer reply(out, client.protocol);
+    resp::Writer reply(out.text(), client.protocol);
     const Command* command = table_.find(arguments[0]);
     if (command == nullptr) {
         std::string text = "ERR unknown command '" + std::string(arguments[0].substr(0, 128)) +
@@ -199,9 +222,9 @@ bool Server::make_room() {
 // Logged after it ran, and only if it changed something; call.log_as() has replaced a text that
 // depends on the time or on chance.
 void Server::run(const Command& command, Client& client, resp::Arguments arguments,
-                 ByteView encoded, std::string& out) {
+                 ByteView encoded, Answers& out) {
     ++counters_.commands;
-    Call call(*this, client, keys_, arguments, resp::Writer(out, client.protocol));
+    Call call(*this, client, keys_, arguments, out, client.protocol);
     command.run(call);
     if (call.is_changed()) write_log(call, arguments, encoded);
 }

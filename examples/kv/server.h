@@ -18,6 +18,7 @@
 
 #include <tiderace/resp.h>
 
+#include "examples/kv/answers.h"
 #include "examples/kv/append_log.h"
 #include "examples/kv/blocked.h"
 #include "examples/kv/client.h"
@@ -56,9 +57,9 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     const resp::Limits& limits() const { return limits_; }
     Options& options() { return options_; }
     // The buffer of a batch's answers; reads the clock.
-    std::string& begin_batch();
+    Answers& begin_batch();
     void end_batch();
-    void execute(Client& client, resp::Arguments arguments, ByteView encoded, std::string& out);
+    void execute(Client& client, resp::Arguments arguments, ByteView encoded, Answers& out);
     void forget(Client& client);
     void unsubscribe_all(Client& client);
     // False: above options().input_bytes_max.
@@ -76,10 +77,11 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     tiderace::Random& random() { return random_; }
     AppendLog& log() { return log_; }
     Snapshots& snapshots() { return snapshots_; }
+    const core::Ref<LooseBytes>& loose() const { return loose_; }
     Counters& counters() { return counters_; }
     std::map<std::uint64_t, Client*>& clients() { return clients_; }
     void run(const Command& command, Client& client, resp::Arguments arguments, ByteView encoded,
-             std::string& out);
+             Answers& out);
     // Why no command with these flags may change a key now: the error's text. May evict keys.
     std::optional<std::string> refusal(unsigned flags);
     void watch(ByteView key, Client& client);
@@ -107,18 +109,20 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     bool make_room();
     void write_log(const Call& call, resp::Arguments arguments, ByteView encoded);
     void log_text(ByteView text);
+    void close_largest();
     void sync_started();
     void sync_ended();
     void set_time();
 
     core::EventLoop* loop_;
+    core::Ref<LooseBytes> loose_ = core::make_ref<LooseBytes>();
     Options options_;
     std::function<void()> stop_;
     resp::Limits limits_;
     CommandTable table_;
     Counters counters_;
     Keyspace keys_;
-    PubSub pubsub_;
+    PubSub pubsub_{loose_};
     Blocked blocked_;
     core::WorkerPool pool_;
     AppendLog log_;
@@ -128,7 +132,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     std::vector<Client*> waiting_;    // for the next sync
     std::vector<Client*> in_flight_;  // for the one under way
     tiderace::Random random_;
-    std::string out_;
+    Answers out_{loose_};
     std::size_t input_bytes_ = 0;
     std::uint64_t next_id_ = 1;
     tiderace::Instant started_;

@@ -130,11 +130,11 @@ Result<> write_keys(Keyspace& keys, int fd, const std::string& path) {
 std::size_t append_commands(const Entry& entry, std::string& out) {
     const std::string expires = std::to_string(entry.expires);
     resp::Writer writer(out);
-    if (const auto* text = std::get_if<std::string>(&entry.value)) {
+    if (const auto* text = std::get_if<Text>(&entry.value)) {
         if (entry.expires != 0) {
-            writer.command({"SET", *entry.key, *text, "PXAT", expires});
+            writer.command({"SET", *entry.key, text->view(), "PXAT", expires});
         } else {
-            writer.command({"SET", *entry.key, *text});
+            writer.command({"SET", *entry.key, text->view()});
         }
         return 1;
     }

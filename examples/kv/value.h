@@ -10,6 +10,7 @@
 
 #include "examples/kv/dict.h"
 #include "examples/kv/sorted_set.h"
+#include "examples/kv/text.h"
 #include "tiderace/base/lru_cache.h"
 
 namespace kv {
@@ -23,8 +24,8 @@ using Set = Dict<Nothing>;
 enum class Type : std::uint8_t { string, list, hash, set, sorted_set };
 std::string_view to_string(Type type);
 
-using Value = std::variant<std::string, std::unique_ptr<List>, std::unique_ptr<Hash>,
-                           std::unique_ptr<Set>, std::unique_ptr<SortedSet>>;
+using Value = std::variant<Text, std::unique_ptr<List>, std::unique_ptr<Hash>, std::unique_ptr<Set>,
+                           std::unique_ptr<SortedSet>>;
 
 struct Entry : tiderace::LruHook {
     Value value;

@@ -70,7 +70,7 @@ Value copy_of(const Value& value) {
         }
         return copy;
     }
-    return std::get<std::string>(value);
+    return Text(std::string(std::get<Text>(value).view()));
 }
 
 void copy(Call& call) {
@@ -116,7 +116,7 @@ void flush(Call& call) {
 std::string_view encoding(const Entry& entry) {
     switch (entry.type()) {
         case Type::string: {
-            const std::string& text = std::get<std::string>(entry.value);
+            const ByteView text = std::get<Text>(entry.value).view();
             // The names and the bound of Redis, which tests and tools compare.
             return strict_integer(text) ? "int" : text.size() <= 44 ? "embstr" : "raw";
         }
@@ -146,9 +146,15 @@ void memory(Call& call) {
     const Entry* entry = call.keys.peek(call.args[2]);
     if (entry == nullptr) return call.reply.null();
     // As long as the commands that make it again, and its place in the table.
-    std::string text;
-    append_commands(*entry, text);
-    call.reply.integer(static_cast<Index>(sizeof(Entry) + 48 + text.size()));
+    std::size_t bytes = sizeof(Entry) + 48;
+    if (const auto* string = std::get_if<Text>(&entry->value)) {
+        bytes += entry->key->size() + string->size();
+    } else {
+        std::string text;
+        append_commands(*entry, text);
+        bytes += text.size();
+    }
+    call.reply.integer(static_cast<Index>(bytes));
 }
 
 void touch(Call& call) {

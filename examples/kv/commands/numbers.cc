@@ -20,9 +20,9 @@ void put(Call& call, ByteView key, std::string text) {
 
 void add(Call& call, std::int64_t by) {
     const ByteView key = call.args[1];
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (!call.find(key, text)) return;
-    const auto value = text != nullptr ? call.integer(*text) : std::int64_t{0};
+    const auto value = text != nullptr ? call.integer(text->view()) : std::int64_t{0};
     if (!value) return;
     std::int64_t sum = 0;
     if (__builtin_add_overflow(*value, by, &sum)) {
@@ -54,12 +54,12 @@ void decrby(Call& call) {
 
 void incrbyfloat(Call& call) {
     const ByteView key = call.args[1];
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (!call.find(key, text)) return;
     long double value = 0;
     if (text != nullptr) {
-        if (!call.real(*text)) return;
-        value = std::strtold(text->c_str(), nullptr);
+        if (!call.real(text->view())) return;
+        value = std::strtold(std::string(text->view()).c_str(), nullptr);
     }
     if (!call.real(call.args[2])) return;
     value += std::strtold(std::string(call.args[2]).c_str(), nullptr);

@@ -8,20 +8,18 @@
 namespace kv {
 namespace {
 
-void answer(Call& call, const std::string* text) {
+void answer(Call& call, Text* text) {
     if (text == nullptr) {
         ++call.server.counters().misses;
         return call.reply.null();
     }
     ++call.server.counters().hits;
-    call.reply.bulk(*text);
+    call.answer(*text);
 }
 
 void store(Call& call, ByteView key, ByteView text, std::int64_t expires) {
     Entry* old = call.keys.find(key);
-    if (auto* in_place = old != nullptr ? std::get_if<std::string>(&old->value) : nullptr) {
-        // Its memory is used again: a counter or a cache entry is mostly overwritten by one of its
-        // size.
+    if (auto* in_place = old != nullptr ? std::get_if<Text>(&old->value) : nullptr) {
         in_place->assign(text);
         if (old->expires != expires) call.keys.set_expiry(*old, expires);
     } else {
@@ -76,7 +74,7 @@ void set(Call& call) {
     SetOptions options;
     if (!read_options(call, options)) return;
     Entry* old = call.keys.find(key);
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (options.get && !call.find(key, text)) return;
     const bool stores = old != nullptr ? !options.only_new : !options.only_old;
     if (options.get) {
@@ -93,13 +91,13 @@ void set(Call& call) {
 }
 
 void get(Call& call) {
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (call.find(call.args[1], text)) answer(call, text);
 }
 
 void getex(Call& call) {
     const ByteView key = call.args[1];
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (!call.find(key, text)) return;
     if (call.args.size() == 2) return answer(call, text);
     std::int64_t expires = 0;
@@ -115,7 +113,7 @@ void getex(Call& call) {
 }
 
 void getdel(Call& call) {
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (!call.find(call.args[1], text)) return;
     answer(call, text);
     if (text == nullptr) return;
@@ -125,7 +123,7 @@ void getdel(Call& call) {
 }
 
 void getset(Call& call) {
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (!call.find(call.args[1], text)) return;
     answer(call, text);
     store(call, call.args[1], call.args[2], 0);
@@ -156,7 +154,7 @@ void mget(Call& call) {
     call.reply.array(call.args.size() - 1);
     for (const ByteView key : call.args.from(1)) {
         Entry* entry = call.keys.find(key);
-        answer(call, entry != nullptr ? std::get_if<std::string>(&entry->value) : nullptr);
+        answer(call, entry != nullptr ? std::get_if<Text>(&entry->value) : nullptr);
     }
 }
 
@@ -195,19 +193,19 @@ bool fits(Call& call, std::size_t bytes) {
 
 void append(Call& call) {
     const ByteView key = call.args[1];
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (!call.find(key, text)) return;
     if (!fits(call, (text != nullptr ? text->size() : 0) + call.args[2].size())) return;
     if (text == nullptr) {
-        text = &std::get<std::string>(call.keys.set(key, std::string()).value);
+        text = &std::get<Text>(call.keys.set(key, std::string()).value);
     }
-    text->append(call.args[2]);
+    text->edit().append(call.args[2]);
     call.changed(key);
     call.reply.integer(static_cast<std::int64_t>(text->size()));
 }
 
 void length(Call& call) {
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (!call.find(call.args[1], text)) return;
     call.reply.integer(text != nullptr ? static_cast<std::int64_t>(text->size()) : 0);
 }
@@ -217,7 +215,7 @@ void getrange(Call& call) {
     if (!first) return;
     const auto last = call.integer(call.args[3]);
     if (!last) return;
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (!call.find(call.args[1], text)) return;
     const auto size = text != nullptr ? static_cast<std::int64_t>(text->size()) : 0;
     const auto place = [size](std::int64_t index) {
@@ -228,7 +226,7 @@ void getrange(Call& call) {
     if (size == 0 || begin >= end || (*first < 0 && *last < 0 && *first > *last)) {
         return call.reply.bulk("");
     }
-    call.reply.bulk(ByteView(*text).substr(static_cast<std::size_t>(begin),
+    call.answer(*text, text->view().substr(static_cast<std::size_t>(begin),
                                            static_cast<std::size_t>(end - begin)));
 }
 
@@ -237,7 +235,7 @@ void setrange(Call& call) {
     const auto offset = call.integer(call.args[2]);
     if (!offset) return;
     if (*offset < 0) return call.reply.error("ERR offset is out of range");
-    std::string* text = nullptr;
+    Text* text = nullptr;
     if (!call.find(key, text)) return;
     const ByteView part = call.args[3];
     if (part.empty()) {
@@ -246,10 +244,11 @@ void setrange(Call& call) {
     const auto at = static_cast<std::size_t>(*offset);
     if (!fits(call, at + part.size())) return;
     if (text == nullptr) {
-        text = &std::get<std::string>(call.keys.set(key, std::string()).value);
+        text = &std::get<Text>(call.keys.set(key, std::string()).value);
     }
-    if (text->size() < at + part.size()) text->resize(at + part.size());
-    text->replace(at, part.size(), part);
+    std::string& bytes = text->edit();
+    if (bytes.size() < at + part.size()) bytes.resize(at + part.size());
+    bytes.replace(at, part.size(), part);
     call.changed(key);
     call.reply.integer(static_cast<std::int64_t>(text->size()));
 }

@@ -48,7 +48,7 @@ void exec(Call& call) {
     // MULTI and EXEC in the log, so that a torn end never replays half of a transaction.
     call.server.begin_log_group();
     for (const QueuedCommand& each : queue) {
-        call.server.run(each.command(), call.client, each.arguments(), {}, call.reply.out());
+        call.server.run(each.command(), call.client, each.arguments(), {}, call.out);
     }
     call.server.end_log_group();
     call.client.set_in_exec(false);
