@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -21,13 +20,6 @@ namespace {
 constexpr Duration cancel_wait = 2s;
 // When a task has gone: how long its read and those with it may take before they are cancelled.
 constexpr Duration abandoned_wait = 50ms;
-
-// What runs on the pool for one loop.
-struct Cancels {
-    explicit Cancels(task::Runner&) {}
-    std::shared_ptr<std::atomic<unsigned>> out = std::make_shared<std::atomic<unsigned>>(0U);
-};
-constexpr unsigned cancels_max = 2;
 
 // The five characters behind "FATAL:  ", in a message of the verbose kind.
 std::string_view state_in(std::string_view message) {
@@ -90,7 +82,10 @@ void Connection::Freed::operator()(pg_result* result) const {
 }
 
 Connection::Connection(task::Runner& runner, Settings settings)
-    : runner_(&runner), settings_(std::move(settings)), readiness_(runner.loop()) {}
+    : runner_(&runner),
+      settings_(std::move(settings)),
+      readiness_(runner.loop()),
+      cancels_(runner, PoolCalls::Kind::postgres_cancel) {}
 
 Connection::~Connection() {
     readiness_.forget();
@@ -304,16 +299,10 @@ task::Task<Connection::Result> Connection::next(const Instant& deadline) {
 // PQcancel blocks for as long as a server does not answer, and may not take all threads of the
 // pool. A statement whose cancel is not sent ends with its connection.
 task::Task<> Connection::send_cancel() {
-    const std::shared_ptr<std::atomic<unsigned>> out = runner_->local<Cancels>().out;
     const std::shared_ptr<PGcancel> cancel(PQgetCancel(connection_), PQfreeCancel);
-    if (*out < cancels_max && cancel != nullptr) {
-        ++*out;
-        ++*cancels_;
-        const auto counted = std::shared_ptr<void>(nullptr, [out, ours = cancels_](void*) {
-            --*out;
-            --*ours;
-        });
-        auto work = [cancel, counted] {
+    const std::shared_ptr<void> place = cancel != nullptr ? cancels_.take() : nullptr;
+    if (place != nullptr) {
+        auto work = [cancel, place] {
             std::array<char, 256> why;
             PQcancel(cancel.get(), why.data(), static_cast<int>(why.size()));
         };
@@ -502,7 +491,7 @@ void Connection::end_statement() {
     used_ = runner_->loop().now();
     if (failure_ && failure_->kind() == Fault::connection_lost) broken_ = true;
     // It would hit the next statement.
-    if (*cancels_ > 0) broken_ = true;
+    if (cancels_.pending()) broken_ = true;
     if (listens_) return;
     // A script may have begun to listen, and these notifications have no reader.
     while (PGnotify* const each = PQnotifies(connection_)) PQfreemem(each);

@@ -12,7 +12,6 @@
 // a statement ends before its cancel does, the connection is closed.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -24,6 +23,7 @@
 #include "tiderace/db/connection.h"
 #include "tiderace/db/error.h"
 #include "tiderace/db/pool.h"
+#include "tiderace/db/pool_calls.h"
 #include "tiderace/db/readiness.h"
 #include "tiderace/task/runner.h"
 
@@ -113,8 +113,7 @@ class Connection final : public db::Connection {
     Instant used_{};                     // when it last answered
     bool is_outdated_ = false;           // it failed because its preparation counts no more
     bool is_known_by_server_ = false;    // the server has that preparation still
-    // Cancels of this connection that have not ended.
-    std::shared_ptr<std::atomic<unsigned>> cancels_ = std::make_shared<std::atomic<unsigned>>(0U);
+    PoolCalls cancels_;
     bool reading_ = false;  // results are to come
     bool unflushed_ = false;
     bool cancelled_ = false;  // its deadline came: a cancel was sent
