@@ -18,6 +18,12 @@ std::string bare(const core::Address& address) {
 
 }  // namespace
 
+bool is_address(const std::string& host) {
+    // That of localhost is spelled otherwise.
+    const auto found = core::HostPort{.host = host, .port = 1}.literal();
+    return found.size() == 1 && bare(found[0]) == host;
+}
+
 task::Task<std::vector<std::string>> addresses_of(std::string host, Instant until) {
     const core::HostPort place{.host = host, .port = 1};
     std::vector<core::Address> found = place.literal();

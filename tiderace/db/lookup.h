@@ -15,4 +15,7 @@ namespace tiderace::db {
 // IP addresses as text. A literal address and localhost need no lookup.
 task::Task<std::vector<std::string>> addresses_of(std::string host, Instant until);
 
+// An IP address, and no name.
+bool is_address(const std::string& host);
+
 }  // namespace tiderace::db

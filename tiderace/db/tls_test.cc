@@ -42,8 +42,9 @@ class TlsTest : public ::testing::TestWithParam<Dialect> {
         secured = shared.get();
         name = GetParam() == Dialect::postgres ? "postgres" : "mysql";
     }
-    std::string url(const std::string& options, const std::string& word = password) const {
-        return secured->server.tcp_url(name, "ada", word) + options;
+    std::string url(const std::string& options, const std::string& word = password,
+                    const std::string& host = "127.0.0.1") const {
+        return secured->server.tcp_url(name, "ada", word, host) + options;
     }
     std::string verified_by(const testing::Authority& by) const {
         return "?tls=verify&ca=" + by.write(secured->folder, "ca.pem");
@@ -112,6 +113,39 @@ TEST_P(TlsTest, ACertificateForAnotherNameIsRefused) {
     const std::string outcome = outcome_of(url(verified_by(secured->authority)));
     EXPECT_TRUE(holds(outcome, "certificate")) << outcome;
     EXPECT_EQ(outcome_of(url("?tls=require")), "TLS") << "any server at all";
+    secured->server.show(secured->certificate_for("127.0.0.1"));
+}
+
+TEST_P(TlsTest, ACertificateIsVerifiedForTheNameOfTheUrl) {
+    // The server has another port after each start.
+    const auto by_name = [this](const testing::Authority& authority) {
+        return outcome_of(url(verified_by(authority), password, "localhost"));
+    };
+    const std::string refused = by_name(secured->authority);
+    EXPECT_TRUE(holds(refused, "certificate")) << "it is for 127.0.0.1: " << refused;
+    EXPECT_TRUE(holds(refused, "valid for localhost and signed by an authority of ")) << refused;
+    EXPECT_FALSE(holds(refused, password)) << refused;
+    secured->server.show(secured->certificate_for("localhost"));
+    EXPECT_EQ(by_name(secured->authority), "TLS");
+    EXPECT_TRUE(holds(by_name(testing::Authority()), "certificate"));
+    EXPECT_TRUE(holds(outcome_of(url(verified_by(secured->authority))), "valid for 127.0.0.1"));
+    secured->server.show(secured->certificate_for("127.0.0.1"));
+}
+
+TEST_P(TlsTest, AConnectionByNameRunsAndEndsStatements) {
+    secured->server.show(secured->certificate_for("localhost"));
+    const auto use = [](Database db, std::string slow) -> Task<> {
+        EXPECT_EQ(*co_await db.one<std::int64_t>("select 42"), 42);
+        const auto answer = co_await task::within(200ms, db.one<bool>(slow));
+        EXPECT_FALSE(answer.has_value());
+        EXPECT_EQ(*co_await db.one<std::int64_t>("select 42"), 42);
+    };
+    Options options;
+    options.waiting_timeout = 20s;
+    const std::string by_name = url(verified_by(secured->authority), password, "localhost");
+    task::run(use(db::open(by_name, options), GetParam() == Dialect::postgres
+                                                  ? "select pg_sleep(600) is null"
+                                                  : "select sleep(600) = 7"));
     secured->server.show(secured->certificate_for("127.0.0.1"));
 }
 

@@ -5,7 +5,8 @@
 #include <mysqld_error.h>
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "tiderace/db/lookup.h"
 #include "tiderace/db/mariadb/fields.h"
 #include "tiderace/task/offload.h"
+#include "tiderace/task/sleep.h"
 #include "tiderace/task/within.h"
 
 namespace tiderace::db::mariadb {
@@ -25,16 +27,14 @@ namespace {
 constexpr Duration kill_wait = 2s;
 constexpr unsigned kill_seconds = 2;
 
+// How often a connection that waits for its turn on the pool looks for it, and how long one may
+// hold a thread in each of its steps.
+constexpr Duration place_wait = 5ms;
+constexpr Duration open_wait_max = 30s;
+
 // Above it the server's max_allowed_packet is read, because it may take less.
 constexpr std::uint64_t packet_sure = 64_KiB;
 constexpr std::uint64_t packet_head = 16;
-
-// What runs on the pool for one loop.
-struct Kills {
-    explicit Kills(task::Runner&) {}
-    std::shared_ptr<std::atomic<unsigned>> out = std::make_shared<std::atomic<unsigned>>(0U);
-};
-constexpr unsigned kills_max = 2;
 
 MYSQL* made() {
     static std::once_flag once;
@@ -53,7 +53,10 @@ const char* text_or_null(const std::string& text) {
     return text.empty() ? nullptr : text.c_str();
 }
 
-void set_tls(MYSQL* mysql, const Url& url) {
+void set_network(MYSQL* mysql, const Url& url) {
+    unsigned tcp = MYSQL_PROTOCOL_TCP;
+    // Otherwise the library connects to its own Unix socket when the host is "localhost".
+    if (url.socket.empty()) mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &tcp);
     my_bool enforce = url.tls != Tls::off ? 1 : 0;
     my_bool verify = url.tls == Tls::verify ? 1 : 0;
     if (enforce != 0) mysql_optionsv(mysql, MYSQL_OPT_SSL_ENFORCE, &enforce);
@@ -71,16 +74,44 @@ bool is_refused_by_tls(std::string_view message) {
     return false;
 }
 
+// A call that blocks a thread of the pool has a limit for each step.
+void set_limits(MYSQL* mysql, unsigned seconds) {
+    for (const auto step :
+         {MYSQL_OPT_CONNECT_TIMEOUT, MYSQL_OPT_READ_TIMEOUT, MYSQL_OPT_WRITE_TIMEOUT}) {
+        mysql_optionsv(mysql, step, &seconds);
+    }
+}
+
+void set_up(MYSQL* mysql, const Url& url) {
+    // Gives the connection the stack on which its calls stand between _start and _cont.
+    mysql_optionsv(mysql, MYSQL_OPT_NONBLOCK, nullptr);
+    mysql_optionsv(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    // TRADITIONAL: a value that does not fit is an error, as in the other databases, and not cut.
+    mysql_optionsv(mysql, MYSQL_INIT_COMMAND, "set time_zone = '+00:00', sql_mode = 'TRADITIONAL'");
+    set_network(mysql, url);
+}
+
+// FOUND_ROWS: an update counts the rows that it matched, as in the other databases, and not those
+// alone that it changed.
+constexpr unsigned long connect_flags = CLIENT_FOUND_ROWS;
+
+// A connection that a thread of the pool opens: closed there if the task has gone meanwhile.
+struct Opening {
+    explicit Opening(MYSQL* m) : mysql(m) {}
+    ~Opening() {
+        if (mysql != nullptr) mysql_close(mysql);
+    }
+    Opening(const Opening&) = delete;
+    Opening& operator=(const Opening&) = delete;
+    MYSQL* mysql;
+};
+
 // "kill query" by a connection of its own. Blocks.
 void kill_query_now(const Url& url, const std::string& address, unsigned long id) {
     MYSQL* const mysql = made();
     if (mysql == nullptr) return;
-    unsigned seconds = kill_seconds;
-    // It blocks a thread of the pool, so each step has a limit.
-    mysql_optionsv(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
-    mysql_optionsv(mysql, MYSQL_OPT_READ_TIMEOUT, &seconds);
-    mysql_optionsv(mysql, MYSQL_OPT_WRITE_TIMEOUT, &seconds);
-    set_tls(mysql, url);
+    set_limits(mysql, kill_seconds);
+    set_network(mysql, url);
     if (mysql_real_connect(mysql, text_or_null(address), url.user.c_str(), url.password.c_str(),
                            nullptr, url.port, text_or_null(url.socket), 0) != nullptr) {
         const std::string sql = "kill query " + std::to_string(id);
@@ -92,7 +123,11 @@ void kill_query_now(const Url& url, const std::string& address, unsigned long id
 }  // namespace
 
 Connection::Connection(task::Runner& runner, Settings settings)
-    : runner_(&runner), settings_(std::move(settings)), readiness_(runner.loop()) {}
+    : runner_(&runner),
+      settings_(std::move(settings)),
+      readiness_(runner.loop()),
+      kills_(runner, PoolCalls::Kind::mariadb_kill),
+      opens_(runner, PoolCalls::Kind::mariadb_open) {}
 
 Connection::~Connection() {
     readiness_.forget();
@@ -136,7 +171,7 @@ void Connection::fail(unsigned number, const char* message) {
 // With the number of its error, or 0. A kill that it did not report hits the next statement, even
 // when the server was idle in between.
 void Connection::end_statement(unsigned number) {
-    if (kill_sent_ && (number != ER_QUERY_INTERRUPTED || *kills_ > 0)) broken_ = true;
+    if (kill_sent_ && (number != ER_QUERY_INTERRUPTED || kills_.pending())) broken_ = true;
 }
 
 void Connection::fail_statement(MYSQL_STMT* statement) {
@@ -190,29 +225,20 @@ task::Task<int> Connection::ready(int wanted, Instant& deadline) {
 }
 
 task::Task<> Connection::kill_query() {
-    const std::shared_ptr<std::atomic<unsigned>> out = runner_->local<Kills>().out;
-    // A server that answers nothing would otherwise take all threads of the pool for its kills.
-    if (*out >= kills_max) co_return;
-    ++*out;
-    ++*kills_;
-    const auto counted = std::shared_ptr<void>(nullptr, [out, ours = kills_](void*) {
-        --*out;
-        --*ours;
-    });
+    const std::shared_ptr<void> place = kills_.take();
+    if (place == nullptr) co_return;
     unique_function<void()> work([url = settings_.url, address = address_,
                                   id = mysql_thread_id(mysql_),
-                                  counted] { kill_query_now(url, address, id); });
+                                  place] { kill_query_now(url, address, id); });
     (void)co_await task::within(kill_wait, task::offload(std::move(work)));
 }
 
 task::Task<> Connection::open(Instant deadline) {
     const Url& url = settings_.url;
     if (!url.socket.empty()) co_return co_await connect("", deadline);
+    // The library compares the certificate with the host that it was given to connect to.
+    if (url.tls == Tls::verify && !is_address(url.host)) co_return co_await open_by_name(deadline);
     const std::vector<std::string> addresses = co_await addresses_of(url.host, deadline);
-    if (url.tls == Tls::verify && (addresses.size() != 1 || addresses[0] != url.host)) {
-        // The library compares the certificate with the address that it connects to.
-        throw Error(Fault::configuration, "MariaDB with tls=verify needs an IP address as host");
-    }
     std::optional<Error> failure;
     for (const std::string& address : addresses) {
         try {
@@ -227,38 +253,70 @@ task::Task<> Connection::open(Instant deadline) {
     throw failure ? *failure : Error(Fault::connection_lost, "no address");
 }
 
-task::Task<> Connection::connect(std::string host, Instant deadline) {
+void Connection::begin_open(std::string host) {
     readiness_.forget();
     if (mysql_ != nullptr) mysql_close(mysql_);
     mysql_ = made();
     if (mysql_ == nullptr) throw Error(Fault::connection_lost, "no memory is left");
     broken_ = false;
-    connecting_ = true;
     address_ = std::move(host);
-    const Url& url = settings_.url;
-    // Gives the connection the stack on which its calls stand between _start and _cont.
-    mysql_optionsv(mysql_, MYSQL_OPT_NONBLOCK, nullptr);
-    mysql_optionsv(mysql_, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    // TRADITIONAL: a value that does not fit is an error, as in the other databases, and not cut.
-    mysql_optionsv(mysql_, MYSQL_INIT_COMMAND,
-                   "set time_zone = '+00:00', sql_mode = 'TRADITIONAL'");
-    set_tls(mysql_, url);
-    // FOUND_ROWS: an update counts the rows that it matched, as in the other databases, and not
-    // those alone that it changed.
-    const auto start = [&] {
-        return mysql_real_connect_start(&connected_, mysql_, text_or_null(address_),
-                                        url.user.c_str(), url.password.c_str(), url.name.c_str(),
-                                        url.port, text_or_null(url.socket), CLIENT_FOUND_ROWS);
-    };
-    const auto cont = [&](int got) { return mysql_real_connect_cont(&connected_, mysql_, got); };
-    co_await drive(start, cont, deadline);
-    connecting_ = false;
-    readiness_.forget();
+}
+
+void Connection::end_open() {
     if (connected_ == nullptr) {
         broken_ = true;
         fail(mysql_errno(mysql_), mysql_error(mysql_));
     }
     readiness_.keep(static_cast<int>(mysql_get_socket(mysql_)));
+}
+
+// The library looks a name up by a call that blocks, so a thread of the pool opens the connection.
+// It is then used on the loop as any other.
+task::Task<> Connection::open_by_name(Instant deadline) {
+    const Url& url = settings_.url;
+    begin_open(url.host);
+    const auto opening = std::make_shared<Opening>(std::exchange(mysql_, nullptr));
+    broken_ = true;  // until it is open
+    std::shared_ptr<void> place = opens_.take();
+    while (place == nullptr && runner_->loop().now() < deadline) {
+        co_await task::sleep(place_wait);
+        place = opens_.take();
+    }
+    const Duration left = deadline - runner_->loop().now();
+    if (place == nullptr || left <= Duration::zero()) {
+        throw Error(Fault::connection_lost, "no connection in time");
+    }
+    set_up(opening->mysql, url);
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(std::min(left, open_wait_max));
+    set_limits(opening->mysql, static_cast<unsigned>(seconds.count()));
+    unique_function<MYSQL*()> work([opening, place, url] {
+        return mysql_real_connect(opening->mysql, url.host.c_str(), url.user.c_str(),
+                                  url.password.c_str(), url.name.c_str(), url.port, nullptr,
+                                  connect_flags);
+    });
+    const auto opened = co_await task::within(left, task::offload(std::move(work)));
+    if (!opened) throw Error(Fault::connection_lost, "no connection in time");
+    mysql_ = std::exchange(opening->mysql, nullptr);
+    connected_ = *opened;
+    broken_ = false;
+    end_open();
+}
+
+task::Task<> Connection::connect(std::string host, Instant deadline) {
+    begin_open(std::move(host));
+    connecting_ = true;
+    const Url& url = settings_.url;
+    set_up(mysql_, url);
+    const auto start = [&] {
+        return mysql_real_connect_start(&connected_, mysql_, text_or_null(address_),
+                                        url.user.c_str(), url.password.c_str(), url.name.c_str(),
+                                        url.port, text_or_null(url.socket), connect_flags);
+    };
+    const auto cont = [&](int got) { return mysql_real_connect_cont(&connected_, mysql_, got); };
+    co_await drive(start, cont, deadline);
+    connecting_ = false;
+    readiness_.forget();
+    end_open();
 }
 
 void Connection::forget(MYSQL_STMT* statement) {

@@ -6,12 +6,12 @@
 // else may be sent on the connection before. So a task that is destroyed within one costs its
 // connection: recover() has the server end the statement, and the pool opens another.
 //
-// Owner, thread, errors: ../connection.h. Ending a statement is a second connection to the server,
-// made on a thread of the pool. A kill that finds no statement hits the next one, so a connection
-// is kept only when the statement has reported its kill.
+// Owner, thread, errors: ../connection.h. A second connection to the server ends a statement,
+// made on a thread of the pool; a connection whose certificate is verified for a name is opened on
+// one, because the library looks the name up itself. A kill that finds no statement hits the next
+// one, so a connection is kept only when the statement has reported its kill.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,6 +20,7 @@
 
 #include "tiderace/db/connection.h"
 #include "tiderace/db/pool.h"
+#include "tiderace/db/pool_calls.h"
 #include "tiderace/db/readiness.h"
 #include "tiderace/task/runner.h"
 
@@ -64,6 +65,9 @@ class Connection final : public db::Connection {
     task::Task<> drive(Start start, Cont cont, Instant deadline);
     task::Task<int> ready(int wanted, Instant& deadline);
     task::Task<> connect(std::string host, Instant deadline);
+    task::Task<> open_by_name(Instant deadline);
+    void begin_open(std::string host);
+    void end_open();
     task::Task<> check_packet(std::uint64_t bytes, Instant deadline);
     task::Task<st_mysql_stmt*> prepare(const Query& query, Instant deadline);
     int start_fetch(st_mysql_stmt* statement);
@@ -80,7 +84,7 @@ class Connection final : public db::Connection {
     task::Runner* runner_;
     Settings settings_;
     st_mysql* mysql_ = nullptr;
-    std::string address_;  // where it was connected to
+    std::string address_;  // or the name, where it was connected to
     Readiness readiness_;
     std::unordered_map<std::string, Prepared> statements_;
     std::uint64_t uses_ = 0;
@@ -95,8 +99,8 @@ class Connection final : public db::Connection {
     bool connecting_ = false;
     bool killed_ = false;     // its deadline came: the server has to end it
     bool kill_sent_ = false;  // as killed_, and a kill was sent
-    // Kills of this connection that have not ended.
-    std::shared_ptr<std::atomic<unsigned>> kills_ = std::make_shared<std::atomic<unsigned>>(0U);
+    PoolCalls kills_;
+    PoolCalls opens_;
     bool sent_ = false;
     bool broken_ = false;
 };
