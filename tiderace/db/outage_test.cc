@@ -204,7 +204,7 @@ TEST_P(OutageTest, ATwoSecondQueryHoldsNoLoopOnAnyEngine) {
                 ++pings;
             }
             co_await scope.join();
-            EXPECT_GT(pings, 100) << "a blocked loop would have asked once";
+            EXPECT_GT(pings, 5) << "a blocked loop would have asked once";
         }(*this));
     }
 }
