@@ -1,16 +1,21 @@
 #include "examples/tidepool/backup.h"
 
+#include <fcntl.h>
 #include <sodium.h>
 #include <tiderace/json.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -120,45 +125,51 @@ struct Line {
 class Output {
   public:
     explicit Output(std::string place) : place_(std::move(place)), unfinished_(place_ + ".new") {
-        file_.open(unfinished_, std::ios::binary);
-        std::error_code ignored;
-        // It holds e-mail addresses and hashes of passwords.
-        std::filesystem::permissions(
-            unfinished_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write,
-            ignored);
-        check();
+        // An earlier backup may have left it, with another mode or open elsewhere; or it is a link.
+        ::unlink(unfinished_.c_str());
+        // Private from the first byte: a mode that is set later comes too late.
+        const int made = ::open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (made < 0) fail(errno);
+        file_ = ::fdopen(made, "wb");
+        if (file_ == nullptr) {
+            const int code = errno;
+            ::close(made);
+            ::unlink(unfinished_.c_str());
+            fail(code);
+        }
     }
     ~Output() {
-        std::error_code ignored;
-        std::filesystem::remove(unfinished_, ignored);
+        if (file_ != nullptr) std::fclose(file_);
+        ::unlink(unfinished_.c_str());
     }
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
 
     void write(const Line& line) {
-        file_ << json::write(line) << '\n';
+        const std::string text = json::write(line) + '\n';
+        if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail(errno);
         ++lines_;
-        check();
     }
     std::size_t finish() {
         Line line;
         line.end = End{static_cast<std::int64_t>(lines_)};
         write(line);
-        file_.close();
-        check();
-        // Only a whole backup takes the place of the one before.
+        // Before the rename, so that a crash leaves no file that looks whole and is not.
+        if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail(errno);
+        if (std::fclose(std::exchange(file_, nullptr)) != 0) fail(errno);
         std::filesystem::rename(unfinished_, place_);
         return lines_;
     }
 
   private:
-    void check() const {
-        if (!file_) throw std::runtime_error("cannot write " + unfinished_);
+    [[noreturn]] void fail(int code) const {
+        throw std::runtime_error("cannot write " + unfinished_ + ": " +
+                                 std::generic_category().message(code));
     }
 
     std::string place_;
     std::string unfinished_;
-    std::ofstream file_;
+    std::FILE* file_ = nullptr;
     std::size_t lines_ = 0;
 };
 

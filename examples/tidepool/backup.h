@@ -7,7 +7,7 @@
 //   {"end":{"lines":412}}
 //
 // Sessions are left out: everybody logs in again. Passwords are in it as hashes, e-mail addresses
-// as they are: the file is made readable for its owner alone.
+// as they are: the file has mode 0600 from its first moment.
 //
 // Thread   A loop's, in a task. Files are read and written in between: for a program of its own.
 // Errors   std::runtime_error with a sentence: the file, its line, what is wrong. A restore that

@@ -1,7 +1,13 @@
 #include "examples/tidepool/backup.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/inotify.h>
+#endif
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -80,6 +86,41 @@ TEST_P(BackupTest, AllComesBackInAnotherDatabase) {
         // A second backup equals the first, except for what came since.
         EXPECT_EQ(run(back_up(other, folder_ / "others", folder_ / "again.jsonl")), lines + 1);
     }
+}
+
+// It holds passwords' hashes and e-mail addresses.
+TEST_P(BackupTest, NobodyElseCanOpenItAtAnyMoment) {
+    member("ann");
+    const std::string unfinished = file() + ".new";
+    // An earlier backup left it behind, and another program has it open.
+    std::ofstream(unfinished) << "left";
+    std::ifstream reader(unfinished);
+    const mode_t before = ::umask(0);
+#if defined(__linux__)
+    // A mode that is set after the file was made would be a change of attributes.
+    const int notices = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    ASSERT_GE(::inotify_add_watch(notices, folder_.c_str(), IN_ATTRIB | IN_MOVED_TO), 0);
+#endif
+    run(back_up(*db_, pictures(), file()));
+    ::umask(before);
+    EXPECT_EQ(std::filesystem::status(file()).permissions(), std::filesystem::perms{0600});
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(reader), {}), "left");
+#if defined(__linux__)
+    alignas(inotify_event) std::array<char, 4096> events;
+    const ssize_t bytes = ::read(notices, events.data(), events.size());
+    ::close(notices);
+    ASSERT_GT(bytes, 0) << "the rename";
+    for (ssize_t at = 0; at < bytes;) {
+        const auto* event = reinterpret_cast<const inotify_event*>(events.data() + at);
+        const std::string name(event->len > 0 ? event->name : "");
+        EXPECT_FALSE((event->mask & IN_ATTRIB) != 0 && name.starts_with("all.jsonl")) << name;
+        at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+    }
+#endif
+    // A link in its place is not followed.
+    std::filesystem::create_symlink(folder_ / "elsewhere", unfinished);
+    run(back_up(*db_, pictures(), file()));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "elsewhere"));
 }
 
 TEST_P(BackupTest, AFileThatIsCutOrChangedRestoresNothing) {
