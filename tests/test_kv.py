@@ -649,6 +649,21 @@ def test_every_type_survives_log_snapshot_and_both(kv, sync):
     assert content(client_of(kv(*flags))) == before
 
 
+def test_its_files_are_its_owners_alone(kv, tmp_path):
+    before = os.umask(0)
+    try:
+        server = kv("--appendonly", "yes")
+    finally:
+        os.umask(before)
+    r = client_of(server)
+    r.set("password", "x")
+    r.bgrewriteaof()
+    wait_until(lambda: (tmp_path / "snapshot-1").exists())
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()
+             if path.is_file()}
+    assert {"log-1", "snapshot-1"} <= modes.keys() and set(modes.values()) == {0o600}, modes
+
+
 def test_shutdown_saves_without_a_log(kv):
     server = kv()
     r = client_of(server)

@@ -136,7 +136,7 @@ Result<> AppendLog::open(const std::string& folder, std::uint64_t number, Sync s
 
 Result<> AppendLog::rotate(std::uint64_t number) {
     const std::string path = log_path(folder_, number);
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, data_mode);
     if (fd < 0) return fail(Error::last("open", path, "see --dir"));
     const off_t bytes = ::lseek(fd, 0, SEEK_END);
     auto file = std::make_shared<File>(fd, path, static_cast<std::uint64_t>(bytes));

@@ -17,6 +17,8 @@
 //          cannot be kept, the program ends.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +35,9 @@ namespace kv {
 namespace core = tiderace::core;
 using tiderace::ByteView;
 using tiderace::Result;
+
+// Of each file that holds keys: their values may be secrets.
+constexpr mode_t data_mode = 0600;
 
 // "FOLDER/log-7".
 std::string log_path(const std::string& folder, std::uint64_t number);

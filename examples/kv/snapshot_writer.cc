@@ -8,6 +8,7 @@
 
 #include <tiderace/resp.h>
 
+#include "examples/kv/append_log.h"
 #include "examples/kv/snapshots.h"
 
 namespace kv {
@@ -145,7 +146,7 @@ std::size_t append_commands(const Entry& entry, std::string& out) {
 }
 
 Result<> write_snapshot(Keyspace& keys, const std::string& path) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, data_mode);
     if (fd < 0) return fail(Error::last("open", path, "see --dir"));
     auto written = write_keys(keys, fd, path);
     ::close(fd);
