@@ -87,6 +87,17 @@ def place(run_example, tmp_path_factory):
     return start(run_example, tmp_path_factory.mktemp("bytes"))[1]
 
 
+def test_a_new_database_file_is_its_owners_alone(run_example, tmp_path):
+    before = os.umask(0)
+    try:
+        place = start(run_example, tmp_path)[1]
+    finally:
+        os.umask(before)
+    Bytes(place).sign_up("ann_private")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("tidepool.db*")}
+    assert "tidepool.db" in modes and set(modes.values()) == {0o600}, modes
+
+
 def test_a_form_in_two_packets_is_one_form(place):
     ann = Bytes(place).sign_up("ann_packets")
     head, body = ann.form("/posts", body="cut in the middle")

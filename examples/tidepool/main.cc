@@ -14,9 +14,11 @@
 // networks of balancers that are believed about the client's address: "10.0.0.0/8,unix".
 // TIDEPOOL_MODERATORS names the members who see reported posts: "ada_1,brook_2".
 
+#include <fcntl.h>
 #include <tiderace/app.h>
 #include <tiderace/db.h>
 #include <tiderace/redis.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -120,6 +122,17 @@ std::string pictures_beside(const std::string& database) {
     return place.parent_path() / "tidepool-pictures";
 }
 
+// A new database file is its owner's alone, because it holds hashes of passwords and e-mail
+// addresses. SQLite gives the files beside it the same mode. One that exists keeps its mode.
+void make_private(const std::string& database) {
+    constexpr std::string_view file = "sqlite:";
+    if (!database.starts_with(file) || database.ends_with(":memory:")) return;
+    const std::string path = database.substr(file.size());
+    // Where it cannot be made, opening the database says why.
+    const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (made >= 0) ::close(made);
+}
+
 // Every request of a member needs its session, so that one that waits long only keeps a person from
 // seeing that Redis is away.
 redis::Options redis_options() {
@@ -207,6 +220,7 @@ int main(int count, char** words) {
         const std::string database = setting("TIDEPOOL_DB", "sqlite:tidepool.db");
         const std::string beside = pictures_beside(database);
         const std::string pictures = setting("TIDEPOOL_PICTURES", beside.c_str());
+        make_private(database);
         db::Database db = db::open(database);
         if (options.work == Options::Work::migrate)
             return run(migrate_only(db, folder + "/migrations"));
