@@ -110,7 +110,7 @@ class Generator<T>::Next {
         waiting_ = true;
         promise_type& promise = handle_.promise();
         promise.consumer_ = consumer;
-        promise.context_ = *context_;
+        promise.context_ = {context_->runner, &context_->owner(), context_->deadline};
         // A cancelled next() has started it already, and it still waits: its value comes to this
         // one.
         if (std::exchange(promise.running_, true)) return std::noop_coroutine();

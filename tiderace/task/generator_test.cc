@@ -106,6 +106,32 @@ TEST_F(GeneratorTest, ItInheritsFromTheOneThatAsksAndKeepsNothingOfAnEarlierOne)
     }(deadlines, ask, ask_in_vain));
 }
 
+// What it awaits under a deadline of its own goes on as a part of the task that asks for it now: the
+// one that asked first may be gone.
+TEST_F(GeneratorTest, ItBelongsToTheOneThatAsksInsideItsOwnDeadlinesToo) {
+    Kept first;
+    Kept second;
+    bool is_the_seconds = false;
+    const auto wait = [](const Kept& root, bool& is_its) -> Task<> {
+        co_await sleep(1s);
+        is_its = root.on_stack();
+    };
+    const auto make = [](auto& wait, const Kept& root, bool& is_its) -> Generator<int> {
+        const auto wait_longer = [](auto& wait, const Kept& root, bool& is_its) -> Task<> {
+            EXPECT_TRUE(co_await within(1h, wait(root, is_its)));
+        };
+        EXPECT_TRUE(co_await within(2h, wait_longer(wait, root, is_its)));
+        co_yield 7;
+    };
+    const auto ask = [](Generator<int>& from) -> Task<> { EXPECT_EQ(co_await from.next(), 7); };
+    auto values = make(wait, second, is_the_seconds);
+    first.start(runner, ask(values));
+    first.cancel();
+    second.start(runner, ask(values));
+    ASSERT_TRUE(world.run_until([&] { return second.ended; }));
+    EXPECT_TRUE(is_the_seconds);
+}
+
 TEST_F(GeneratorTest, DestroyedAtAnAwaitItsFrameEnds) {
     std::string log;
     Kept root;

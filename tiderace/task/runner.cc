@@ -113,7 +113,7 @@ void Runner::on_turn_end() {
 }
 
 void Runner::enter(std::coroutine_handle<> handle, Context& context) {
-    Root& root = *context.root;
+    Root& root = context.owner();
     // Calls nest: a task may start another one, which runs until it first waits.
     Context* outer = std::exchange(Context::current(), &context);
     ++depth_;

@@ -40,6 +40,11 @@ struct Context {
     Runner* runner = nullptr;
     Root* root = nullptr;
     Instant deadline = Instant::max();
+    // Of a deadline's own context: the one that it stands in, whose root counts. A generator passes
+    // from one task to another while it waits.
+    const Context* around = nullptr;
+
+    Root& owner() const { return around != nullptr ? around->owner() : *root; }
 
     // The context of the task that runs on this thread. Aborts outside of one.
     static Context& here();

@@ -41,6 +41,7 @@ class [[nodiscard("co_await it")]] Within final : private core::Deadline {
         waiter_.suspend(awaiting);
         // A copy with a deadline of its own: what the task awaits sees the nearer one.
         context_ = *waiter_.context();
+        context_.around = waiter_.context();
         core::EventLoop& loop = context_.runner->loop();
         const Instant until = moment_after(loop.now(), limit_);
         // An earlier outer deadline cancels us with the frame that we stand in.
