@@ -2,7 +2,7 @@
 // validators (304, 412), ranges (206, 416), HEAD, and no copy of large ones.
 //
 //   app.get<"/report">([] { return File("/srv/report.pdf"); });
-//   app.get<"/invoices/{name}">([](const Session& session, std::string name)
+//   app.get<"/invoices/{name}">([](Session session, std::string name)
 //                                   -> std::expected<File, Problem> {
 //       if (!may_see(session, name)) return std::unexpected(Problem{.status = 403});
 //       return File::beneath("/srv/invoices", name).download(name);
