@@ -290,6 +290,7 @@ task::Task<> Session::erase(std::string name) {
 // The old id ends before the new one is stored: a failure between them signs the user out, and
 // never leaves an id valid that somebody else may know.
 task::Task<> Session::renew() {
+    if (!exists()) co_return;  // the first set() makes a new one anyway
     const core::Ref<Record> record = this->record();
     record->replace_id();
     const bool was_there = co_await record->end_replaced();

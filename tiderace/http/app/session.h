@@ -59,7 +59,7 @@ class Session final {
     class Change;
     explicit Session(core::Ref<Attachment> record) : record_(std::move(record)) {}
 
-    // "": not set. Valid until the next set(), erase() or end().
+    // "": not set. Valid until the next set(), erase(), renew() or end().
     std::string_view get(std::string_view name) const;
     bool has(std::string_view name) const;
     // It is in the store, or was made by set().
@@ -70,7 +70,7 @@ class Session final {
     task::Task<> set(std::string name, std::string value);
     task::Task<> erase(std::string name);
     // The same values under a new id; the old one is gone. At each log-in, and when rights change.
-    // Without values if another request has ended the session meanwhile.
+    // Nothing without a session. Without values if another request has ended the session meanwhile.
     // When it throws, either the old id could not be erased, and stays valid with the values that
     // the store has, or it is gone and the new one could not be saved: then the browser has no
     // session any more. Nothing is saved under the old id in either case: a later set() of the same

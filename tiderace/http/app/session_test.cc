@@ -59,6 +59,16 @@ TEST_F(SessionTest, IsMadeAtTheFirstSetAndKept) {
     EXPECT_EQ(body_of(get("/")), "[]") << "another browser";
 }
 
+TEST_F(SessionTest, RenewingNoneMakesNone) {
+    serve_sessions();
+    app.post<"/renew">([](Session session) -> task::Task<> { co_await session.renew(); });
+    EXPECT_EQ(set_cookie(ask("POST", "/renew")), "") << "the first set() makes it";
+    EXPECT_EQ(store->size(), 0u);
+    const std::string unknown = ask_with("POST", "/renew", std::string(64, 'a'));
+    EXPECT_TRUE(set_cookie(unknown).starts_with("__Host-id=; Path=/; Max-Age=0;")) << unknown;
+    EXPECT_EQ(store->size(), 0u);
+}
+
 TEST_F(SessionTest, AnIdOfAClientsOwnIsNeverTakenOver) {
     serve_sessions();
     const std::string forged(64, 'a');
