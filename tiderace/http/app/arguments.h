@@ -167,7 +167,7 @@ template <typename T>
 struct Argument<Json<T>> {
     static std::optional<Json<T>> find(Call& call) {
         if (!call.body_is_json()) return std::nullopt;
-        auto value = json::read<T>(call.body, {.unknown = call.unknown_members});
+        auto value = json::read<T>(call.body, call.json_options());
         if (value) return Json<T>(std::move(*value));
         call.fail_json(value.error());
         return std::nullopt;

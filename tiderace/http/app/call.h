@@ -15,6 +15,7 @@
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/route/pattern.h"
 #include "tiderace/json/fault.h"
+#include "tiderace/json/reader.h"
 #include "tiderace/json/type.h"
 #include "tiderace/task/runner.h"
 
@@ -74,6 +75,10 @@ struct Call {
     void fail_pairs(int status, std::string detail, const json::Faults& faults);
     void fail_state();
     void fail_missing(std::string_view what);  // of the program: 500
+    // For its body, which the route's limit bounds.
+    json::Options json_options() const {
+        return {.size_bytes_max = body.size(), .unknown = unknown_members};
+    }
     // False: answered with 415.
     bool body_is_json();
     bool body_is(std::string_view type);

@@ -207,6 +207,18 @@ TEST_F(MiddlewareTest, TheAppsOptionIgnoresUnknownMembers) {
               "Ebb");
 }
 
+// The body's limit is the only one of its size, whatever reads it.
+TEST_F(MiddlewareTest, JsonIsAsLargeAsItsRouteTakes) {
+    app.post<"/boats">([](Json<Boat> boat) { return std::to_string(boat->name.size()); },
+                       Middleware::body_limit(4_MiB));
+    const std::string type = "Content-Type: application/json\r\n";
+    const auto boat_of = [](std::size_t bytes) {
+        return R"({"name":")" + std::string(bytes, 'x') + "\"}";
+    };
+    EXPECT_EQ(body_of(ask("POST", "/boats", type, boat_of(3'000'000))), "3000000");
+    EXPECT_EQ(status_of(ask("POST", "/boats", type, boat_of(5'000'000))), "413");
+}
+
 TEST_F(MiddlewareTest, LimitsAreOfTheInnermost) {
     app = App({.body_bytes_max = 10, .handler_timeout = 5s});
     app.post<"/small">([](Body body) { return std::move(body).text(); });
