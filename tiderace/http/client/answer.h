@@ -37,7 +37,8 @@ struct Answer {
     }
     template <typename T>
     T json() const {
-        auto value = read_json<T>();
+        // Its size had its limit when it was read.
+        auto value = read_json<T>({.size_bytes_max = body.size()});
         if (!value) throw_unreadable(value.error().message());
         return std::move(*value);
     }

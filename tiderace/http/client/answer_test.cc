@@ -37,6 +37,12 @@ TEST(Answer, JsonIsReadOrSaysWhatIsWrong) {
     }
 }
 
+// The client had its limit when it read the body.
+TEST(Answer, JsonMayBeAsLargeAsTheBody) {
+    const std::string name(2'000'000, 'x');
+    EXPECT_EQ(answer_of(200, R"({"id":7,"name":")" + name + "\"}").json<User>().name, name);
+}
+
 TEST(Answer, ItIsOkFrom200To299) {
     EXPECT_TRUE(answer_of(200, "").ok());
     EXPECT_TRUE(answer_of(299, "").ok());
