@@ -106,8 +106,8 @@ TEST_F(GeneratorTest, ItInheritsFromTheOneThatAsksAndKeepsNothingOfAnEarlierOne)
     }(deadlines, ask, ask_in_vain));
 }
 
-// What it awaits under a deadline of its own goes on as a part of the task that asks for it now: the
-// one that asked first may be gone.
+// What it awaits under a deadline of its own goes on as a part of the task that asks now: the one
+// that asked first may be gone.
 TEST_F(GeneratorTest, ItBelongsToTheOneThatAsksInsideItsOwnDeadlinesToo) {
     Kept first;
     Kept second;

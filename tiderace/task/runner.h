@@ -40,16 +40,12 @@ struct Context {
     Runner* runner = nullptr;
     Root* root = nullptr;
     Instant deadline = Instant::max();
-    // Of a deadline's own context: the one that it stands in, whose root counts. A generator passes
-    // from one task to another while it waits.
+    // Of within(): the context around it, whose root counts, as a generator changes its task.
     const Context* around = nullptr;
-
     Root& owner() const { return around != nullptr ? around->owner() : *root; }
-
     // The context of the task that runs on this thread. Aborts outside of one.
     static Context& here();
-    // nullptr outside of one.
-    static Context*& current();
+    static Context*& current();  // nullptr outside of one
 };
 
 // A coroutine that waits: in a queue of what it waits for, then among the ready ones. It lives in
@@ -170,8 +166,7 @@ class Root : private ListHook, private Joiner {
     // Destroys the frame: now, or as soon as no task is running. on_done is not called any more.
     void cancel();
     bool started() const { return context_.runner != nullptr; }
-    // It has a frame: it runs or waits.
-    bool alive() const { return frame_ != nullptr; }
+    bool alive() const { return frame_ != nullptr; }  // it runs or waits
     bool on_stack() const { return on_stack_ > 0; }
     const Context& context() const { return context_; }
 
