@@ -360,6 +360,9 @@ TEST_F(FileAnswerForm, TheFieldsAreRenderedBeforehandUnlessTheFileIsOfTheFuture)
         folder_.set_time(name, now + ahead);
         EXPECT_EQ(form_of("/" + name).rendered, ahead <= 0) << ahead;
     }
+    for (const char* coding : {"gzip", "br"}) {
+        EXPECT_TRUE(form_of("/a.txt", {{"Accept-Encoding", coding}}).rendered) << coding;
+    }
 }
 
 // --- a file that is in no cache --------------------------------------------------------------
