@@ -36,9 +36,12 @@ TEST(BodyReceiver, NeedNotKnowOfTrailersAndEndsWithItsBody) {
 // Then no code is left that could answer.
 TEST(BodyReceiver, OneWithdrawnInsideItsCallLeavesA500) {
     struct Leaving final : BodyReceiver {
-        explicit Leaving(bool early) : at_once(early) {}
+        Leaving(bool early, bool* d) : at_once(early), destroyed(d) {}
+        ~Leaving() override { *destroyed = true; }
         void on_body(Exchange& exchange, ByteView) override {
+            bool* const is_destroyed = destroyed;
             if (at_once) exchange.withdraw_body();
+            EXPECT_FALSE(*is_destroyed) << "its call is on the stack";
         }
         void on_trailer(Exchange& exchange, ByteView, ByteView) override {
             exchange.withdraw_body();
@@ -46,14 +49,17 @@ TEST(BodyReceiver, OneWithdrawnInsideItsCallLeavesA500) {
         void on_body_end(Exchange& exchange) override { exchange.respond_status(204); }
         void on_body_failed(Exchange&) override {}
         bool at_once;
+        bool* destroyed;
     };
     testing::FakeWorld world;
     for (const bool at_once : {true, false}) {
         auto exchange = core::make_ref<testing::RecordedExchange>(world.loop(), "POST", "/");
-        exchange->receive_body(std::make_unique<Leaving>(at_once), 100);
+        bool destroyed = false;
+        exchange->receive_body(std::make_unique<Leaving>(at_once, &destroyed), 100);
         EXPECT_EQ(exchange->give("abc"), !at_once);
         if (!at_once) exchange->give_trailer("x-sum", "1");
         EXPECT_EQ(exchange->status(), 500) << at_once;
+        EXPECT_TRUE(destroyed);
     }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@ using testing::H2Stage;
 struct Pulls {
     int in_turn = 0;
     int most_in_turn = 0;
+    int least_in_turn = INT_MAX;  // of those that are over
     int all = 0;
     std::uint64_t turn = 0;
     bool ready = false;
@@ -32,7 +34,12 @@ class Empty final : public BodySource {
 
     Empty(core::EventLoop& loop, Pulls& pulls) : loop_(&loop), pulls_(&pulls) {}
     State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t) override {
-        if (pulls_->turn != loop_->turns()) pulls_->in_turn = 0;
+        if (pulls_->turn != loop_->turns()) {
+            if (pulls_->in_turn > 0) {
+                pulls_->least_in_turn = std::min(pulls_->least_in_turn, pulls_->in_turn);
+            }
+            pulls_->in_turn = 0;
+        }
         pulls_->turn = loop_->turns();
         pulls_->most_in_turn = std::max(pulls_->most_in_turn, ++pulls_->in_turn);
         ++pulls_->all;
@@ -66,6 +73,7 @@ class EmptyPulls : public ::testing::Test {
         EXPECT_TRUE(stage_.run_until([&] { return pulls_.all > 20 * BodySource::empty_pulls_max; }))
             << "it is pulled again in later turns";
         EXPECT_EQ(pulls_.most_in_turn, BodySource::empty_pulls_max);
+        EXPECT_EQ(pulls_.least_in_turn, BodySource::empty_pulls_max);
     }
 
     testing::FakeWorld world_;
