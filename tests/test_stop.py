@@ -1,4 +1,4 @@
-"""What has arrived when a server is told to end is answered, and then its connection ends in order.
+"""What has arrived at SIGTERM is answered, and then its connection ends in order.
 
 The server stands still (SIGSTOP) while requests come and SIGTERM does: it finds all of them at
 once, as on a machine where it had no turn in between.
@@ -61,7 +61,7 @@ def ask(kind, connection):
 
 
 def is_answered_as_the_last(kind, connection, asked):
-    """Whether the answer says so ("Connection: close") depends on which of the two a loop sees
+    """Whether the answer has "Connection: close" depends on which of the two a loop sees
     first; so it is tested where that is known (H1Life.ARequestThatMeetsADrain…)."""
     if kind.startswith("h1"):
         return (connection.read_answer().body == b"hello\n" and connection.wait_end() and
