@@ -134,15 +134,17 @@ void ClientH2::reset(std::uint32_t stream, H2Error error) {
 ClientLink* ClientH2::begin(ClientExchange& exchange) {
     TR_CHECK(room() > 0, "a request on a connection that has no room for it");
     const std::size_t size = list_bytes(exchange.head);
-    std::string out(size, '\0');  // each field counts for more than it takes
-    const ByteView block = encode(encoder_, exchange.head, out);
-    if (block.empty() || size > peer_.max_header_list_size) {
-        const char* const why = block.empty() ? "no message may hold its fields"
-                                              : "the server takes no head that large";
+    const auto refuse = [&](const char* why) {
         exchange.on_failed(connection_->fault(ClientFault::Kind::bad_request, why, false),
                            Progress::untouched);
         return nullptr;
-    }
+    };
+    // Before it is encoded: a block that is finished is one that the server reads, and what it put
+    // into our table must be in the server's.
+    if (size > peer_.max_header_list_size) return refuse("the server takes no head that large");
+    std::string out(size, '\0');  // each field counts for more than it takes
+    const ByteView block = encode(encoder_, exchange.head, out);
+    if (block.empty()) return refuse("no message may hold its fields");
     const std::uint32_t id = std::exchange(next_id_, next_id_ + 2);
     // Frames of streams that we never opened are a fault of the server's, and this is where we know
     // which.

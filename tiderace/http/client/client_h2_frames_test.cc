@@ -101,6 +101,24 @@ TEST_F(H2FramesTest, TrailersAboveTheServersMaximumAreNotSent) {
     EXPECT_EQ(server.all.size(), 1U);
 }
 
+// What was encoded and not sent must not stay in the table: the server's would be another.
+TEST_F(H2FramesTest, ARequestAboveTheServersMaximumLeavesTheConnectionUsable) {
+    server.greets = false;
+    answer_with([&](std::uint32_t stream) {
+        server.settings({{wire::H2SettingId::max_header_list_size, 1'000}});
+        server.answer(stream, "x");
+    });
+    EXPECT_EQ(get(server.url), "200 x");
+    const auto with_accept = [&] {
+        return std::move(ClientRequest("GET", server.url).field("Accept", "text/special"));
+    };
+    EXPECT_THAT(ask(with_accept().field("X-Large", std::string(2'000, 'x'))),
+                ::testing::MatchesRegex("! bad_request: .*takes no head that large"));
+    EXPECT_EQ(ask(with_accept()), "200 x") << "the server's decoder has every entry";
+    EXPECT_EQ(server.all.size(), 1U);
+    EXPECT_EQ(server.last().streams.size(), 2U) << server.last().frames;
+}
+
 TEST_F(H2FramesTest, SettingsAndPingsAreAnswered) {
     answer_with([&](std::uint32_t stream) {
         server.settings({{wire::H2SettingId::header_table_size, 0},
