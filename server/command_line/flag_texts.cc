@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "server/listen_address.h"
 #include "server/path/path_table.h"
@@ -61,6 +62,17 @@ std::optional<std::pair<std::string_view, std::string_view>> split(std::string_v
     const std::string_view right = trim(text.substr(at + 1));
     if (left.empty() || right.empty()) return std::nullopt;
     return std::pair(left, right);
+}
+
+// What stands between the commas; a piece may be empty.
+std::vector<std::string_view> pieces_of(std::string_view text) {
+    std::vector<std::string_view> pieces;
+    for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',')) {
+        pieces.push_back(text.substr(0, comma));
+        text.remove_prefix(comma + 1);
+    }
+    pieces.push_back(text);
+    return pieces;
 }
 
 bool is_port(std::string_view text) {
@@ -122,19 +134,21 @@ Applied set_listen(ServeOptions& options, std::string_view value) {
 }
 
 Applied set_index(ServeOptions& options, std::string_view value) {
+    if (value == "none") {
+        options.index.clear();
+        return {};
+    }
     std::vector<std::string> names;
-    while (value != "none") {
-        const std::string_view name = value.substr(0, value.find(','));
+    for (const std::string_view name : pieces_of(value)) {
         // A name with a slash would be of another folder than the one that is requested.
-        if (name.empty() || name == "." || name == ".." ||
+        // Among names the word has no meaning, and a file is hardly called so.
+        if (name.empty() || name == "." || name == ".." || name == "none" ||
             name.find('/') != std::string_view::npos) {
             return std::unexpected(
                 "expects file names with commas between, for example "
-                "index.html,index.htm, or none");
+                "index.html,index.htm, or the word none alone");
         }
         names.emplace_back(name);
-        if (name.size() == value.size()) break;
-        value.remove_prefix(name.size() + 1);
     }
     options.index = std::move(names);
     return {};
@@ -148,8 +162,9 @@ Applied set_spa(ServeOptions& options, std::string_view value) {
 Applied set_compress(ServeOptions& options, std::string_view value) {
     http::wire::AvailableCodings codings;
     if (value == "auto") codings = {.gzip = true, .zstd = true, .br = true};
-    while (value != "auto" && value != "off") {
-        const std::string_view name = value.substr(0, value.find(','));
+    const bool is_word = value == "auto" || value == "off";
+    for (const std::string_view name :
+         is_word ? std::vector<std::string_view>() : pieces_of(value)) {
         if (name == "gzip") {
             codings.gzip = true;
         } else if (name == "zstd") {
@@ -158,10 +173,8 @@ Applied set_compress(ServeOptions& options, std::string_view value) {
             codings.br = true;
         } else {
             return std::unexpected(
-                "expects auto, off, or codings with commas between: br,zstd,gzip");
+                "expects auto or off alone, or codings with commas between: br,zstd,gzip");
         }
-        if (name.size() == value.size()) break;
-        value.remove_prefix(name.size() + 1);
     }
     options.compress.codings = codings;
     return {};

@@ -24,6 +24,20 @@ TEST(IndexFlag, TakesNamesInOrderOrNone) {
     EXPECT_TRUE(options.index.empty());
     expect_refused(set_index,
                    {"", ",", "a,", ",a", "a,,b", "a/b", "..", ".", "/etc/passwd", "a,../b"});
+    expect_refused(set_index, {"a,none", "none,a", "a,none,b", "none,none", "none,"});
+}
+
+TEST(CompressFlag, TakesAWordOrCodings) {
+    ServeOptions options;
+    ASSERT_TRUE(set_compress(options, "gzip,br"));
+    EXPECT_TRUE(options.compress.codings.gzip && options.compress.codings.br);
+    EXPECT_FALSE(options.compress.codings.zstd);
+    ASSERT_TRUE(set_compress(options, "auto"));
+    EXPECT_TRUE(options.compress.codings.zstd);
+    ASSERT_TRUE(set_compress(options, "off"));
+    EXPECT_FALSE(options.compress.codings.any());
+    expect_refused(set_compress, {"", ",", "gzip,", ",gzip", "gzip,,br", "lz4", "GZIP"});
+    expect_refused(set_compress, {"gzip,off", "gzip,auto", "off,gzip", "auto,br", "off,off"});
 }
 
 TEST(ErrorPageFlag, TakesACodeAndAFile) {
