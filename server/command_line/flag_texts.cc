@@ -246,7 +246,21 @@ Applied set_header(ServeOptions& options, std::string_view value) {
 
 namespace {
 
-// "/cgi-bin/=/srv/cgi": the path without its last '/', and what stands behind the '='.
+// The path as requests have it, so that "/a%20b" or "/x/../a" holds for what it looks like. False:
+// no request has such a path.
+bool make_canonical(std::string& prefix) {
+    if (prefix.empty()) return true;
+    std::string scratch(prefix.size(), '\0');
+    const http::wire::PathResult path = http::wire::canonicalize(prefix, scratch);
+    if (path.fault != http::wire::PathFault::none) return false;
+    std::string canonical(path.path);
+    if (canonical.ends_with('/')) canonical.pop_back();
+    prefix = std::move(canonical);
+    return true;
+}
+
+// "/cgi-bin/=/srv/cgi": the path as requests have it, without its last '/', and what stands behind
+// the '='.
 std::optional<std::pair<std::string, std::string>> path_and_value(std::string_view text) {
     const auto sides = split(text, '=');
     const bool is_path = sides && sides->first.starts_with('/') &&
@@ -256,6 +270,7 @@ std::optional<std::pair<std::string, std::string>> path_and_value(std::string_vi
     std::string prefix(sides->first);
     // A rule for "/api/" holds for "/api" as well: a slash that is forgotten must not open a path.
     if (prefix.ends_with('/')) prefix.pop_back();
+    if (!make_canonical(prefix)) return std::nullopt;
     return std::pair(std::move(prefix), std::string(sides->second));
 }
 
@@ -328,19 +343,6 @@ namespace {
 
 enum class OffWord : std::uint8_t { is_a_value, ends_the_rule };
 
-// The path as requests have it, so that "/a%20b" or "/x/../a" holds for what it looks like. False:
-// no request has such a path.
-bool make_canonical(std::string& prefix) {
-    if (prefix.empty()) return true;
-    std::string scratch(prefix.size(), '\0');
-    const http::wire::PathResult path = http::wire::canonicalize(prefix, scratch);
-    if (path.fault != http::wire::PathFault::none) return false;
-    std::string canonical(path.path);
-    if (canonical.ends_with('/')) canonical.pop_back();
-    prefix = std::move(canonical);
-    return true;
-}
-
 // Splits PATH=VALUE. `set`, the function of the flag for the whole site, reads the value into empty
 // options, and the path gets the result.
 template <typename Rule>
@@ -348,7 +350,7 @@ Applied add_path_rule(std::vector<Rule>& rules, std::string_view value, std::str
                       OffWord off, Applied (*set)(ServeOptions&, std::string_view),
                       Rule (*make)(std::string prefix, std::string_view value, ServeOptions read)) {
     auto sides = path_and_value(value);
-    if (!sides || !make_canonical(sides->first)) {
+    if (!sides) {
         return std::unexpected("expects PATH=VALUE, for example " + std::string(example));
     }
     if (rules.size() >= PathOptions::rules_max) {

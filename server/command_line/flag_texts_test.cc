@@ -119,6 +119,24 @@ TEST(CgiFlag, TakesAPathAndAFolder) {
     expect_refused(set_cgi, {"", "/cgi-bin", "/cgi-bin=", "cgi-bin=/srv", "//=/srv", "=/srv"});
 }
 
+TEST(CgiFlag, HoldsForThePathsThatRequestsHave) {
+    ServeOptions options;
+    for (const char* spelled : {"/a b=/srv", "/a%20b/=/srv", "/x/../a%20b=/srv"}) {
+        ASSERT_TRUE(set_cgi(options, spelled));
+        EXPECT_EQ(options.cgi.folders.back().prefix, "/a b") << spelled;
+    }
+    expect_refused(set_cgi, {"/a%2Fb=/srv", "/%zz=/srv", "/../a=/srv", "/a\\b=/srv"});
+}
+
+TEST(PathLogFlag, HoldsForThePathsThatRequestsHave) {
+    ServeOptions options;
+    for (const char* spelled : {"/a b=f", "/a%20b=f", "/x/../a%20b/=f", "/./a%20b=f"}) {
+        ASSERT_TRUE(set_path_log(options, spelled));
+        EXPECT_EQ(options.paths.logs.back().prefix, "/a b") << spelled;
+    }
+    expect_refused(set_path_log, {"/a%2Fb=f", "/%zz=f", "/../a=f", "/a\\b=f"});
+}
+
 TEST(PathLogFlag, TakesAPathAndALog) {
     ServeOptions options;
     ASSERT_TRUE(set_path_log(options, "/api/=/var/log/a=b"));
