@@ -58,7 +58,7 @@ Result<Account> find_account(std::string_view text) {
     } else if (id) {
         account.user = *id;
         account.group = static_cast<gid_t>(*id);
-    } else if (text == default_name) {
+    } else if (account.name == default_name) {
         account.user = default_number;
         account.group = default_number;
     } else {

@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <utility>
 
 #include "tiderace/testing/temporary_folder.h"
 
@@ -100,6 +101,24 @@ TEST_F(BecomingTest, IsForGoodAndForUserAndGroup) {
                ::getegid() == nobody && count == 1 && groups[0] == nobody && ::seteuid(0) != 0 &&
                ::setgid(0) != 0;
     });
+}
+
+// As in a container of the program alone: no list of users.
+TEST_F(BecomingTest, NobodyIsFoundWithoutAListOfUsersWithOrWithoutAGroup) {
+    // In a program of its own: this one's C library may have read the list before.
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            bool found = ::chroot(folder_.path().c_str()) == 0 && !find_account("daemon");
+            for (const auto& [text, group] :
+                 {std::pair("nobody", nobody), std::pair("nobody:12345", gid_t{12'345})}) {
+                const auto account = find_account(text);
+                found = found && account && account->user == nobody && account->group == group &&
+                        !account->known;
+            }
+            std::_Exit(found ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(BecomingTest, AnUnreadableFolderIsReportedWithTheUsersName) {
