@@ -40,7 +40,10 @@ bool ListenAddress::is_wildcard() const {
 }
 
 bool ListenAddress::is_loopback() const {
-    return is_unix() || host == "localhost" || host == "::1" || host.starts_with("127.");
+    // A name such as 127.example may lead anywhere.
+    const bool is_ipv4 = host.find_first_not_of("0123456789.") == host.npos;
+    return is_unix() || host == "localhost" || host == "::1" ||
+           (is_ipv4 && host.starts_with("127."));
 }
 
 std::string ListenAddress::local_url() const {

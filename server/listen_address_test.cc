@@ -62,6 +62,9 @@ TEST(ListenAddress, KnowsWhichMachinesCanReachIt) {
         EXPECT_TRUE(is_wildcard(text)) << text;
     }
     EXPECT_FALSE(is_loopback("192.168.1.2:1"));
+    for (const auto* name : {"127.example:1", "127.0.0.1.example:1"}) {
+        EXPECT_FALSE(is_loopback(name)) << name << " is a name, and may lead anywhere";
+    }
     EXPECT_FALSE(is_wildcard("192.168.1.2:1"));
 }
 

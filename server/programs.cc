@@ -19,8 +19,11 @@ Result<> check_hidden(const ServeOptions& options, const CgiFolder& cgi) {
     const fs::path root = fs::canonical(options.root, fault);
     const fs::path folder = fs::canonical(cgi.folder, fault);
     if (fault) return fail(Error(fault.value(), "open", cgi.folder));
-    const std::string below = folder.lexically_relative(root).generic_string();
-    if (below.empty() || below.starts_with("..") || "/" + below == cgi.prefix) return {};
+    const fs::path relative = folder.lexically_relative(root);
+    const std::string below = relative.generic_string();
+    // By its first part: a folder may be called "..x".
+    const bool is_outside = relative.empty() || *relative.begin() == "..";
+    if (is_outside || "/" + below == cgi.prefix) return {};
     return fail(Error(0, "serve the programs of", cgi.folder,
                       "it is inside the served folder, whose files are sent: move it out, or "
                       "give its path there: --cgi /" +

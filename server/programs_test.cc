@@ -67,5 +67,14 @@ TEST_F(ProgramsTest, AFolderWhoseProgramsWouldBeSentIsRefused) {
     EXPECT_FALSE(create());
 }
 
+TEST_F(ProgramsTest, AFolderWithTwoDotsInItsNameIsInsideAsWell) {
+    root_.make_folder("..cgi");
+    options_.cgi.folders = {{"/run", root_.path_of("..cgi")}};
+    EXPECT_FALSE(create());
+    // Above the served folder, nothing of it is sent.
+    options_.cgi.folders = {{"/run", root_.path() + "/.."}};
+    EXPECT_TRUE(create());
+}
+
 }  // namespace
 }  // namespace tiderace::server
