@@ -101,8 +101,10 @@ std::vector<std::string> warnings(const LoadReport& report) {
     // The server, or a limit of this machine, turned some away: the figures are of fewer clients
     // than the command says.
     if (tally.open_max < tally.connections) {
-        all.push_back("only " + with_commas(tally.open_max) + " of " +
-                      with_commas(tally.connections) + " connections were open at one time");
+        // Of several loops it is a bound, see LoadTally::merge().
+        all.push_back((report.threads > 1 ? "at most " : "only ") + with_commas(tally.open_max) +
+                      " of " + with_commas(tally.connections) +
+                      " connections were open at one time");
     }
     if (tally.starved > 0) {
         all.push_back(with_commas(tally.starved) + " connections got no right answer");
@@ -140,7 +142,8 @@ std::string load_table(const LoadReport& report) {
                                bytes(per_second(tally.received_bytes, report.elapsed)) + "/s");
     out += row("connections", with_commas(tally.connections) + " requested, " +
                                   with_commas(tally.opened) + " opened, at most " +
-                                  with_commas(tally.open_max) + " at one time");
+                                  with_commas(tally.open_max) + " at one time" +
+                                  (report.threads > 1 ? " (each loop's most, added up)" : ""));
     out += row("requests",
                with_commas(tally.requests_min()) + " to " + with_commas(tally.per_connection_max) +
                    " answered per connection, " + with_commas(tally.starved) + " starved, " +

@@ -38,6 +38,19 @@ TEST(LoadReport, AnEchoIsNotReportedAsHttp) {
     EXPECT_THAT(load_json(report), HasSubstr(R"("http":"")"));
 }
 
+// Each loop counts its own, and their maxima need not fall together.
+TEST(LoadReport, ConnectionsOpenAtOneTimeAreABoundWhereLoopsAreAddedUp) {
+    LoadReport report = good_report();
+    report.threads = 4;
+    EXPECT_THAT(load_table(report),
+                HasSubstr("at most 100 at one time (each loop's most, added up)\n"));
+    report.tally.open_max = 99;
+    EXPECT_THAT(load_table(report),
+                HasSubstr("at most 99 of 100 connections were open at one time"));
+    report.threads = 1;
+    EXPECT_THAT(load_table(report), HasSubstr("only 99 of 100 connections"));
+}
+
 TEST(LoadReport, TellsTheFigures) {
     LoadReport report = good_report();
     report.server = ServerUse{.cpu = 500ms, .memory_bytes = 3'000'000, .processes = 2};
@@ -46,7 +59,7 @@ TEST(LoadReport, TellsTheFigures) {
     const std::string table = load_table(report);
     EXPECT_THAT(table, HasSubstr("1,000 right in 2.00 s: 500/s"));
     EXPECT_THAT(table, HasSubstr("p99 2.00 ms"));
-    EXPECT_THAT(table, HasSubstr("100 requested, 100 opened, at most 100 at one time"));
+    EXPECT_THAT(table, HasSubstr("100 requested, 100 opened, at most 100 at one time\n"));
     EXPECT_THAT(table, HasSubstr("9 to 11 answered per connection, 0 starved"));
     EXPECT_THAT(table,
                 HasSubstr("500.00 µs of CPU per answer, 25 % of a CPU, 3.00 MB of memory, 2"));

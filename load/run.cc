@@ -95,7 +95,8 @@ class Run {
         for (int looks = 0;; ++looks) {
             const LoadProgress now = team.progress();
             const Instant moment = clock_.now();
-            // A process of the load that does not stop is killed by finish().
+            // finish() kills a process of the load that does not stop. For a thread, which nothing
+            // can kill, it waits: every loop that is stopped ends with its turn.
             if (now.done || moment - stop_patience > stopped) break;
             const std::uint64_t seen = now.answers + now.errors;
             // An open connection is reason to wait: the server may be slow, and --timeout judges

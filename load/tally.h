@@ -59,7 +59,7 @@ struct LoadTally {
 
     std::uint64_t connections = 0;  // asked for
     std::uint64_t opened = 0;       // in all
-    std::uint64_t open_max = 0;     // at one time
+    std::uint64_t open_max = 0;     // at one time; of several loops an upper bound
     std::array<std::uint64_t, static_cast<std::size_t>(ConnectError::count_)> connect_errors{};
     std::uint64_t resets = 0;   // connections that were reset, open or while opening
     std::uint64_t starved = 0;  // connections that got no right answer

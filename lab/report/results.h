@@ -54,7 +54,7 @@ struct Cell {
     std::uint64_t memory_bytes = 0;  // the most seen: proportional set size, all its processes
     std::uint64_t memory_before_bytes = 0;  // before the load came
     std::uint64_t opened = 0;
-    std::uint64_t open_max = 0;  // at one time
+    std::uint64_t open_max = 0;  // at one time; LoadTally's
     std::uint64_t starved = 0;   // connections that got no answer
     double opened_per_second = 0;
     std::vector<std::pair<std::string, std::uint64_t>> errors;  // only what happened
