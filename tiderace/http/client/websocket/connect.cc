@@ -249,8 +249,8 @@ Fields stream_fields(const WebSocketConnect& how, const WebSocketOffer& offer,
     return fields;
 }
 
-// On a stream of `connection`, which has room. Nothing: the server did nothing with it, and a
-// connection of its own may do better.
+// On a stream of `connection`, which has room. Nothing: no byte of an answer came, whether or not
+// the server read the request, and a connection of its own may do better.
 task::Task<std::optional<ClientResult<WebSocket>>> open_stream(ClientConnection& connection,
                                                                std::string url, Url parsed,
                                                                WebSocketConnect how) {
