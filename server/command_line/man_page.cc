@@ -138,10 +138,10 @@ std::string man_page() {
         ".SH NAME\ntiderace \\- serves a folder over HTTP and HTTPS\n"
         ".SH SYNOPSIS\n.B tiderace serve\n[DIR] [flags]\n.br\n.B tiderace\nCOMMAND [flags]\n"
         ".SH DESCRIPTION\n"
-        "Serves the files beneath a folder over HTTP/1.1. With no flags it serves the current\n"
-        "folder to this machine only, at http://localhost:8080; when that port is taken, at the\n"
-        "next free one. With \\-\\-tls it serves over https, and the default port is 8443. Hidden "
-        "files, and links that lead out of the folder, are not served\n"
+        "Serves the files beneath a folder over HTTP/1.1 and HTTP/2. With no flags it serves\n"
+        "the current folder to this machine only, at http://localhost:8080; when that port is\n"
+        "taken, at the next free one. With \\-\\-tls it serves over https, and the default port\n"
+        "is 8443. Hidden files, and links that lead out of the folder, are not served\n"
         "unless asked for.\n";
     add_commands(page);
     add_serve_flags(page);

@@ -29,6 +29,10 @@ TEST(ManPage, HasEveryCommandAndEveryFlagWithItsDescription) {
     }
 }
 
+TEST(ManPage, NamesTheVersionsThatAreServed) {
+    EXPECT_THAT(man_page(), HasSubstr("over HTTP/1.1 and HTTP/2."));
+}
+
 TEST(ManPage, TextStaysTextInRoff) {
     EXPECT_EQ(roff_text("--listen"), "\\-\\-listen");
     EXPECT_EQ(roff_text(".br files"), "\\&.br files");
