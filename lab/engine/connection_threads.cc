@@ -1,5 +1,6 @@
 #include "lab/engine/connection_threads.h"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -25,7 +26,10 @@ struct ConnectionThreads::Seat {
     core::EventLoop* loop = nullptr;
     BlockingBackend* backend = nullptr;
     std::thread thread;
-    // Its thread's own.
+    // Under the lock.
+    bool only_empties = false;   // its thread was started for a full mailbox, and then leaves
+    std::uint64_t attended = 0;  // how often attend() has posted to it
+    // Its thread's own; attend() reads the second while the seat is free.
     bool is_taken = false;    // it has, or had in this turn, a connection
     std::uint64_t heard = 0;  // of attend(): all that was posted before is done
 };
@@ -127,8 +131,8 @@ std::unique_ptr<net::Intake> ConnectionThreads::make_intake(
     return std::make_unique<ThreadIntake>(*this, std::move(targets), ours);
 }
 
-// False: it is refused. Without room, or without a thread, it is still the caller's; a mailbox that
-// takes no more has closed it.
+// False: it is still the caller's, to be refused: there is no room, no thread, or no place in the
+// seat's mailbox.
 bool ConnectionThreads::take(Arrived& arrived, const net::IntakeOptions& options) {
     Seat* seat = nullptr;
     {
@@ -143,24 +147,42 @@ bool ConnectionThreads::take(Arrived& arrived, const net::IntakeOptions& options
         seat = free_.back();
         free_.pop_back();
     }
-    // Started first: without a thread the connection is still ours to refuse.
-    if (how_ == SeatThreads::one_each && !start_thread(*seat)) {
-        const std::scoped_lock held(lock_);
-        free_.push_back(seat);
-        return false;
+    const std::shared_ptr<Arrived> given = give(*seat, arrived);
+    if (how_ == SeatThreads::kept) {
+        if (given == nullptr) give_back(*seat);
+        return given != nullptr;
     }
-    return give(*seat, std::move(arrived));
+    if (given == nullptr) {
+        const std::scoped_lock held(lock_);
+        seat->only_empties = true;
+    }
+    if (start_thread(*seat)) return given != nullptr;
+    // No thread runs the post, so that the connection is still ours.
+    if (given != nullptr) arrived = std::move(*given);
+    give_back(*seat);
+    return false;
 }
 
-bool ConnectionThreads::give(Seat& seat, Arrived arrived) {
-    // Held by the post: where the loop ends before it runs, the connection is closed with it.
-    const auto held = std::make_shared<Arrived>(std::move(arrived));
-    return seat.loop->post([&seat, held] {
+void ConnectionThreads::give_back(Seat& seat) {
+    const std::scoped_lock held(lock_);
+    seat.only_empties = false;
+    free_.push_back(&seat);
+}
+
+// The connection as the post holds it: where the loop ends before the post runs, it is closed with
+// it. nullptr: the mailbox takes no more, and the connection stays the caller's.
+std::shared_ptr<ConnectionThreads::Arrived> ConnectionThreads::give(Seat& seat, Arrived& arrived) {
+    auto held = std::make_shared<Arrived>(std::move(arrived));
+    const bool posted = seat.loop->post([&seat, held] {
         seat.is_taken = true;
+        if (!held->descriptor) return;  // there was no thread, and it was taken back
         const net::Intake::Target& target = (*held->targets)[seat.number];
         target.server->adopt(held->descriptor.release(), held->peer,
                              held->layered ? target.layer : nullptr);
     });
+    if (posted) return held;
+    arrived = std::move(*held);
+    return nullptr;
 }
 
 std::deque<ConnectionThreads::Arrived> ConnectionThreads::give_up_waiting() {
@@ -191,12 +213,22 @@ void ConnectionThreads::serve(Seat& seat) {
 bool ConnectionThreads::has_more(Seat& seat) {
     if (seat.backend->attached() > 0) return true;
     const std::scoped_lock held(lock_);
-    if (seat.heard < attended_) return true;  // posts are still pending
+    if (seat.heard < seat.attended) return true;  // posts are still pending
+    if (std::exchange(seat.only_empties, false)) {
+        seat.is_taken = false;
+        free_.push_back(&seat);
+        return false;
+    }
     if (std::exchange(seat.is_taken, false)) {
         if (!waiting_.empty()) {
             Arrived next = std::move(waiting_.front());
             waiting_.pop_front();
-            if (give(seat, std::move(next))) return true;
+            if (give(seat, next) == nullptr) {
+                // Again after a turn, which empties the mailbox.
+                waiting_.push_front(std::move(next));
+                seat.is_taken = true;
+            }
+            return true;
         }
         free_.push_back(&seat);
         return how_ == SeatThreads::kept;
@@ -209,18 +241,32 @@ bool ConnectionThreads::has_more(Seat& seat) {
 void ConnectionThreads::attend() {
     if (how_ == SeatThreads::kept) return;  // all of them are turned
     for (const auto& seat : seats_) {
-        seat->loop->post([each = seat.get()] {
+        const bool posted = seat->loop->post([each = seat.get()] {
             ++each->heard;
             each->is_taken = true;  // one at rest is free again after this turn
         });
+        const std::scoped_lock held(lock_);
+        // A full mailbox is emptied all the same.
+        if (posted) {
+            ++seat->attended;
+        } else {
+            seat->only_empties = true;
+        }
     }
     std::vector<Seat*> at_rest;
     {
         const std::scoped_lock held(lock_);
-        ++attended_;
-        at_rest = std::exchange(free_, {});
+        // Those that have left since are free with nothing to do.
+        const auto idle = std::ranges::partition(free_, [](const Seat* seat) {
+            return seat->heard == seat->attended && !seat->only_empties;
+        });
+        at_rest.assign(idle.begin(), idle.end());
+        free_.erase(idle.begin(), idle.end());
     }
-    for (Seat* seat : at_rest) start_thread(*seat);
+    for (Seat* seat : at_rest) {
+        // What was posted then waits for the next connection's thread.
+        if (!start_thread(*seat)) give_back(*seat);
+    }
 }
 
 Result<> ConnectionThreads::start() {

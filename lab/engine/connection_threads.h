@@ -9,7 +9,7 @@
 //   one_each  a thread is started for each connection and ends with it; nothing waits
 //
 // Owner    serve(). Thread: as net::LoopGroup.
-// Errors   A thread that cannot be started is a connection refused.
+// Errors   A thread that cannot be started, or a mailbox that is full, is a connection refused.
 // Limits   As many connections as seats, and IntakeOptions::waiting_max that wait.
 // Memory   A loop with its blocking backend for each seat.
 #pragma once
@@ -55,7 +55,8 @@ class ConnectionThreads final : public net::LoopGroup {
                       std::vector<std::unique_ptr<Seat>> seats, SeatThreads threads);
 
     bool take(Arrived& arrived, const net::IntakeOptions& options);
-    bool give(Seat& seat, Arrived arrived);
+    std::shared_ptr<Arrived> give(Seat& seat, Arrived& arrived);
+    void give_back(Seat& seat);
     std::deque<Arrived> give_up_waiting();
     bool start_thread(Seat& seat);
     void serve(Seat& seat);
@@ -64,9 +65,8 @@ class ConnectionThreads final : public net::LoopGroup {
     const SeatThreads how_;
     std::vector<std::unique_ptr<Seat>> seats_;
     std::atomic<bool> stopping_ = false;
-    std::mutex lock_;  // guards the next three
+    std::mutex lock_;  // guards the next two
     std::vector<Seat*> free_;
-    std::uint64_t attended_ = 0;  // how often
     std::deque<Arrived> waiting_;
 };
 

@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <functional>
+#include <future>
 #include <list>
 #include <string>
 #include <thread>
@@ -18,8 +20,9 @@ namespace {
 // An echo server on a thread of its own, with blocking clients.
 class Echo {
   public:
-    Echo(std::size_t seats, SeatThreads threads, net::IntakeOptions options) {
-        group_ = std::move(*ConnectionThreads::create(seats, threads, {}));
+    Echo(std::size_t seats, SeatThreads threads, net::IntakeOptions options,
+         const core::LoopOptions& loops = {}) {
+        group_ = std::move(*ConnectionThreads::create(seats, threads, loops));
         std::vector<net::Intake::Target> targets;
         for (std::size_t i = 0; i < group_->size(); ++i) {
             sessions_.emplace_back();
@@ -62,6 +65,7 @@ class Echo {
     net::TcpServer& servers_at(std::size_t i) {
         return *std::next(servers_.begin(), static_cast<std::ptrdiff_t>(i));
     }
+    bool post_to_seat(std::function<void()> work) { return group_->loop(1).post(std::move(work)); }
     int connect() const {
         const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (fd < 0) {
@@ -158,6 +162,29 @@ TEST_P(EitherWay, DrainsWhileItsClientsLeave) {
         echo.drain();
         leaving.join();
     }
+}
+
+TEST_P(EitherWay, AConnectionThatAFullMailboxRefusesIsTurnedAwayAndTheSeatStays) {
+    Echo echo(1, GetParam(), {}, {.mailbox_posts_max = 1});
+    std::promise<void> held;
+    std::promise<void> go_on;
+    // A seat with a thread is held inside its first post. One without takes nothing by itself.
+    if (GetParam() == SeatThreads::kept) {
+        ASSERT_TRUE(echo.post_to_seat([&] {
+            held.set_value();
+            go_on.get_future().wait();
+        }));
+        held.get_future().wait();
+    }
+    ASSERT_TRUE(echo.post_to_seat([] {}));
+    const int refused = echo.connect();
+    const std::string words = hear(refused, 5);
+    ::close(refused);
+    go_on.set_value();
+    ASSERT_EQ(words, "busy");
+    ::close(seated(echo));
+    echo.end();
+    EXPECT_GE(echo.intake().refused(), 1u);
 }
 
 TEST_P(EitherWay, EndsAtOnceWithConnectionsOpen) {
