@@ -185,7 +185,7 @@ constexpr const char* haproxy_config = R"(global
     maxconn <room>
     no strict-limits
     ulimit-n <descriptors>
-    tune.bufsize 65536
+    tune.bufsize <buffer>
 defaults
     mode http
     no log
@@ -298,6 +298,7 @@ ServerLaunch launch_haproxy(const std::string& program, const OpponentPlan& plan
                             const core::Address& address) {
     Replacements values = defaults(plan, address);
     values.emplace_back("path", file_of(plan.path));
+    values.emplace_back("buffer", std::to_string(haproxy_buffer_bytes));
     return with_config({program, "-db", "-f", "{folder}/haproxy.cfg"}, "haproxy.cfg",
                        fill(haproxy_config, values));
 }

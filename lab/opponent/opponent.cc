@@ -116,6 +116,7 @@ constexpr std::array table{
                 "fastest HTTP engines there is. It serves no files, and the answer has to fit its "
                 "buffer.",
         .serves_files = false,
+        .answer_bytes_max = opponent::haproxy_answer_bytes_max,
         .programs = haproxy_program,
         .version_words = short_version,
         .launch = opponent::launch_haproxy,

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,6 +40,7 @@ struct Opponent {
     std::string_view name;
     std::string_view what;     // three sentences
     bool serves_files = true;  // false: one fixed answer
+    std::uint64_t answer_bytes_max = UINT64_MAX;
     // Names of its program; the first one found is started. Ours lie beside our own program.
     std::span<const std::string_view> programs;
     std::span<const std::string_view> version_words;  // after the program

@@ -75,6 +75,9 @@ TEST(Opponents, ThoseWithOneAnswerGiveThatOfAFoldersIndex) {
     const ServerLaunch proxy = opponent::launch_haproxy("haproxy", plan, address);
     EXPECT_NE(proxy.files.front().second.find("/index.html\""), std::string::npos)
         << proxy.files.front().second;
+    EXPECT_NE(proxy.files.front().second.find("tune.bufsize 65536\n"), std::string::npos)
+        << proxy.files.front().second;
+    EXPECT_LT(find_opponent("haproxy")->answer_bytes_max, 65'536U) << "there is a head, too";
 }
 
 // With fewer it closes most of the connections that should be kept.

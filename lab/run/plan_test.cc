@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace tiderace::lab::run {
@@ -86,6 +87,17 @@ TEST(Plan, AnAbsentServerHasNoCellAndAnUnableOneSaysWhy) {
     EXPECT_THAT(reasons, ElementsAre("", HasSubstr("requests one answer"),
                                      HasSubstr("one answer only"), HasSubstr("that long")));
     EXPECT_EQ(plan.to_run(), 5U);
+}
+
+// Installed or not: the buffer of its config holds the middle file, which three workloads have.
+TEST(Plan, HaproxyGivesTheMiddleFileAndNotTheLargeOne) {
+    const auto found = find_subjects({"haproxy"}, "1", {});
+    const auto haproxy = std::ranges::find(found, "haproxy", [](const RunSubject& subject) {
+        return std::string_view(subject.facts.name);
+    });
+    ASSERT_NE(haproxy, found.end());
+    EXPECT_GE(haproxy->answer_bytes_max, facts_of(SiteFile::middle).bytes);
+    EXPECT_LT(haproxy->answer_bytes_max, facts_of(SiteFile::large).bytes);
 }
 
 TEST(Plan, WithoutServersThereIsNothingToRun) {

@@ -101,9 +101,7 @@ RunSubject opponent_subject(const Opponent& opponent, const std::vector<unsigned
                      .what = std::string(opponent.what)};
     subject.serves_files = opponent.serves_files;
     subject.pipelines = !is_floor;
-    // A fixed answer of a proxy has to fit its buffer. This fits HAProxy's own of 16 KiB; its
-    // config in the lab sets 64.
-    if (!opponent.serves_files && !is_floor) subject.answer_bytes_max = 8'000;
+    subject.answer_bytes_max = opponent.answer_bytes_max;
     if (const auto absent = why_absent(opponent)) {
         subject.facts.absent = *absent;
         return subject;
