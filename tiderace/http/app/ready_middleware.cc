@@ -4,6 +4,7 @@
 #include "tiderace/http/filter/cross_origin.h"
 #include "tiderace/http/filter/made_tag.h"
 #include "tiderace/http/filter/request_id.h"
+#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http {
 namespace {

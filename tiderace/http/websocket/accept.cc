@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tiderace/http/websocket/connection.h"
+#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http {
 namespace {

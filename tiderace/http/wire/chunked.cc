@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tiderace/base/check.h"
+#include "tiderace/http/wire/field_line.h"
 #include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http::wire {

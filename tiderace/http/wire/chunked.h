@@ -26,7 +26,7 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
-#include "tiderace/http/wire/field_line.h"
+#include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/refusal.h"
 
 namespace tiderace::http::wire {

@@ -17,14 +17,6 @@
 
 namespace tiderace::http::wire {
 
-enum class ParseStatus : std::uint8_t { complete, need_more, refused };
-
-struct Field {
-    ByteView name;   // as it was sent
-    ByteView value;  // without the space around it; may hold bytes above 0x7f
-    FieldName id = FieldName::other;
-};
-
 struct FieldLine {
     ParseStatus status;
     Refusal refusal;  // none unless refused
@@ -32,12 +24,6 @@ struct FieldLine {
     ByteView name;
     ByteView value;
 };
-
-// The refusal for a byte that may not stand where it stands: nul and bare_lf say so themselves.
-constexpr Refusal refusal_for(char c, Refusal otherwise) {
-    if (c == '\0') return Refusal::nul;
-    return c == '\n' ? Refusal::bare_lf : otherwise;
-}
 
 namespace field_line {
 inline FieldLine need_more() {

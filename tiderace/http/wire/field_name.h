@@ -1,4 +1,5 @@
 // FieldName: the field names that a server looks at, as small numbers; all others are `other`.
+// Field: one field of a head.
 //
 // The parser maps each known name to a number; later code never compares text.
 //
@@ -102,5 +103,11 @@ inline std::string_view to_lower_string(FieldName name) {
 
 // The canonical spelling as the start of a line: "Content-Length: "; "" for `other`.
 std::string_view to_line_start(FieldName name);
+
+struct Field {
+    ByteView name;   // as it was sent
+    ByteView value;  // without the space around it; may hold bytes above 0x7f
+    FieldName id = FieldName::other;
+};
 
 }  // namespace tiderace::http::wire

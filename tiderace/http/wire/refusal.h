@@ -1,4 +1,5 @@
 // Refusal: why a request was not taken, the status that answers it, and a sentence for its sender.
+// ParseStatus: how far a parser came.
 //
 // Each of these is the peer's fault, and each ends the connection: after a doubtful frame the start
 // of the next request is unknown.
@@ -61,8 +62,16 @@ enum class Refusal : std::uint8_t {
 
 inline constexpr std::size_t refusals = 43;
 
+enum class ParseStatus : std::uint8_t { complete, need_more, refused };
+
 // 400, 413, 414, 417, 431, 501 or 505; 0 for `none`.
 int status_of(Refusal refusal);
+
+// The refusal for a byte that may not stand where it stands: nul and bare_lf say so themselves.
+constexpr Refusal refusal_for(char c, Refusal otherwise) {
+    if (c == '\0') return Refusal::nul;
+    return c == '\n' ? Refusal::bare_lf : otherwise;
+}
 
 // One sentence that the developer of the client can act on; "" for `none`.
 std::string_view explain(Refusal refusal);

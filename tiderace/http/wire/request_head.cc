@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tiderace/http/wire/field_line.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/host.h"
 #include "tiderace/http/wire/scan.h"

@@ -23,7 +23,6 @@
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/check.h"
 #include "tiderace/base/units.h"
-#include "tiderace/http/wire/field_line.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/method.h"
 #include "tiderace/http/wire/refusal.h"

@@ -29,7 +29,7 @@
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
 #include "tiderace/http/wire/chunked.h"
-#include "tiderace/http/wire/field_line.h"
+#include "tiderace/http/wire/field_name.h"
 
 namespace tiderace::http::wire {
 

@@ -27,7 +27,7 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
-#include "tiderace/http/wire/field_line.h"
+#include "tiderace/http/wire/field_name.h"
 
 namespace tiderace::http::wire::cgi {
 

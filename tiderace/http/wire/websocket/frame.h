@@ -19,7 +19,7 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
-#include "tiderace/http/wire/field_line.h"
+#include "tiderace/http/wire/refusal.h"
 #include "tiderace/http/wire/websocket/mask.h"
 
 namespace tiderace::http::wire {

@@ -4,6 +4,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/sha1.h"
+#include "tiderace/http/wire/field_line.h"
 #include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http::wire {
