@@ -57,8 +57,8 @@ inline FieldLine parse_field_line(ByteView bytes, std::size_t from) {
     if (bytes[line_end + 1] != '\n') return field_line::refuse(Refusal::bare_cr);
     std::size_t end = line_end;
     while (end > begin && is_ows(bytes[end - 1])) --end;
-    return {ParseStatus::complete, Refusal::none, line_end + 2, bytes.substr(from, name_end - from),
-            bytes.substr(begin, end - begin)};
+    return {ParseStatus::complete, Refusal::none, line_end + 2, between(bytes, from, name_end),
+            between(bytes, begin, end)};
 }
 
 }  // namespace tiderace::http::wire

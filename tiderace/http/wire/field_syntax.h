@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "tiderace/base/bytes.h"
@@ -78,6 +79,12 @@ constexpr bool is_token(ByteView bytes) {
 }
 constexpr bool is_field_value(ByteView bytes) {
     return all(value_byte, bytes);
+}
+
+// What lies between two places of `bytes` that the caller has checked: substr() would check again,
+// and throw.
+constexpr ByteView between(ByteView bytes, std::size_t from, std::size_t to) {
+    return {bytes.data() + from, to - from};
 }
 
 // Without the spaces and tabs at either end.

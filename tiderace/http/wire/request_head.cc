@@ -1,6 +1,7 @@
 #include "tiderace/http/wire/request_head.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "tiderace/http/wire/field_line.h"
 #include "tiderace/http/wire/field_syntax.h"
@@ -75,7 +76,7 @@ class HeadParser {
         // The line is parsed as far as it may reach, and no byte further: the answer to a line that
         // is too long is the same whether it came in one read or in many.
         const std::size_t bytes = std::min(bytes_max, bytes_.size() - at_);
-        const ByteView line = bytes_.substr(0, at_ + bytes);
+        const ByteView line = between(bytes_, 0, at_ + bytes);
         ParseStatus status = method(line);
         if (status == ParseStatus::complete) status = target(line);
         if (status == ParseStatus::complete) status = version(line);
@@ -119,7 +120,7 @@ class HeadParser {
         if (line[end] != ' ' || end == at_) {
             return refuse(refusal_for(line[end], Refusal::bad_request_line));
         }
-        head_.set_method(line.substr(at_, end - at_));
+        head_.set_method(between(line, at_, end));
         at_ = end + 1;
         return ParseStatus::complete;
     }
@@ -129,7 +130,7 @@ class HeadParser {
         if (end == line.size()) return ParseStatus::need_more;
         if (line[end] != ' ') return bad_target_byte(line, end);
         if (end == at_) return refuse(Refusal::bad_request_line);
-        target_ = line.substr(at_, end - at_);
+        target_ = between(line, at_, end);
         at_ = end + 1;
         return ParseStatus::complete;
     }
@@ -156,13 +157,15 @@ class HeadParser {
     ParseStatus version(ByteView line) {
         // One comparison for nearly every request; other_version() finds what is wrong with the
         // rest.
-        const ByteView text = line.substr(at_, common_version.size());
-        if (text == common_version) {
+        const std::size_t size = std::min(common_version.size(), line.size() - at_);
+        const char* const text = line.data() + at_;
+        if (size == common_version.size() &&
+            std::memcmp(text, common_version.data(), common_version.size()) == 0) {
             head_.set_version_minor(1);
-            at_ += common_version.size();
+            at_ += size;
             return ParseStatus::complete;
         }
-        return other_version(text);
+        return other_version({text, size});
     }
 
     ParseStatus other_version(ByteView text) {
@@ -241,7 +244,7 @@ const Field* RequestHead::find(ByteView name) const {
 HeadParse parse_request_head(ByteView data, const HeadLimits& limits, RequestHead& head) {
     head.clear();
     // No further than a head may reach, so that the limit does not depend on how the bytes arrived.
-    const ByteView bytes = data.substr(0, limits.head_bytes_max);
+    const ByteView bytes = between(data, 0, std::min(data.size(), limits.head_bytes_max));
     HeadParser parser(bytes, limits, head);
     ParseStatus status = parser.empty_line();
     if (status == ParseStatus::complete)

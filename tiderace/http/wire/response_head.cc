@@ -25,7 +25,7 @@ char* copy_ends(char* to, const char* from, std::size_t size) {
 }
 
 // Pieces of a head are short: two words that overlap are faster than a call.
-char* copy(char* to, ByteView from) {
+inline char* copy(char* to, ByteView from) {
     if (from.size() > 16 || from.size() < 4) {
         if (!from.empty()) std::memcpy(to, from.data(), from.size());
         return to + from.size();
@@ -48,19 +48,16 @@ bool ResponseHeadWriter::fail(Fault fault) {
 
 bool ResponseHeadWriter::append_line(ByteView start, ByteView middle, ByteView value) {
     if (fault_ != Fault::none) return false;
-    // One after the other, so that sizes from a user's code cannot wrap around.
-    std::size_t left = out_.size() - size_;
-    for (const std::size_t size : {start.size(), middle.size(), value.size(), line_end.size()}) {
-        if (size > left) return fail(Fault::overflow);
-        left -= size;
-    }
+    // Views of memory that is there: the sum of their sizes cannot wrap around.
+    const std::size_t bytes = start.size() + middle.size() + value.size() + line_end.size();
+    if (bytes > out_.size() - size_) return fail(Fault::overflow);
     char* to = out_.data() + size_;
     to = copy(to, start);
-    to = copy(to, middle);
+    if (!middle.empty()) to = copy(to, middle);
     to = copy(to, value);
     *to++ = '\r';
     *to = '\n';
-    size_ = out_.size() - left;
+    size_ += bytes;
     return true;
 }
 
