@@ -1,6 +1,7 @@
 #include "tiderace/core/kernel.h"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,26 @@ bool goes_up(std::string_view path) {
     }
     return false;
 }
+
+// In a process with threads, glibc's recv() and send() make two atomic operations each, so that a
+// thread can be cancelled in them. No thread of ours is, so Linux is called by number. A sanitizer
+// knows the C library's functions alone.
+#if defined(__linux__) && defined(SYS_recvfrom) && defined(SYS_sendto) && \
+    !defined(TIDERACE_SANITIZED)
+ssize_t receive_bytes(int fd, void* buffer, std::size_t bytes) {
+    return ::syscall(SYS_recvfrom, fd, buffer, bytes, 0, nullptr, nullptr);
+}
+ssize_t send_bytes(int fd, const void* buffer, std::size_t bytes, int flags) {
+    return ::syscall(SYS_sendto, fd, buffer, bytes, flags, nullptr, 0);
+}
+#else
+ssize_t receive_bytes(int fd, void* buffer, std::size_t bytes) {
+    return ::recv(fd, buffer, bytes, 0);
+}
+ssize_t send_bytes(int fd, const void* buffer, std::size_t bytes, int flags) {
+    return ::send(fd, buffer, bytes, flags);
+}
+#endif
 
 }  // namespace
 
@@ -50,12 +71,12 @@ int SystemKernel::get_option(int fd, int level, int name, void* value, socklen_t
 
 // Every socket is non-blocking, so no flag is needed for that.
 ssize_t SystemKernel::receive(int fd, void* buffer, std::size_t bytes) {
-    return or_errno(::recv(fd, buffer, bytes, 0));
+    return or_errno(receive_bytes(fd, buffer, bytes));
 }
 
 ssize_t SystemKernel::send_pieces(int fd, const iovec* pieces, int count, int flags) {
     // One piece is the common case, and send() saves the kernel the copy of a message header.
-    if (count == 1) return or_errno(::send(fd, pieces[0].iov_base, pieces[0].iov_len, flags));
+    if (count == 1) return or_errno(send_bytes(fd, pieces[0].iov_base, pieces[0].iov_len, flags));
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(pieces);
     message.msg_iovlen = static_cast<decltype(message.msg_iovlen)>(count);
