@@ -1,6 +1,7 @@
 #include "tiderace/http/route/router.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -27,13 +28,29 @@ std::uint32_t Router::make_node() {
     return static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 
-// FNV-1a. The keys are the program's own, so no peer can choose ones that collide; a path from a
-// peer costs one look-up a segment, and the table never grows by it.
+// Eight bytes at a time. The keys are the program's own, so no peer can choose ones that collide; a
+// path from a peer costs one look-up a segment, and the table never grows by it.
 std::uint32_t Router::hash_of(std::uint32_t from, std::string_view text) {
-    std::uint32_t hash = 2166136261U ^ from;
-    hash *= 16777619U;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-    return hash ^ (hash >> 15);
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15;
+    std::uint64_t hash = (from + text.size()) * odd;
+    const auto add = [&](const char* at, std::size_t bytes) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, at, bytes);
+        hash = (hash ^ word) * odd;
+        hash ^= hash >> 32;
+    };
+    std::size_t at = 0;
+    for (; at + 8 <= text.size(); at += 8) add(text.data() + at, 8);
+    // The last bytes with some of those before them, so that their number is a constant.
+    if (at < text.size() && text.size() >= 8) {
+        add(text.data() + text.size() - 8, 8);
+    } else if (text.size() >= 4) {
+        add(text.data(), 4);
+        add(text.data() + text.size() - 4, 4);
+    } else {
+        for (const char c : text) add(&c, 1);
+    }
+    return static_cast<std::uint32_t>(hash);
 }
 
 std::uint32_t Router::literal_child(std::uint32_t node, std::string_view text) const {
