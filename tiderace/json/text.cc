@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <type_traits>
 
 namespace tiderace::json {
 namespace {
@@ -124,6 +125,25 @@ void TextOut::integer(std::uint64_t value) {
     used_ = static_cast<std::size_t>(std::to_chars(at, at + number_bytes_max, value).ptr - block_);
 }
 
+// The shortest text of a number of one to three decimals, such as 97.25, which std::to_chars would
+// search for. False: it is another number, and nothing is written.
+bool put_few_decimals(double value, char*& at) {
+    const double magnitude = std::fabs(value);
+    // Below 1e12 these are at most 15 digits. Two decimals of at most 15 digits are never the same
+    // double, so this one, without the zeros at its end, is the shortest.
+    if (!(magnitude >= 1 && magnitude < 1e12)) return false;
+    const auto thousands = static_cast<std::uint64_t>(magnitude * 1000 + 0.5);
+    unsigned decimals = static_cast<unsigned>(thousands % 1000);
+    if (decimals == 0 || static_cast<double>(thousands) / 1000 != magnitude) return false;
+    if (value < 0) *at++ = '-';
+    at = std::to_chars(at, at + 12, thousands / 1000).ptr;
+    *at++ = '.';
+    for (unsigned place = 100; decimals > 0; decimals %= place, place /= 10) {
+        *at++ = static_cast<char>('0' + decimals / place);
+    }
+    return true;
+}
+
 // The fewest digits that read back the same. Readers take digits alone for an integer, which has 64
 // bits at most and no negative zero; so large numbers get an exponent, and negative zero gets ".0".
 template <typename T>
@@ -132,8 +152,14 @@ void TextOut::real(T value) {
         exact_ = false;
         return null();
     }
-    char* const at = room(number_bytes_max);
+    char* at = room(number_bytes_max);
     char* const end = at + number_bytes_max;
+    if constexpr (std::is_same_v<T, double>) {
+        if (put_few_decimals(value, at)) {
+            used_ = static_cast<std::size_t>(at - block_);
+            return;
+        }
+    }
     const bool large = value >= T(1e15) || value <= T(-1e15);
     char* last = large ? std::to_chars(at, end, value, std::chars_format::scientific).ptr
                        : std::to_chars(at, end, value).ptr;

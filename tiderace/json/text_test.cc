@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 
 namespace tiderace::json {
 namespace {
@@ -74,6 +77,26 @@ TEST(JsonText, WritesNumbersShort) {
     EXPECT_EQ(number(5e-324), "5e-324");
     EXPECT_EQ(number(123456789012345680000.0), "1.2345678901234568e+20");
     EXPECT_EQ(number(std::numeric_limits<double>::max()), "1.7976931348623157e+308");
+}
+
+TEST(JsonText, WritesFewDecimalsAsTheShortestSearchDoes) {
+    const auto expect_shortest = [](double value) {
+        char digits[32];
+        const char* const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+        EXPECT_EQ(number(value), std::string_view(digits, end));
+    };
+    for (int thousands = -12'000; thousands <= 12'000; ++thousands) {
+        if (thousands == 0) continue;
+        const double value = thousands / 1000.0;
+        expect_shortest(value);
+        expect_shortest(std::nextafter(value, 1e9));
+        expect_shortest(std::nextafter(value, -1e9));
+    }
+    for (const double value : {99'999'999'999.999, 999'999'999'999.999, 1'000'000'000'000.5,
+                               999'999'999'999.9999, 123'456'789'012.125, 1e11 + 0.001}) {
+        expect_shortest(value);
+        expect_shortest(-value);
+    }
 }
 
 TEST(JsonText, HasNoWordForWhatIsNoNumber) {
