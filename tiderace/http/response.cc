@@ -108,7 +108,12 @@ ByteView Response::keep_string(std::string text) {
 
 void Response::set_body(std::string text) {
     // A small body is copied next to its head and leaves in the same call; a large one is shared.
-    if (text.size() <= copied_bytes_max) return set_body(keep_string(std::move(text)), {});
+    if (text.size() <= copied_bytes_max) {
+        // The first one without an allocation. Views of it stay good, whatever body follows.
+        if (!body_text_.empty()) return set_body(keep_string(std::move(text)), {});
+        body_text_ = std::move(text);
+        return set_body(body_text_, {});
+    }
     auto owned = core::make_ref<OwnedText>(std::move(text));
     set_body(owned->text, owned);
 }

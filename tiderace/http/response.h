@@ -156,6 +156,7 @@ class Response {
     std::optional<std::uint64_t> length_hint_;
     core::Ref<core::Shared> owner_;           // of the copied body; empty if it lives on the stack
     std::vector<ResponseField> more_fields_;  // all of them, once there are more than fit inside
+    std::string body_text_;                   // the body, where it was given as a small text
     std::vector<std::unique_ptr<std::string>> more_text_;
     union {  // so that they are not initialised: a request is answered in 300 ns
         ResponseField inline_fields_[fields_inline];

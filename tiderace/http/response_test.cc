@@ -170,6 +170,16 @@ TEST(Response, ABodyOfAStringIsKept) {
     EXPECT_EQ(response.take_source(), nullptr);
 }
 
+TEST(Response, ViewsOfAnEarlierBodyStayGood) {
+    Response response;
+    response.set_body(std::string(1000, 'a'));
+    const ByteView before = response.copied_body();
+    response.set_body(std::string(1000, 'b'));
+    response.set_body(std::string(1000, 'c'));
+    EXPECT_EQ(before, std::string(1000, 'a'));
+    EXPECT_EQ(response.copied_body(), std::string(1000, 'c'));
+}
+
 TEST(Response, TheLastBodyCounts) {
     int alive = 0;
     core::BlockPool blocks;
