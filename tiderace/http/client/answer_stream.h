@@ -54,6 +54,12 @@ class AnswerStream final {
 
     // The next piece, decoded; "": the end.
     task::Task<ClientResult<std::string>> read();
+    // The received bytes of a body that needs no decoding, without a task. "": none; call read().
+    std::string take_received() {
+        return decoder_ == nullptr ? exchange_->take_buffer() : std::string();
+    }
+    // True: the whole body was read. False: read() finds out.
+    bool ended() const { return decoder_ == nullptr && exchange_->all_taken(); }
 
     // Undoes Content-Encoding from now on. False: a coding that is not built in.
     bool decode();

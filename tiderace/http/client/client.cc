@@ -90,7 +90,7 @@ struct Client::Journey {
     ClientRequest& request;  // in the frame of request() or open(), which awaits the journey
     Url url;
     std::string method;
-    std::shared_ptr<const std::string> body;  // shared by all attempts
+    std::shared_ptr<const std::string> body;  // shared by all attempts; nullptr: none
     std::string type;
     unsigned redirects = 0;
     bool streams = false;      // the body is a generator
@@ -145,18 +145,22 @@ task::Task<ClientResult<Answer>> Client::request_whole(ClientRequest& request) {
     auto stream = co_await travel(request);
     if (!stream) co_return std::unexpected(std::move(stream.error()));
     Answer answer;
-    while (true) {
-        auto piece = co_await stream->read();
-        if (!piece) co_return std::unexpected(std::move(piece.error()));
-        if (piece->empty()) break;
+    while (!stream->ended()) {
+        std::string piece = stream->take_received();
+        if (piece.empty()) {
+            auto read = co_await stream->read();
+            if (!read) co_return std::unexpected(std::move(read.error()));
+            if (read->empty()) break;
+            piece = std::move(*read);
+        }
         // Decoded bytes are counted, because a few KiB on the wire can decode to gigabytes.
-        if (answer.body.size() + piece->size() > options_.body_bytes_max) {
+        if (answer.body.size() + piece.size() > options_.body_bytes_max) {
             co_return fault(Kind::too_large, stream->url().text() + ": the body is too large");
         }
         if (answer.body.empty()) {
-            answer.body = std::move(*piece);  // mostly the only one
+            answer.body = std::move(piece);  // mostly the only one
         } else {
-            answer.body += *piece;
+            answer.body += piece;
         }
     }
     answer.status = stream->status();
@@ -172,14 +176,16 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
     if (!url) co_return fault(Kind::bad_request, "\"" + asked.url_ + "\" is no http(s) URL");
     // Checked before anything is sent: a line break in a method or a field would let its
     // author add fields, or a second request. CONNECT would make a tunnel, which has no Answer.
-    if (!wire::is_token(asked.method_) || asked.method_ == "CONNECT" || !asked.fields_.valid() ||
-        !wire::is_field_value(asked.content_.type())) {
+    if (!wire::is_token(asked.method_) || std::string_view(asked.method_) == "CONNECT" ||
+        !asked.fields_.valid() || !wire::is_field_value(asked.content_.type())) {
         co_return fault(Kind::bad_request, url->text() + ": no message may hold its fields");
     }
     journey.url = std::move(*url);
     journey.method = asked.method_;
     journey.type = asked.content_.type();
-    journey.body = std::make_shared<std::string>(std::move(asked.content_).take_bytes());
+    if (std::string bytes = std::move(asked.content_).take_bytes(); !bytes.empty()) {
+        journey.body = std::make_shared<std::string>(std::move(bytes));
+    }
     journey.streams = static_cast<bool>(asked.pieces_);
     // A range of an encoded body cannot be decoded, so we ask for no coding then.
     journey.own_coding = asked.fields_.has("Accept-Encoding") || asked.fields_.has("Range");
@@ -209,9 +215,13 @@ task::Task<ClientResult<OwnedExchange>> Client::exchange(Journey& journey) {
     }
     std::uint64_t stale = 0;
     for (unsigned attempt = 1;; ++attempt) {
-        auto taken = co_await pool.take(journey.url, proxy, stale);
-        if (!taken) co_return std::unexpected(std::move(taken.error()));
-        ClientConnection& connection = **taken;
+        ClientConnection* ready = pool.take_at_once(journey.url, proxy, stale);
+        if (ready == nullptr) {
+            auto taken = co_await pool.take(journey.url, proxy, stale);
+            if (!taken) co_return std::unexpected(std::move(taken.error()));
+            ready = *taken;
+        }
+        ClientConnection& connection = *ready;
         // Read before send(), which marks the connection as used, and which may end it.
         const bool may_be_stale = connection.used();
         const std::uint64_t number = connection.number();
@@ -245,9 +255,10 @@ task::Task<ClientResult<OwnedExchange>> Client::exchange(Journey& journey) {
 
 ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     const int status = exchange.status();
+    if (!is_redirect(status) || options_.redirects_max == 0) return false;
     const std::string_view location = exchange.fields().find("Location");
     // A redirect without Location leads nowhere: it is an answer as any other (RFC 9110, 15.4).
-    if (!is_redirect(status) || location.empty() || options_.redirects_max == 0) return false;
+    if (location.empty()) return false;
     // One of them may be an attacker's, and other readers follow the other.
     if (exchange.fields().all("Location").size() > 1) {
         return fault(Kind::bad_redirect, journey.url.text() + ": leads to several URLs");
@@ -268,7 +279,7 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
                                  : (status == 301 || status == 302) && journey.method == "POST";
     if (becomes_get) {
         journey.method = "GET";
-        journey.body = std::make_shared<std::string>();
+        journey.body.reset();
         journey.type.clear();
         journey.streams = journey.sent_stream = false;
         // What describes a body goes with it (RFC 9110, 15.4).
@@ -290,9 +301,9 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
 ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
     const Fields& own = journey.request.fields_;
     // Without framing, the bytes of a generator would be the server's next request.
-    const bool has_body = journey.streams || !journey.body->empty() || !journey.type.empty() ||
-                          journey.method == "POST" || journey.method == "PUT" ||
-                          journey.method == "PATCH";
+    const std::string_view method = journey.method;
+    const bool has_body = journey.streams || journey.body != nullptr || !journey.type.empty() ||
+                          method == "POST" || method == "PUT" || method == "PATCH";
     Fields fields;
     fields.reserve(own.size() + 5);  // and those that are added below
     if (!options_.user_agent.empty()) fields.add("User-Agent", options_.user_agent);
@@ -320,8 +331,8 @@ ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
     }
     const bool known_length = !journey.streams || journey.request.known_stream_bytes();
     if (has_body && known_length) {
-        const std::uint64_t bytes =
-            journey.streams ? *journey.request.known_stream_bytes() : journey.body->size();
+        const std::uint64_t whole = journey.body != nullptr ? journey.body->size() : 0;
+        const std::uint64_t bytes = journey.streams ? *journey.request.known_stream_bytes() : whole;
         fields.add("Content-Length", std::to_string(bytes));
     }
     return {.method = journey.method,

@@ -139,6 +139,8 @@ class ClientExchange final : private task::Root {
     bool over() const { return ended_ || fault_.has_value(); }
     Progress progress() const { return progress_; }
     std::string take_buffer();
+    // Its answer ended well, and take_buffer() gave all of it.
+    bool all_taken() const { return ended_ && buffer_.empty() && !fault_; }
     Signal::Wait changed() { return changed_.wait(); }
 
   private:

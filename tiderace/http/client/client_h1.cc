@@ -13,18 +13,39 @@
 namespace tiderace::http {
 namespace {
 
-constexpr std::size_t usual_head_bytes = 512;
-
-std::string render(const ClientHead& head, bool chunked) {
-    std::string text;
-    text.reserve(usual_head_bytes);
-    text.append(head.method).append(" ").append(head.target).append(" HTTP/1.1\r\nHost: ");
-    text.append(head.authority).append("\r\n");
+// Gives the pieces of a head to `put`, in their order.
+template <typename Put>
+void render(const ClientHead& head, bool chunked, Put&& put) {
+    put(head.method);
+    put(" ");
+    put(head.target);
+    put(" HTTP/1.1\r\nHost: ");
+    put(head.authority);
     for (const Field& field : head.fields) {
-        text.append(field.name).append(": ").append(field.value).append("\r\n");
+        put("\r\n");
+        put(field.name);
+        put(": ");
+        put(field.value);
     }
-    if (chunked) text += "Transfer-Encoding: chunked\r\n";
-    return text += "\r\n";
+    if (chunked) put("\r\nTransfer-Encoding: chunked");
+    put("\r\n\r\n");
+}
+
+// Written in place in the queue if it fits into one block, which saves a copy.
+void write_head(net::Connection& below, const ClientHead& head, bool chunked) {
+    std::size_t bytes = 0;
+    render(head, chunked, [&](ByteView piece) { bytes += piece.size(); });
+    if (bytes > core::BlockPool::block_room_bytes || below.closing()) {
+        std::string text;
+        text.reserve(bytes);
+        render(head, chunked, [&](ByteView piece) { text += piece; });
+        below.write(text);
+        return;
+    }
+    char* to = below.queue().reserve_at_least(below.blocks(), bytes).data();
+    render(head, chunked, [&](ByteView piece) { to += piece.copy(to, piece.size()); });
+    below.queue().commit(bytes);
+    below.written();
 }
 
 // With trailers (RFC 9112, 7.1.2).
@@ -86,7 +107,7 @@ ClientLink* ClientH1::begin(ClientExchange& exchange) {
     touched_ = request_sent_ = answer_ended_ = false;
     trailers_ = {};
     connection_->below().set_deadline(Instant::max());
-    connection_->below().write(render(exchange.head, exchange.unknown_length()));
+    write_head(connection_->below(), exchange.head, exchange.unknown_length());
     return this;
 }
 

@@ -10,7 +10,12 @@ namespace tiderace::http {
 namespace {
 
 std::string place_of(const Url& url) {
-    return (url.secure ? "https://" : "http://") + url.place();
+    const std::string_view scheme = url.secure ? "https://" : "http://";
+    std::string text;
+    text.reserve(scheme.size() + url.host.size() + sizeof ":65535");
+    text = scheme;
+    url.append_place(text);
+    return text;
 }
 
 // A connection by a proxy is another one than that without it, or with other credentials.
@@ -227,16 +232,25 @@ void ClientPool::close_idle() {
     }
 }
 
+ClientConnection* ClientPool::take_at_once(const std::string& key, std::uint64_t stale) {
+    ClientConnection* const ready = take_ready(key, stale);
+    if (ready == nullptr) return nullptr;
+    ++counters_.reused;
+    wake_next();  // there may be room for more
+    return ready;
+}
+
+ClientConnection* ClientPool::take_at_once(const Url& url, const Proxy* proxy,
+                                           std::uint64_t stale) {
+    return take_at_once(key_of(url, proxy), stale);
+}
+
 task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, const Proxy* proxy,
                                                              std::uint64_t stale) {
     const std::string key = key_of(url, proxy);
     unsigned without_room = 0;
     for (bool waited = false;; waited = true) {
-        if (ClientConnection* const ready = take_ready(key, stale)) {
-            ++counters_.reused;
-            wake_next();  // there may be room for more
-            co_return ready;
-        }
+        if (ClientConnection* const ready = take_at_once(key, stale)) co_return ready;
         // It would wait for a place that a connection holds which it does not take.
         if (stale != 0 && !may_open(key)) evict_idle_of(key);
         if (may_open(key)) {

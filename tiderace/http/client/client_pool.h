@@ -64,6 +64,8 @@ class ClientPool final : private ClientConnection::Observer {
     // by its number: none that may be as stale.
     task::Task<ClientResult<ClientConnection*>> take(const Url& url, const Proxy* proxy,
                                                      std::uint64_t stale = 0);
+    // As take(), without a task, where a connection is ready; nullptr: none is.
+    ClientConnection* take_at_once(const Url& url, const Proxy* proxy, std::uint64_t stale = 0);
 
     // One of HTTP/2 that is open and on which a tunnel (RFC 8441) may begin before the task gives
     // way; nullptr: there is none, and none is made.
@@ -92,6 +94,7 @@ class ClientPool final : private ClientConnection::Observer {
     void on_gone(ClientConnection& connection) override;
 
     ClientConnection* take_ready(const std::string& key, std::uint64_t stale);
+    ClientConnection* take_at_once(const std::string& key, std::uint64_t stale);
     bool has_ready(const std::string& key) const;
     bool has_fallen_back(const std::string& key) const { return fallen_back_.contains(key); }
     bool may_open(const std::string& key) const;

@@ -9,11 +9,15 @@ namespace {
 
 constexpr std::size_t usual_lines = 12;
 
+// The sizes first: nearly all fields of an answer differ in them, which saves a call.
+bool is_called(const Field& field, std::string_view name) {
+    return field.name.size() == name.size() && wire::equals_ignoring_case(field.name, name);
+}
+
 }  // namespace
 
 void Fields::remove(std::string_view name) {
-    std::erase_if(all_,
-                  [&](const Field& field) { return wire::equals_ignoring_case(field.name, name); });
+    std::erase_if(all_, [&](const Field& field) { return is_called(field, name); });
 }
 
 void Fields::set(std::string name, std::string value) {
@@ -30,29 +34,27 @@ void Fields::add_lines(ByteView lines) {
         // field.
         if (colon == ByteView::npos || end == ByteView::npos) return;
         const ByteView value = wire::trim_ows(lines.substr(colon + 1, end - colon - 1));
-        Field& field = all_.emplace_back();  // filled in place, because moving short strings copies
-        field.name = lines.substr(at, colon - at);
-        field.value = value;
+        // In place, because a move of a short string copies it.
+        all_.emplace_back(wire::between(lines, at, colon), value);
         at = end + 2;
     }
 }
 
 std::string_view Fields::find(std::string_view name) const {
     for (const Field& field : all_) {
-        if (wire::equals_ignoring_case(field.name, name)) return field.value;
+        if (is_called(field, name)) return field.value;
     }
     return {};
 }
 
 bool Fields::has(std::string_view name) const {
-    return std::ranges::any_of(
-        all_, [&](const Field& field) { return wire::equals_ignoring_case(field.name, name); });
+    return std::ranges::any_of(all_, [&](const Field& field) { return is_called(field, name); });
 }
 
 std::vector<std::string_view> Fields::all(std::string_view name) const {
     std::vector<std::string_view> values;
     for (const Field& field : all_) {
-        if (wire::equals_ignoring_case(field.name, name)) values.push_back(field.value);
+        if (is_called(field, name)) values.push_back(field.value);
     }
     return values;
 }

@@ -5,6 +5,7 @@
 // Memory   Two strings a field.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <initializer_list>
 #include <string>
@@ -19,6 +20,9 @@ namespace tiderace::http {
 struct Field {
     // Not an aggregate: g++ 12 destroys temporary ones within a co_await twice.
     Field(std::string n, std::string v) : name(std::move(n)), value(std::move(v)) {}
+    // Of views alone: from two literals it would be either.
+    template <std::same_as<ByteView> View>
+    Field(View n, View v) : name(n), value(v) {}
     Field() = default;
 
     std::string name;

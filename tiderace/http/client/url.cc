@@ -24,6 +24,11 @@ constexpr auto stays_as_it_is = [] {
 // False: a control character.
 bool append_escaped(std::string& out, ByteView text) {
     static constexpr ByteView digits = "0123456789ABCDEF";
+    const auto plain = [](char c) { return stays_as_it_is[static_cast<unsigned char>(c)]; };
+    if (std::ranges::all_of(text, plain)) {  // the common case
+        out += text;
+        return true;
+    }
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         if (byte < 0x20 || byte == 0x7f) return false;
@@ -140,6 +145,20 @@ std::optional<Url> Url::resolve(ByteView reference) const {
     }
     if (!take_target(made, merged, parts.query)) return std::nullopt;
     return made;
+}
+
+void Url::append_place(std::string& out) const {
+    char digits[5];
+    const char* const end = std::to_chars(digits, digits + sizeof digits, port).ptr;
+    out.reserve(out.size() + host.size() + 1 + sizeof digits);
+    out.append(host) += ':';
+    out.append(digits, static_cast<std::size_t>(end - digits));
+}
+
+std::string Url::place() const {
+    std::string text;
+    append_place(text);
+    return text;
 }
 
 std::string Url::authority() const {

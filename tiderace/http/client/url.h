@@ -36,7 +36,8 @@ struct Url {
         return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
     }
     // "example.org:443": always with the port.
-    std::string place() const { return host + ":" + std::to_string(port); }
+    std::string place() const;
+    void append_place(std::string& out) const;
     std::string path() const { return target.substr(0, target.find('?')); }
     std::string text() const { return (secure ? "https://" : "http://") + authority() + target; }
     bool same_origin(const Url& other) const {
