@@ -156,8 +156,9 @@ class AppService final : public net::LoopService {
         http1_.set_http2(http2_);
         site_.add(app_.error_pages());
         site_.add(error_pages_);
-        site_.set_log(app_);
         open_logs(loop, logs, options.access_log);
+        // A record reads the clock, so without a log none is made.
+        if (app_.logs_answers()) site_.set_log(app_);
     }
 
     Result<> add_tls(core::EventLoop& loop, const ServeOptions& options,

@@ -124,6 +124,11 @@ void AppLoop::open_logs(AccessLog* otherwise,
     }
 }
 
+bool AppLoop::logs_answers() const {
+    return log_ != nullptr || app_->on_answer_ ||
+           std::ranges::any_of(chains_, [](const auto& chain) { return chain->log != nullptr; });
+}
+
 void AppLoop::write(const AccessRecord& record) {
     AccessLog* log = log_;
     if (record.route != nullptr) {  // only this class sets one
@@ -213,8 +218,8 @@ void AppLoop::handle(Exchange& exchange) {
     if (connect && request.protocol != "websocket") return exchange.respond_status(501);
     // "OPTIONS *" asks about the server as a whole (RFC 9110 9.3.7), whatever its routes are.
     if (request.path == "*") return exchange.respond_status(204);
-    route::Parameters parameters;
-    const route::Found found = find(request, parameters);
+    app::Call call{exchange, runner_, states_};
+    const route::Found found = find(request, call.parameters);
     if (connect && found.kind == route::Found::Kind::route &&
         !app_->routes_[found.route].endpoint->is_websocket()) {
         return exchange.respond_status(501);
@@ -235,19 +240,18 @@ void AppLoop::handle(Exchange& exchange) {
     // What keeps views beyond this call needs the head where it stays: it lies in the connection's
     // receive buffer.
     if (moved) exchange.pin();
-    // A rule may have pinned the head, which moves it, so call() looks the parameters up again.
-    if (moved || !chain.rules.empty()) return call(exchange, route);
-    app::Call call{
-        exchange,
-        runner_,
-        states_,
-        route.pattern,
-        call_deadline(route, chain),
-        chain.body_bytes_max,
-        chain.unknown_members,
-        parameters,
-    };
+    // A rule may have pinned the head, which moves it, so the parameters are looked up again.
+    if (moved || !chain.rules.empty()) return find_and_call(exchange, route);
+    prepare(call, route);
     route.endpoint->call(call);
+}
+
+void AppLoop::prepare(app::Call& call, const App::Route& route) const {
+    const Chain& chain = *chains_[route.scope];
+    call.pattern = route.pattern;
+    call.deadline = call_deadline(route, chain);
+    call.body_bytes_max = chain.body_bytes_max;
+    call.unknown_members = chain.unknown_members;
 }
 
 Instant AppLoop::call_deadline(const App::Route& route, const Chain& chain) const {
@@ -258,16 +262,10 @@ Instant AppLoop::call_deadline(const App::Route& route, const Chain& chain) cons
 }
 
 // The parameters are looked up here, because the head may have moved since the route was found.
-void AppLoop::call(Exchange& exchange, const App::Route& route, std::string body) {
-    const Chain& chain = *chains_[route.scope];
-    app::Call call{exchange,
-                   runner_,
-                   states_,
-                   route.pattern,
-                   call_deadline(route, chain),
-                   chain.body_bytes_max,
-                   chain.unknown_members};
+void AppLoop::find_and_call(Exchange& exchange, const App::Route& route, std::string body) {
+    app::Call call{exchange, runner_, states_};
     find(exchange.request(), call.parameters);
+    prepare(call, route);
     call.body = std::move(body);
     route.endpoint->call(call);
 }
@@ -282,7 +280,7 @@ class AppLoop::BodyCollector final : public app::WholeBody {
     void on_body(Exchange&, ByteView bytes) override { keep(bytes); }
     void on_body_end(Exchange& exchange) override {
         if (route_->endpoint->keeps_views()) exchange.pin();
-        loop_->call(exchange, *route_, take());
+        loop_->find_and_call(exchange, *route_, take());
     }
     void on_body_failed(Exchange&) override { take(); }
 
@@ -328,7 +326,7 @@ class AppLoop::FormReader final : public app::WholeBody {
         // BodyStream brings a receiver of its own; the call carries the bytes read so far.
         if (streamed) exchange.withdraw_body();
         if (route.endpoint->keeps_views()) exchange.pin();
-        loop.call(exchange, route, std::move(body));
+        loop.find_and_call(exchange, route, std::move(body));
     }
 
     AppLoop* loop_;

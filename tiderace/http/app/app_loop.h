@@ -32,6 +32,8 @@ class AppLoop final : public Handler, public AccessLog {
     // What middleware says about logs: each once. open_logs() finds the open one of each.
     static std::vector<AccessLogTarget> access_logs(const App& app);
     void open_logs(AccessLog* otherwise, unique_function<AccessLog*(const AccessLogTarget&)> find);
+    // False: write() has no effect, so the site needs no log. After open_logs().
+    bool logs_answers() const;
     task::Runner& runner() { return runner_; }
     const App& app() const { return *app_; }
     // Ends the background tasks and waits for detached ones; `done` is called at `deadline` at the
@@ -93,7 +95,8 @@ class AppLoop final : public Handler, public AccessLog {
     Instant deadline(const Chain& chain) const;
     void refuse(Exchange& exchange, const route::Found& found) const;
     Instant call_deadline(const App::Route& route, const Chain& chain) const;
-    void call(Exchange& exchange, const App::Route& route, std::string body = {});
+    void prepare(app::Call& call, const App::Route& route) const;
+    void find_and_call(Exchange& exchange, const App::Route& route, std::string body = {});
     void collect_body(const App::Route& route, Exchange& exchange);
     void read_form(const App::Route& route, Exchange& exchange);
 

@@ -95,6 +95,26 @@ TEST_F(ReadyMiddlewareTest, TheAppsLogTakesThePlaceOfThatOfItsServer) {
     EXPECT_EQ(other.paths, "");
 }
 
+TEST_F(ReadyMiddlewareTest, AnswersAreLoggedWhereSomethingReadsTheirRecords) {
+    const auto logs_answers = [&](App& served, AccessLog* of_the_server) {
+        AppLoop one(world.loop(), served, nullptr);
+        PathLog own;
+        one.open_logs(of_the_server, [&](const AccessLogTarget&) { return &own; });
+        return one.logs_answers();
+    };
+    PathLog log;
+    App quiet;
+    quiet.get<"/">([] { return "x"; }, access_log("off"));
+    EXPECT_FALSE(logs_answers(quiet, nullptr));
+    EXPECT_TRUE(logs_answers(quiet, &log));
+    App with_a_log;
+    with_a_log.get<"/">([] { return "x"; }, access_log("own.log"));
+    EXPECT_TRUE(logs_answers(with_a_log, nullptr));
+    App counting;
+    counting.on_answer([](const AccessRecord&) {});
+    EXPECT_TRUE(logs_answers(counting, nullptr));
+}
+
 TEST_F(ReadyMiddlewareTest, ALimitIsOfItsRoute) {
     app.get<"/limited">([] { return "x"; }, rate_limit({.per_minute = 1, .burst = 2}));
     app.get<"/free">([] { return "x"; });
