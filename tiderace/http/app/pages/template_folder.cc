@@ -92,10 +92,19 @@ std::expected<std::shared_ptr<TemplateFolder>, std::string> TemplateFolder::open
 std::string TemplateFolder::load_all() {
     const auto names = loader_->names();
     if (!names) return names.error();
+    std::string faults;
     for (const std::string& name : *names) {
-        if (const auto loaded = set_of(name).load(name); !loaded) return describe(loaded.error());
+        const auto loaded = set_of(name).load(name);
+        if (loaded) continue;
+        for (const text::Fault& fault : loaded.error()) {
+            const std::string found = describe({fault});
+            // A fault of a layout comes with each template that extends it, too.
+            if (faults.find(found) != std::string::npos) continue;
+            if (!faults.empty()) faults += '\n';
+            faults += found;
+        }
     }
-    return "";
+    return faults;
 }
 
 text::Templates& TemplateFolder::set_of(std::string_view name) {

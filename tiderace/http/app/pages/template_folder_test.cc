@@ -21,6 +21,22 @@ TEST_F(TemplateFolderTest, AFaultInATemplateIsSaidAtTheStartWithItsPlace) {
                                " write id=\"{{ … }}\"\n  <a id={{ name }}>\n        ^");
 }
 
+TEST_F(TemplateFolderTest, EveryBrokenTemplateIsSaidOnceAtTheStart) {
+    folder.write("layout.html", "{% block %}");
+    folder.write("other.html", "<a id={{ name }}>");
+    app.templates(folder.path());
+    const std::string& said = app.fault();
+    const auto times = [&](std::string_view text) {
+        std::size_t count = 0;
+        for (std::size_t at = said.find(text); at != said.npos; at = said.find(text, at + 1)) {
+            ++count;
+        }
+        return count;
+    };
+    EXPECT_EQ(times(folder.path() + "/layout.html:1:"), 1u) << said;  // feed.html extends it
+    EXPECT_EQ(times(folder.path() + "/other.html:1:"), 1u) << said;
+}
+
 TEST_F(TemplateFolderTest, ATemplateThatDoesNotFitItsTypeIsSaidAtTheStart) {
     folder.write("feed.html", "<p>{{ title }}</p>");
     const std::string sentence = "page " + folder.path() +
