@@ -284,7 +284,9 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
         poller_->remove(ready.fd, Afterwards::open);
         still->known_to_poller = false;
         // Both directions ended in order are a hang-up, too: what came before is still to be read.
-        if (!still->half_closed) still->observer->on_receive_failed(-ECONNRESET);
+        if (still->half_closed || still->failed) return;
+        still->failed = true;
+        still->observer->on_receive_failed(-ECONNRESET);
     }
 }
 
@@ -378,6 +380,7 @@ void ReadinessBackend::receive_once(IoHandle handle) {
     if (got == 0) {
         stream.observer->on_received({});
     } else {
+        stream.failed = true;
         stream.observer->on_receive_failed(static_cast<int>(got));
     }
 }

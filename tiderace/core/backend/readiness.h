@@ -56,6 +56,7 @@ class ReadinessBackend final : public Backend {
         bool waits_for_room : 1 = false;
         bool backlogged : 1 = false;   // it is in backlogged_
         bool half_closed : 1 = false;  // our direction ended
+        bool failed : 1 = false;       // which its observer knows
     };
     static_assert(sizeof(void*) != 8 || sizeof(Entry) == 16);
 

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -96,6 +98,260 @@ TEST(ReadinessBackend, AFullTurnThatWasWokenAcceptsItsShareToo) {
         before = observer.accepted;
     }
     backend.detach(listener);
+}
+
+// --- a poller, a kernel and an observer that the test answers for --------------------------------
+
+using Log = std::vector<std::string>;
+
+// What was called, by whomever, in its order.
+struct AnsweringPoller final : Poller {
+    explicit AnsweringPoller(Log& all) : calls(&all) {}
+    int set(int, std::uint32_t, Interest, bool known) override {
+        calls->emplace_back(known ? "change" : "add");
+        return set_result;
+    }
+    void remove(int, Afterwards afterwards) override {
+        calls->emplace_back(afterwards == Afterwards::closed ? "remove closed" : "remove");
+    }
+    int wait(std::span<Ready> out, Duration wait_max) override {
+        waits.push_back(wait_max);
+        if (wait_result != 0) {
+            std::ranges::fill(out, Ready{});
+            return wait_result < 0 ? wait_result : static_cast<int>(out.size()) - wait_result;
+        }
+        std::ranges::copy(ready, out.begin());
+        return static_cast<int>(std::exchange(ready, {}).size());
+    }
+    void wake() override {}
+
+    Log* calls;
+    std::vector<Ready> ready;
+    std::vector<Duration> waits;
+    int set_result = 0;
+    int wait_result = 0;  // not 0: -errno, or by how many of a full turn it falls short
+};
+
+struct AnsweringKernel final : ForwardingKernel {
+    explicit AnsweringKernel(Log& all) : ForwardingKernel(system_kernel()), calls(&all) {}
+    int connect(int, const sockaddr*, socklen_t) override { return -EINPROGRESS; }
+    int get_option(int, int, int, void* value, socklen_t*) override {
+        *static_cast<int*>(value) = socket_error;
+        return 0;
+    }
+    ssize_t receive(int, void*, std::size_t) override { return received; }
+    ssize_t send(int, const iovec*, int, bool) override { return -EAGAIN; }
+    int shut_down(int, int) override { return 0; }
+    int close(int) override {
+        calls->emplace_back("close");
+        return 0;
+    }
+
+    Log* calls;
+    ssize_t received = 1;
+    int socket_error = 0;
+};
+
+struct CallLog final : IoObserver {
+    explicit CallLog(Log& all) : calls(&all) {}
+    void on_accept_failed(int error) override { say("accept", error); }
+    void on_connected(int error) override { say("connected", error); }
+    void on_received(ByteView bytes) override { say("received", static_cast<int>(bytes.size())); }
+    void on_receive_failed(int error) override { say("failed", error); }
+    void on_sent(std::int64_t result) override { say("sent", static_cast<int>(result)); }
+    void on_ready(bool readable, bool writable) override {
+        say("ready", (readable ? 1 : 0) + (writable ? 2 : 0));
+    }
+    void say(const std::string& what, int number) {
+        calls->push_back(what + ' ' + std::to_string(number));
+    }
+    Log* calls;
+};
+
+class ScriptedReadiness : public ::testing::Test {
+  protected:
+    static constexpr int fd = 7;
+
+    ScriptedReadiness() {
+        auto owned = std::make_unique<AnsweringPoller>(calls_);
+        poller_ = owned.get();
+        backend_ = std::make_unique<ReadinessBackend>("test", std::move(owned),
+                                                      BackendOptions{.kernel = &kernel_});
+        attach();
+    }
+    void attach() { handle_ = *backend_->attach(fd, observer_); }
+    // One more like it, for the next case.
+    void renew() {
+        backend_->detach(handle_);
+        attach();
+        calls_.clear();
+    }
+    void send_into_full_buffer() {
+        SendQueue queue;
+        queue.append_shared("x", {});
+        EXPECT_TRUE(backend_->send(handle_, queue).pending);
+    }
+    // What a turn calls in which the poller reports this.
+    Log turn(Ready ready) {
+        calls_.clear();
+        ready.fd = fd;
+        ready.generation = handle_.generation;
+        poller_->ready = {ready};
+        return turn();
+    }
+    Log turn() {
+        calls_.clear();
+        backend_->wait(1h);
+        backend_->dispatch();
+        return calls_;
+    }
+
+    Log calls_;
+    AnsweringKernel kernel_{calls_};
+    CallLog observer_{calls_};
+    AnsweringPoller* poller_ = nullptr;
+    std::unique_ptr<ReadinessBackend> backend_;
+    IoHandle handle_;
+};
+
+const std::string reset_error = std::to_string(-ECONNRESET);
+
+TEST_F(ScriptedReadiness, AStreamIsToldOfWhatItWants) {
+    backend_->set_receiving(handle_, true);
+    EXPECT_EQ(turn({.readable = true}), (Log{"received 1"}));
+    EXPECT_EQ(turn({.writable = true}), Log{});
+    EXPECT_EQ(turn({.failed = true}), (Log{"received 1"})) << "what came before the fault";
+    kernel_.received = -ECONNRESET;
+    EXPECT_EQ(turn({.failed = true}), (Log{"change", "failed " + reset_error, "remove"}))
+        << "reported once";
+    kernel_.received = -EAGAIN;
+    renew();
+    backend_->set_receiving(handle_, true);
+    EXPECT_EQ(turn({.readable = true}), Log{}) << "another event of the turn has read it";
+    renew();
+    kernel_.received = 0;
+    backend_->set_receiving(handle_, true);
+    EXPECT_EQ(turn({.readable = true}), (Log{"change", "received 0"}));
+}
+
+TEST_F(ScriptedReadiness, AStreamThatWaitsForRoomIsToldOnce) {
+    send_into_full_buffer();
+    EXPECT_EQ(turn({.readable = true}), Log{}) << "it does not receive";
+    EXPECT_EQ(turn({.writable = true}), (Log{"sent 0", "change"}));
+    EXPECT_EQ(turn({.writable = true}), Log{});
+    renew();
+    send_into_full_buffer();
+    EXPECT_EQ(turn({.failed = true}), (Log{"sent 0", "change"})) << "its send meets the fault";
+    renew();
+    backend_->set_receiving(handle_, true);
+    send_into_full_buffer();
+    EXPECT_EQ(turn({.readable = true, .writable = true}), (Log{"received 1", "sent 0", "change"}));
+}
+
+TEST_F(ScriptedReadiness, APausedStreamIsToldThatItsPeerIsGoneAndOnce) {
+    backend_->set_receiving(handle_, true);
+    backend_->set_receiving(handle_, false);
+    EXPECT_EQ(turn({.readable = true, .writable = true}), Log{});
+    EXPECT_EQ(turn({.failed = true}), (Log{"remove", "failed " + reset_error}));
+    calls_.clear();
+    backend_->set_receiving(handle_, true);
+    EXPECT_EQ(calls_, (Log{"add"})) << "the poller does not know it any more";
+    renew();
+    // With our direction ended, the peer's orderly end is a hang-up as well.
+    backend_->set_receiving(handle_, true);
+    backend_->set_receiving(handle_, false);
+    backend_->shut_down_sending(handle_);
+    EXPECT_EQ(turn({.failed = true}), (Log{"remove"}));
+}
+
+TEST_F(ScriptedReadiness, AForeignDescriptorIsToldOfWhatItWants) {
+    ASSERT_EQ(backend_->watch(handle_, true, false), 0);
+    EXPECT_EQ(calls_, (Log{"add"}));
+    EXPECT_EQ(turn({.readable = true, .writable = true}), (Log{"ready 1"}));
+    EXPECT_EQ(turn({.writable = true}), Log{});
+    EXPECT_EQ(turn({.failed = true}), (Log{"ready 1"}));
+    calls_.clear();
+    ASSERT_EQ(backend_->watch(handle_, false, true), 0);
+    ASSERT_EQ(backend_->watch(handle_, false, true), 0);
+    EXPECT_EQ(calls_, (Log{"change"}));
+    EXPECT_EQ(turn({.readable = true, .writable = true}), (Log{"ready 2"}));
+    EXPECT_EQ(turn({.readable = true}), Log{});
+    EXPECT_EQ(turn({.failed = true}), (Log{"ready 2"}));
+    ASSERT_EQ(backend_->watch(handle_, true, true), 0);
+    EXPECT_EQ(turn({.failed = true}), (Log{"ready 3"}));
+    calls_.clear();
+    ASSERT_EQ(backend_->watch(handle_, false, false), 0);
+    ASSERT_EQ(backend_->watch(handle_, false, false), 0);
+    EXPECT_EQ(calls_, (Log{"remove"}));
+    EXPECT_EQ(turn({.readable = true, .failed = true}), Log{});
+    // What the poller refuses is the caller's to know, and the next call tries again.
+    poller_->set_result = -ENOSPC;
+    calls_.clear();
+    EXPECT_EQ(backend_->watch(handle_, true, false), -ENOSPC);
+    poller_->set_result = 0;
+    EXPECT_EQ(backend_->watch(handle_, true, false), 0);
+    EXPECT_EQ(calls_, (Log{"add", "add"}));
+}
+
+TEST_F(ScriptedReadiness, AConnectThatFailedIsNotPolledAnyMore) {
+    const Address to = Address::loopback(80);
+    backend_->start_connect(handle_, to);
+    EXPECT_EQ(turn({.writable = true}), (Log{"change", "connected 0"}));
+    calls_.clear();
+    backend_->set_receiving(handle_, true);
+    EXPECT_EQ(calls_, (Log{"change"}));
+    renew();
+    backend_->start_connect(handle_, to);
+    EXPECT_EQ(turn({.writable = true}), (Log{"change", "connected 0"}));
+    EXPECT_EQ(turn({.failed = true}), (Log{"remove", "failed " + reset_error}))
+        << "it is connected once";
+    renew();
+    kernel_.socket_error = ECONNREFUSED;
+    backend_->start_connect(handle_, to);
+    EXPECT_EQ(turn({.failed = true}),
+              (Log{"change", "remove", "connected " + std::to_string(-ECONNREFUSED)}));
+    calls_.clear();
+    backend_->detach(handle_);
+    EXPECT_EQ(calls_, Log{}) << "it is removed already";
+    attach();
+}
+
+TEST_F(ScriptedReadiness, WhatThePollerRefusesIsReportedByTheNextTurnAtOnce) {
+    const std::string error = std::to_string(-ENOSPC);
+    poller_->set_result = -ENOSPC;
+    backend_->set_receiving(handle_, true);
+    EXPECT_EQ(turn(), (Log{"failed " + error}));
+    EXPECT_EQ(poller_->waits.back(), Duration::zero());
+    EXPECT_EQ(turn(), Log{});
+    EXPECT_EQ(poller_->waits.back(), 1h);
+    renew();
+    backend_->set_accepting(handle_, true);
+    EXPECT_EQ(turn(), (Log{"accept " + error}));
+    renew();
+    backend_->start_connect(handle_, Address::loopback(80));
+    EXPECT_EQ(turn(), (Log{"connected " + error}));
+}
+
+TEST_F(ScriptedReadiness, IsRemovedBeforeItIsClosed) {
+    backend_->set_receiving(handle_, true);
+    calls_.clear();
+    backend_->close(handle_, {});
+    EXPECT_EQ(calls_, (Log{"remove closed", "close"}));
+    attach();
+    calls_.clear();
+    backend_->close(handle_, {});
+    EXPECT_EQ(calls_, (Log{"close"})) << "the poller never knew it";
+}
+
+TEST_F(ScriptedReadiness, ATurnHasMoreIfItWasFullOrInterrupted) {
+    EXPECT_EQ(turn(), Log{});
+    EXPECT_FALSE(backend_->has_more());
+    for (const auto& [result, more] :
+         {std::pair{-EINTR, true}, std::pair{1, true}, std::pair{2, false}}) {
+        poller_->wait_result = result;
+        EXPECT_EQ(turn(), Log{});
+        EXPECT_EQ(backend_->has_more(), more) << result;
+    }
 }
 
 }  // namespace
