@@ -156,7 +156,8 @@ TEST(Address, KnowsLoopbackAndAny) {
         EXPECT_TRUE(address_of(text).is_any()) << text;
         EXPECT_FALSE(address_of(text).is_loopback()) << text;
     }
-    for (const char* text : {"128.0.0.1:1", "[::2]:1", "[::1:0:0:1]:1", "unix:/x"}) {
+    for (const char* text : {"128.0.0.1:1", "1.0.0.0:1", "0.0.0.1:1", "[::2]:1", "[::1:0:0:1]:1",
+                             "[100::]:1", "[::100]:1", "unix:/x"}) {
         EXPECT_FALSE(address_of(text).is_loopback()) << text;
         EXPECT_FALSE(address_of(text).is_any()) << text;
     }
@@ -190,12 +191,23 @@ TEST(Address, ReadsWhatTheKernelSaysOfUnixPeers) {
     local.sun_family = AF_UNIX;
     const auto* from = reinterpret_cast<const sockaddr*>(&local);
     EXPECT_EQ(Address::from_sockaddr(from, sizeof(sa_family_t))->to_string(), "unix:");
+    local.sun_path[0] = 'x';  // of another's, behind the length
+    EXPECT_EQ(Address::from_sockaddr(from, sizeof(sa_family_t))->to_string(), "unix:");
     std::string("/x").copy(local.sun_path, 2);  // the length may cover the NULs after the path
     EXPECT_EQ(Address::from_sockaddr(from, sizeof(local))->to_string(), "unix:/x");
     std::string(sizeof(local.sun_path), 'p').copy(local.sun_path, sizeof(local.sun_path));
     const auto longest = Address::from_sockaddr(from, sizeof(local));  // without a NUL
     EXPECT_EQ(longest->path().size(), sizeof(local.sun_path));
     EXPECT_EQ(round_trip(*longest), *longest);
+    // The length counts the path's NUL wherever there is room for one.
+    sockaddr_storage storage;
+    constexpr socklen_t offset = sizeof(sa_family_t);
+    for (const std::size_t bytes : {1U, 10U, 106U, 107U}) {
+        const Address path = address_of("unix:/" + std::string(bytes - 1, 'p'));
+        EXPECT_EQ(path.to_sockaddr(storage), offset + bytes + 1) << bytes;
+    }
+    EXPECT_EQ(longest->to_sockaddr(storage), offset + sizeof(local.sun_path));
+    EXPECT_EQ(Address::from_sockaddr(from, offset)->to_sockaddr(storage), offset);
     EXPECT_EQ(round_trip(*Address::from_sockaddr(from, sizeof(sa_family_t))).to_string(), "unix:");
 }
 

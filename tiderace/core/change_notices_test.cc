@@ -74,7 +74,11 @@ TEST_F(ChangeNoticesTest, WhatIsWatchedMayMoveAndEnd) {
     folder_.write("moved/a.txt", "still reported");
     EXPECT_TRUE(has(notices_->take(), id, NoticeKind::entry, "a.txt", names()));
     std::filesystem::remove_all(folder_.path_of("moved"));
-    EXPECT_TRUE(has(notices_->take(), id, NoticeKind::moved, "", names()));
+    const auto& last = notices_->take();
+    EXPECT_TRUE(has(last, id, NoticeKind::moved, "", names()));
+    if (!names()) return;
+    EXPECT_EQ(last.back().kind, NoticeKind::ended);
+    EXPECT_EQ(last.back().id, id);
 }
 
 TEST_F(ChangeNoticesTest, WhatIsForgottenIsNotReported) {
@@ -150,6 +154,12 @@ TEST_F(ChangeNoticesTest, SeveralEntriesOfOneDirectoryAreReportedHoweverManyTher
     }
 }
 
+TEST_F(ChangeNoticesTest, AFileOfThisMachineIsNotRemote) {
+    const Descriptor open(system_kernel(), ::open(folder_.path().c_str(), O_RDONLY));
+    EXPECT_FALSE(is_remote(open.get()));
+    EXPECT_FALSE(is_remote(-1));
+}
+
 // Too many to report one by one: then everything may have changed.
 TEST_F(ChangeNoticesTest, TooManyBecomeOneThatCoversAll) {
     watch(".");
@@ -160,6 +170,7 @@ TEST_F(ChangeNoticesTest, TooManyBecomeOneThatCoversAll) {
     const auto& notices = notices_->take();
     EXPECT_LE(notices.size(), ChangeNotices::notices_max);
     if (names()) {
+        EXPECT_EQ(notices.size(), 1U);
         EXPECT_EQ(notices.front().kind, NoticeKind::lost);
     }
     EXPECT_THAT(notices_->take(), ::testing::IsEmpty());

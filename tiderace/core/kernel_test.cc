@@ -3,8 +3,17 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#endif
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
@@ -93,6 +102,69 @@ TEST_F(OpenBeneath, WhatItOpensMayHaveTheNumberZero) {
     EXPECT_EQ(::dup2(input, STDIN_FILENO), STDIN_FILENO);
     ::close(input);
 }
+
+#if defined(__linux__)
+// From now on, in this process, the call fails with `error`, as in a container whose filter does
+// not know it. False: this system does not let us.
+bool forbid(long call, int error) {
+    sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog filter{.len = std::size(steps), .filter = steps};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+constexpr int not_let = 77;
+
+// Ends a child in which `call` fails: with the negated result of `made`, or 0.
+template <typename Made>
+[[noreturn]] void end_where_it_fails(long call, int error, Made made) {
+    if (!forbid(call, error)) ::_exit(not_let);
+    const auto result = made();
+    ::_exit(result < 0 ? static_cast<int>(-result) : 0);
+}
+
+bool can_forbid() {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(forbid(SYS_openat2, ENOSYS) ? 0 : not_let);
+    int status = 0;
+    return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+TEST_F(OpenBeneath, WalksWhereTheKernelsOwnCallIsUnknownOrCannotVouch) {
+    if (!can_forbid()) GTEST_SKIP() << "this system forbids the filter";
+    const auto open = [&] {
+        return system_kernel().open_beneath(root_.get(), "inside/file", O_RDONLY, Links::inside);
+    };
+    for (const int error : {ENOSYS, EPERM, EAGAIN}) {
+        EXPECT_EXIT(end_where_it_fails(SYS_openat2, error, open), ::testing::ExitedWithCode(0), "")
+            << error;
+    }
+    EXPECT_EXIT(end_where_it_fails(SYS_openat2, EACCES, open), ::testing::ExitedWithCode(EACCES),
+                "");
+}
+
+TEST_F(OpenBeneath, AReadThatMayNotWaitIsUnknownWhereTheKernelLacksIt) {
+    if (!can_forbid()) GTEST_SKIP() << "this system forbids the filter";
+    const Descriptor file(system_kernel(), system_kernel().open_beneath(root_.get(), "inside/file",
+                                                                        O_RDONLY, Links::inside));
+    ASSERT_TRUE(file);
+    const auto read = [&] {
+        char bytes[4];
+        return system_kernel().read_now(file.get(), bytes, sizeof bytes, 0);
+    };
+    for (const int error : {ENOSYS, EINVAL, EPERM}) {
+        EXPECT_EXIT(end_where_it_fails(SYS_preadv2, error, read),
+                    ::testing::ExitedWithCode(EOPNOTSUPP), "")
+            << error;
+    }
+    EXPECT_EXIT(end_where_it_fails(SYS_preadv2, EAGAIN, read), ::testing::ExitedWithCode(EAGAIN),
+                "");
+}
+#endif
 
 TEST(Descriptor, MovesAndClosesOnce) {
     int raw = -1;

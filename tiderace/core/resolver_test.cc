@@ -55,6 +55,10 @@ TEST(HostPort, RefusesWhatIsNone) {
         EXPECT_NE(parsed.error().message().find("address"), std::string::npos);
     }
     EXPECT_FALSE(HostPort::parse(std::string(254, 'a') + ":80").has_value());
+    EXPECT_TRUE(HostPort::parse(std::string(253, 'a') + ":80").has_value());
+    EXPECT_FALSE(HostPort::parse("a\x7f:80").has_value());
+    EXPECT_TRUE(HostPort::parse("!~:80").has_value());
+    EXPECT_TRUE(HostPort::parse("a:1").has_value());
     EXPECT_FALSE(HostPort::parse(std::string("a\0b:80", 6)).has_value());
 }
 
@@ -207,13 +211,14 @@ TEST_F(ResolverTest, WaitsForAPoolThatIsFullOfOtherWork) {
 }
 
 TEST_F(ResolverTest, EndsWithoutCallingItsQueries) {
-    TestQuery running, waiting;
+    TestQuery running, waiting, due;
     running.resolve(make(), "slow.example", later());
     waiting.resolve(*resolver_, "other.example", later());
+    due.resolve(*resolver_, "other.example", loop_->now());
     go_.release();
     resolver_.reset();
     loop_->turn(0ms);
-    EXPECT_EQ(running.told + waiting.told, 0);
+    EXPECT_EQ(running.told + waiting.told + due.told, 0);
 }
 
 TEST(LookUp, TheSystemKnowsLiteralsAndRefusesWhatIsNoName) {

@@ -497,8 +497,8 @@ void IoUringBackend::hold(IoHandle handle, std::int32_t result, ByteView bytes) 
     try {
         HeldInput& held = held_[handle.fd];
         held.bytes += bytes;
-        if (result == 0) held.ended = true;
-        if (result < 0) held.error = result;
+        held.ended |= result == 0;
+        held.error = std::min(held.error, result);
     } catch (const std::bad_alloc&) {
         // Bytes of the stream are lost, so it ends.
         held_.erase(handle.fd);
@@ -523,8 +523,7 @@ void IoUringBackend::report_ready(const Entry& foreign, std::int32_t result) {
 }
 
 void IoUringBackend::finish_send(std::uint32_t slot, std::int32_t result) {
-    const IoHandle handle =
-        sends_.finish(slot, result > 0 ? static_cast<std::uint64_t>(result) : 0);
+    const IoHandle handle = sends_.finish(slot, static_cast<std::uint64_t>(std::max(result, 0)));
     Entry* const stream = entries_.find(handle);
     if (stream == nullptr) return;
     stream->under_way &= static_cast<std::uint8_t>(~bit(Operation::send));

@@ -13,6 +13,8 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tiderace/core/backend.h"
@@ -120,6 +122,31 @@ TEST_P(LevelPoller, TheOthersAreStillWatchedAfterOneIsRemoved) {
         EXPECT_EQ(reported, left) << "without number " << removed;
         ASSERT_EQ(poller_->set(near_[removed], generation(removed), only_readable, false), 0);
     }
+}
+
+TEST_P(LevelPoller, NothingIsReportedOfOneThatIsRemoved) {
+    ASSERT_EQ(poller_->set(near_[1], 1, {.readable = true, .writable = true}, true), 0);
+    ASSERT_EQ(::write(far_[1], "x", 1), 1);
+    EXPECT_EQ(descriptors(), std::vector{near_[1]});
+    poller_->remove(near_[1], Afterwards::open);
+    EXPECT_EQ(descriptors(), std::vector<int>{});
+    ASSERT_EQ(poller_->set(near_[1], 2, {.writable = true}, false), 0);
+    const std::vector<Ready> ready = wait();
+    ASSERT_EQ(ready.size(), 1U);
+    EXPECT_FALSE(ready[0].readable) << "of before";
+}
+
+TEST_P(LevelPoller, AHangUpIsAFailureAlsoWithoutInterest) {
+    if (GetParam() == std::string_view("select")) GTEST_SKIP() << "select() knows none";
+    ASSERT_EQ(::write(far_[0], "x", 1), 1);
+    std::vector<Ready> ready = wait();
+    ASSERT_EQ(ready.size(), 1U);
+    EXPECT_FALSE(ready[0].failed);
+    ASSERT_EQ(poller_->set(near_[1], generation(1), {}, true), 0);
+    ::close(std::exchange(far_[1], ::dup(far_[0])));
+    ready = wait();
+    ASSERT_EQ(ready.size(), 2U);
+    for (const Ready& each : ready) EXPECT_EQ(each.failed, each.fd == near_[1]);
 }
 
 TEST_P(LevelPoller, AWakeEndsOneWaitAndIsNoDescriptorOfTheCallers) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <new>
 
 #include "tiderace/base/check.h"
@@ -173,8 +174,9 @@ void Uring::enter(Duration wait_max) {
         io_uring_submit_and_wait(&ring_, 1);
     } else {
         __kernel_timespec until{};
-        until.tv_sec = wait_max.count() / 1'000'000'000;
-        until.tv_nsec = wait_max.count() % 1'000'000'000;
+        const auto seconds = std::chrono::floor<std::chrono::seconds>(wait_max);
+        until.tv_sec = seconds.count();
+        until.tv_nsec = (wait_max % 1s).count();
         // A time-out of this call, not an operation of its own, which would be one more completion
         // a turn.
         io_uring_cqe* first = nullptr;
@@ -196,7 +198,7 @@ void Uring::cancel_all(std::vector<Completion>& out) {
     for (int i = 0; under_way_ > 0 && i < rounds_max; ++i) {
         // ANY matches every operation, those of descriptors that were closed in between, too.
         io_uring_sqe& ask = take(0);
-        io_uring_prep_cancel64(&ask, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
+        io_uring_prep_cancel64(&ask, {}, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
         ask.user_data = 0;
         enter(Duration::zero());
         collect(out);

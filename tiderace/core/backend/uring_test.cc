@@ -1,5 +1,6 @@
 #include "tiderace/core/backend/uring.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -150,6 +151,34 @@ TEST_F(OpenUring, CancelsWhatIsInFlightAndCollectsItsEnds) {
     EXPECT_EQ(completed(), std::vector<std::uint64_t>{5});
     ::close(ends[0]);
     ::close(ends[1]);
+}
+
+// The submissions lie in a ring, so a later one may have the lower place.
+TEST_F(OpenUring, TakesBackWhateverItsPlaceInTheRing) {
+    for (unsigned before : {Uring::submissions - 2, Uring::submissions - 1, 1U}) {
+        for (std::uint64_t tag = 100; tag < 100 + before; ++tag) ask(tag);
+        EXPECT_EQ(completed().size(), before);
+        for (std::uint64_t tag = 1; tag <= 4; ++tag) ask(tag);
+        EXPECT_TRUE(ring_->withdraw(1));
+        EXPECT_TRUE(ring_->withdraw(4));
+        EXPECT_FALSE(ring_->withdraw(100)) << "the kernel has had it";
+        EXPECT_EQ(completed(), (std::vector<std::uint64_t>{0, 2, 3, 0}));
+    }
+}
+
+// As in a server that was started without a standard input.
+TEST(Uring, ThatHasTheNumberZeroEndsAsAnyOther) {
+    if (!has_io_uring()) GTEST_SKIP() << "this kernel has none, or does not let us";
+    const int input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    ::close(STDIN_FILENO);
+    {
+        const auto ring = std::move(*Uring::open());
+        EXPECT_NE(::fcntl(STDIN_FILENO, F_GETFD), -1) << "another number was free";
+    }
+    EXPECT_EQ(::fcntl(STDIN_FILENO, F_GETFD), -1) << "it is open still";
+    if (input < 0) return;
+    EXPECT_EQ(::dup2(input, STDIN_FILENO), STDIN_FILENO);
+    ::close(input);
 }
 
 TEST(Uring, ThatNeverTurnedHasNothingToCancel) {
