@@ -154,6 +154,8 @@ Result<> check_kind(const Certificate& pair) {
                       "; expected P-256, P-384 or P-521");
 }
 
+using NamesPtr = std::unique_ptr<GENERAL_NAMES, FreedBy<GENERAL_NAMES_free>>;
+
 std::string text_of(const ASN1_STRING* string) {
     return lower_case({reinterpret_cast<const char*>(ASN1_STRING_get0_data(string)),
                        static_cast<std::size_t>(ASN1_STRING_length(string))});
@@ -162,13 +164,12 @@ std::string text_of(const ASN1_STRING* string) {
 // Lower case: SNI is compared with them byte by byte.
 std::vector<std::string> names_of(X509* leaf) {
     std::vector<std::string> names;
-    auto* alternatives =
-        static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(leaf, NID_subject_alt_name, nullptr, nullptr));
-    for (int i = 0; i < sk_GENERAL_NAME_num(alternatives); ++i) {
-        const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives, i);
+    const NamesPtr alternatives(static_cast<GENERAL_NAMES*>(
+        X509_get_ext_d2i(leaf, NID_subject_alt_name, nullptr, nullptr)));
+    for (int i = 0; i < sk_GENERAL_NAME_num(alternatives.get()); ++i) {
+        const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives.get(), i);
         if (name->type == GEN_DNS) names.push_back(text_of(name->d.dNSName));
     }
-    GENERAL_NAMES_free(alternatives);
     // The common name counts only without alternative names (RFC 6125, 6.4.4).
     if (alternatives != nullptr) return names;
     X509_NAME* subject = X509_get_subject_name(leaf);

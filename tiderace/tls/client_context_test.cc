@@ -117,8 +117,8 @@ TEST_F(ClientTest, ResumesWhereTheCallerWants) {
         return client_->counters().resumed;
     };
     ServerOptions server = server_options();
-    server.certificates = {
-        authority_.issue(folder_, "server", {.names = {"a.test", "b.test", "127.0.0.1"}})};
+    server.certificates = {authority_.issue(
+        folder_, "server", {.names = {"a.test", "b.test", "127.0.0.1", "127.0.0.2"}})};
     serve(server);
     trust();
     EXPECT_EQ(talk_twice("a.test", "a.test"), 0U);
@@ -128,6 +128,7 @@ TEST_F(ClientTest, ResumesWhereTheCallerWants) {
     EXPECT_EQ(talk_twice("a.test", "a.test"), 2U);
     // A session is good for the name that was verified in it, and for no other.
     EXPECT_EQ(talk_twice("b.test", "127.0.0.1"), 3U);
+    EXPECT_EQ(talk_twice("127.0.0.1", "127.0.0.2"), 5U);
 }
 
 TEST_F(ClientTest, ShowsItsOwnCertificate) {

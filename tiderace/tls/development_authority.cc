@@ -17,6 +17,7 @@
 
 #include "tiderace/tls/certificate.h"
 #include "tiderace/tls/openssl.h"
+#include "tiderace/tls/staple.h"
 
 namespace tiderace::tls {
 namespace {
@@ -214,20 +215,12 @@ std::string subject_alternatives(const LocalNames& names) {
     return text.substr(1);  // without the first comma
 }
 
-UnixSeconds unix_time(const ASN1_TIME* time) {
-    const std::unique_ptr<ASN1_TIME, FreedBy<ASN1_TIME_free>> epoch(ASN1_TIME_set(nullptr, 0));
-    int days = 0;
-    int seconds = 0;
-    if (ASN1_TIME_diff(&days, &seconds, epoch.get(), time) != 1) return 0;
-    return days * seconds_per_day + seconds;
-}
-
 bool is_pair_with_time_left(const X509Ptr& certificate, const KeyPtr& key, UnixSeconds now,
                             UnixSeconds spare_days) {
     return certificate != nullptr && key != nullptr &&
            X509_check_private_key(certificate.get(), key.get()) == 1 &&
-           unix_time(X509_get0_notBefore(certificate.get())) <= now &&
-           unix_time(X509_get0_notAfter(certificate.get())) >= now + spare_days * seconds_per_day;
+           seconds_of(X509_get0_notBefore(certificate.get())) <= now &&
+           seconds_of(X509_get0_notAfter(certificate.get())) >= now + spare_days * seconds_per_day;
 }
 
 ConstraintsPtr constraints_of(X509* authority) {
@@ -377,7 +370,7 @@ Result<CertificateAndKey> make_leaf(const CertificateAndKey& authority, const Lo
     if (key == nullptr) return fail(refused("make", "a P-256 key"));
     // It begins a day early, so that the whole span is leaf_days; and never outlives its issuer.
     const UnixSeconds ends = std::min(now + (leaf_days - 1) * seconds_per_day,
-                                      unix_time(X509_get0_notAfter(issuer.get())));
+                                      seconds_of(X509_get0_notAfter(issuer.get())));
     const X509Ptr certificate = blank(key, "localhost", now - seconds_per_day, ends);
     const bool made =
         certificate != nullptr &&
@@ -466,7 +459,7 @@ std::string fingerprint(std::string_view certificate_pem) {
 
 UnixSeconds ends_at(std::string_view certificate_pem) {
     const X509Ptr certificate = read_certificate(certificate_pem);
-    return certificate == nullptr ? 0 : unix_time(X509_get0_notAfter(certificate.get()));
+    return certificate == nullptr ? 0 : seconds_of(X509_get0_notAfter(certificate.get()));
 }
 
 }  // namespace tiderace::tls

@@ -1,10 +1,14 @@
 #include "tiderace/tls/development_authority.h"
 
 #include <gtest/gtest.h>
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
 #include <memory>
 #include <set>
 #include <string>
@@ -201,6 +205,60 @@ TEST_F(DevelopmentAuthority, IsMadeAnewWhenItCouldNotSignForAWholeYearAnyMore) {
     EXPECT_FALSE(authority_serves(authority_, names_, today - 2 * day));  // not valid yet
 }
 
+TEST_F(DevelopmentAuthority, ServesFromADayBeforeItWasMade) {
+    EXPECT_EQ(ends_at(authority_.certificate), today + authority_days * day);
+    EXPECT_TRUE(authority_serves(authority_, names_, today - day));
+    EXPECT_FALSE(authority_serves(authority_, names_, today - day - 1));
+    EXPECT_TRUE(leaf_serves(leaf_, authority_, names_, today - day));
+    EXPECT_FALSE(leaf_serves(leaf_, authority_, names_, today - day - 1));
+}
+
+TEST_F(DevelopmentAuthority, IsNotOutlivedByItsLeaf) {
+    const UnixSeconds end = ends_at(authority_.certificate);
+    const UnixSeconds last = end - (leaf_days - 1) * day;
+    for (const UnixSeconds late : {UnixSeconds{-1}, UnixSeconds{0}, UnixSeconds{1}, 30 * day}) {
+        const auto leaf = make_leaf(authority_, names_, last + late);
+        ASSERT_TRUE(leaf.has_value());
+        EXPECT_EQ(ends_at(leaf->certificate), end + std::min<UnixSeconds>(late, 0)) << late;
+    }
+}
+
+TEST_F(DevelopmentAuthority, SignsNothingThatCannotBeWritten) {
+    const auto leaf = make_leaf(authority_, {{"localhost"}, {"no address"}}, today);
+    ASSERT_FALSE(leaf.has_value());
+    EXPECT_TRUE(leaf.error().message().starts_with("make a local certificate: "))
+        << leaf.error().message();
+    const auto authority = make_authority({{"localhost", "a,b"}, {}}, today);
+    ASSERT_FALSE(authority.has_value());
+    EXPECT_TRUE(authority.error().message().starts_with("make a local certificate authority: "))
+        << authority.error().message();
+}
+
+std::string subject_of(const std::string& pem) {
+    const Certificate certificate = parsed(pem);
+    BIO* bio = BIO_new(BIO_s_mem());
+    X509_NAME_print_ex(bio, X509_get_subject_name(certificate.get()), 0, XN_FLAG_RFC2253);
+    char* bytes = nullptr;
+    const long size = BIO_get_mem_data(bio, &bytes);
+    const std::string text(bytes, static_cast<std::size_t>(size));
+    BIO_free(bio);
+    constexpr std::string_view end = ",O=Tiderace development";
+    EXPECT_TRUE(text.ends_with(end)) << text;
+    return text.substr(0, text.size() - end.size());
+}
+
+TEST_F(DevelopmentAuthority, IsNamedAfterItsMachine) {
+    const auto named = [](std::string_view host) {
+        return subject_of(make_authority(local_names(host, {}), today)->certificate);
+    };
+    EXPECT_EQ(named("Box"), "CN=Tiderace local authority of box");
+    EXPECT_EQ(named("localhost"), "CN=Tiderace local authority");
+    // At most 64 characters (RFC 5280).
+    const std::string label(60, 'a');
+    EXPECT_EQ(named(label), "CN=Tiderace local authority of " + label.substr(0, 36));
+    EXPECT_EQ(subject_of(leaf_.certificate), "CN=localhost");
+}
+
 TEST_F(DevelopmentAuthority, IsMadeAnewWhenTheHostHasAnotherName) {
     EXPECT_FALSE(authority_serves(authority_, local_names("raft", {}), today));
     EXPECT_TRUE(authority_serves(authority_, local_names("", {"10.1.2.3"}), today));
@@ -240,12 +298,25 @@ TEST_F(DevelopmentAuthority, AFileThatIsNotPemIsRefused) {
     EXPECT_EQ(fingerprint("nonsense"), "");
     EXPECT_EQ(ends_at(""), 0);
     EXPECT_FALSE(make_leaf({"nonsense", "nonsense"}, names_, today).has_value());
+    EXPECT_FALSE(make_leaf({authority_.certificate, "nonsense"}, names_, today).has_value());
+    EXPECT_EQ(ERR_peek_error(), 0UL) << "a later call would take it for its own";
 }
 
 TEST_F(DevelopmentAuthority, NoTwoAreAlike) {
     const CertificateAndKey other = *make_authority(names_, today);
     EXPECT_NE(fingerprint(other.certificate), fingerprint(authority_.certificate));
     EXPECT_EQ(fingerprint(authority_.certificate).size(), 32U * 3 - 1);
+    // As other programs show it, for a user to compare.
+    const Certificate certificate = parsed(authority_.certificate);
+    unsigned char digest[32];
+    ASSERT_EQ(X509_digest(certificate.get(), EVP_sha256(), digest, nullptr), 1);
+    std::string expected;
+    for (const unsigned char byte : digest) {
+        char pair[4];
+        std::snprintf(pair, sizeof pair, "%02X:", byte);
+        expected += pair;
+    }
+    EXPECT_EQ(fingerprint(authority_.certificate) + ':', expected);
 }
 
 TEST(LocalNames, LeaveOutWhatIsPublicOrNoName) {
@@ -260,6 +331,9 @@ TEST(LocalNames, LeaveOutWhatIsPublicOrNoName) {
         {"localhost", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
         {"box,DNS:evil", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
         {"-x", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
+        {".x", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
+        {"x.", {}, {{"localhost"}, {"127.0.0.1", "::1"}}},
+        {"AZ-az-09.x", {}, {{"localhost", "az-az-09.x"}, {"127.0.0.1", "::1"}}},
         {"local", {}, {{"localhost", "local.local"}, {"127.0.0.1", "::1"}}},
         {"dev", {}, {{"localhost", "dev", "dev.local"}, {"127.0.0.1", "::1"}}},
         {"", {"192.168.1.5", "192.168.1.5"}, {{"localhost"}, {"127.0.0.1", "::1", "192.168.1.5"}}},
@@ -272,6 +346,18 @@ TEST(LocalNames, LeaveOutWhatIsPublicOrNoName) {
         EXPECT_EQ(names.hosts, one.expected.hosts) << one.host;
         EXPECT_EQ(names.addresses, one.expected.addresses) << one.host;
     }
+}
+
+TEST(LocalNames, AreOfLettersDigitsHyphensAndDotsAndNotTooLong) {
+    for (int c = 1; c < 256; ++c) {
+        const auto letter = static_cast<char>(c);
+        const bool good = std::isalnum(c) != 0 || letter == '-' || letter == '.';
+        EXPECT_EQ(local_names(std::string("a") + letter + "b.c", {}).hosts.size(), good ? 2U : 1U)
+            << c;
+    }
+    const std::string longest = std::string(251, 'a') + ".b";
+    EXPECT_EQ(local_names(longest, {}).hosts.back(), longest);
+    EXPECT_EQ(local_names('a' + longest, {}).hosts.back(), "localhost");
 }
 
 TEST(LocalNames, OfAnyMachineMayBeSignedFor) {

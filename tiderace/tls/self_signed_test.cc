@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -171,6 +172,46 @@ TEST_F(SelfSignedTest, WhatTheDiskHasNoRoomForIsAnErrorAndLeavesTheOldOne) {
     }
     std::signal(SIGXFSZ, handler);
     EXPECT_EQ(made().fingerprint, first.fingerprint);
+}
+
+// As in a server that was started without a standard input.
+TEST_F(SelfSignedTest, ItsFolderMayHaveTheNumberZero) {
+    const int input = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    ::close(STDIN_FILENO);
+    const SelfSigned first = made();
+    EXPECT_EQ(::fcntl(STDIN_FILENO, F_GETFD), -1) << "it is open still";
+    EXPECT_EQ(made().fingerprint, first.fingerprint);
+    if (input < 0) return;
+    EXPECT_EQ(::dup2(input, STDIN_FILENO), STDIN_FILENO);
+    ::close(input);
+}
+
+// Words behind the certificate are allowed in PEM.
+TEST_F(SelfSignedTest, AFileMayBe64KiBLong) {
+    constexpr std::size_t bytes_max = 65'536;
+    const std::string certificate = content(made().certificate_file);
+    const auto padded = [&](std::size_t bytes) {
+        return certificate + std::string(bytes - certificate.size(), '\n');
+    };
+    folder_.write("data/tiderace/localhost.pem", padded(bytes_max));
+    ::chmod((path_ + "/localhost.pem").c_str(), 0600);
+    EXPECT_FALSE(made().certificate_is_new);
+    folder_.write("data/tiderace/localhost.pem", padded(bytes_max + 1));
+    EXPECT_TRUE(made().certificate_is_new);
+}
+
+TEST_F(SelfSignedTest, IsOfThisMachineNow) {
+    const testing::EnvironmentVariable data("XDG_DATA_HOME", folder_.path());
+    const UnixSeconds before = std::time(nullptr);
+    const auto it = self_signed();
+    const UnixSeconds after = std::time(nullptr);
+    ASSERT_TRUE(it.has_value()) << it.error().message();
+    EXPECT_EQ(it->certificate_file, folder_.path_of("tiderace/localhost.pem"));
+    EXPECT_GE(it->ends, before + (leaf_days - 1) * seconds_per_day);
+    EXPECT_LE(it->ends, after + (leaf_days - 1) * seconds_per_day);
+    char host[256] = "";
+    ASSERT_EQ(::gethostname(host, sizeof host - 1), 0);
+    EXPECT_EQ(it->names.hosts, local_names(host, {}).hosts);
 }
 
 TEST_F(SelfSignedTest, AFolderThatCannotBeMadeIsNamed) {

@@ -123,6 +123,20 @@ TEST_F(MemoryTest, EachAllocationOfOpensslMayFail) {
     }
 }
 
+// Its first is for the SSL itself.
+TEST_F(MemoryTest, AnSslThatCannotBeMadeEndsItsConnectionAtOnce) {
+    if (!is_installed) GTEST_SKIP() << "this OpenSSL allocates before main";
+    const SslContextPtr context = raw_context();
+    RawPeer client = raw(context.get());
+    client.pump();
+    serve_without_allocation(0);
+    turn();
+    EXPECT_TRUE(openssl_memory.failed);
+    EXPECT_EQ(server_->size(), 0u);
+    EXPECT_EQ(failures(HandshakeFailure::bad_message), 1u);
+    EXPECT_LT(world_.elapsed(), 1s);
+}
+
 TEST_F(MemoryTest, ASessionThatRunsOutEndsItsConnectionAlone) {
     const SslContextPtr context = raw_context();
     RawPeer other = raw(context.get());

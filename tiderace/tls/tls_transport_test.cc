@@ -438,6 +438,7 @@ TEST_F(TransportTest, PlainHttpGetsAnAnswerInClearText) {
     peer.say("more");
     peer.finish();
     ASSERT_TRUE(run_until([&] { return sessions_.closed.size() == 1; }));
+    EXPECT_LT(world_.elapsed(), 1s) << "its end is read, too";
     EXPECT_EQ(failures(Failure::peer_gone), 0U);
 }
 
