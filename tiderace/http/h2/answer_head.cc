@@ -24,8 +24,7 @@ ByteView render(wire::HpackEncoder& encoder, const Response& response, const H2A
         if (is_h2_connection_field(field.id)) continue;
         if (field.id != wire::FieldName::other) {
             block.field(field.id, field.value);
-        } else if (!is_h2_connection_field(wire::intern_field_name(field.name)) &&
-                   !wire::equals_ignoring_case(field.name, "Proxy-Connection")) {
+        } else if (!wire::equals_ignoring_case(field.name, "Proxy-Connection")) {
             block.field(field.name, field.value);
         }
     }
@@ -64,10 +63,8 @@ InPlace write_in_place(core::BlockPool& blocks, core::SendQueue& queue, wire::Hp
     // Rendered where it is sent from, which saves a copy.
     const std::span<char> room =
         queue.reserve(blocks, h2_frame_header_bytes + head.frame_bytes_max);
-    ByteView block;
-    if (room.size() > h2_frame_header_bytes) {
-        block = render(encoder, response, head, room.subspan(h2_frame_header_bytes));
-    }
+    const ByteView block =
+        render(encoder, response, head, room.subspan(std::min(room.size(), h2_frame_header_bytes)));
     if (block.empty()) {
         // The reserved block is given back, or stays for the next answer.
         queue.commit(0);

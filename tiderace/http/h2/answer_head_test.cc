@@ -55,6 +55,7 @@ TEST(H2AnswerHead, IsOneFrameWrittenInPlace) {
     Response response(206);
     response.set_block(block);
     response.add(FieldName::content_type, "text/css").add("X-Own", "1").add("Connection", "close");
+    response.add("Proxy-Connection", "close");
     response.add(FieldName::content_length, "9").add("transfer-encoding", "chunked");
     ASSERT_TRUE(write_h2_answer_head(
         blocks, queue, encoder, response,
@@ -134,6 +135,8 @@ TEST(H2AnswerHead, AnInterimHeadIsItsStatusAlone) {
     EXPECT_EQ(head.frames[0].flags, wire::h2_flag::end_headers);
     EXPECT_EQ(head.fields.size(), 1U);
     EXPECT_EQ(head.fields[0].second, "100");
+    EXPECT_FALSE(write_h2_status(blocks, queue, encoder, 7, 99));
+    EXPECT_TRUE(queue.empty());
 }
 
 }  // namespace

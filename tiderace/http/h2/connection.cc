@@ -49,7 +49,7 @@ void H2Connection::begin_settings() {
     sender_.write({frame.data(), wire::write_h2_settings(frame, settings)});
     // SETTINGS sets the windows of streams only; the connection's grows by WINDOW_UPDATE (6.9.2).
     receive_window_.enlarge(options.window_bytes);
-    if (const auto more = receive_window_.announce(); more > 0) sender_.window_update(0, more);
+    sender_.window_update(0, receive_window_.announce());
 }
 
 // --- bytes and frames ------------------------------------------------------------------------
@@ -141,7 +141,6 @@ void H2Connection::sent_data(const H2Exchange& exchange, std::size_t bytes) {
 }
 
 void H2Connection::answer_ended(H2Exchange& exchange) {
-    exchange.write_due = Instant::max();
     if (!exchange.was_refused()) budget_.answered();
     streams_.advance(exchange, H2StreamEvent::sent_end);
     wrote();
@@ -357,7 +356,6 @@ void H2Connection::send_last_goaway() {
     enter(Phase::last_round);
     drain_due_ = Instant::max();
     sender_.go_away(streams_.closed().highest(), H2Error::no_error);
-    if (!consuming_) end_if_done();
 }
 
 void H2Connection::on_close(net::Connection&, net::CloseReason) {

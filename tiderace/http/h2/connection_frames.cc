@@ -39,7 +39,7 @@ bool H2Connection::charge(H2Act act, std::uint32_t times) {
 // Which of three a HEADERS frame is follows from its stream's number: a new request, the trailers
 // of an open stream, or late for a stream that has ended.
 void H2Connection::on_frame(const wire::H2Headers& frame) {
-    if (frame.continuations > 0 && !charge(H2Act::continuation, frame.continuations)) return;
+    if (!charge(H2Act::continuation, frame.continuations)) return;  // usually of none
     if (H2Exchange* exchange = streams_.find(frame.stream)) return take_trailers(*exchange, frame);
     const H2StreamState state = streams_.closed().state_of(frame.stream);
     if (state == H2StreamState::idle) {
@@ -72,7 +72,7 @@ void H2Connection::pass_over(const wire::H2Headers& frame) {
 // Entries are cheap to send and cost us memory moves, so they are charged, too.
 bool H2Connection::charge_insertions(std::uint64_t before) {
     const auto count = static_cast<std::uint32_t>(decoder_.table().insertions() - before);
-    return count == 0 || charge(H2Act::table_insertion, count);
+    return charge(H2Act::table_insertion, count);
 }
 
 void H2Connection::open_stream(const wire::H2Headers& frame) {
@@ -207,10 +207,8 @@ void H2Connection::deliver(H2Exchange& exchange, const wire::H2Data& frame) {
         return streams_.reset(exchange, H2Error::flow_control_error);
     }
     // Padding is never delivered, so it is returned here. A stream that has ended needs no window.
-    if (frame.padding_bytes > 0 && !frame.end_stream) {
-        if (const auto more = exchange.receive_window.give_back(frame.padding_bytes); more > 0) {
-            sender_.window_update(frame.stream, more);
-        }
+    if (!frame.end_stream) {
+        sender_.window_update(frame.stream, exchange.receive_window.give_back(frame.padding_bytes));
     }
     if (exchange.take_body(frame.bytes, frame.end_stream)) return;
     give_back_window(frame.bytes.size());
@@ -218,20 +216,17 @@ void H2Connection::deliver(H2Exchange& exchange, const wire::H2Data& frame) {
 }
 
 void H2Connection::give_back_window(std::size_t bytes) {
-    if (bytes == 0 || phase_ == Phase::closing) return;
-    const std::uint32_t more = receive_window_.give_back(static_cast<std::uint32_t>(bytes));
-    if (more > 0) sender_.window_update(0, more);
+    sender_.window_update(0, receive_window_.give_back(static_cast<std::uint32_t>(bytes)));
 }
 
 // `to_stream` is false once the stream is closed, or when the peer is not to send more of it.
 void H2Connection::give_back(H2Exchange& exchange, std::size_t bytes, bool to_stream) {
-    if (bytes == 0 || phase_ == Phase::closing) return;
     // Bytes that a handler took are useful traffic: they refill the budget.
     budget_.transferred(bytes);
     give_back_window(bytes);
     if (!to_stream || exchange.body_arrived()) return;
-    const std::uint32_t more = exchange.receive_window.give_back(static_cast<std::uint32_t>(bytes));
-    if (more > 0) sender_.window_update(exchange.stream(), more);
+    sender_.window_update(exchange.stream(),
+                          exchange.receive_window.give_back(static_cast<std::uint32_t>(bytes)));
 }
 
 // --- the other frames ------------------------------------------------------------------------

@@ -313,5 +313,171 @@ TEST_P(H2Frames, APriorityOfTheLastStreamThatEndedIsNotKept) {
     EXPECT_FALSE(client.goaway());
 }
 
+// Each stream's is large enough; together they send more than the connection's takes.
+TEST_P(H2Frames, MoreThanTheConnectionsWindowIsAFault) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 65'535;
+    start(options);
+    for (const std::size_t last : {1'535U, 1'536U}) {
+        SCOPED_TRACE(last);
+        std::vector<core::Ref<Exchange>> kept;
+        stage_->on("/each", [&](Exchange& exchange) { kept.push_back(exchange.defer()); });
+        H2Client& client = connect();
+        const auto first = client.request("POST", "/each", {}, false);
+        const auto second = client.request("POST", "/each", {}, false);
+        for (const auto stream : {first, second}) {
+            client.data(stream, std::string(16'000, 'x'), false);
+            client.data(stream, std::string(16'000, 'x'), false);
+        }
+        client.data(second, std::string(last, 'x'), false);
+        client.ping("the next");
+        ASSERT_TRUE(run_until([&] { return client.goaway() || !client.pongs().empty(); }));
+        EXPECT_EQ(client.goaway().has_value(), last == 1'536U);
+        if (client.goaway()) {
+            EXPECT_EQ(client.goaway(), H2Error::flow_control_error);
+        }
+        kept.clear();
+    }
+}
+
+// Padding counts in the windows and is never delivered; the handler takes nothing meanwhile.
+TEST_P(H2Frames, TheWindowsOfPaddingAreGivenBackAtOnce) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 65'535;
+    options.stream_window_bytes = 65'535;
+    start(options);
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/kept", {}, false);
+    const std::string padded = std::string(1, '\xff') + "x" + std::string(255, '\0');
+    for (int i = 0; i < 100; ++i) client.frame(H2FrameType::data, 8, stream, padded);
+    EXPECT_TRUE(ended(client.get("/hello")));
+    EXPECT_EQ(client.given_back(0), 0U) << "not yet half of the window";
+    EXPECT_EQ(client.given_back(stream), 0U);
+    for (int i = 0; i < 400; ++i) client.frame(H2FrameType::data, 8, stream, padded);
+    EXPECT_TRUE(ended(client.get("/hello")));
+    EXPECT_FALSE(client.goaway());
+    EXPECT_FALSE(client.answer(stream).reset);
+    // 256 of each frame's 257 bytes; the 128 of half a window are announced together.
+    EXPECT_EQ(client.given_back(0), 3 * 128 * 256U);
+    EXPECT_EQ(client.given_back(stream), 3 * 128 * 256U);
+}
+
+TEST_P(H2Frames, TheWindowOfAStreamWhoseBodyIsWholeStaysAsItIs) {
+    H2Options options = H2Stage::plain();
+    options.stream_window_bytes = 74 * 256;
+    start(options);
+    stage_->on("/sink", [](Exchange& exchange) {
+        testing::receive_whole(
+            exchange, 1'000'000,
+            [](Exchange& each, const testing::ReceivedBody&) { each.respond_status(204); });
+    });
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/sink", {}, false);
+    client.data(stream, std::string(15'000, 'x'), true);
+    ASSERT_TRUE(ended(stream));
+    const auto padded = client.request("POST", "/kept", {}, false);
+    for (int i = 1; i <= 74; ++i) {  // with the last half of the window the body ends
+        client.frame(H2FrameType::data, i < 74 ? 8 : 9, padded,
+                     std::string(1, '\xff') + "x" + std::string(255, '\0'));
+    }
+    ASSERT_TRUE(ended(client.get("/hello")));
+    EXPECT_EQ(client.given_back(stream), 0U);
+    EXPECT_EQ(client.given_back(padded), 37 * 256U);
+}
+
+TEST_P(H2Frames, AStreamThatDependsOnItselfIsReset) {
+    H2Client& client = connect();
+    const auto headers = [&](std::uint32_t stream, std::uint8_t flags, std::uint32_t on,
+                             const H2Client::Fields& fields) {
+        client.frame(
+            H2FrameType::headers, flags | wire::h2_flag::priority, stream,
+            std::string("\0\0\0", 3) + static_cast<char>(on) + '\1' + H2Client::block(fields));
+    };
+    const H2Client::Fields request = {
+        {":method", "POST"}, {":scheme", "http"}, {":path", "/upload"}, {":authority", "a"}};
+    headers(1, 5, 1, request);
+    ASSERT_TRUE(reset(1));
+    EXPECT_EQ(client.answer(1).reset, H2Error::protocol_error);
+    headers(3, 4, 1, request);
+    headers(3, 5, 3, {{"x-sum", "1"}});
+    ASSERT_TRUE(reset(3));
+    EXPECT_EQ(client.answer(3).reset, H2Error::protocol_error);
+    headers(5, 4, 3, request);
+    headers(5, 5, 3, {{"x-sum", "1"}});
+    EXPECT_TRUE(ended(5));
+    EXPECT_FALSE(client.answer(5).reset);
+}
+
+// The drain's PING is answered once it was sent, and by its own bytes.
+TEST_P(H2Frames, AnAnswerToAPingThatWasNotSentEndsNoRound) {
+    H2Client& client = connect_with_streams();
+    client.ping("draining", true);
+    ASSERT_TRUE(ended(client.get("/hello")));
+    EXPECT_EQ(client.goaways().size(), 0U);
+    stage_->server().drain(world_->loop().now() + 1h, [] {});
+    ASSERT_TRUE(run_until([&] { return client.goaways().size() == 1; }));
+    client.ping("anything", true);
+    client.ping("draining");  // a question of its own
+    ASSERT_TRUE(run_until([&] { return client.pongs().size() == 1; }));
+    EXPECT_EQ(client.goaways().size(), 1U);
+    client.ping("draining", true);
+    ASSERT_TRUE(run_until([&] { return client.goaways().size() == 2; }));
+    kept_->respond_status(204);
+    kept_ = {};
+    EXPECT_TRUE(ended(waiting_));
+}
+
+TEST_P(H2Frames, BodiesOfRequestsBehindTheLastGoawayArePassedOver) {
+    H2Client& client = connect_with_streams();
+    stage_->server().drain(world_->loop().now() + 1h, [] {});
+    ASSERT_TRUE(run_until([&] { return client.pings().size() == 1; }));
+    client.ping(client.pings()[0], true);
+    ASSERT_TRUE(run_until([&] { return client.goaways().size() == 2; }));
+    const auto ignored = client.request("POST", "/upload", {}, false);
+    client.data(ignored, "some", false);
+    client.headers(ignored, {{"x-trailer", "1"}}, true);
+    client.ping("the next");
+    ASSERT_TRUE(run_until([&] { return client.pongs().size() == 1; }));
+    EXPECT_EQ(client.goaways().size(), 2U);
+    EXPECT_EQ(client.resets(), 0U);
+    kept_->respond_status(204);
+    kept_ = {};
+    EXPECT_TRUE(ended(waiting_));
+}
+
+TEST_P(H2Frames, TheWindowOfBytesBeyondAStreamsWindowIsGivenBack) {
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 65'535;
+    options.stream_window_bytes = 1'000;
+    start(options);
+    H2Client& client = connect();
+    for (int i = 0; i < 100; ++i) {
+        const auto stream = client.request("POST", "/kept", {}, false);
+        client.data(stream, std::string(1'001, 'x'), false);
+        ASSERT_TRUE(reset(stream)) << i;
+        EXPECT_EQ(client.answer(stream).reset, H2Error::flow_control_error);
+        kept_ = {};
+    }
+    EXPECT_FALSE(client.goaway());
+}
+
+TEST_P(H2Frames, AnAcknowledgementIsNotAcknowledged) {
+    H2Client& client = connect();
+    ASSERT_TRUE(ended(client.get("/hello")));
+    EXPECT_EQ(client.settings_acks(), 1U);
+    client.frame(H2FrameType::settings, wire::h2_flag::ack, 0, "");
+    ASSERT_TRUE(ended(client.get("/hello")));
+    EXPECT_EQ(client.settings_acks(), 1U);
+}
+
+TEST_P(H2Frames, AGoawayWithAnErrorEndsTheConnection) {
+    H2Client& client = connect_with_streams();
+    client.frame(H2FrameType::goaway, 0, 0, std::string("\0\0\0\0\0\0\0\2", 8));
+    ASSERT_TRUE(run_until([&] { return peer_->over(); }));
+    EXPECT_TRUE(kept_->abandoned());
+    EXPECT_FALSE(client.answer(waiting_).ended);
+    EXPECT_EQ(stage_->counters().faults, 0U) << "none of ours";
+}
+
 }  // namespace
 }  // namespace tiderace::http

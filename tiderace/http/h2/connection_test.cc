@@ -147,6 +147,23 @@ TEST_P(H2, PrioritiesOfMoreStreamsThanMayOpenAreRefused) {
     EXPECT_EQ(client.goaway(), H2Error::protocol_error);
 }
 
+TEST_P(H2, StreamsThatAreResetLeaveTheOrder) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, large_window}});
+    const auto first = client.get("/large");
+    ASSERT_TRUE(run_until([&] { return client.answer(first).body.size() == 65'535; }));
+    const auto second = client.get("/large"), third = client.get("/large");
+    ASSERT_TRUE(run_until([&] { return client.answer(third).status == 200; }));
+    for (const auto stream : {second, first, third}) client.reset(stream);
+    const auto fourth = client.get("/large"), fifth = client.get("/large");
+    ASSERT_TRUE(run_until([&] { return client.answer(fifth).status == 200; }));
+    client.window_update(0, large_window);
+    ASSERT_TRUE(ended(fourth));
+    ASSERT_TRUE(ended(fifth));
+    EXPECT_EQ(client.answer(fourth).body, large_);
+    EXPECT_EQ(client.answer(fifth).body, large_);
+    EXPECT_EQ(runs(client.data_order()), "1 7 9 ");
+}
+
 TEST_P(H2, TheQueueIsFilledOnlyToItsBound) {
     H2Client& client = connect({{H2SettingId::initial_window_size, 0x7fff'ffff}});
     client.window_update(0, 0x7000'0000);
@@ -308,6 +325,31 @@ TEST_P(H2, AnAnswerWhileTheStreamsOfAClosedConnectionEndIsDropped) {
     EXPECT_TRUE(run_until([&] { return abandoned > 0 && stage_->server().size() == 0; }));
     kept.clear();
     EXPECT_EQ(stage_->counters().resets_sent, 0U);
+}
+
+TEST_P(H2, AnAnswerWhileTheStreamsOfAFaultyConnectionEndIsDropped) {
+    std::vector<core::Ref<Exchange>> kept;
+    std::size_t abandoned = 0;
+    stage_->on("/each", [&](Exchange& exchange) {
+        kept.push_back(exchange.defer());
+        exchange.on_abandoned([&] {
+            ++abandoned;
+            for (const core::Ref<Exchange>& it : kept) it->respond_status(204);
+        });
+    });
+    H2Client& client = connect();
+    client.get("/each");
+    client.get("/each");
+    ASSERT_TRUE(run_until([&] { return kept.size() == 2; }));
+    client.frame(H2FrameType::data, 0, 99, "on an idle stream");
+    ASSERT_TRUE(gone());
+    EXPECT_EQ(client.goaway(), H2Error::protocol_error);
+    EXPECT_GT(abandoned, 0U);
+    kept.clear();
+    EXPECT_EQ(stage_->server().size(), 1U) << "what the peer sends is read until its end";
+    peer_->finish();
+    EXPECT_TRUE(run_until([&] { return stage_->server().size() == 0; }));
+    EXPECT_FALSE(peer_->was_reset());
 }
 
 TEST_P(H2, APeerThatFinishesIsAnsweredStill) {

@@ -137,40 +137,27 @@ void H2Exchange::complete() {
     if (tunnel_ != nullptr) ask_turn_end();
 }
 
+// Every member returns to its first value, or the next request inherits it; but for those that
+// open() and begin() set for each request. The stream is closed, so its tunnel is, too.
 void H2Exchange::recycle() {
     reset_answer();
-    connection_ = nullptr;
+    static_cast<H2StreamNotes&>(*this) = {};
     request_ = {};
     head_.clear();
-    stream_ = 0;
     status_ = 0;
-    started_ = {};
-    length_ = wire::H2BodyLength();
-    content_length_.reset();
-    body_bytes_max_ = 0;
-    send_window = wire::H2SendWindow();
-    receive_window = wire::H2ReceiveWindow();
-    // Exchanges are reused: every member returns to its first value, or the next request inherits
-    // it.
     pinned_.clear();
     if (room_ != nullptr) service_->forget_arena();
     head_.lend({});
     service_->rooms().give_back(std::move(room_));
-    if (!held_.empty()) std::string().swap(held_);
+    std::string().swap(held_);
     trailers_.reset();
     out_.clear();
     source_.reset();
-    source_left_.reset();
-    answer_bytes_ = body_mark = write_mark = connection_mark = 0;
-    tunnel_ = nullptr;
-    tunnel_connection_ = nullptr;
+    answer_bytes_ = 0;
     wire::H2Scheduler<H2Exchange>::forget(*this);
-    state = wire::H2StreamState::idle;
-    body_due = write_due = Instant::max();
     body_ = Body::arrived;
     answer_ = Answer::awaited;
-    body_paused_ = refused_ = delivering_ = source_waits_ = stepping = false;
-    window_was_closed = socket_was_behind = false;
+    body_paused_ = refused_ = delivering_ = source_waits_ = false;
 }
 
 void H2Exchange::enter(Body next) {

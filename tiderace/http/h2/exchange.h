@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "tiderace/http/exchange.h"
+#include "tiderace/http/h2/stream_notes.h"
 #include "tiderace/http/request_room.h"
 #include "tiderace/http/site.h"
 #include "tiderace/http/wire/h2/frame.h"
@@ -38,7 +39,10 @@ class H2Connection;
 class H2Service;
 class H2StreamTransport;
 
-class H2Exchange final : public Exchange, public wire::H2Scheduled, private core::TurnEnd {
+class H2Exchange final : public Exchange,
+                         public wire::H2Scheduled,
+                         public H2StreamNotes,
+                         private core::TurnEnd {
   public:
     explicit H2Exchange(H2Service& service) : service_(&service) {}
     ~H2Exchange() override;
@@ -111,18 +115,6 @@ class H2Exchange final : public Exchange, public wire::H2Scheduled, private core
     void ask_turn_end() TR_ON_LOOP;
     net::Connection* tunnel_connection() const { return tunnel_connection_; }
 
-    // The connection's own notes about the stream.
-    wire::H2StreamState state = wire::H2StreamState::idle;
-    wire::H2SendWindow send_window;
-    wire::H2ReceiveWindow receive_window;
-    Instant body_due = Instant::max();   // next check of the body's progress
-    Instant write_due = Instant::max();  // next check of the answer's
-    std::uint64_t body_mark = 0;         // bytes at the last check
-    std::uint64_t write_mark = 0;
-    std::uint64_t connection_mark = 0;  // the same of all streams together
-    bool window_was_closed = false;     // this stream's, at the last check of its answer
-    bool socket_was_behind = false;     // then, too
-    bool stepping = false;              // a callback of it is on the stack: its end waits for that
     std::uint64_t body_bytes() const { return length_.received(); }
     std::uint64_t answer_bytes() const { return answer_bytes_; }
     // More of the body will come, and will be taken or dropped.

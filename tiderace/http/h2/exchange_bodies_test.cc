@@ -190,6 +190,12 @@ TEST_P(H2Bodies, TheConnectionsWindowIsOpenedToItsSizeAtOnce) {
     H2Client& client = connect();
     ASSERT_TRUE(ended(client.get("/hello")));
     EXPECT_EQ(65'535 + client.given_back(0), H2Stage::plain().window_bytes);
+    H2Options options = H2Stage::plain();
+    options.window_bytes = 65'536;
+    start(options);
+    H2Client& other = connect();
+    ASSERT_TRUE(ended(other.get("/hello")));
+    EXPECT_EQ(other.given_back(0), 1U);
 }
 
 // Half the window is given back in one go, and the byte that makes it half may be any frame's.
@@ -249,6 +255,7 @@ TEST_P(H2Bodies, ARequestInTheClearIsNotCalledSecure) {
     stage_->on("/secure", [&](Exchange& exchange) {
         secure = exchange.request().secure;
         EXPECT_EQ(exchange.request().security, nullptr);
+        EXPECT_EQ(exchange.request().version, HttpVersion::http_2);
         exchange.respond_status(204);
     });
     H2Client& client = connect();
@@ -282,6 +289,207 @@ TEST_P(H2Bodies, AnUnwantedBodyIsDroppedUpToTheLimit) {
     client.data(stream, "a", false);
     ASSERT_TRUE(reset(stream));
     EXPECT_EQ(client.answer(stream).reset, H2Error::no_error);
+}
+
+TEST_P(H2Bodies, ASourceOfMoreThanItsLengthSendsNoneOfThePieceThatIsTooMuch) {
+    stage_->on("/more", [](Exchange& exchange) {
+        Response response;
+        response.set_body(testing::pieces({"one", "long", "xy"}), 5);  // two of them would fit
+        exchange.respond(response);
+    });
+    stage_->on("/exact", [](Exchange& exchange) {
+        Response response;
+        response.set_body(testing::pieces({"one", "two"}), 6);
+        exchange.respond(response);
+    });
+    H2Client& client = connect();
+    const auto more = client.get("/more"), exact = client.get("/exact");
+    ASSERT_TRUE(reset(more));
+    EXPECT_EQ(client.answer(more).reset, H2Error::internal_error);
+    EXPECT_EQ(client.answer(more).body, "one");
+    EXPECT_FALSE(client.answer(more).ended);
+    ASSERT_TRUE(ended(exact));
+    EXPECT_EQ(client.answer(exact).body, "onetwo");
+}
+
+// Its handler may keep the exchange for as long as it likes.
+TEST_P(H2Bodies, ASourceEndsWithItsStream) {
+    struct Held final : BodySource {
+        explicit Held(bool& gone) : gone_(&gone) {}
+        ~Held() override { *gone_ = true; }
+        State pull(core::BlockPool&, core::SendQueue&, std::size_t) override { return State::wait; }
+        bool* gone_;
+    };
+    bool gone = false;
+    stage_->on("/held", [&](Exchange& exchange) {
+        kept_ = core::Ref<Exchange>(&exchange);
+        Response response;
+        response.set_body(std::make_unique<Held>(gone));
+        exchange.respond(response);
+    });
+    H2Client& client = connect();
+    const auto stream = client.get("/held");
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    EXPECT_FALSE(gone);
+    client.reset(stream);
+    EXPECT_TRUE(run_until([&] { return gone; }));
+    kept_->body_ready();  // does nothing
+    world_->settle();
+}
+
+TEST_P(H2Bodies, TwoSourcesMayGetReadyInOneTurn) {
+    std::vector<core::Ref<Exchange>> kept;
+    Feed feeds[2];
+    stage_->on("/each", [&](Exchange& exchange) {
+        Response response;
+        response.set_body(std::make_unique<FedSource>(feeds[kept.size()]));
+        kept.push_back(core::Ref<Exchange>(&exchange));
+        exchange.respond(response);
+    });
+    H2Client& client = connect();
+    const auto first = client.get("/each"), second = client.get("/each");
+    ASSERT_TRUE(run_until([&] { return client.answer(second).status == 200; }));
+    world_->loop().post([&] {
+        for (std::size_t i = 0; i < 2; ++i) {
+            feeds[i] = {.ready = "ready", .over = true, .pulls = 0};
+            kept[i]->body_ready();
+        }
+    });
+    ASSERT_TRUE(ended(first) && ended(second));
+    EXPECT_EQ(client.answer(first).body, "ready");
+    EXPECT_EQ(client.answer(second).body, "ready");
+    kept.clear();
+}
+
+// One exchange after the other serves them all.
+TEST_P(H2Bodies, NothingOfARequestIsInTheNextOnesLine) {
+    H2Client& client = connect();
+    ASSERT_TRUE(ended(client.get("/hello?secret")));
+    ASSERT_TRUE(ended(client.get("/bad-field")));
+    const auto bad = client.get("/a%00b");
+    ASSERT_TRUE(ended(bad));
+    ASSERT_TRUE(ended(client.get("/empty")));
+    ASSERT_TRUE(ended(client.request("HEAD", "/hello", {}, true)));
+    ASSERT_TRUE(ended(client.get("/hello")));
+    const auto kept = client.get("/kept");
+    ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+    client.reset(kept);  // no answer, no line
+    const std::string bad_bytes = client.answer(bad).body;
+    ASSERT_TRUE(ended(client.get("/hello")));
+    using testing::Logged;
+    EXPECT_EQ(stage_->stage().logged(), (std::vector<Logged>{{"GET /hello?secret", 200, 6},
+                                                             {"GET /bad-field", 500, 0},
+                                                             {"GET /a%00b", 400, bad_bytes.size()},
+                                                             {"GET /empty", 204, 0},
+                                                             {"HEAD /hello", 200, 0},
+                                                             {"GET /hello", 200, 6},
+                                                             {"GET /hello", 200, 6}}));
+}
+
+// The flags of a request whose body was paused, refused or awaited are not the next one's.
+TEST_P(H2Bodies, ARequestIsReadWhateverBecameOfTheOneBefore) {
+    stage_->on("/pausing", [](Exchange& exchange) {
+        testing::receive_whole(exchange, 100, [](Exchange&, const testing::ReceivedBody&) {});
+        exchange.set_body_reading(false);
+    });
+    stage_->on("/waiting", [this](Exchange& exchange) {
+        Response response;
+        response.set_body(std::make_unique<FedSource>(feed_));
+        exchange.respond(response);
+    });
+    H2Client& client = connect();
+    const auto upload = [&] {
+        const auto stream = client.request("POST", "/upload", {}, false);
+        client.data(stream, "some bytes", true);
+        EXPECT_TRUE(ended(stream));
+        EXPECT_EQ(client.answer(stream).body, "some bytes");
+        const auto known = client.get("/known");  // from a source
+        EXPECT_TRUE(ended(known));
+        EXPECT_EQ(client.answer(known).body, "0123456789");
+    };
+    const auto paused = client.request("POST", "/pausing", {}, false);
+    client.data(paused, "held", false);
+    client.headers(paused, {{"x-trailer", "1"}}, true);
+    client.reset(paused);
+    upload();
+    const auto waiting = client.get("/waiting");
+    ASSERT_TRUE(run_until([&] { return client.answer(waiting).status == 200; }));
+    client.reset(waiting);
+    upload();
+    const auto large = client.request("POST", "/upload", {{"content-length", "101"}}, false);
+    ASSERT_TRUE(reset(large));  // refused
+    upload();
+    const auto expecting = client.request(
+        "POST", "/kept", {{"expect", "100-continue"}, {"content-length", "3"}}, false);
+    ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+    kept_ = {};
+    client.reset(expecting);
+    upload();
+    EXPECT_FALSE(client.goaway());
+}
+
+// A dropped body has the connection's limit, and a receiver's body its own.
+TEST_P(H2Bodies, AnAnnouncedBodyIsDroppedUpToTheLimit) {
+    H2Options options = H2Stage::plain();
+    options.body_bytes_max = 10;
+    start(options);
+    H2Client& client = connect();
+    const auto least_above = client.request("POST", "/hello", {{"content-length", "11"}}, false);
+    const auto most = client.request("POST", "/hello", {{"content-length", "10"}}, false);
+    ASSERT_TRUE(reset(least_above));
+    EXPECT_EQ(client.answer(least_above).reset, H2Error::no_error);
+    client.data(most, "0123456789", true);
+    ASSERT_TRUE(ended(client.get("/hello")));
+    EXPECT_FALSE(client.answer(most).reset);
+    // The receiver takes up to its own limit.
+    const auto upload = client.request("POST", "/upload", {}, false);
+    client.data(upload, std::string(100, 'x'), true);
+    ASSERT_TRUE(ended(upload));
+    EXPECT_EQ(client.answer(upload).status, 200);
+    const auto announced = client.request("POST", "/upload", {{"content-length", "100"}}, false);
+    client.data(announced, std::string(100, 'x'), true);
+    ASSERT_TRUE(ended(announced));
+    EXPECT_EQ(client.answer(announced).status, 200);
+}
+
+TEST_P(H2Bodies, TheHostIsThatOfTheRequestLineOrElseOfTheField) {
+    std::vector<std::string> hosts;
+    std::vector<bool> queries;
+    stage_->on("/host", [&](Exchange& exchange) {
+        hosts.emplace_back(exchange.request().authority);
+        queries.push_back(exchange.request().has_query);
+        exchange.respond_status(204);
+    });
+    H2Client& client = connect();
+    client.headers(1,
+                   {{":method", "GET"},
+                    {":scheme", "http"},
+                    {":path", "/host?"},
+                    {":authority", "one.example"}},
+                   true);
+    ASSERT_TRUE(ended(1));
+    client.headers(
+        3, {{":method", "GET"}, {":scheme", "http"}, {":path", "/host"}, {"host", "two.example"}},
+        true);
+    ASSERT_TRUE(ended(3));
+    EXPECT_EQ(hosts, (std::vector<std::string>{"one.example", "two.example"}));
+    EXPECT_EQ(queries, (std::vector<bool>{true, false}));
+}
+
+// Its handler may hold it for much longer.
+TEST_P(H2Bodies, AnExchangeThatIsCompleteHoldsNoCallbacks) {
+    stage_->on("/observed", [&](Exchange& exchange) { kept_ = exchange.defer(); });
+    H2Client& client = connect();
+    const auto stream = client.get("/observed");
+    ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+    auto held = std::make_shared<int>(1);
+    const std::weak_ptr<int> seen = held;
+    kept_->on_abandoned([held = std::move(held)] {});
+    EXPECT_FALSE(seen.expired());
+    kept_->respond_status(204);
+    ASSERT_TRUE(ended(stream));
+    EXPECT_TRUE(seen.expired());
+    EXPECT_FALSE(kept_->abandoned());
 }
 
 }  // namespace

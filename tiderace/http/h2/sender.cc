@@ -37,6 +37,7 @@ void H2Sender::write(ByteView frame) {
 }
 
 void H2Sender::window_update(std::uint32_t stream, std::uint32_t increment) {
+    if (increment == 0) return;
     std::array<char, wire::h2_window_update_bytes> frame;
     write({frame.data(), wire::write_h2_window_update(frame, stream, increment)});
 }
@@ -142,7 +143,7 @@ void H2Sender::drop_queued_data(Mended& mended) {
     queue = std::move(kept);
     queued_ -= dropped;
     // These bytes were never sent, so the connection's window gets them back.
-    mended.window_fits = window == 0 || window_.grow(window);
+    mended.window_fits = window_.grow(window);
 }
 
 }  // namespace tiderace::http

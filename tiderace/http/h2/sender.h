@@ -39,7 +39,7 @@ class H2Sender {
 
     // ---- frames; nothing is written once the connection ends --------------------------------
     void write(ByteView frame) TR_ON_LOOP;
-    void window_update(std::uint32_t stream, std::uint32_t increment) TR_ON_LOOP;
+    void window_update(std::uint32_t stream, std::uint32_t increment) TR_ON_LOOP;  // 0: no frame
     void reset(std::uint32_t stream, wire::H2Error error) TR_ON_LOOP;
     void ping(const wire::H2PingData& data, bool ack) TR_ON_LOOP;
     void acknowledge_settings() TR_ON_LOOP;

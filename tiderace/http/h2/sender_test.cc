@@ -94,6 +94,19 @@ TEST_F(H2SenderTest, SendsAtOnceOnlyWhenNoOtherStreamWaits) {
     EXPECT_TRUE(sender_->may_send_at_once(stream, 99));
 }
 
+TEST_F(H2SenderTest, SendsAtOnceNoMoreThanOneFrameAndBehindNoMoreThanTheHighMark) {
+    ASSERT_TRUE(sender_->window().grow(10'000'000));
+    const wire::H2SendWindow stream(1'000'000);
+    EXPECT_TRUE(sender_->may_send_at_once(stream, H2Sender::data_bytes_max));
+    EXPECT_FALSE(sender_->may_send_at_once(stream, H2Sender::data_bytes_max + 1));
+    const std::size_t high = connection().limits().queue_bytes_high;
+    data(1, std::string(high - wire::h2_frame_header_bytes, 'x'));
+    ASSERT_EQ(connection().queue_bytes(), high);
+    EXPECT_TRUE(sender_->may_send_at_once(stream, 1));
+    connection().queue().append(connection().blocks(), "x");
+    EXPECT_FALSE(sender_->may_send_at_once(stream, 1));
+}
+
 TEST_F(H2SenderTest, MendsTheFrameInFrontAndDropsTheRestOfItsStream) {
     data(1, "file bytes", true);
     data(3, "another's");
@@ -112,6 +125,90 @@ TEST_F(H2SenderTest, MendsTheFrameInFrontAndDropsTheRestOfItsStream) {
     EXPECT_TRUE(heard.starts_with(std::string(6, '\0') + frame(H2FrameType::data, 3, "another's")));
     EXPECT_EQ(heard.size(), 6 + wire::h2_frame_header_bytes + 9 + wire::h2_rst_stream_bytes);
     EXPECT_FALSE(sender_->mend_short_file()) << "nothing of a file is in the queue any more";
+}
+
+// Where the others are in the queue is known when frames before them were dropped.
+TEST_F(H2SenderTest, MendsOneFrameBehindAnother) {
+    data(1, "file bytes", true);
+    data(1, "more of it", true);
+    data(3, "another's file", true);
+    data(1, "never sent");
+    data(5, "in memory");
+    leave(wire::h2_frame_header_bytes + 4);
+    ASSERT_TRUE(sender_->mend_short_file());
+    leave(6);
+    EXPECT_FALSE(sender_->mend_short_file()) << "the next frame has its header in front";
+    leave(wire::h2_frame_header_bytes + 8);
+    const auto mended = sender_->mend_short_file();
+    ASSERT_TRUE(mended);
+    EXPECT_EQ(mended->stream, 3U);
+    leave(6);
+    EXPECT_FALSE(sender_->mend_short_file());
+    EXPECT_EQ(sent(), frame(H2FrameType::data, 5, "in memory"));
+}
+
+TEST_F(H2SenderTest, LeavesWhatIsSaidOfTheStreamsOtherDirection) {
+    data(1, "file bytes", true);
+    data(1, "dropped");
+    sender_->window_update(1, 5);
+    leave(wire::h2_frame_header_bytes);
+    ASSERT_TRUE(sender_->mend_short_file());
+    EXPECT_EQ(sent().size(), 10 + wire::h2_window_update_bytes);
+}
+
+TEST_F(H2SenderTest, FindsAWindowThatThePeerOpenedTooFar) {
+    data(1, "file bytes", true);
+    data(1, "never sent");
+    ASSERT_TRUE(sender_->window().grow(wire::h2_window_bytes_max - sender_->window().available()));
+    leave(wire::h2_frame_header_bytes);
+    const auto mended = sender_->mend_short_file();
+    ASSERT_TRUE(mended);
+    EXPECT_FALSE(mended->window_fits);
+}
+
+TEST_F(H2SenderTest, DropsAFrameWhoseHeaderLiesAcrossTwoBlocks) {
+    const std::size_t block = [&] {
+        const std::size_t room =
+            connection().queue().reserve(connection().blocks(), 1 << 20).size();
+        connection().queue().commit(0);
+        return room;
+    }();
+    for (std::size_t left = 1; left < wire::h2_frame_header_bytes; ++left) {
+        SCOPED_TRACE(left);
+        ASSERT_TRUE(sender_->window().grow(100'000));
+        data(1, "file bytes", true);
+        data(3, std::string(block - connection().queue_bytes() - left - 9, 'x'));
+        data(1, "dropped");
+        data(5, "in memory");
+        const std::size_t bytes = connection().queue_bytes() - 16;
+        leave(wire::h2_frame_header_bytes);
+        ASSERT_TRUE(sender_->mend_short_file());
+        EXPECT_EQ(connection().queue_bytes(), bytes - wire::h2_frame_header_bytes);
+        connection().queue().clear();
+    }
+}
+
+TEST_F(H2SenderTest, MendsNothingOfAConnectionThatEnds) {
+    data(1, "file bytes", true);
+    leave(wire::h2_frame_header_bytes);
+    connection().finish();
+    EXPECT_FALSE(sender_->mend_short_file());
+    EXPECT_EQ(connection().queue_bytes(), 10U);
+}
+
+TEST_F(H2SenderTest, IsFullAtTheBytesThatAreWanted) {
+    ASSERT_TRUE(sender_->window().grow(1'000'000));
+    data(1, std::string(H2Sender::queue_bytes_wanted - wire::h2_frame_header_bytes - 1, 'x'));
+    EXPECT_FALSE(sender_->is_full());
+    connection().queue().append(connection().blocks(), "x");
+    EXPECT_TRUE(sender_->is_full());
+}
+
+TEST_F(H2SenderTest, CountsItsDataWithoutHeaders) {
+    data(1, "file bytes", true);
+    data(3, "some");
+    sender_->reset(3, H2Error::cancel);
+    EXPECT_EQ(sender_->data_sent(), 14U);
 }
 
 TEST_F(H2SenderTest, SeesThatTheStreamWasResetAlready) {

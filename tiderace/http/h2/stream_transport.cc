@@ -39,7 +39,6 @@ void H2StreamTransport::close(core::SendQueue&& unsent) {
         connection->streams().reset(*exchange_, wire::H2Error::cancel);
     } else {
         exchange_->end_output();
-        connection->streams().settle(*exchange_);
     }
 }
 

@@ -1,6 +1,9 @@
 // A stream that becomes a connection (RFC 8441). On every engine.
+#include <cerrno>
+#include <memory>
 #include <optional>
 
+#include "tiderace/http/h2/stream_transport.h"
 #include "tiderace/testing/h2_fixture.h"
 
 namespace tiderace::http {
@@ -19,13 +22,14 @@ struct Brackets final : net::Session {
     net::Connection* connection = nullptr;
     std::optional<net::CloseReason> closed;
     bool finished = false;
+    bool finishes = true;  // when the peer does
     std::size_t on_data(net::Connection& on, ByteView data) override {
         on.write("<" + std::string(data) + ">");
         return data.size();
     }
     void on_peer_finished(net::Connection& on) override {
         finished = true;
-        on.finish();
+        if (finishes) on.finish();
     }
     void on_close(net::Connection&, net::CloseReason reason) override {
         connection = nullptr;
@@ -81,7 +85,43 @@ TEST_P(H2Tunnel, CarriesBytesBothWays) {
     EXPECT_TRUE(run_until([&] { return session_.closed.has_value(); }));
     EXPECT_TRUE(session_.finished);
     EXPECT_FALSE(client.answer(stream).reset);
-    EXPECT_TRUE(ended(client.get("/hello")) || true);
+}
+
+TEST_P(H2Tunnel, LearnsOfAnEndThatComesWithTheLastBytes) {
+    H2Client& client = connect();
+    const auto stream = open(client);
+    client.data(stream, "all", true);
+    ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(client.answer(stream).body, "<all>");
+    EXPECT_TRUE(session_.finished);
+}
+
+// Its own side goes on meanwhile.
+TEST_P(H2Tunnel, EndsWhenItsStreamIsResetBehindThePeersEnd) {
+    session_.finishes = false;
+    H2Client& client = connect();
+    const auto stream = open(client);
+    client.data(stream, "", true);
+    ASSERT_TRUE(run_until([&] { return session_.finished; }));
+    world_->settle();
+    EXPECT_FALSE(session_.closed);
+    client.reset(stream);
+    ASSERT_TRUE(run_until([&] { return session_.closed.has_value(); }));
+    EXPECT_EQ(session_.closed, net::CloseReason::peer_reset);
+}
+
+TEST_P(H2Tunnel, TakesLittleAheadOfTheWindow) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
+    const auto stream = open(client);
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    for (int i = 0; i < 2; ++i) {
+        world_->loop().post([&] { session_.connection->write(std::string(40'000, 'y')); });
+        world_->settle();
+    }
+    EXPECT_EQ(session_.connection->queue_bytes(), 80'000 - H2StreamTransport::out_bytes_max);
+    client.window_update(stream, large_window);
+    client.window_update(0, large_window);
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).body.size() == 80'000; }));
 }
 
 TEST_P(H2Tunnel, EndsWhenItsStreamIsReset) {
@@ -172,6 +212,126 @@ TEST_P(H2Tunnel, PushesBackOnTheWriterAndOnThePeer) {
     ASSERT_TRUE(run_until([&] { return client.answer(stream).body.size() == much.size(); }));
     world_->loop().post([&] { session_.connection->set_reading(true); });
     ASSERT_TRUE(run_until([&] { return client.answer(stream).body.size() >= 365'002; }));
+}
+
+// --- the transport alone -------------------------------------------------------------------------
+
+// On a stream that no tunnel was made of, so the test takes its steps.
+class H2StreamTransportAlone : public testing::H2Test, private net::Transport::Observer {
+  protected:
+    ~H2StreamTransportAlone() override {
+        if (transport_ != nullptr) {
+            transport_->set_reset_on_close();
+            transport_->close({});
+        }
+        kept_ = {};
+    }
+    void make(H2Client& client, std::uint32_t stream) {
+        ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+        stream_ = stream;
+        client_of_test_ = &client;
+        transport_ = std::make_unique<H2StreamTransport>(
+            core::Ref<H2Exchange>(static_cast<H2Exchange*>(kept_.get())));
+        transport_->open(*this);
+    }
+    // Its answer has begun, and what follows are the transport's bytes.
+    void begin_answer() {
+        struct Never final : BodySource {
+            State pull(core::BlockPool&, core::SendQueue&, std::size_t) override {
+                return State::wait;
+            }
+        };
+        Response response;
+        response.set_body(std::make_unique<Never>());
+        kept_->respond(response);
+        world_->settle();
+    }
+    core::Sent send(std::size_t bytes) {
+        queue_.append(world_->loop().blocks(), std::string(bytes, 'x'));
+        return transport_->send(queue_);
+    }
+    std::vector<std::string> step() {
+        calls_.clear();
+        transport_->step();
+        return calls_;
+    }
+    // So much more of it leaves.
+    void leave(std::uint32_t bytes) {
+        client_of_test_->window_update(stream_, bytes);
+        world_->settle();
+    }
+
+    using Calls = std::vector<std::string>;
+    std::unique_ptr<H2StreamTransport> transport_;
+    core::SendQueue queue_;
+
+  private:
+    void on_received(ByteView bytes) override { calls_.push_back("'" + std::string(bytes) + "'"); }
+    void on_receive_failed(int error) override {
+        calls_.push_back("failed " + std::to_string(error));
+    }
+    void on_sent(std::int64_t result) override {
+        calls_.push_back("sent " + std::to_string(result));
+    }
+
+    Calls calls_;
+    std::uint32_t stream_ = 0;
+    H2Client* client_of_test_ = nullptr;
+};
+
+INSTANTIATE_TEST_SUITE_P(Worlds, H2StreamTransportAlone, ::testing::Values("fake"),
+                         [](const auto& world) { return world.param; });
+
+TEST_P(H2StreamTransportAlone, ReportsRoomOnceWhenLessThanHalfIsTaken) {
+    constexpr std::uint32_t most = H2StreamTransport::out_bytes_max;
+    H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
+    make(client, client.get("/kept"));
+    begin_answer();
+    core::Sent sent = send(1'000);
+    EXPECT_EQ(sent.bytes, 1'000U);
+    EXPECT_FALSE(sent.pending);
+    EXPECT_EQ(step(), Calls{}) << "nothing waits for room";
+    sent = send(most);
+    EXPECT_EQ(sent.bytes, most - 1'000U);
+    EXPECT_TRUE(sent.pending);
+    EXPECT_EQ(queue_.bytes(), 1'000U);
+    EXPECT_EQ(step(), Calls{});
+    leave(most / 2);
+    EXPECT_EQ(step(), Calls{}) << "half of it";
+    leave(1);
+    EXPECT_EQ(step(), Calls{"sent 0"});
+    EXPECT_EQ(step(), Calls{});
+    queue_.clear();
+}
+
+TEST_P(H2StreamTransportAlone, ReportsBytesThenTheEndOnceAndOnlyWhileItReceives) {
+    H2Client& client = connect();
+    make(client, client.request("POST", "/kept", {}, false));
+    client.data(1, "one", false);
+    world_->settle();
+    EXPECT_EQ(step(), Calls{}) << "not wanted yet";
+    transport_->set_receiving(true);
+    EXPECT_EQ(step(), Calls{"'one'"});
+    EXPECT_EQ(step(), Calls{});
+    client.data(1, "two", true);
+    world_->settle();
+    EXPECT_EQ(step(), Calls{"'two'"});
+    EXPECT_EQ(step(), Calls{"''"});
+    EXPECT_EQ(step(), Calls{});
+    transport_->set_receiving(true);
+    EXPECT_EQ(step(), Calls{}) << "the end is reported once";
+}
+
+TEST_P(H2StreamTransportAlone, ReportsOnceThatItsStreamIsGone) {
+    H2Client& client = connect();
+    make(client, client.request("POST", "/kept", {}, false));
+    transport_->set_receiving(true);
+    client.reset(1);
+    world_->settle();
+    EXPECT_EQ(step(), Calls{"failed " + std::to_string(-ECONNRESET)});
+    EXPECT_EQ(step(), Calls{});
+    EXPECT_EQ(send(10).error, -ECONNRESET);
+    queue_.clear();
 }
 
 }  // namespace

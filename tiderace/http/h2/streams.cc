@@ -176,15 +176,13 @@ void H2Streams::close_all() {
 void H2Streams::reset_unfinished_requests() {
     // Without the end of their body these requests can never be complete.
     for (const core::Ref<H2Exchange>& exchange : open_.all()) {
-        if (!exchange->body_arrived() && exchange->attached()) reset(*exchange, H2Error::cancel);
+        if (!exchange->body_arrived()) reset(*exchange, H2Error::cancel);
     }
 }
 
 void H2Streams::reset_what_waits_for_windows() {
     for (const core::Ref<H2Exchange>& exchange : open_.all()) {
-        if (exchange->attached() && exchange->waits_for(sender().window())) {
-            reset(*exchange, H2Error::cancel);
-        }
+        if (exchange->waits_for(sender().window())) reset(*exchange, H2Error::cancel);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <string>
 
 #include "tiderace/http/h2/connection.h"
 #include "tiderace/testing/h2_stage.h"
@@ -82,6 +83,16 @@ TEST_F(H2StreamsTest, AreRememberedWhenTheyAreClosed) {
     EXPECT_EQ(streams().closed().state_of(stream), H2StreamState::reset_by_us);
     EXPECT_TRUE(was_reset(stream, H2Error::internal_error));
     EXPECT_TRUE(kept_.at(0)->abandoned());
+    EXPECT_EQ(stage_.counters().resets_sent, 1U);
+}
+
+// Also when its other side had just ended: frames that were on their way are no fault.
+TEST_F(H2StreamsTest, OneThatIsResetInItsLastStepIsRememberedAsReset) {
+    const auto stream = client_->request("POST", "/hello", {}, false);
+    ASSERT_TRUE(world_->run_until([&] { return client_->answer(stream).ended; }));
+    client_->headers(stream, {{":path", "/no-trailer"}}, true);
+    EXPECT_TRUE(was_reset(stream, H2Error::protocol_error));
+    EXPECT_EQ(streams().closed().state_of(stream), H2StreamState::reset_by_us);
 }
 
 TEST_F(H2StreamsTest, EndOnlyAfterTheCurrentStep) {
@@ -120,6 +131,34 @@ TEST_F(H2StreamsTest, SayHowLongTheirAnswersWait) {
     EXPECT_LT(before, 1s);
 }
 
+// It has its deadline still, from the last bytes that it sent.
+TEST_F(H2StreamsTest, ATunnelThatHasSentAllWaitsForNothing) {
+    struct Silent final : net::Session {
+        std::size_t on_data(net::Connection&, ByteView data) override { return data.size(); }
+        void on_close(net::Connection&, net::CloseReason) override {}
+    } silent;
+    stage_.on("/tunnel", [&](Exchange& exchange) {
+        Response response(101);
+        exchange.upgrade(response, [&](net::Connection& made) -> net::Session& {
+            made.write("all");
+            return silent;
+        });
+    });
+    client_->headers(1,
+                     {{":method", "CONNECT"},
+                      {":scheme", "http"},
+                      {":path", "/tunnel"},
+                      {":authority", "a"},
+                      {":protocol", "websocket"}},
+                     false);
+    ASSERT_TRUE(world_->run_until([&] { return client_->answer(1).body == "all"; }));
+    world_->advance(5s);
+    EXPECT_EQ(streams().held_bytes().waits, Duration::zero());
+    EXPECT_EQ(streams().size(), 1U);
+    client_->reset(1);
+    world_->settle();
+}
+
 TEST_F(H2StreamsTest, OneWhoseHandlerThrowsAfterItsAnswerIsReset) {
     stage_.on("/late", [](Exchange& exchange) {
         Response response;
@@ -148,6 +187,31 @@ TEST_F(H2StreamsTest, APeerThatDidNotWaitIsSentNo100) {
     client_->data(stream, "bc", true);
     ASSERT_TRUE(world_->run_until([&] { return client_->answer(stream).ended; }));
     EXPECT_EQ(client_->answer(stream).heads, std::vector<int>{204});
+}
+
+// The head of a request that waits is kept, and counted.
+TEST(H2StreamsLimits, AreTooManyWithSoManyBytesOfHeads) {
+    const std::unique_ptr<testing::World> world = testing::make_world("fake");
+    std::size_t bytes = 0;
+    const auto is_refused = [&](std::size_t heads_bytes_max) {
+        H2Options options = testing::H2Stage::plain();
+        options.heads_bytes_max = heads_bytes_max;
+        testing::H2Stage stage(*world, options);
+        core::Ref<Exchange> kept;
+        stage.on("/kept", [&](Exchange& exchange) { kept = exchange.defer(); });
+        const auto peer = stage.connect();
+        testing::H2Client client(*peer);
+        client.get("/kept");
+        world->settle();
+        bytes = static_cast<const H2Exchange&>(*kept).pinned_bytes();
+        const auto next = client.get("/hello");
+        world->settle();
+        return client.answer(next).reset == H2Error::refused_stream;
+    };
+    EXPECT_FALSE(is_refused(1'000'000));
+    ASSERT_GT(bytes, 0U);
+    EXPECT_TRUE(is_refused(bytes));
+    EXPECT_FALSE(is_refused(bytes + 1));
 }
 
 }  // namespace
