@@ -185,6 +185,8 @@ AccessRecord H2Exchange::record() const {
 void H2Exchange::send(Response& response) {
     if (connection_ == nullptr) return;
     status_ = response.status();
+    // A filter may refuse a tunnel: then this is an answer like any other.
+    if (answer_ == Answer::upgrading && status_ != 200) answer_ = Answer::awaited;
     const bool bodiless = head_.method() == wire::Method::head || wire::has_no_body(status_);
     const bool upgrading = answer_ == Answer::upgrading;
     // The 200 of a tunnel has no body of its own, yet must not end the stream.

@@ -78,6 +78,7 @@ TEST_P(H2Tunnel, CarriesBytesBothWays) {
     EXPECT_EQ(client.answer(stream).status, 200);
     EXPECT_EQ(client.answer(stream).field("content-length"), "");
     EXPECT_EQ(protocol_, "websocket");
+    EXPECT_TRUE(upgraded_);
     client.data(stream, "late", false);
     ASSERT_TRUE(run_until([&] { return client.answer(stream).body == "<early><late>"; }));
     client.data(stream, "", true);
@@ -108,6 +109,23 @@ TEST_P(H2Tunnel, EndsWhenItsStreamIsResetBehindThePeersEnd) {
     client.reset(stream);
     ASSERT_TRUE(run_until([&] { return session_.closed.has_value(); }));
     EXPECT_EQ(session_.closed, net::CloseReason::peer_reset);
+}
+
+TEST_P(H2Tunnel, IsNotMadeWhereAFilterRefuses) {
+    struct Refusing final : ResponseFilter {
+        void filter(Exchange&, Response& response) override {
+            response.set_status(403);
+            response.set_body("no tunnel here");
+        }
+    };
+    static Refusing refusing;  // outlives the site
+    stage_->stage().site().add(refusing);
+    H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
+    const auto stream = open(client);
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 403; }));
+    EXPECT_EQ(session_.connection, nullptr);
+    client.window_update(stream, 1'000);
+    ASSERT_TRUE(ended(stream));
 }
 
 TEST_P(H2Tunnel, TakesLittleAheadOfTheWindow) {
@@ -313,6 +331,9 @@ TEST_P(H2StreamTransportAlone, ReportsBytesThenTheEndOnceAndOnlyWhileItReceives)
     transport_->set_receiving(true);
     EXPECT_EQ(step(), Calls{"'one'"});
     EXPECT_EQ(step(), Calls{});
+    client.data(1, "1", false);
+    world_->settle();
+    EXPECT_EQ(step(), Calls{"'1'"});
     client.data(1, "two", true);
     world_->settle();
     EXPECT_EQ(step(), Calls{"'two'"});
