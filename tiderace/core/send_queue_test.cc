@@ -152,6 +152,21 @@ TEST(SendQueue, ReservesOnePieceOnRequest) {
     EXPECT_EQ(pool.taken(), 0U);
 }
 
+TEST(SendQueue, ABlockIsFilledToItsLastByte) {
+    BlockPool pool;
+    SendQueue queue;
+    const std::size_t room = queue.reserve(pool, 1 << 20).size();
+    queue.commit(0);
+    queue.append(pool, std::string(room - 10, 'x'));
+    EXPECT_EQ(queue.reserve_at_least(pool, 10).size(), 10U);
+    EXPECT_EQ(pool.taken(), 1U);
+    queue.commit(10);
+    EXPECT_GE(queue.reserve_at_least(pool, 11).size(), 11U);
+    queue.commit(11);
+    EXPECT_EQ(pool.taken(), 2U);
+    queue.clear();
+}
+
 TEST(SendQueue, AppendingAQueueMovesItsPieces) {
     BlockPool pool;
     SendQueue first;
