@@ -289,6 +289,14 @@ TEST_P(H2Bodies, AnUnwantedBodyIsDroppedUpToTheLimit) {
     client.data(stream, "a", false);
     ASSERT_TRUE(reset(stream));
     EXPECT_EQ(client.answer(stream).reset, H2Error::no_error);
+    options.body_bytes_max = 0;
+    start(options);
+    H2Client& other = connect();
+    const auto none = other.request("POST", "/hello", {}, false);
+    ASSERT_TRUE(ended(none));
+    other.data(none, "", true);
+    ASSERT_TRUE(ended(other.get("/hello")));
+    EXPECT_FALSE(other.answer(none).reset);
 }
 
 TEST_P(H2Bodies, ASourceOfMoreThanItsLengthSendsNoneOfThePieceThatIsTooMuch) {

@@ -17,7 +17,7 @@ wire::H2FrameHeader front_frame(const core::SendQueue& queue) {
     const std::size_t count = queue.gather(pieces);
     std::array<char, wire::h2_frame_header_bytes> header{};
     std::size_t have = 0;
-    for (std::size_t i = 0; i < count && have < header.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         const std::size_t part = std::min(pieces[i].iov_len, header.size() - have);
         std::memcpy(header.data() + have, pieces[i].iov_base, part);
         have += part;
