@@ -40,7 +40,7 @@ constexpr std::array all_published{
         "10,000 requests; the slowest took 7.7 s.",
         "The listening queue held one connection. A SYN that found it full was sent again after "
         "1, 3 and 7 seconds, which is the tail that was measured; neither select nor epoll has a "
-        "part in it. Needs the web application, which is not here yet.",
+        "part in it. The page is a file here, and no application renders it.",
         "w4", "select,epoll-et"},
     Published{
         "Turtle, 2023, with TinyWebServer, muduo, libevent", "https://github.com/YukunJ/Turtle",

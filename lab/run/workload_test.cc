@@ -23,6 +23,11 @@ TEST(Workload, EveryOneOfTheIssueIsThereOrSaysWhyNot) {
     EXPECT_EQ(find_workload("w9"), nullptr);
 }
 
+TEST(Workload, ThoseThatTheLabCannotRunNameWhatDoes) {
+    EXPECT_THAT(find_workload("w3")->absent, HasSubstr("./dev bench data"));
+    EXPECT_THAT(find_workload("w5-kv")->absent, HasSubstr("redis-benchmark"));
+}
+
 TEST(Workload, TheSizesAreThoseOfTheOriginals) {
     for (const auto& [name, bytes] : {std::pair("w0", 2'496'629U), {"w1", 40U}, {"w2", 57'244U}}) {
         const Workload& workload = *find_workload(name);
