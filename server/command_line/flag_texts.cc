@@ -285,9 +285,10 @@ Applied set_cgi(ServeOptions& options, std::string_view value) {
 
 Applied set_fastcgi(ServeOptions& options, std::string_view value) {
     const auto sides = split(value, '=');
-    const bool is_pattern =
-        sides && is_field_value(sides->first) &&
-        (sides->first.starts_with('/') || sides->first.find_first_of("*?") != sides->first.npos);
+    std::string pattern(sides ? sides->first : "");
+    const bool is_glob = pattern.find_first_of("*?") != pattern.npos;
+    const bool is_pattern = is_field_value(pattern) &&
+                            (is_glob || (pattern.starts_with('/') && make_canonical(pattern)));
     auto address = core::Address::parse(sides ? sides->second : "");
     if (!is_pattern || sides->second.empty() || !address ||
         // Those are addresses to listen on; nothing can be reached there.
@@ -296,7 +297,7 @@ Applied set_fastcgi(ServeOptions& options, std::string_view value) {
             "expects PATTERN=ADDRESS, for example '*.php=unix:/run/php/php-fpm.sock' or "
             "/app=127.0.0.1:9000");
     }
-    options.cgi.fastcgi.push_back({std::string(sides->first), std::move(*address)});
+    options.cgi.fastcgi.push_back({std::move(pattern), std::move(*address)});
     return {};
 }
 

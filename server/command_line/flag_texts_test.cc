@@ -240,6 +240,17 @@ TEST(FastCgiFlag, TakesAPatternAndAnAddress) {
                                  "*.php=127.0.0.1:0", "*.php=nowhere", "=unix:/x"});
 }
 
+TEST(FastCgiFlag, APathHoldsForThePathsThatRequestsHave) {
+    ServeOptions options;
+    for (const char* spelled : {"/a b=unix:/x", "/a%20b/=unix:/x", "/x/../a%20b=unix:/x"}) {
+        ASSERT_TRUE(set_fastcgi(options, spelled));
+        EXPECT_EQ(options.cgi.fastcgi.back().pattern, "/a b") << spelled;
+    }
+    ASSERT_TRUE(set_fastcgi(options, "/a%20b/*.php=unix:/x"));
+    EXPECT_EQ(options.cgi.fastcgi.back().pattern, "/a%20b/*.php") << "a glob stays as it is";
+    expect_refused(set_fastcgi, {"/a%2Fb=unix:/x", "/%zz=unix:/x", "/../a=unix:/x"});
+}
+
 TEST(CorsFlag, TakesAllOrOneOrigin) {
     ServeOptions options;
     ASSERT_TRUE(set_cors(options, "*"));
