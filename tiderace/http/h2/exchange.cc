@@ -141,7 +141,7 @@ void H2Exchange::complete() {
 // open() and begin() set for each request. The stream is closed, so its tunnel is, too.
 void H2Exchange::recycle() {
     reset_answer();
-    static_cast<H2StreamNotes&>(*this) = {};
+    static_cast<H2StreamNotes&>(*this) = H2StreamNotes();
     request_ = {};
     head_.clear();
     status_ = 0;
