@@ -137,14 +137,22 @@ void H2Exchange::complete() {
     if (tunnel_ != nullptr) ask_turn_end();
 }
 
-// Every member returns to its first value, or the next request inherits it; but for those that
-// open() and begin() set for each request. The stream is closed, so its tunnel is, too.
+// Every member returns to its first value, or the next request inherits it. That holds for those,
+// too, that open() and begin() set for each request: nothing here depends on what they do.
 void H2Exchange::recycle() {
     reset_answer();
     static_cast<H2StreamNotes&>(*this) = H2StreamNotes();
+    connection_ = nullptr;
+    tunnel_ = nullptr;
+    tunnel_connection_ = nullptr;
     request_ = {};
     head_.clear();
+    stream_ = 0;
     status_ = 0;
+    started_ = {};
+    length_ = wire::H2BodyLength();
+    content_length_.reset();
+    body_bytes_max_ = 0;
     pinned_.clear();
     if (room_ != nullptr) service_->forget_arena();
     head_.lend({});
@@ -153,6 +161,7 @@ void H2Exchange::recycle() {
     trailers_.reset();
     out_.clear();
     source_.reset();
+    source_left_.reset();
     answer_bytes_ = 0;
     wire::H2Scheduler<H2Exchange>::forget(*this);
     body_ = Body::arrived;
