@@ -189,7 +189,7 @@ TEST_F(ReserveTest, TasksWithLittleTimeLeaveAServerAloneThatIsAway) {
     Reserve reserve = make({.reconnect_pause = 1h, .reconnect_pause_max = 1h});
     for (int i = 0; i < 10; ++i) run(expect_lost(reserve, world.loop().now() + 100ms));
     EXPECT_EQ(reserve.counters().failed, 1U);
-    world.advance(1h);
+    world.advance(2h);
     behaviour.refusals = 0;
     run([](Reserve& from, Instant until) -> task::Task<> {
         const Loan loan = co_await from.take(until);
