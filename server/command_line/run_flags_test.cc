@@ -48,7 +48,7 @@ TEST(RunFlags, WhatIsUnknownIsNamedWithTheNearest) {
              {{"run", "--engines", "epoll,"}, "there is no engine or server"},
              {{"run", "--engines", "iis"}, "there is no engine or server iis"},
              {{"run", "--workloads", "w11"}, "did you mean w1?"},
-             {{"run", "--workloads", "w3"}, "needs the web application"},
+             {{"run", "--workloads", "w3"}, "w3 is not run here, where servers serve files"},
              {{"run", "--seconds", "0"}, "from 0.01"},
              {{"run", "--seconds", "1s"}, "from 0.01"},
              {{"run", "--seconds", "nan"}, "from 0.01"},
