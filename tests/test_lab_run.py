@@ -108,7 +108,7 @@ def test_a_short_run_measures_and_writes_its_pages(run, lab):
 @pytest.mark.parametrize("words, pieces", [
     (["run", "--engines", "epol"], ["epol", "did you mean epoll?"]),
     (["run", "--workloads", "w11"], ["w11", "did you mean w1?"]),
-    (["run", "--workloads", "w3"], ["w3", "web application"]),
+    (["run", "--workloads", "w3"], ["w3", "./dev bench data"]),
     (["run", "--seconds", "soon"], ["soon", "seconds"]),
     (["report"], ["folder"]),
     (["rum"], ["did you mean run?"])])
