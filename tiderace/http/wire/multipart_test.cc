@@ -179,7 +179,8 @@ TEST(MultipartForm, ABoundaryIsMadeOfItsOwnBytesOnly) {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'()+_,-./:=? ";
     for (int byte = 0; byte < 256; ++byte) {
         const std::string boundary = {'x', static_cast<char>(byte), 'x'};
-        const auto found = multipart_boundary("multipart/form-data; boundary=\"" + boundary + '"');
+        const std::string type = "multipart/form-data; boundary=\"" + boundary + '"';
+        const auto found = multipart_boundary(type);
         EXPECT_EQ(found.has_value(), allowed.contains(boundary[1])) << byte;
         if (found) {
             EXPECT_EQ(*found, boundary);
