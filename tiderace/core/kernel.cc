@@ -1,8 +1,10 @@
 #include "tiderace/core/kernel.h"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include <algorithm>
 #include <string_view>
@@ -26,8 +28,7 @@ bool goes_up(std::string_view path) {
 // In a process with threads, glibc's recv() and send() make two atomic operations each, so that a
 // thread can be cancelled in them. No thread of ours is, so Linux is called by number. A sanitizer
 // knows the C library's functions alone.
-#if defined(__linux__) && defined(SYS_recvfrom) && defined(SYS_sendto) && \
-    !defined(TIDERACE_SANITIZED)
+#if defined(SYS_recvfrom) && defined(SYS_sendto) && !defined(TIDERACE_SANITIZED)
 ssize_t receive_bytes(int fd, void* buffer, std::size_t bytes) {
     return ::syscall(SYS_recvfrom, fd, buffer, bytes, 0, nullptr, nullptr);
 }
