@@ -64,7 +64,7 @@ void append_unmasked(std::string& out, ByteView bytes, wire::WebSocketMask mask)
 
 }  // namespace
 
-struct WebSocketConnection::Message final : HeldBytes::Holder {
+struct WebSocketConnection::Message final : MessageRoom::Holder {
     explicit Message(WebSocketConnection& s) : Holder(s.service_->waiting()), socket(&s) {}
     void refuse() TR_ON_LOOP override { socket->refuse_messages(); }
     WebSocketConnection* socket;

@@ -19,7 +19,7 @@
 
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/event_loop.h"
-#include "tiderace/http/held_bytes.h"
+#include "tiderace/http/message_room.h"
 #include "tiderace/http/request.h"
 #include "tiderace/http/wire/websocket/deflate.h"
 #include "tiderace/http/wire/websocket/frame.h"
@@ -130,7 +130,7 @@ class WebSocketService final {
     // A key that cannot be guessed (RFC 6455, 10.3).
     wire::WebSocketMask random_mask();
 
-    const core::Ref<HeldBytes>& waiting() const { return waiting_; }
+    const core::Ref<MessageRoom>& waiting() const { return waiting_; }
 
     // The right to keep windows; nullptr: context_sockets_max have it.
     class Context {
@@ -158,7 +158,7 @@ class WebSocketService final {
     core::EventLoop* loop_;
     WebSocketOptions options_;
     WebSocketCounters counters_;
-    core::Ref<HeldBytes> waiting_;
+    core::Ref<MessageRoom> waiting_;
     SlotMap<Entry> sockets_;
     std::vector<char> unmasked_;
     std::string inflated_;

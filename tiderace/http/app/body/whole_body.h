@@ -5,20 +5,20 @@
 //
 // Owner    The exchange, as its body receiver.
 // Thread   The loop's.
-// Limits   AppOptions::bodies_bytes_max, and more where a route's limit is larger (HeldBytes).
+// Limits   AppOptions::bodies_bytes_max, and more where a route's limit is larger (MessageRoom).
 #pragma once
 
 #include <string>
 #include <utility>
 
 #include "tiderace/http/exchange.h"
-#include "tiderace/http/held_bytes.h"
+#include "tiderace/http/message_room.h"
 
 namespace tiderace::http::app {
 
-class WholeBody : public BodyReceiver, private HeldBytes::Holder {
+class WholeBody : public BodyReceiver, private MessageRoom::Holder {
   protected:
-    WholeBody(core::Ref<HeldBytes> all, Exchange& exchange)
+    WholeBody(core::Ref<MessageRoom> all, Exchange& exchange)
         : Holder(std::move(all)), exchange_(&exchange) {}
 
     // False: the request was answered meanwhile.

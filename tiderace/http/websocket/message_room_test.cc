@@ -1,4 +1,4 @@
-#include "tiderace/http/held_bytes.h"
+#include "tiderace/http/message_room.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "tiderace/http/held_bytes.h"
+#include "tiderace/http/message_room.h"
 
 namespace tiderace::http {
 
-void HeldBytes::Holder::grow_to(std::size_t bytes) {
+void MessageRoom::Holder::grow_to(std::size_t bytes) {
     if (bytes <= bytes_) return;
     if (bytes_ == 0) {
         all_->holders_.push_back(*this);
@@ -11,10 +11,10 @@ void HeldBytes::Holder::grow_to(std::size_t bytes) {
     all_->bytes_ += bytes - bytes_;
     bytes_ = bytes;
     // A copy, because a holder that is destroyed may be the last owner.
-    if (all_->bytes_ > all_->bytes_max_) core::Ref<HeldBytes>(all_)->make_room();
+    if (all_->bytes_ > all_->bytes_max_) core::Ref<MessageRoom>(all_)->make_room();
 }
 
-void HeldBytes::Holder::shrink_to(std::size_t bytes) {
+void MessageRoom::Holder::shrink_to(std::size_t bytes) {
     if (bytes >= bytes_) return;
     all_->bytes_ -= bytes_ - bytes;
     bytes_ = bytes;
@@ -24,7 +24,7 @@ void HeldBytes::Holder::shrink_to(std::size_t bytes) {
 }
 
 // In one pass, so that a full room costs little for each byte that it takes.
-void HeldBytes::make_room() {
+void MessageRoom::make_room() {
     const std::size_t wanted = bytes_max_ - bytes_max_ / 16;
     const std::size_t average = bytes_ / count_;
     std::size_t left = bytes_;

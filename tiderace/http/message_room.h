@@ -1,4 +1,4 @@
-// HeldBytes: what a loop keeps in memory for peers that are slow, and one bound for all of it:
+// MessageRoom: what a loop keeps in memory for peers that are slow, and one bound for all of it:
 // bodies that are read whole, WebSocket messages that nothing has received. A peer may send a byte
 // at a time for hours, so the limits of each body, message and socket are none for all.
 //
@@ -22,21 +22,21 @@
 
 namespace tiderace::http {
 
-class HeldBytes final : public core::Shared {
+class MessageRoom final : public core::Shared {
   public:
     class Holder : private ListHook {
       public:
         Holder() = default;
-        explicit Holder(core::Ref<HeldBytes> all) : all_(std::move(all)) {}
+        explicit Holder(core::Ref<MessageRoom> all) : all_(std::move(all)) {}
         virtual ~Holder() { shrink_to(0); }
 
-        void join(core::Ref<HeldBytes> all) { all_ = std::move(all); }
+        void join(core::Ref<MessageRoom> all) { all_ = std::move(all); }
         // It holds so many bytes now. refuse() of any may be called, also of this one.
         void grow_to(std::size_t bytes) TR_ON_LOOP;
         void shrink_to(std::size_t bytes);
 
       private:
-        friend class HeldBytes;
+        friend class MessageRoom;
         template <typename T>
         friend class tiderace::IntrusiveList;
 
@@ -44,11 +44,11 @@ class HeldBytes final : public core::Shared {
         // application. May destroy this holder and others.
         virtual void refuse() TR_ON_LOOP = 0;
 
-        core::Ref<HeldBytes> all_;
+        core::Ref<MessageRoom> all_;
         std::size_t bytes_ = 0;
     };
 
-    explicit HeldBytes(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+    explicit MessageRoom(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
     std::size_t bytes() const { return bytes_; }
     // Time to push back on peers.

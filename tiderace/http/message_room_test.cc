@@ -1,4 +1,4 @@
-#include "tiderace/http/held_bytes.h"
+#include "tiderace/http/message_room.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 namespace tiderace::http {
 namespace {
 
-class Held final : public HeldBytes::Holder {
+class Held final : public MessageRoom::Holder {
   public:
-    Held(core::Ref<HeldBytes> all, std::function<void(Held&)> refused)
+    Held(core::Ref<MessageRoom> all, std::function<void(Held&)> refused)
         : Holder(std::move(all)), refused_(std::move(refused)) {}
 
   private:
@@ -23,19 +23,19 @@ class Held final : public HeldBytes::Holder {
     std::function<void(Held&)> refused_;
 };
 
-class HeldBytesTest : public ::testing::Test {
+class MessageRoomTest : public ::testing::Test {
   protected:
     Held& add(std::function<void(Held&)> refused) {
         holders.push_back(std::make_unique<Held>(all, std::move(refused)));
         return *holders.back();
     }
 
-    core::Ref<HeldBytes> all = core::make_ref<HeldBytes>(1'600);
+    core::Ref<MessageRoom> all = core::make_ref<MessageRoom>(1'600);
     std::vector<std::unique_ptr<Held>> holders;
     int refusals = 0;
 };
 
-TEST_F(HeldBytesTest, ExactlyTheBoundIsHeldAndOneByteMoreIsNot) {
+TEST_F(MessageRoomTest, ExactlyTheBoundIsHeldAndOneByteMoreIsNot) {
     for (int i = 0; i < 4; ++i) {
         add([&](Held& it) {
             ++refusals;
@@ -49,7 +49,7 @@ TEST_F(HeldBytesTest, ExactlyTheBoundIsHeldAndOneByteMoreIsNot) {
     EXPECT_EQ(all->bytes(), 1'201U) << "the oldest of the largest";
 }
 
-TEST_F(HeldBytesTest, TheOldestOfThoseThatHoldTheMostAreRefused) {
+TEST_F(MessageRoomTest, TheOldestOfThoseThatHoldTheMostAreRefused) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < 4; ++i) {
         add([&, i](Held& it) {
@@ -63,7 +63,7 @@ TEST_F(HeldBytesTest, TheOldestOfThoseThatHoldTheMostAreRefused) {
 }
 
 // As a connection that ends with all its streams.
-TEST_F(HeldBytesTest, OneThatIsRefusedMayDestroyOthersAndItself) {
+TEST_F(MessageRoomTest, OneThatIsRefusedMayDestroyOthersAndItself) {
     for (int i = 0; i < 8; ++i) {
         add([&](Held&) {
             ++refusals;
@@ -77,7 +77,7 @@ TEST_F(HeldBytesTest, OneThatIsRefusedMayDestroyOthersAndItself) {
 }
 
 // A task's receive gets its message, and may be the only one that still holds.
-TEST_F(HeldBytesTest, OneMayKeepAPart) {
+TEST_F(MessageRoomTest, OneMayKeepAPart) {
     add([&](Held& it) {
         ++refusals;
         it.shrink_to(100);
@@ -87,12 +87,12 @@ TEST_F(HeldBytesTest, OneMayKeepAPart) {
     EXPECT_EQ(refusals, 2);
 }
 
-TEST_F(HeldBytesTest, TheLastOwnerMayBeRefused) {
+TEST_F(MessageRoomTest, TheLastOwnerMayBeRefused) {
     auto* const only = new Held(std::exchange(all, {}), [](Held& it) { delete &it; });
     only->grow_to(1'601);
 }
 
-TEST_F(HeldBytesTest, ARefusalThatThrowsLeavesTheRestToTheNext) {
+TEST_F(MessageRoomTest, ARefusalThatThrowsLeavesTheRestToTheNext) {
     bool throws = true;
     for (int i = 0; i < 4; ++i) {
         add([&](Held& it) {
