@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kernel_sockets import kernel_sockets, needs_table
+from kernel_sockets import needs_table, wait_until_nothing_is_kept
 from raw_client import NoAnswer, request
 from server import wait_until
 from site_folder import BIG, HUGE, pattern
@@ -398,22 +398,14 @@ def test_readers_that_stall_are_reset_and_the_kernel_keeps_nothing_for_them(serv
                                                                             engine):
     server = serve(huge_site, "--write-timeout", "1s", engine=engine)
     baseline = server.sockets()
-    port = server.address[1]
     with contextlib.ExitStack() as stack:
         stalled = [stack.enter_context(server.connect(receive_bytes=8192)) for _ in range(20)]
         for connection in stalled:
             connection.send(request("/huge.bin"))
         for connection in stalled:
             connection.read_head()
-        held = 0
-
-        def closed():
-            nonlocal held
-            held = max(held, sum(bytes for _, bytes in kernel_sockets(port)))
-            return server.sockets() <= baseline
-        wait_until(closed, what="the stalled connections closed")
+        held = wait_until_nothing_is_kept(server, baseline)
         assert held > 20 * 100_000  # there was something to give back
-        wait_until(lambda: not kernel_sockets(port), what="nothing kept for them", deadline=10)
         print(f"{held} bytes were unsent in the kernel, none are kept")
         for connection in stalled:
             until = time.monotonic() + 60

@@ -8,7 +8,7 @@ import pytest
 
 from certificates import Authority
 from h2_client import HUGE_WINDOW, Client
-from kernel_sockets import kernel_sockets, needs_table
+from kernel_sockets import kernel_sockets, needs_table, wait_until_nothing_is_kept
 from raw_client import request
 from server import wait_until
 from tls_client import client_context
@@ -70,21 +70,13 @@ def test_the_kernel_keeps_nothing_for_them(serve, huge_site, pair, engine, proto
     flags = ["--tls", pair.flag] if is_secure else []
     server = serve(huge_site, "--write-timeout", "1s", *flags, engine=engine)
     baseline = server.sockets()
-    port = server.address[1]
     with contextlib.ExitStack() as stack:
         readers = []
         for _ in range(READERS):
             readers.append(Reader(server.address, protocol, is_secure))
             stack.callback(readers[-1].close)
-        most = 0
-
-        def are_closed():
-            nonlocal most
-            most = max(most, sum(count for _, count in kernel_sockets(port)))
-            return server.sockets() <= baseline
-        wait_until(are_closed, what="the stalled connections closed")
-        assert most > READERS * 100_000  # there was something to give back
-        wait_until(lambda: not kernel_sockets(port), what="nothing kept for them", deadline=10)
+        unsent = wait_until_nothing_is_kept(server, baseline)
+        assert unsent > READERS * 100_000  # there was something to give back
         assert all(reader.ends_by_reset() for reader in readers)
 
 
