@@ -82,17 +82,33 @@ void EventLoop::one_turn(Duration wait_max) {
         stop_requested_.exchange(false, std::memory_order_acquire)) {
         stopping_ = true;
     }
-    // Other threads' work first, then what the kernel reported, then deadlines: bytes that have
-    // arrived count before the time-out that waits for them. Sends are batched in the turn's end.
+    // Bytes that have arrived count before the time-out that waits for them. Sends are batched in
+    // the turn's end.
+    run_arrived();
+    // The process may have been stopped, or its machine, since the kernel reported: what arrived
+    // before now_, and after the report, is only seen by another look.
+    if (is_late()) {
+        backend_->wait(Duration::zero());
+        run_arrived();
+    }
+    expire_timers();
+    run_turn_ends();
+    if (blocks_.passes_limit() && now_ >= relief_due_) relieve();
+    for (auto& work : every_turn_end_) contain(log_, "core", "work at the end of a turn", work);
+}
+
+// Other threads' work first, then what the kernel reported.
+void EventLoop::run_arrived() {
     mailbox_.drain(log_);
     wakeups_->run(log_);
     // Each observer ends what it throws, and what it belongs to, by itself. This is for one that
     // does not: the next turn reports the events that are left of this one.
     contain(log_, "core", "an observer", [this]() TR_ON_LOOP { backend_->dispatch(); });
-    expire_timers();
-    run_turn_ends();
-    if (blocks_.passes_limit() && now_ >= relief_due_) relieve();
-    for (auto& work : every_turn_end_) contain(log_, "core", "work at the end of a turn", work);
+}
+
+bool EventLoop::is_late() const {
+    const auto wake = timers_.next_wake();
+    return wake && now_ - *wake >= late_min;
 }
 
 void EventLoop::expire_timers() {

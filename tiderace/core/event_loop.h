@@ -3,7 +3,8 @@
 //   turn:  wait -> mailbox -> the kernel's events -> due timers -> end of turn (closing, flushing)
 //
 // A deadline expires only after all input that had arrived by then was dispatched, also after the
-// process was stopped: while a wait() may have left some out, timers wait, up to timers_late_max.
+// process was stopped: a loop that is late looks at the kernel again before its timers, and while a
+// wait() may have left some out, timers wait, up to timers_late_max.
 //
 // Owner    Its creator; it must outlive everything attached to it.
 // Thread   The one that calls run() or turn(). Other threads call post() and request_stop() only;
@@ -68,6 +69,8 @@ class EventLoop {
   public:
     // The limit under a load that leaves events in every turn.
     static constexpr Duration timers_late_max = 1s;
+    // From here on a timer is late: an idle loop wakes within a few milliseconds of its tick.
+    static constexpr Duration late_min = 10ms;
 
     static Result<std::unique_ptr<EventLoop>> create(const LoopOptions& options);
     // For a custom backend, such as the tests' fake.
@@ -149,6 +152,8 @@ class EventLoop {
     void read_clock();
     void one_turn(Duration wait_max) TR_ON_LOOP;
     Duration wait_for(Duration wait_max) const;
+    void run_arrived() TR_ON_LOOP;
+    bool is_late() const;
     void expire_timers() TR_ON_LOOP;
     void run_turn_ends() TR_ON_LOOP;
     static TurnEnd* behind(const TurnEnd& work);

@@ -14,6 +14,7 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tiderace/core/watch.h"
@@ -172,14 +173,78 @@ struct ToldToWait final : Backend {
     Sent send(IoHandle, SendQueue&) override { return {}; }
     void shut_down_sending(IoHandle) override {}
     int watch(IoHandle, bool, bool) override { return 0; }
-    void wait(Duration wait_max) override { waits.push_back(wait_max); }
-    void dispatch() override {}
+    void wait(Duration wait_max) override {
+        waits.push_back(wait_max);
+        if (on_wait) on_wait();
+    }
+    void dispatch() override {
+        if (on_dispatch) std::exchange(on_dispatch, nullptr)();
+    }
     bool has_more() const override { return more; }
     void wake() override {}
 
     std::vector<Duration> waits;
+    std::function<void()> on_wait;
+    std::function<void()> on_dispatch;  // an event; reported once
     bool more = false;
 };
+
+// A process may be stopped, or its machine, between the kernel's report and the loop's look at the
+// clock: the report is older than the time, and lacks what arrived meanwhile.
+TEST(EventLoop, ALateLoopLooksAgainBeforeItsTimers) {
+    testing::ManualClock clock;
+    auto backend = std::make_unique<ToldToWait>();
+    ToldToWait& kernel = *backend;
+    EventLoop loop(std::move(backend), LoopOptions{.clock = &clock});
+    std::string order;
+    TestTimer timer([&] { order += 't'; });
+    TestTimer later([&] { order += 'l'; });
+    loop.turn(0s);
+    loop.arm(timer, loop.now() + 50ms);
+    loop.arm(later, loop.now() + 1500ms);
+    kernel.waits.clear();
+    // The first wait reports one event, and then the process is stopped; meanwhile input arrives
+    // that the second one reports. Before that ends, it is stopped again.
+    kernel.on_wait = [&] {
+        if (kernel.waits.size() == 1) {
+            kernel.on_dispatch = [&] { order += '1'; };
+            clock.advance(1s);
+        } else {
+            kernel.on_dispatch = [&] {
+                order += '2';
+                loop.cancel(timer);
+            };
+            clock.advance(1s);
+            kernel.on_wait = nullptr;
+        }
+    };
+    loop.turn(Duration(-1));
+    EXPECT_EQ(order, "12");
+    EXPECT_EQ(kernel.waits, (std::vector<Duration>{50ms, 0s}));
+    // What was due during the second stop has its look first, too.
+    kernel.on_dispatch = [&] { order += '3'; };
+    loop.turn(Duration(-1));
+    EXPECT_EQ(order, "123l");
+}
+
+TEST(EventLoop, ALoopThatIsInTimeLooksOnce) {
+    testing::ManualClock clock;
+    auto backend = std::make_unique<ToldToWait>();
+    ToldToWait& kernel = *backend;
+    EventLoop loop(std::move(backend), LoopOptions{.clock = &clock});
+    int fired = 0;
+    TestTimer timer([&] { ++fired; });
+    loop.turn(0s);
+    loop.arm(timer, loop.now() + 50ms);
+    kernel.waits.clear();
+    kernel.on_wait = [&] { clock.advance(10ms); };
+    for (int i = 0; i < 4; ++i) loop.turn(Duration(-1));
+    EXPECT_EQ(fired, 0);
+    kernel.on_wait = [&] { clock.advance(10ms + EventLoop::late_min - 1ms); };
+    loop.turn(Duration(-1));
+    EXPECT_EQ(fired, 1);
+    EXPECT_EQ(kernel.waits.size(), 5U);
+}
 
 TEST(EventLoop, UnderALoadThatNeverEndsTimersAreASecondLateAtMost) {
     testing::ManualClock clock;
