@@ -538,11 +538,14 @@ Result<> Assembly::run() {
 // What the connections came to, so that an operator sees whether peers were cut off, and why.
 void Assembly::log_counters(const net::ServingReport& ended) const {
     if (ended.cut_off > 0) {
-        logger_->warning("server", "connections were cut off before they were done",
-                         log::field("count", ended.cut_off));
+    // The first loop, whose thread has ended, has logged that it stops. Only lines of one ring keep
+    // their order: from the main thread's ring, these would often come out first.
+    log::Logger& logger = *loop_loggers_.front();
+        logger.warning("server", "connections were cut off before they were done",
+                       log::field("count", ended.cut_off));
     }
-    logger_->info("server", "stopped", log::field("connections", ended.opened),
-                  log::field("refused", ended.refused), log::field("closed", ended.reasons()));
+    logger.info("server", "stopped", log::field("connections", ended.opened),
+                log::field("refused", ended.refused), log::field("closed", ended.reasons()));
 }
 
 void Assembly::look_at_files() {

@@ -155,6 +155,15 @@ def test_sighup_reopens_the_log_and_the_server_goes_on(serve, plain_folder, tmp_
     wait_until(lambda: log.stat().st_size > 0, what="a line in the new file")
 
 
+def test_the_end_is_logged_in_its_order(serve, plain_folder):
+    """A writer that has just written waits, and then takes the rings of all threads at once."""
+    server = serve(plain_folder, "--log-flush", "1h")
+    server.signal(signal.SIGHUP)
+    wait_until(lambda: "reopened" in server.stderr, what="a line of the log")
+    server.stop()
+    assert 0 < server.stderr.find("stopping") < server.stderr.find(" stopped ")
+
+
 def test_paths_have_logs_of_their_own(serve, plain_folder, tmp_path):
     logs = [tmp_path / f"{name}.log" for name in ("all", "docs", "deep")]
     server = serve(plain_folder, "--access-log", logs[0], "--log-flush", "1ms",
