@@ -125,7 +125,7 @@ class Assembly {
 
 Result<> Assembly::assemble() {
     // Before any thread: they inherit the blocked signals.
-    serving_.emplace(net::ServingOptions{.drain_timeout = options_.timeouts.drain,
+    serving_.emplace(net::ServingOptions{.drain_timeout = options_.timeouts.drain_or_never(),
                                          .on_sighup = [this] { look_at_files(); },
                                          .on_sigusr1 = [this] { look_at_files(); },
                                          .on_drain = [this] { stop_listening(); }});
@@ -179,7 +179,7 @@ std::optional<int> Assembly::split() {
                                    sockets_.remove_files();
                                    sockets_.close();
                                },
-                           .drain = options_.timeouts.drain};
+                           .drain = options_.timeouts.drain_or_never()};
     const auto ended =
         threading_model_->split(processes_, **serving_->signals(), std::move(watching));
     if (ended) return ended;

@@ -85,6 +85,10 @@ struct Timeouts {
     // While the answer to a peer that ended its side makes no progress.
     Duration half_closed = http::H1Options{}.half_closed_timeout;
     Duration drain = net::ServingOptions{}.drain_timeout;  // from the first SIGTERM to the end
+
+    // As the parts that drain take it: 0, which is no limit on the command line, would cut off
+    // every answer at once.
+    Duration drain_or_never() const { return drain == Duration::zero() ? Duration::max() : drain; }
 };
 
 // Averages over one timeout. A peer below one of them is taken for an attacker and cut off. 0: not

@@ -56,6 +56,11 @@ def test_a_signal_drains_and_the_running_download_is_finished(serve, huge_site, 
     finish_the_running_download(serve(huge_site, engine=engine), signal.SIGTERM)
 
 
+def test_the_one_that_watches_has_no_limit_either(serve, huge_site):
+    server = serve(huge_site, "--drain-timeout", "0", engine="prefork")
+    finish_the_running_download(server, signal.SIGTERM)
+
+
 @pytest.mark.quick
 def test_a_signal_ends_an_idle_server_at_once(serve, site, engine):
     end_at_once(serve(site, "--drain-timeout", "600s", engine=engine), signal.SIGTERM, 5)

@@ -433,6 +433,12 @@ def test_the_drain_has_an_end(serve, huge_site):
         server.wait_exit()
 
 
+def test_a_drain_time_of_0_is_no_limit(serve, huge_site):
+    server = serve(huge_site, "--drain-timeout", "0")
+    finish_the_running_download(server, signal.SIGTERM)
+    assert "deadline=none" in server.stderr
+
+
 def test_a_second_signal_ends_it_at_once(serve, huge_site):
     server = serve(huge_site, "--drain-timeout", "600s")
     address = server.address

@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "tiderace/base/moment.h"
 #include "tiderace/core/clock.h"
 
 namespace tiderace::lab::engine {
@@ -215,7 +216,7 @@ void Watch::drain() {
     draining_ = true;
     server_.on_drain();
     signal_all(SIGTERM);
-    kill_at_ = clock_.now() + server_.drain + patience;
+    kill_at_ = moment_after(moment_after(clock_.now(), server_.drain), patience);
 }
 
 void Watch::signal_all(int signal) const {

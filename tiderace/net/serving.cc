@@ -356,8 +356,10 @@ void Serving::give_notice() {
 void Serving::drain() {
     core::EventLoop& first_loop = loops_->loop(0);
     if (log::Logger* log = first_loop.log(); log != nullptr) {
-        log->info("server", "stopping: requests in flight may finish",
-                  log::field("deadline", format_duration(options_.drain_timeout)));
+        const bool has_end = options_.drain_timeout != Duration::max();
+        log->info(
+            "server", "stopping: requests in flight may finish",
+            log::field("deadline", has_end ? format_duration(options_.drain_timeout) : "none"));
     }
     // Set before the first post, because a loop may finish before we have posted to the next.
     servers_left_ = servers_.size() + services_.size();

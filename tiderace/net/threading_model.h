@@ -24,7 +24,7 @@ namespace tiderace::net {
 struct Watching {
     unique_function<void()> on_serving;  // once: all of them serve
     unique_function<void()> on_drain;    // once: a stop is about to be requested of them
-    Duration drain{};                    // the time they have for it
+    Duration drain{};                    // the time they have for it; max(): no limit
 };
 
 class ThreadingModel {
