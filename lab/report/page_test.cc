@@ -61,6 +61,18 @@ TEST(Page, BeginsWithARecommendation) {
                 HasSubstr("serve with --engine select: 12.0 µs"));
 }
 
+TEST(Page, RecommendsNoEngineThatOnlyTheLabHas) {
+    Results results = sample_results();
+    for (Cell& cell : results.cells) {
+        if (cell.subject != "pool" || cell.workload != "w1") continue;
+        cell = sample_cell("pool", "w1", 10'000, 1.5);
+    }
+    const std::string text = story::recommendation(Findings(results));
+    EXPECT_THAT(text, HasSubstr("keep the default, epoll"));
+    EXPECT_THAT(text, Not(HasSubstr("--engine pool")));
+    EXPECT_THAT(text, HasSubstr("pool, which tiderace serve does not have, takes 1.50 µs"));
+}
+
 TEST(Page, EveryPlaceOfItsContentsIsThere) {
     for (const Findings& findings : {Findings(sample_results()), Findings(Results{})}) {
         const std::string html = page(findings);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lab/report/portraits.h"
 #include "lab/report/tables.h"
 #include "load/figures.h"
 
@@ -28,13 +29,14 @@ namespace {
 
 constexpr double clearly_cheaper = 0.95;  // of the default's cost; closer is within the scatter
 
-// The cheapest of one kind that held every client, or nullptr.
-const CellSummary* cheapest(const Findings& findings, SubjectKind kind, std::string_view workload) {
+// The cheapest of those wanted that held every client, or nullptr.
+template <typename Wanted>
+const CellSummary* cheapest(const Findings& findings, std::string_view workload, Wanted&& wanted) {
     const CellSummary* best = nullptr;
     for (const CellSummary& cell : findings.cells) {
         const auto subject =
             std::ranges::find(findings.results.subjects, cell.subject, &Subject::name);
-        const bool counts = subject != findings.results.subjects.end() && subject->kind == kind &&
+        const bool counts = subject != findings.results.subjects.end() && wanted(*subject) &&
                             cell.workload == workload && cell.state == CellState::ok &&
                             cell.has_figures();
         if (counts && (!best || cell.cpu_us.median < best->cpu_us.median)) best = &cell;
@@ -42,11 +44,25 @@ const CellSummary* cheapest(const Findings& findings, SubjectKind kind, std::str
     return best;
 }
 
+bool is_opponent(const Subject& subject) {
+    return subject.kind == SubjectKind::opponent;
+}
+
+// `tiderace serve` has the engines that are one loop over the kernel's interfaces; the others are
+// there to be compared, and advice to serve with one of them would be refused.
+bool is_for_serving(const Subject& subject) {
+    return subject.kind == SubjectKind::engine && family_of(subject.name) == Family::kernel;
+}
+
+bool is_for_comparing(const Subject& subject) {
+    return subject.kind == SubjectKind::engine && !is_for_serving(subject);
+}
+
 }  // namespace
 
 std::string recommendation(const Findings& findings) {
     constexpr std::string_view workload = "w1";
-    const CellSummary* best = cheapest(findings, SubjectKind::engine, workload);
+    const CellSummary* best = cheapest(findings, workload, is_for_serving);
     if (best == nullptr) return "";
     const CellSummary* usual = find(findings.cells, chosen_engine, workload, best->connections);
     const auto cost = [](const CellSummary& cell) {
@@ -66,7 +82,12 @@ std::string recommendation(const Findings& findings) {
         }
     }
     text += " in " + heading_of(best->workload, best->connections) + ".";
-    if (const CellSummary* other = cheapest(findings, SubjectKind::opponent, workload)) {
+    const CellSummary* compared = cheapest(findings, workload, is_for_comparing);
+    if (compared && compared->cpu_us.median < best->cpu_us.median * clearly_cheaper) {
+        text += " The lab's " + compared->subject + ", which tiderace serve does not have, takes " +
+                cost(*compared) + ".";
+    }
+    if (const CellSummary* other = cheapest(findings, workload, is_opponent)) {
         text += " The cheapest other server, " + other->subject + ", takes " + cost(*other) + ".";
     }
     return text;
