@@ -119,6 +119,7 @@ void LoadConnection::on_made(Result<net::Connection*> made) {
 
 void LoadConnection::on_secured(net::Connection& connection) {
     // A server that does not speak the chosen HTTP would answer each request with nonsense.
+    // Not so for HTTP/1: a server without ALPN speaks it, too.
     const bool right =
         worker_->plan().options.http != LoadHttp::v2 || connection.security()->protocol == "h2";
     if (right && !run_over_) {
@@ -132,6 +133,7 @@ void LoadConnection::open() {
     enter(Phase::open);
     ++worker_->tally().opened;
     worker_->count_open(1);
+    // Only now another may connect: over TLS the handshake is what costs the server.
     worker_->connect_done(*this);
     dialogue_->begin();
     worker_->has_room(*this);
@@ -237,7 +239,7 @@ void LoadConnection::on_drained(net::Connection&) {
 std::size_t LoadConnection::on_data(net::Connection&, ByteView data) {
     // After the end of the run answers are no longer counted: the time that they took is not in it.
     if (!is_open() || run_over_) return data.size();
-    // Read here and not at the start of the turn, or its last answers would look too fast.
+    // The clock is read here, not at the start of the turn: its last answers would look too fast.
     now_ = since_ = worker_->read_clock();
     const std::size_t used = dialogue_->hear(data);
     worker_->tally().received_bytes += used;

@@ -89,6 +89,7 @@ std::size_t LoadH1::hear(ByteView data) {
             if (rules_.hash) answer_.hash = crc32(answer_.hash, step.data);
         } else if (step.status == Status::done) {
             end_answer();
+            // Every request is answered and every byte read: more would be unrequested (below).
             if (asked_.size() == 0 && used == data.size()) return used;
         } else if (step.status == Status::head) {
             begin_answer();

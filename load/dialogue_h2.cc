@@ -127,6 +127,8 @@ class LoadH2 final : public LoadDialogue {
 };
 
 void LoadH2::begin() {
+    // All of it anew: the dialogue outlives its connections, and HPACK's table and the windows
+    // belong to one of them.
     reader_ = wire::H2FrameReader({}, wire::H2Peer::server);
     decoder_ = wire::HpackDecoder();
     peer_ = {};
@@ -151,6 +153,7 @@ void LoadH2::begin() {
 // Waits for the server's settings, so that it never gets more streams at once than it allows.
 std::size_t LoadH2::room() const {
     if (!settled_ || left_ || goes_ || next_id_ > wire::h2_stream_max) return 0;
+    // One request for each connection, as --close has it for HTTP/1.
     if (rules_.close && next_id_ > 1) return 0;
     const std::uint64_t most = std::min<std::uint64_t>(rules_.depth, peer_.max_concurrent_streams);
     return streams_.size() < most ? static_cast<std::size_t>(most) - streams_.size() : 0;
@@ -204,6 +207,7 @@ bool LoadH2::send_body_of(Stream& stream) {
                       std::size_t{send_.available()}, std::size_t{wire::h2_frame_bytes_min}});
         // This stream's window is shut, which must not stop the others.
         if (bytes == 0) return true;
+        // Heads leave apart from bodies, because a slow sender may drip one of the two alone.
         flush();
         const bool last = stream.body_sent + bytes == body.size();
         append_frame({static_cast<std::uint32_t>(bytes), wire::H2FrameType::data,
@@ -230,6 +234,7 @@ std::size_t LoadH2::hear(ByteView data) {
         if (good) continue;
         if (left_) break;
         client_->found("frames that HTTP/2 does not allow");
+        // No request fails with it, and yet the run must not look right.
         if (streams_.empty()) client_->failed_besides(LoadError::not_http);
         fail_all(LoadError::not_http);
         leave();

@@ -44,11 +44,11 @@ std::vector<Field> fields_of(const LoadTarget& target, const LoadOptions& option
     for (const std::string& line : options.fields) {
         const std::size_t colon = line.find(':');
         std::string name = line.substr(0, colon);
+        // HTTP/2 has names in lower case alone (RFC 9113, 8.2.1).
         std::ranges::transform(name, name.begin(), [](char c) {
             return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
         });
-        // HTTP/2 has names in lower case alone (RFC 9113, 8.2.1). The flag made each line "Name:
-        // value".
+        // +2: the flag has made each line "Name: value".
         fields.push_back({std::move(name), line.substr(colon + 2)});
     }
     if (options.body_bytes > 0) {
@@ -86,6 +86,7 @@ void render_blocks(const std::vector<Field>& fields, LoadRequest& request) {
     std::vector<std::size_t> inserted;  // in fields
     for (std::size_t i = 0; i < fields.size(); ++i) {
         const auto [whole, name] = known(fields[i]);
+        // 0x80 refers to an entry, 0x40 enters the table, 0x00 does not (RFC 7541, 6).
         if (whole != 0) {
             append_number(request.block_first, 0x80, 7, whole);
             append_number(request.block_plain, 0x80, 7, whole);
@@ -100,7 +101,6 @@ void render_blocks(const std::vector<Field>& fields, LoadRequest& request) {
             inserted_bytes += bytes;
         }
         append_number(request.block_first, insert ? 0x40 : 0x00, insert ? 6 : 4, name);
-        // 0x40 enters the table, 0x00 does not, 0x80 refers to an entry (RFC 7541, 6).
         append_number(request.block_plain, 0x00, 4, name);
         for (std::string* block : {&request.block_first, &request.block_plain}) {
             if (name == 0) append_text(*block, fields[i].name);

@@ -25,6 +25,8 @@ constexpr std::uint64_t spare_descriptors = 64;  // of each process
 constexpr int look_interval_ms = 250;
 constexpr int first_look_interval_ms = 20;
 constexpr std::uint64_t body_file_bytes_max = 256_MiB;
+// Longer than a second, after which TCP sends its first SYN again: a lost one must not end the
+// run.
 constexpr Duration hopeless_after = 3s;
 // As long as none was opened, so many failed attempts end the run. As long as no request was
 // answered rightly, so many wrong answers are reason to look for their cause.

@@ -133,6 +133,7 @@ std::vector<int> find_group(int group, const std::string& proc) {
 
 std::vector<int> find_listeners(const core::Address& address, const std::string& proc) {
     std::vector<int> pids;
+    // The tables of TCP have no Unix sockets; --server-pid names the server instead.
     if (address.is_unix()) return pids;
     std::set<std::string> inodes;
     collect_inodes(proc + "/net/tcp", address, inodes);
@@ -213,6 +214,7 @@ Duration read_cpu(std::span<const int> pids) {
 ServerWatch::ServerWatch(const core::Address& address, int pid, std::string proc)
     : address_(address), pid_(pid), proc_(std::move(proc)) {
     look();
+    // CPU time from before the run is subtracted at the end.
     for (auto& [id, seen] : seen_) {
         seen.before = seen.now;
         seen.first = true;
@@ -220,6 +222,8 @@ ServerWatch::ServerWatch(const core::Address& address, int pid, std::string proc
     begun_ = true;
 }
 
+// Which processes listen is found out once: it reads the descriptors of all processes, which would
+// take CPU time from the run.
 void ServerWatch::look() {
     read(begun_ ? std::vector<int>{} : find());
 }

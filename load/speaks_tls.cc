@@ -55,7 +55,8 @@ class Handshake final : public net::Session {
     std::size_t on_data(net::Connection& connection, ByteView data) override {
         // The connection keeps them, and shows them again with those that follow.
         if (data.size() < 2) return 0;
-        // A record of a handshake or an alert, of any version.
+        // A record of a handshake or an alert, of any version. Two bytes are enough: no answer in
+        // clear text begins with these.
         is_tls = (data[0] == '\x16' || data[0] == '\x15') && data[1] == '\x03';
         connection.close(net::CloseReason::aborted);
         return data.size();

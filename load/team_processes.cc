@@ -176,7 +176,7 @@ void LoadProcesses::reap(bool wait) {
 
 LoadProgress LoadProcesses::progress() {
     reap(false);
-    LoadProgress sum{.done = true};
+    LoadProgress sum{.done = true};  // until one is found that is not
     for (std::size_t i = 0; i < children_.size(); ++i) {
         LoadProgress one = places_[i].shown.read();
         if (children_[i].pid < 0) {

@@ -8,8 +8,11 @@
 namespace tiderace::load {
 namespace {
 
+// Between two searches for connections that take too long. Each goes over all connections, and the
+// figures would show it if it came more often.
 constexpr Duration look_interval = 100ms;
 constexpr Duration ramp_interval_min = 1ms;
+// While connections are gathered, the measured time waits for them: looked at more often.
 constexpr Duration gather_interval = 5ms;
 
 }  // namespace
@@ -64,6 +67,7 @@ void LoadWorker::run() {
     while (!ending_) {
         loop_->turn(Duration(-1));
         publish();
+        // The last answer of a counted run ends it at once, and not at the next look.
         if (pacer_.exhausted() && under_way_ == 0) ending_ = true;
     }
     // The turn that noticed the end may be late, and its delay is no part of the run.
@@ -99,6 +103,7 @@ void LoadWorker::let_in(Instant now) {
         const double share = std::chrono::duration<double>(now - start_) / ramp;
         due = std::min(due, 1 + static_cast<std::size_t>(share * static_cast<double>(due)));
     }
+    // Through the queue, because at most opening_max may be under way at a time.
     for (; let_in_ < due; ++let_in_) to_open_.push_back(connections_[let_in_].get());
     open_more();
 }

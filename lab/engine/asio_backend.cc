@@ -336,7 +336,7 @@ Sent AsioBackend<Executor>::send(IoHandle handle, SendQueue& queue) {
         // is not taken now is waited for by async_wait.
         const ssize_t sent =
             options_.kernel->send_file(handle.fd, range.descriptor, &offset, wanted);
-        if (sent == -EINTR) continue;
+        if (sent == -EINTR) continue;  // a signal came first: nothing was sent
         // The file became shorter than its range.
         if (sent == 0) return {.bytes = taken, .error = -EBADMSG};
         if (sent < 0 && sent != -EAGAIN) {

@@ -77,6 +77,7 @@ void EdgePoller::take_edges(int count) {
 
 int EdgePoller::wait(std::span<core::Ready> out, Duration wait) {
     forget_those_not_due();
+    // The kernel reports no new edge for a descriptor that is remembered as ready.
     const int timeout = due_.empty() ? core::timeout_ms(wait) : 0;
     const int count = epoll_.wait(EpollSet::events_max, timeout);
     if (count < 0 && due_.empty()) return count;

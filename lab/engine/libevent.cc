@@ -297,6 +297,7 @@ Sent LibeventBackend::send(IoHandle handle, SendQueue& queue) {
     Entry& target = stream(handle);
     if (target.send_error != 0) return {.error = target.send_error};
     if (target.shrank) return {.error = -EBADMSG};
+    // Kept, because libevent writes later: report_sent() then consumes what went out.
     target.queue = &queue;
     std::uint64_t consumed = 0;
     // A batch is out before the next goes in: the queue shows only its front.
@@ -355,6 +356,7 @@ void LibeventBackend::shut_down_sending(IoHandle handle) {
 // --- a turn ------------------------------------------------------------------------------------
 
 void LibeventBackend::wait(Duration wait_max) {
+    // dispatch() has outcomes to report already, and a wait would delay them.
     if (!noted_.empty()) wait_max = Duration::zero();
     int flags = EVLOOP_ONCE;
     if (wait_max == Duration::zero()) {
@@ -435,8 +437,8 @@ void LibeventBackend::deliver(IoHandle handle) {
         if (evbuffer_peek(target->input(), -1, nullptr, &piece, 1) <= 0 || piece.iov_len == 0)
             break;
         target->observer->on_received({static_cast<const char*>(piece.iov_base), piece.iov_len});
+        // Closed by the observer: the bufferevent is gone, and the bytes with it.
         if (find(handle) == nullptr) return;
-        // The observer has closed it: the bufferevent, and the bytes with it, are gone.
         evbuffer_drain(target->input(), piece.iov_len);
     }
     Entry* const target = wanting();

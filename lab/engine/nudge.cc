@@ -9,11 +9,12 @@
 namespace tiderace::lab::engine {
 namespace {
 
+// The handler runs on the thread that receives, and takes no lock: it needs only that thread's own.
 thread_local volatile int receiving_on = -1;
 
 void shorten_timeout(int) {
     const int saved = errno;
-    const timeval shortest{.tv_sec = 0, .tv_usec = 1};
+    const timeval shortest{.tv_sec = 0, .tv_usec = 1};  // 0 would be "for ever"
     const int fd = receiving_on;
     if (fd >= 0) ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &shortest, sizeof shortest);
     errno = saved;
@@ -54,6 +55,7 @@ void Nudge::end() {
 
 bool Nudge::nudge() {
     const std::scoped_lock held(lock_);
+    // Once for each call: any number of wakes is one turn.
     if (receiving_ && !nudged_) ::pthread_kill(thread_, SIGURG);
     nudged_ = true;
     return receiving_;

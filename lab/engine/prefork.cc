@@ -132,6 +132,7 @@ void Watch::become_one(int pipe) {
     // A Ctrl-C of the terminal is for the one that watches; it tells us, once.
     ::setpgid(0, 0);
 #if defined(__linux__)
+    // Should the one that watches be killed, nothing else would end us.
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != self_) ::_exit(1);  // it died before we asked
 #endif
@@ -202,6 +203,7 @@ void Watch::bury(Process& process) {
 
 void Watch::look_at_signals() {
     while (const auto signal = signals_->next()) {
+        // Both ask for the same: moved logs and new certificates.
         if (*signal == SIGUSR1 || *signal == SIGHUP) {
             signal_all(SIGUSR1);
         } else if (!draining_) {

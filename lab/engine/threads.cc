@@ -49,6 +49,7 @@ class DealtLoops final : public net::LoopGroup {
 
 class BlockingEpoll final : public net::ThreadingModel {
   public:
+    // One more than serve: the first only accepts.
     std::size_t count_loops(std::size_t asked, std::size_t cpus) const override {
         return net::ThreadingModel::count_loops(asked, cpus) + 1;
     }
@@ -58,6 +59,7 @@ class BlockingEpoll final : public net::ThreadingModel {
         each.engine = "auto";
         std::vector<std::unique_ptr<core::EventLoop>> loops;
         for (std::size_t i = 0; i < count; ++i) {
+            // Not for the one that accepts: if it blocked, no connection would be dealt.
             each.make_backend = i == 0 ? nullptr : make_blocking_epoll_backend;
             auto loop = core::EventLoop::create(each);
             if (!loop) return fail(loop.error());

@@ -116,6 +116,7 @@ class Floor {
         while ((fd = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
             const auto number = static_cast<std::size_t>(fd);
             if (number >= peers_.size()) peers_.resize(number * 2);
+            // The number may have been another connection's, closed in the middle of its answer.
             peers_[number] = {};
             watch(EPOLL_CTL_ADD, fd, EPOLLIN);
         }

@@ -33,6 +33,7 @@ bool is_root() {
 // What our children may open: they inherit it.
 std::string descriptors() {
     const auto limit = core::raise_descriptor_limit();
+    // At most a million: some servers allocate a table of this size.
     return std::to_string(limit ? std::min<std::uint64_t>(limit->after, 1'000'000) : 1024);
 }
 

@@ -100,7 +100,8 @@ int run_program(const Program& program, std::span<char* const> words,
     ::sigemptyset(&ending);
     ::sigaddset(&ending, SIGTERM);
     ::sigaddset(&ending, SIGINT);
-    ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);  // of the threads, too
+    // Before the threads, which inherit it: sigwait() below is the one place that takes them.
+    ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
 
     if (auto prepared = prepare(*options); !prepared) return complain(program, prepared.error());
     auto sockets = open_listeners(options->listen, listeners(*options));

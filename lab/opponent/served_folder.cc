@@ -29,6 +29,7 @@ int status_of(int error) {
 
 // What may stand in a Location: all but the unreserved and '/' as escapes.
 std::string escaped(std::string_view path) {
+    // The path is decoded by now: sent as it is, a space or a line end would break the head.
     constexpr std::string_view digits = "0123456789ABCDEF";
     std::string out;
     for (const char letter : path) {

@@ -205,6 +205,7 @@ Table glance(const Findings& findings) {
         }
         table.rows.push_back(std::move(row));
     }
+    // Names beside no figure are no table.
     if (columns.empty()) table.rows.clear();
     return table;
 }

@@ -40,6 +40,7 @@ Result<std::unique_ptr<RunningServer>> wrap(Result<ServerProcess> process) {
 
 std::vector<std::string> engine_words(const std::string& program, std::string_view engine,
                                       const std::string& folder, const std::string& address) {
+    // Without a log, as every other server of the run.
     return {program,    "serve", folder,    "--engine",     std::string(engine),
             "--listen", address, "--quiet", "--access-log", "off"};
 }
@@ -100,6 +101,7 @@ RunSubject opponent_subject(const Opponent& opponent, const std::vector<unsigned
                      .kind = is_floor ? report::SubjectKind::floor : report::SubjectKind::opponent,
                      .what = std::string(opponent.what)};
     subject.serves_files = opponent.serves_files;
+    // The floor sends one answer for each read, however many requests it brought.
     subject.pipelines = !is_floor;
     subject.answer_bytes_max = opponent.answer_bytes_max;
     if (const auto absent = why_absent(opponent)) {
