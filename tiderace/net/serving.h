@@ -65,10 +65,10 @@ struct ServingOptions {
     std::string engine = "auto";  // core::LoopOptions::engine
     int backlog = 4096;           // connections waiting in the kernel, for each socket
     ConnectionLimits connection = {};
-    std::size_t connections_max = 0;      // of all loops; 0: what the descriptor limit allows
-    std::size_t send_bytes_max = 64_MiB;  // of each loop: core::LoopOptions::send_bytes_max
-    std::string refusal = {};             // sent to a connection above the maximum, in clear text
-    Duration drain_timeout = 10s;         // from the end of the notice to the end; max(): none
+    std::size_t connections_max = 0;  // of all loops; 0: what the descriptor limit allows
+    std::size_t send_bytes_max = core::LoopOptions{}.send_bytes_max;  // of each loop
+    std::string refusal = {};      // sent to a connection above the maximum, in clear text
+    Duration drain_timeout = 10s;  // from the end of the notice to the end; max(): none
     // From the first signal until draining begins: connections are still accepted meanwhile, and
     // on_drain was called.
     Duration drain_notice = Duration::zero();

@@ -39,7 +39,8 @@ struct H2Options {
     Duration body_timeout = 30s;                  // some of a body arrives at least this often
     // Over each body_timeout; 0: one byte is enough.
     std::uint64_t receive_bytes_per_second_min = 0;
-    Duration write_timeout = 30s;                 // a stream's window lets something through
+    // A stream's window lets something through at least this often.
+    Duration write_timeout = net::ConnectionLimits{}.write;
     std::uint64_t send_bytes_per_second_min = 0;  // over each write_timeout
     Duration idle_timeout = 60s;                  // without a stream
     // A peer that ended its side, and may still read, is served as long as its answers make
