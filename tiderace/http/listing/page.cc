@@ -42,7 +42,7 @@ border-color:var(--tide);box-shadow:-.16em -.28em 0 -.16em var(--tide);opacity:1
 .s,.t{white-space:nowrap;color:var(--soft);padding:.45rem .6rem;text-align:right}
 th.s,th.t{padding:0}th.s{width:7rem}th.t{width:11.5rem}
 tbody tr:hover{background:var(--wash)}
-.note,footer{color:var(--soft);font-size:.9rem}footer{padding:.8rem .6rem}
+.note,footer{color:var(--soft);font-size:.9rem}.note{padding:0 .6rem}footer{padding:.8rem .6rem}
 .readme{border:1px solid var(--line);border-radius:.7rem;padding:1rem 1.2rem;margin-top:1.5rem;
 overflow-wrap:anywhere}
 .readme a{text-decoration:underline}.readme img{max-width:100%}
