@@ -114,7 +114,8 @@ Result<> make_folder(const std::string& path, const Account& account) {
         // An earlier start made it. Its owner is not changed: it may be a folder that has another
         // purpose, and the store of compressed files checks what it finds.
         if (errno == EEXIST) return {};
-        return fail(Error::last("make", path));
+        return fail(
+            Error::last("make", path, errno == ENOENT ? "make the folder above it first" : ""));
     }
     if (::chown(path.c_str(), account.user, account.group) == 0) return {};
     return fail(Error::last("give to user " + account.name, path));

@@ -18,12 +18,21 @@ Result<> check_hidden(const ServeOptions& options, const CgiFolder& cgi) {
     std::error_code fault;
     const fs::path root = fs::canonical(options.root, fault);
     const fs::path folder = fs::canonical(cgi.folder, fault);
-    if (fault) return fail(Error(fault.value(), "open", cgi.folder));
+    if (fault) {
+        return fail(Error(fault.value(), "serve the programs of", cgi.folder,
+                          "--cgi PATH=DIR expects the folder of the programs"));
+    }
     const fs::path relative = folder.lexically_relative(root);
     const std::string below = relative.generic_string();
     // By its first part: a folder may be called "..x".
     const bool is_outside = relative.empty() || *relative.begin() == "..";
     if (is_outside || "/" + below == cgi.prefix) return {};
+    if (below == ".") {
+        // Its path there is the one of all files: the advice below would lead here again.
+        return fail(Error(0, "serve the programs of", cgi.folder,
+                          "it is the served folder, whose files are sent: move the programs to a "
+                          "folder outside of it"));
+    }
     return fail(Error(0, "serve the programs of", cgi.folder,
                       "it is inside the served folder, whose files are sent: move it out, or "
                       "give its path there: --cgi /" +

@@ -64,7 +64,17 @@ TEST_F(ProgramsTest, AFolderWhoseProgramsWouldBeSentIsRefused) {
     options_.cgi.folders = {{"/cgi-bin", root_.path_of("cgi-bin")}};
     EXPECT_TRUE(create());
     options_.cgi.folders = {{"/cgi-bin", root_.path_of("absent")}};
-    EXPECT_FALSE(create());
+    const auto absent = create();
+    ASSERT_FALSE(absent);
+    EXPECT_NE(absent.error().message().find("--cgi PATH=DIR"), std::string::npos);
+}
+
+TEST_F(ProgramsTest, TheServedFolderItselfIsRefusedWithoutAdviceThatDoesNotHelp) {
+    options_.cgi.folders = {{"/run", root_.path()}};
+    const auto refused = create();
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find("is the served folder"), std::string::npos);
+    EXPECT_EQ(refused.error().message().find("--cgi"), std::string::npos);
 }
 
 TEST_F(ProgramsTest, AFolderWithTwoDotsInItsNameIsInsideAsWell) {

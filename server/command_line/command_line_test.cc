@@ -210,9 +210,9 @@ TEST(CommandLine, AnEngineOfAnotherSystemSaysWhereItIs) {
         if (systems.empty()) continue;
         const auto command = parse_command_line(Words{"serve", "--engine", engine});
         ASSERT_FALSE(command);
-        EXPECT_EQ(command.error().sentence,
-                  "--engine " + std::string(engine) + ": only " + std::string(systems) +
-                      " has it; this machine has " + join_choices(engine_choices));
+        EXPECT_EQ(command.error().sentence, "--engine " + std::string(engine) + ": only for " +
+                                                std::string(systems) + "; this machine has " +
+                                                join_choices(engine_choices));
     }
 }
 

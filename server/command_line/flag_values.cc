@@ -55,8 +55,7 @@ std::expected<std::size_t, std::string> choice_value(std::string_view value,
     const std::string_view systems = systems_of ? systems_of(value) : "";
     // A name that is right elsewhere is no typing mistake, and needs another answer.
     if (!systems.empty()) {
-        return std::unexpected("only " + std::string(systems) + " has it; this machine has " +
-                               here);
+        return std::unexpected("only for " + std::string(systems) + "; this machine has " + here);
     }
     std::string expects = "expects " + here;
     const std::string_view nearest = nearest_spelling(value, names);

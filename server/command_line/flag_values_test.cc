@@ -29,7 +29,7 @@ TEST(FlagValues, AChoiceIsNamedByItsIndex) {
               "expects alpha, beta or gamma; did you mean beta?");
     const auto elsewhere = [](std::string_view) -> std::string_view { return "Linux"; };
     EXPECT_EQ(choice_value("x", three, elsewhere).error(),
-              "only Linux has it; this machine has alpha, beta or gamma");
+              "only for Linux; this machine has alpha, beta or gamma");
 }
 
 TEST(FlagValues, ChoicesReadAsASentence) {
