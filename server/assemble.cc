@@ -518,6 +518,7 @@ Result<> Assembly::start() {
 
 Result<> Assembly::run() {
     if (auto started = start(); !started) return started;
+    // Once connections are accepted: the address that is printed can be opened at once.
     announce();
     threading_model_->note_serving();
     core::give_back_startup_memory();
@@ -537,10 +538,10 @@ Result<> Assembly::run() {
 
 // What the connections came to, so that an operator sees whether peers were cut off, and why.
 void Assembly::log_counters(const net::ServingReport& ended) const {
-    if (ended.cut_off > 0) {
     // The first loop, whose thread has ended, has logged that it stops. Only lines of one ring keep
     // their order: from the main thread's ring, these would often come out first.
     log::Logger& logger = *loop_loggers_.front();
+    if (ended.cut_off > 0) {
         logger.warning("server", "connections were cut off before they were done",
                        log::field("count", ended.cut_off));
     }

@@ -43,6 +43,7 @@ Result<> Listening::spread_all() {
 // A Unix socket has no port; a proxy in front of it uses the scheme's default.
 std::uint16_t Listening::encrypted_port() const {
     if (options_->tls.https_port) return static_cast<std::uint16_t>(*options_->tls.https_port);
+    // Of several addresses the first: a redirect names one port.
     for (const core::Address& address : sockets_->addresses()) {
         if (!address.is_unix()) return address.port();
     }
@@ -155,8 +156,7 @@ Result<std::unique_ptr<net::Intake>> Listening::make_intake(Purpose purpose) {
             .connections_max = parts_->connections_max_of_all,
             .refusal = busy_answer(),
         };
-        // nullptr: the arrangement of threads has no place of its own for listening, so a thread
-        // gets it.
+        // nullptr: the threading model has no place of its own for listening, so a thread gets it.
         if (auto intake = parts_->group->make_intake(targets(purpose), options)) return intake;
     }
     if (queue_loop_ == nullptr) {
