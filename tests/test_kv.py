@@ -223,7 +223,8 @@ def test_pops_from_several_lists_and_sorted_sets(r):
                   ("LMPOP", 1, "text", "LEFT"), ("ZMPOP", 1, "text", "MIN"),
                   ("BZPOPMIN", "z", -1), ("BZMPOP", "x", 1, "z", "MIN"),
                   ("BLMPOP", -1, 1, "l", "LEFT"), ("ZINTERCARD", 1, "x", "LIMIT", -1),
-                  ("ZINTERCARD", 3, "x", "y"), ("ZINTERCARD", 1, "text")):
+                  ("ZINTERCARD", 3, "x", "y"), ("ZINTERCARD", 1, "text"),
+                  ("ZUNION", 1, "x", "AGGREGATE", "MEAN")):
         with pytest.raises(redis.ResponseError):
             r.execute_command(*wrong)
     r.lpush("again", 1)
@@ -1143,6 +1144,44 @@ def test_a_client_that_is_gone_takes_no_element(kv):
         wait_until(lambda: r.info()["blocked_clients"] == 1)
     wait_until(lambda: r.info()["blocked_clients"] == 0)
     assert r.rpush("l", "kept") == 1 and r.lrange("l", 0, -1) == ["kept"]
+
+
+@pytest.mark.parametrize("words, other, wanted, answer", [
+    (("BLPOP", "k", 0), ("ZADD", "k", 1, "m"), ("RPUSH", "k", "e"), encode("k", "e")),
+    (("BZPOPMIN", "k", 0), ("SET", "k", "x"), ("ZADD", "k", 1, "e"),
+     b"*3\r\n$1\r\nk\r\n$1\r\ne"),
+    (("BLMOVE", "k", "to", "LEFT", "LEFT", 0), ("SET", "k", "x"), ("RPUSH", "k", "e"),
+     b"$1\r\ne\r\n"),
+    (("BLMPOP", 0, 1, "k", "LEFT"), ("SADD", "k", "x"), ("RPUSH", "k", "e"),
+     b"*2\r\n$1\r\nk\r\n*1"),
+])
+def test_a_key_of_another_type_ends_no_waiting(kv, words, other, wanted, answer):
+    """As in Redis: what is waited for may still come, to this key or to another one."""
+    server = kv()
+    r = client_of(server)
+    with connect(server) as waits, waits.makefile("rb") as heard:
+        waits.sendall(encode(*words))
+        wait_until(lambda: r.info()["blocked_clients"] == 1)
+        r.execute_command(*other)
+        assert r.info()["blocked_clients"] == 1
+        r.delete("k")
+        r.execute_command(*wanted)
+        assert heard.read(len(answer)) == answer
+
+
+def test_waiting_goes_on_behind_one_that_waits_for_another_type(kv):
+    server = kv()
+    r = client_of(server)
+    with connect(server) as first, connect(server) as second, second.makefile("rb") as heard:
+        first.sendall(encode("BLPOP", "k", "other", 0))
+        wait_until(lambda: r.info()["blocked_clients"] == 1)
+        second.sendall(encode("BZPOPMIN", "k", 0))
+        wait_until(lambda: r.info()["blocked_clients"] == 2)
+        r.zadd("k", {"e": 1, "f": 2})
+        assert heard.read(15) == b"*3\r\n$1\r\nk\r\n$1\r\n"
+        assert r.info()["blocked_clients"] == 1
+        r.rpush("other", "x")
+        assert first.recv(100) == encode("other", "x")
 
 
 def test_a_waiting_client_may_send_much(kv):

@@ -59,7 +59,10 @@ void Blocked::serve(Server& server) {
             const QueuedCommand& again = wait->second->again;
             // The command is executed again as a whole: it knows how it moves, logs and answers.
             server.run(again.command(), *client, again.arguments(), {}, out);
-            if (out.empty()) break;  // nothing is left for those behind
+            // Without the key nothing is left for those behind. Where it is there, it holds what
+            // this client does not wait for, and others may.
+            if (out.empty() && server.keys().peek(key) == nullptr) break;
+            if (out.empty()) continue;
             forget(*client);
             client->unblock(out);
         }

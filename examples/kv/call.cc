@@ -65,14 +65,18 @@ std::optional<double> Call::real(ByteView text) {
     return value;
 }
 
+bool Call::is_second_try() const {
+    return client.blocked();
+}
+
 void Call::wait_for(std::string_view name, resp::Arguments awaited, ByteView timeout) {
     const auto seconds = resp::parse_double(timeout);
     if (!seconds || *seconds < 0) {
         return reply.error(seconds ? "ERR timeout is negative"
                                    : "ERR timeout is not a float or out of range");
     }
-    // The second try found nothing either: the client goes on waiting.
-    if (client.blocked()) return;
+    // It found nothing either: the client goes on waiting.
+    if (is_second_try()) return;
     // A transaction is one step, during which no element can arrive.
     if (client.in_exec() || client.replays()) return reply.null_array();
     server.blocked().wait(*this, *server.commands().find(name), awaited, *seconds);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,7 +46,16 @@ class Call {
     bool find(ByteView key, T*& value) {
         return held(keys.find(key), value);
     }
-    // The same, but an absent key gets an empty T. nullptr: something else, and that was answered.
+    // The same, for a key that a client may wait for. On the second try a key that holds something
+    // else is as absent, as in Redis: what the client waits for may still come, or come elsewhere.
+    template <typename T>
+    bool find_awaited(ByteView key, T*& value) {
+        Entry* entry = keys.find(key);
+        const bool is_other =
+            entry != nullptr && !std::holds_alternative<std::unique_ptr<T>>(entry->value);
+        return held(is_other && is_second_try() ? nullptr : entry, value);
+    }
+    // As find(), but an absent key gets an empty T. nullptr: something else, and that was answered.
     template <typename T>
     T* find_or_make(ByteView key) {
         T* value = nullptr;
@@ -88,6 +98,7 @@ class Call {
     }
 
   private:
+    bool is_second_try() const;
     template <typename T>
     bool held(Entry* entry, T*& value) {
         value = nullptr;

@@ -264,7 +264,7 @@ std::optional<bool> side(Call& call, ByteView word) {
 // False: there is nothing to move, and nothing was answered.
 bool move(Call& call, bool from_front, bool to_front) {
     List* from = nullptr;
-    if (!call.find(call.args[1], from)) return true;
+    if (!call.find_awaited(call.args[1], from)) return true;
     if (from == nullptr) return false;
     List* to = nullptr;
     if (!call.find(call.args[2], to)) return true;
@@ -301,7 +301,7 @@ void pop_first(Call& call, std::string_view name, bool front) {
     const std::size_t last = call.args.size() - 1;
     for (std::size_t i = 1; i < last; ++i) {
         List* list = nullptr;
-        if (!call.find(call.args[i], list)) return;
+        if (!call.find_awaited(call.args[i], list)) return;
         if (list == nullptr) continue;
         call.reply.array(2);
         call.reply.bulk(call.args[i]);
@@ -323,7 +323,7 @@ void brpop(Call& call) {
 bool pop_several(Call& call, const MultiPop& wanted) {
     for (const ByteView key : wanted.keys) {
         List* list = nullptr;
-        if (!call.find(key, list)) return true;
+        if (!call.find_awaited(key, list)) return true;
         if (list == nullptr) continue;
         const Index taken = std::min(wanted.count, size_of(*list));
         call.reply.array(2);

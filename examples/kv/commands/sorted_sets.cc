@@ -199,7 +199,7 @@ void pop_first(Call& call, std::string_view name, bool highest) {
     const std::size_t last = call.args.size() - 1;
     for (const ByteView key : call.args.part(1, last)) {
         SortedSet* set = nullptr;
-        if (!call.find(key, set)) return;
+        if (!call.find_awaited(key, set)) return;
         if (set == nullptr) continue;
         const auto* node = set->at(highest ? set->size() - 1 : 0);
         const std::string member(node->member());
@@ -225,7 +225,7 @@ void bzpopmax(Call& call) {
 bool pop_several(Call& call, const MultiPop& wanted) {
     for (const ByteView key : wanted.keys) {
         SortedSet* set = nullptr;
-        if (!call.find(key, set)) return true;
+        if (!call.find_awaited(key, set)) return true;
         if (set == nullptr) continue;
         const auto taken =
             std::min<std::size_t>(static_cast<std::size_t>(wanted.count), set->size());
@@ -344,7 +344,11 @@ bool read_sources(Call& call, std::size_t at, bool weighted, Sources& sources) {
             sources.aggregate = same_word(word, "MIN")   ? Aggregate::min
                                 : same_word(word, "MAX") ? Aggregate::max
                                                          : Aggregate::sum;
-        } else if (same_word(call.args[i], "WITHSCORES") && at == 1) {
+            if (sources.aggregate == Aggregate::sum && !same_word(word, "SUM")) {
+                call.syntax_error();
+                return false;
+            }
+        } else if (same_word(call.args[i], "WITHSCORES") && at == 1) {  // at 2 they are stored
             sources.with_scores = true;
         } else {
             call.syntax_error();
