@@ -76,7 +76,7 @@ void add_sign_in(App& app, const std::string& password) {
     app.post<"/sign-in">(
         [password](Form<SignIn> form, Session session)
             -> Task<std::variant<PageOf<"sign_in.html", SignInPage>, Redirect>> {
-            if (form->password != password) {
+            if (!equals_in_constant_time(password, form->password)) {
                 co_return page<"sign_in.html">(SignInPage{"This is not the password."}, Reply(403));
             }
             co_await session.renew();
