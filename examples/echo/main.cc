@@ -29,6 +29,7 @@ struct Options {
     std::string tcp = "127.0.0.1:0";
     std::string websocket = "127.0.0.1:0";
     std::size_t threads = 1;
+    // An echo knows no secrets, so any page may use it.
     http::WebSocketOptions sockets{.origins = {"*"}};
 };
 
@@ -68,6 +69,7 @@ class EchoLoop final : public net::LoopService {
         : websocket_echo_(loop, options.sockets),
           site_(websocket_echo_),
           http_(loop, site_, {}),
+          // A WebSocket over HTTP/2 is an extended CONNECT (RFC 8441).
           http2_(loop, site_, {.head = {.extended_connect = true}}) {
         http_.set_http2(http2_);
     }

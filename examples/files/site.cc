@@ -121,6 +121,7 @@ void add_page(App& app, const Shared& uploads) {
         [uploads](const Request& request, Multipart form) -> Task<std::variant<Redirect, Page>> {
             Problem fault;
             bool kept = true;
+            // The page is made behind the catch, where no co_await may stand.
             try {
                 co_await keep_form(uploads, request, form);
             } catch (const Problem& problem) {

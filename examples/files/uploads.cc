@@ -296,6 +296,7 @@ void Uploads::remove(std::string_view id) {
         parts_.erase(found->id);
     }
     const std::lock_guard lock(found->mutex);
+    // The file of a complete one has its name by now, and is no part of the upload.
     if (!found->is_complete) erase(*found);
 }
 
@@ -335,6 +336,7 @@ std::shared_ptr<Uploads::Writer> Uploads::write(std::string_view id, std::uint64
     found->touched = now;
     found->proven.reset();
     if (digest) found->proven = offset;
+    // Before the first byte: load() finds after a crash how many of the bytes count.
     keep(*found);
     const fs::path path = part_path(id);
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -350,6 +352,7 @@ std::shared_ptr<Uploads::Writer> Uploads::write(std::string_view id, std::uint64
 // It gets the first name that is free, and link() never replaces a file.
 void Uploads::complete(Part& part, int descriptor) {
     const fs::path from = part_path(part.id);
+    // Before it has its name: a crash must not leave a listed file without its bytes.
     if (::fsync(descriptor) != 0) throw_system(errno, "cannot write", from);
     std::string name = part.name;
     for (unsigned number = 2;; ++number) {

@@ -31,6 +31,7 @@ void Blocked::wait(Call& call, const Command& command, resp::Arguments keys, dou
         wait->keys.emplace_back(key);
         by_key_[wait->keys.back()].push_back(&client);
     }
+    // Zero waits for ever, as in Redis.
     if (seconds > 0) {
         constexpr double seconds_max = 1e9;  // Instant ends after 292 years
         const std::chrono::duration<double> time(seconds < seconds_max ? seconds : seconds_max);

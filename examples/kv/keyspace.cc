@@ -35,6 +35,7 @@ Entry& Keyspace::set(ByteView key, Value value) {
         entry.key = &node->key;
         order_.add(entry, 0);
     } else {
+        // A key that is set anew lives for ever, unless the command says otherwise afterwards.
         set_expiry(entry, 0);
         if (orders_use()) order_of(entry).touch(entry);
     }
@@ -59,6 +60,7 @@ void Keyspace::rename(ByteView from, ByteView to) {
 }
 
 void Keyspace::clear() {
+    // Both lists refer to the entries, so they let them go before these end.
     expiries_.clear();
     keys_.for_each([this](auto& node) { order_of(node.mapped).remove(node.mapped); });
     keys_.clear();

@@ -23,13 +23,13 @@ int main(int argc, char** argv) {
     // An answer may be as long as the longest value; the bound of all is what counts.
     net::Serving serving({.program = "kv",
                           .listen = options->listen,
-                          .threads = 1,
+                          .threads = 1,  // one loop has all keys, so no command takes a lock
                           .engine = options->engine,
                           .connection = {.queue_bytes_max = options->output_bytes_max},
                           .connections_max = options->connections_max,
                           .send_bytes_max = options->output_bytes_max,
                           .refusal = "-ERR max number of clients reached\r\n",
-                          .reaps_orphans = false});
+                          .reaps_orphans = false});  // Snapshots waits for its own child
     return serving.run([&](tiderace::core::EventLoop& loop)
                            -> tiderace::Result<std::unique_ptr<net::LoopService>> {
         auto server = std::make_unique<kv::Server>(loop, *options, [&serving] { serving.stop(); });

@@ -131,6 +131,7 @@ std::size_t PubSub::publish(ByteView channel, ByteView message) {
         for (Client* client : found->second) text.send_to(*client);
         count += found->second.size();
     }
+    // A client whose channel and pattern both match gets the message twice, as from Redis.
     for (const auto& [pattern, clients] : patterns) {
         if (!glob_matches(pattern, channel)) continue;
         Message text({"pmessage", pattern, channel, message}, loose_);

@@ -11,9 +11,11 @@
 namespace kv {
 namespace {
 
+// AppendLog::tick() counts ten of them for a second.
 constexpr tiderace::Duration period = std::chrono::milliseconds(100);
 // Keys that are due at the same moment must not hold up the loop.
 constexpr std::size_t expired_max = 2'000;  // in a period
+// One large answer must not keep its memory for ever.
 constexpr std::size_t out_bytes_kept = 1 << 20;
 
 std::int64_t now_ms() {
@@ -311,6 +313,7 @@ Result<> Server::begin_snapshot() {
 }
 
 Result<> Server::shut_down(bool save) {
+    // A log has all of it already, and its end is written when it is destroyed.
     if (save && !log_.is_open()) {
         const auto saved =
             snapshots_.save(keys_, std::max(snapshots_.generation(), log_.number()) + 1);
@@ -335,6 +338,7 @@ void Server::on_expired() {
     // The log is rewritten when most of it is superseded: at twice the size of the keys themselves.
     const std::uint64_t wanted = std::max(options_.rewrite_bytes_min, 2 * snapshots_.bytes());
     if (log_.is_open() && !snapshots_.running() && log_.bytes() > wanted) {
+        // One that cannot begin is tried again in the next period.
         static_cast<void>(begin_snapshot());
     }
 }

@@ -60,7 +60,7 @@ std::optional<std::size_t> SortedSet::rank(ByteView member) {
 const SortedSet::Node* SortedSet::at(std::size_t rank) const {
     if (rank >= size_) return nullptr;
     const Node* node = head_;
-    std::size_t left = rank + 1;
+    std::size_t left = rank + 1;  // the head stands before the first member
     for (int level = levels_ - 1; level >= 0; --level) {
         while (node->links_[level].next != nullptr && node->links_[level].span <= left) {
             left -= node->links_[level].span;

@@ -50,6 +50,7 @@ constexpr std::array<std::string_view, 20> sentences = {
     "Coffee, wind, and a very curious turnstone.",
     "Low water 06:12. Who else is up? #tide"};
 
+// Not by a distribution of the library: those give other numbers in another standard library.
 std::size_t below(std::mt19937_64& random, std::size_t end) {
     return static_cast<std::size_t>(random() % end);
 }

@@ -66,7 +66,7 @@ Task<Page> show_people(std::string username, bool followers, std::string from,
     co_return page<"people.html">(std::move(shown));
 }
 
-// follow, unfollow, mute, unmute, block and unblock differ in what is done alone.
+// follow, unfollow, mute, unmute, block and unblock differ only in what they do.
 using Change = Task<bool> (Members::*)(std::int64_t viewer, std::string username);
 
 template <Change change>

@@ -123,6 +123,7 @@ struct Made {
     std::optional<std::int64_t> parent;
 };
 
+// Together about a second: a visitor waits for it.
 constexpr int attempts_max = 4;
 constexpr Duration retry_pause = std::chrono::milliseconds(150);
 
@@ -324,7 +325,7 @@ Task<std::optional<Added>> PostStore::add(std::int64_t author, Draft draft) {
             added = co_await write(author, draft, form, told);
         } catch (const db::Error& error) {
             if (!form || attempt == attempts_max || !is_safe_again(error)) throw;
-            once_more = true;
+            once_more = true;  // a catch may not co_await: the pause comes behind it
         }
         if (!once_more) break;
         co_await sleep(attempt * retry_pause);

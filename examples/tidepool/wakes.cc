@@ -172,7 +172,7 @@ Task<> Wakes::find_followers(db::Database db) {
     while (co_await authors_bell_.receive()) {
         const std::vector<std::int64_t> authors(authors_.begin(), authors_.end());
         authors_.clear();
-        bool failed = false;
+        bool failed = false;  // a catch may not co_await
         try {
             co_await ring_followers(db, authors);
             pause = pause_min;

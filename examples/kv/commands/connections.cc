@@ -126,6 +126,7 @@ void hello(Call& call) {
     reply.bulk("server");
     reply.bulk("redis");
     reply.bulk("version");
+    // As in INFO: clients choose by it what they may send.
     reply.bulk("7.0.0");
     reply.bulk("proto");
     reply.integer(static_cast<std::int64_t>(call.client.protocol));

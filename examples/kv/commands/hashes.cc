@@ -133,6 +133,7 @@ void hincrby(Call& call) {
     if (__builtin_add_overflow(*value, *by, &sum)) {
         return call.reply.error("ERR increment or decrement would overflow");
     }
+    // Only now: a refused value must not leave an empty hash.
     hash = call.find_or_make<Hash>(call.args[1]);
     hash->insert(call.args[2]).first->mapped = std::to_string(sum);
     call.changed(call.args[1]);

@@ -20,6 +20,7 @@ void del(Call& call) {
 
 void exists(Call& call) {
     Index found = 0;
+    // A key that is named twice counts twice, as in Redis.
     for (const ByteView key : call.args.from(1)) found += call.keys.find(key) != nullptr ? 1 : 0;
     call.reply.integer(found);
 }
@@ -134,6 +135,7 @@ void object(Call& call) {
     const Entry* entry = call.keys.peek(call.args[2]);
     if (entry == nullptr) return call.reply.null();
     if (same_word(call.args[1], "ENCODING")) return call.reply.bulk(encoding(*entry));
+    // Tools request these. No value is shared between keys here, and no time of use is kept.
     if (same_word(call.args[1], "REFCOUNT")) return call.reply.integer(1);
     if (same_word(call.args[1], "IDLETIME") || same_word(call.args[1], "FREQ")) {
         return call.reply.integer(0);

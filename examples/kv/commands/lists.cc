@@ -121,6 +121,7 @@ void ltrim(Call& call) {
     call.reply.ok();
     if (list == nullptr) return;
     const auto [begin, end] = part(*first, *last, size_of(*list));
+    // The end first: without the front, `end` would be another place.
     list->erase(list->begin() + end, list->end());
     list->erase(list->begin(), list->begin() + begin);
     call.shrank(call.args[1], *list);
@@ -187,6 +188,7 @@ void lrem(Call& call) {
         return true;
     };
     if (*count < 0) {
+        // From the tail on, as the sign asks: erase_if() goes from the front.
         std::ranges::reverse(*list);
         std::erase_if(*list, goes);
         std::ranges::reverse(*list);
@@ -267,6 +269,7 @@ bool move(Call& call, bool from_front, bool to_front) {
     if (!call.find_awaited(call.args[1], from)) return true;
     if (from == nullptr) return false;
     List* to = nullptr;
+    // Before anything is taken: an element must not be lost to a key of another type.
     if (!call.find(call.args[2], to)) return true;
     std::string element = take(*from, from_front);
     call.reply.bulk(element);
@@ -279,7 +282,7 @@ bool move(Call& call, bool from_front, bool to_front) {
     }
     call.shrank(call.args[1], *from);
     call.changed(call.args[2]);
-    // Without waiting: BLMOVE in the log would block the replay.
+    // As the plain command, whatever it was called as: a replay has nothing to wait for.
     call.log_as({"LMOVE", call.args[1], call.args[2], from_front ? "LEFT" : "RIGHT",
                  to_front ? "LEFT" : "RIGHT"});
     return true;
@@ -307,6 +310,7 @@ void pop_first(Call& call, std::string_view name, bool front) {
         call.reply.bulk(call.args[i]);
         call.reply.bulk(take(*list, front));
         call.shrank(call.args[i], *list);
+        // The one key that gave something, so that a replay need not look for it.
         return call.log_as({front ? "LPOP" : "RPOP", call.args[i]});
     }
     call.wait_for(name, call.args.part(1, last), call.args[last]);

@@ -78,6 +78,7 @@ std::uint64_t walk(const Scan& scan, Step&& step) {
 }
 
 void keys(Call& call) {
+    // Gathered first, because their number stands before them.
     std::vector<const std::string*> found;
     call.keys.for_each([&](const Entry& entry) {
         if (glob_matches(call.args[1], *entry.key)) found.push_back(entry.key);

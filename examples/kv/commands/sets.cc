@@ -68,6 +68,7 @@ void smove(Call& call) {
     call.reply.integer(1);
     if (from == to) return;
     from->erase(member);
+    // `from` stays where it is, whatever the table does: keys hold their sets by pointer.
     call.find_or_make<Set>(call.args[2])->insert(member);
     call.shrank(call.args[1], *from);
     call.changed(call.args[2]);
@@ -160,7 +161,7 @@ bool combine(Call& call, Operation operation, resp::Arguments keys,
         return true;
     }
     if (operation == Operation::intersection) {
-        // From the smallest.
+        // From the smallest, because each of its members is looked up in all the others.
         std::ranges::sort(sets, {}, [](Set* set) { return set != nullptr ? set->size() : 0; });
     }
     if (sets[0] == nullptr) return true;

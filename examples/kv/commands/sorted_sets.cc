@@ -71,6 +71,7 @@ void add(Call& call, const AddOptions& o) {
     Index added = 0;
     Index moved = 0;
     std::optional<double> result;
+    // The resulting scores, as for INCRBYFLOAT: another machine might round an INCR otherwise.
     std::vector<std::string> log{"ZADD", std::string(key)};
     for (std::size_t i = 0; i < scores.size(); ++i) {
         const ByteView member = call.args[o.first + 2 * i + 1];
@@ -174,10 +175,12 @@ void pop(Call& call, bool highest) {
     if (!call.find(call.args[1], set)) return;
     const auto taken =
         std::min<std::size_t>(static_cast<std::size_t>(*count), set != nullptr ? set->size() : 0);
+    // Redis nests pairs in RESP 3, but not the only one of a pop without a count.
     const bool nested = call.args.size() == 3 && call.reply.protocol() == resp::Protocol::resp3;
     call.reply.array(nested ? taken : 2 * taken);
     for (std::size_t i = 0; i < taken; ++i) {
         const auto* node = set->at(highest ? set->size() - 1 : 0);
+        // A copy, because erase() ends the node and its name.
         const std::string member(node->member());
         if (nested) call.reply.array(2);
         call.reply.bulk(member);

@@ -19,6 +19,7 @@ void answer(Call& call, Text* text) {
 
 void store(Call& call, ByteView key, ByteView text, std::int64_t expires) {
     Entry* old = call.keys.find(key);
+    // In place, so that the old text's memory is used again (Text::assign).
     if (auto* in_place = old != nullptr ? std::get_if<Text>(&old->value) : nullptr) {
         in_place->assign(text);
         if (old->expires != expires) call.keys.set_expiry(*old, expires);
@@ -75,8 +76,10 @@ void set(Call& call) {
     if (!read_options(call, options)) return;
     Entry* old = call.keys.find(key);
     Text* text = nullptr;
+    // SET replaces a value of any type, but with GET it has to show the old one.
     if (options.get && !call.find(key, text)) return;
     const bool stores = old != nullptr ? !options.only_new : !options.only_old;
+    // Answered before anything is stored, because the old text ends there.
     if (options.get) {
         answer(call, text);
     } else if (stores) {
@@ -87,6 +90,7 @@ void set(Call& call) {
     if (!stores) return;
     if (options.keep_expiry && old != nullptr) options.expires = old->expires;
     store(call, key, call.args[2], options.expires);
+    // Without NX, XX and GET, which are decided (store() has logged a key that expires).
     if (options.expires == 0) call.log_as({"SET", key, call.args[2]});
 }
 
@@ -108,6 +112,7 @@ void getex(Call& call) {
     } else if (call.args.size() != 3 || !same_word(call.args[2], "PERSIST")) {
         return call.syntax_error();
     }
+    // Answered first: a moment that has passed removes the key.
     answer(call, text);
     if (text != nullptr) change_expiry(call, key, *call.keys.find(key), expires);
 }
@@ -152,6 +157,7 @@ void psetex(Call& call) {
 
 void mget(Call& call) {
     call.reply.array(call.args.size() - 1);
+    // A key of another type is null and no error, as in Redis: it must not hide the others.
     for (const ByteView key : call.args.from(1)) {
         Entry* entry = call.keys.find(key);
         answer(call, entry != nullptr ? std::get_if<Text>(&entry->value) : nullptr);
@@ -185,6 +191,7 @@ void msetnx(Call& call) {
     call.reply.integer(1);
 }
 
+// What a log holds fitted once, although the limit may be smaller now.
 bool fits(Call& call, std::size_t bytes) {
     if (bytes <= call.server.limits().bulk_bytes_max || call.client.replays()) return true;
     call.reply.error("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
@@ -223,6 +230,7 @@ void getrange(Call& call) {
     };
     const std::int64_t begin = place(*first);
     const std::int64_t end = std::min(place(*last), size - 1) + 1;
+    // The last condition: two places before the beginning would both be moved to the first byte.
     if (size == 0 || begin >= end || (*first < 0 && *last < 0 && *first > *last)) {
         return call.reply.bulk("");
     }
@@ -238,6 +246,7 @@ void setrange(Call& call) {
     Text* text = nullptr;
     if (!call.find(key, text)) return;
     const ByteView part = call.args[3];
+    // Nothing to write makes no key and no zeros, as in Redis.
     if (part.empty()) {
         return call.reply.integer(text != nullptr ? static_cast<std::int64_t>(text->size()) : 0);
     }
