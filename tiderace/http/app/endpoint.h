@@ -65,6 +65,8 @@ template <typename T>
 inline constexpr bool runs_on<task::Generator<T>> = true;
 template <>
 inline constexpr bool runs_on<Events> = true;
+template <>
+inline constexpr bool runs_on<Reply> = true;  // its body may be a generator
 template <typename T>
 inline constexpr bool runs_on<std::optional<T>> = runs_on<T>;
 template <typename T, typename E>

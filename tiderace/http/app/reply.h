@@ -65,7 +65,8 @@ class Reply {
     Reply&& html(std::string body) &&;
     Reply&& body(std::string type, std::string bytes) &&;
     // A body that is made while it is sent. As a handler's result of pieces alone
-    // (http/app/stream.h): a client that reads slowly slows the generator down.
+    // (http/app/stream.h): a client that reads slowly slows the generator down. It may take views
+    // of the request that the handler was given, but none of the handler's own variables.
     Reply&& body(std::string type, task::Generator<std::string> pieces) &&;
     Reply&& body(std::string type, std::unique_ptr<BodySource> source) &&;
 

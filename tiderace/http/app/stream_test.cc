@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <expected>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -83,6 +84,36 @@ TEST_F(StreamTest, AReplyGivesAGeneratorItsStatusTypeAndFields) {
     const std::string page = ask("GET", "/shop/lost", "Accept: text/html\r\n");
     EXPECT_THAT(page, ::testing::StartsWith("HTTP/1.1 404 "));
     EXPECT_EQ(unchunked(body_of(page)), "{\"a\":1}");
+}
+
+// The generator of a Reply goes on when its handler has returned, and may have taken its views.
+TEST_F(StreamTest, AReplysGeneratorKeepsItsViewsOfTheRequest) {
+    const auto late = [](std::string_view text,
+                         const Request& request) -> task::Generator<std::string> {
+        co_await task::sleep(10ms);
+        co_yield std::string(text) + " " + std::string(request.path);
+    };
+    app.get<"/reply/{text}">([=](std::string_view text, const Request& request) {
+        return Reply().body("text/plain", late(text, request));
+    });
+    app.get<"/held/{text}">([=](std::string_view text, const Request& request) {
+        return std::optional(Reply().body("text/plain", late(text, request)));
+    });
+    app.group("/rule")
+        .use([=](const Request& request) -> std::optional<Reply> {
+            return Reply().body("text/plain", late(request.query, request));
+        })
+        .get<"/x">([] { return "not reached"; });
+    for (const std::string path : {"/reply/aaaa", "/held/aaaa", "/rule/x?aaaa"}) {
+        auto first = connect();
+        auto second = connect();
+        first->say("GET " + path + " HTTP/1.1\r\nHost: one\r\nConnection: close\r\n\r\n");
+        world.settle();
+        second->say(
+            "GET /reply/bbbbbbbbbbbbbbb HTTP/1.1\r\nHost: two\r\nConnection: close\r\n\r\n");
+        ASSERT_TRUE(world.run_until([&] { return first->over() && second->over(); }));
+        EXPECT_EQ(unchunked(body_of(first->heard())), "aaaa " + path.substr(0, path.find('?')));
+    }
 }
 
 TEST_F(StreamTest, EventsComeAsTheyAreMade) {

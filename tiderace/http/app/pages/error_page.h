@@ -14,7 +14,8 @@
 // The status and the fields of the answer stay as they are; the function gives body, type, further
 // fields and cookies. It is called for clients that want a page; those that prefer JSON have
 // application/problem+json. An answer with a body of its own is left alone, except a Problem that
-// goes to a client which prefers HTML. Below a group's prefix, paths without a route have the
+// goes to a client which prefers HTML. A generator as body must not refer to the ErrorAnswer, which
+// lives for the call, nor to its request. Below a group's prefix, paths without a route have the
 // group's page. Requests that were refused before they could be read have the App's; their path may
 // be "".
 //
