@@ -2,7 +2,8 @@
 //
 //   integers, floating point, enums, std::string     the pattern's parameters, in their order
 //   std::string_view                                 the same, valid as long as the handler runs;
-//                                                    a Generator or Events runs until it ends
+//                                                    a Generator, Events, or the generator that
+//                                                    a Reply carries runs until it ends
 //   const Request&                                   the request's head
 //   Query<T>                                         its query, as a plain struct (form.h)
 //   Cookies                                          its cookies (cookies.h)
@@ -83,10 +84,6 @@ inline constexpr BodyUse body_use<Body> = BodyUse::whole;
 template <typename A>
 inline constexpr bool is_view_of_request =
     std::is_same_v<A, std::string_view> || std::is_same_v<A, const Request&>;
-
-// Finds an argument of type A (with its reference, if it is one).
-template <typename A>
-struct Argument;
 
 template <typename A>
     requires PathParameter<A>
@@ -179,6 +176,12 @@ struct Argument<Json<T>> {
 template <typename S>
     requires(std::is_class_v<std::remove_const_t<S>>)
 struct Argument<S&> {
+    // A reference would dangle as soon as a task waits.
+    static_assert(
+        !MadeForTheCall<std::remove_const_t<S>>,
+        "a handler's argument that is made for the call: take it by value, as `Session` or"
+        " `Json<T>`, not by reference");
+
     static std::optional<S*> find(Call& call) {
         using State = std::remove_const_t<S>;
         void* state = call.states.find(state_key<State>, std::is_const_v<S>);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,14 @@ class States {
   private:
     std::vector<Entry> entries_;
 };
+
+// Finds an argument of type A (with its reference, if it is one).
+template <typename A>
+struct Argument;
+
+// It is made for one call, as Session and Json<T> are; a state outlives it.
+template <typename T>
+concept MadeForTheCall = requires(std::optional<T>& found) { Argument<T>::pass(found); };
 
 // What an argument needs of the body.
 enum class BodyUse : std::uint8_t {
