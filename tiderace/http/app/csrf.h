@@ -2,7 +2,7 @@
 // each form has to send back.
 //
 //   app.use(sessions(store)).use(csrf());
-//   app.get<"/">([](Session session) -> Task<Page<"delete.html", Delete>> {
+//   app.get<"/">([](Session session) -> Task<PageOf<"delete.html", Delete>> {
 //       co_return Delete{.csrf = co_await csrf_token(session)};
 //   });
 //

@@ -41,7 +41,7 @@ namespace tiderace::http::app {
 // A template that a handler shows values of a type with.
 struct PageUse {
     std::string_view name;
-    const text::Type* type;
+    const text::Type* type;  // nullptr: any template, known when it is shown
 };
 
 void answer_text(Exchange& exchange, std::string text);

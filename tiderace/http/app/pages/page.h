@@ -13,8 +13,9 @@
 // The check at start sees the result types of handlers and error pages. PageOf<"feed.html", Feed>,
 // which page<"feed.html">(Feed) makes, names template and type, also inside a Task, optional,
 // expected or variant. Page names neither: it holds any page, among them those of
-// page("feed.html", …), whose name is made at run time, and whether the template fits the value is
-// seen when it is shown. So a handler with a declared result is checked if it declares
+// page("feed.html", …), whose name is made at run time. Of it the start checks only that there are
+// templates; that it exists and fits the value is seen when it is shown. So a handler with a
+// declared result is checked if it declares
 //
 //   Task<std::variant<PageOf<"sign_in.html", SignIn>, Redirect>>        and not <Page, Redirect>
 //
@@ -63,6 +64,8 @@ class Page {
           reply_(std::move(reply)) {}
 
     void answer(Exchange& exchange, task::Runner& runner) &&;
+    // It may be any page, but needs the templates of one.
+    static app::PageUse use() { return {{}, nullptr}; }
     // The whole reply; nullopt: the template cannot show the value, which is logged.
     std::optional<Reply> make(task::Runner& runner) &&;
 

@@ -122,6 +122,7 @@ std::string TemplateFolder::describe(const text::Faults& faults) const {
 }
 
 std::string TemplateFolder::check(const PageUse& use) {
+    if (use.type == nullptr) return "";
     const auto fits = set_of(use.name).check(use.name, *use.type);
     return fits ? "" : describe({fits.error()});
 }

@@ -59,6 +59,11 @@ TEST_F(TemplateFolderTest, AMissingFolderTemplateOrCallIsSaidAtTheStart) {
     App without;
     without.get<"/">([] { return page<"feed.html">(Feed{}); });
     EXPECT_EQ(without.fault(), "a handler returns a page, but App::templates was not called");
+    // Page says neither which template nor which type, but some template it needs.
+    App of_any_name;
+    of_any_name.get<"/">(
+        []() -> task::Task<std::variant<Redirect, Page>> { co_return Redirect{"/"}; });
+    EXPECT_EQ(of_any_name.fault(), without.fault());
     App missing;
     missing.templates(folder.path()).get<"/">([] { return page<"fed.html">(Feed{}); });
     EXPECT_EQ(missing.fault(), "page " + folder.path() + "/fed.html: no such template");
