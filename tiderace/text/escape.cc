@@ -1,8 +1,10 @@
 #include "tiderace/text/escape.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "tiderace/base/byte_block.h"
 
@@ -300,7 +302,8 @@ void append_escaped(std::string& out, Escape how, std::string_view text) {
 }
 
 bool append_js_value(std::string& out, Ref value, std::size_t bytes_max) {
-    JsWriter writer = {out, out.size() + bytes_max};
+    // SIZE_MAX is no limit.
+    JsWriter writer = {out, out.size() + std::min(bytes_max, SIZE_MAX - out.size())};
     return writer.write(value, 0) && out.size() <= writer.end;
 }
 

@@ -103,6 +103,10 @@ TEST(Escape, WritesJavaScriptValues) {
     EXPECT_EQ(js(-1), " -1");
     EXPECT_EQ(js(true), "true");
     EXPECT_EQ(js(std::vector<int>(10, 1), 10), "none");
+    // No limit, behind what is there.
+    std::string out = "x";
+    EXPECT_TRUE(append_js_value(out, ref_to(std::vector<int>{1}), SIZE_MAX));
+    EXPECT_EQ(out, "x[1]");
 }
 
 }  // namespace

@@ -109,6 +109,8 @@ Ref replace(const FilterCall& call) {
     call.scratch.text.clear();
     std::size_t at = 0;
     for (std::size_t found; (found = text.find(from, at)) != text.npos; at = found + from.size()) {
+        // Two texts of a client's could otherwise make one of the product of their sizes.
+        if (call.scratch.text.size() > call.bytes_max) return text_made(call);
         call.scratch.text += text.substr(at, found - at);
         call.scratch.text += to;
     }
@@ -161,6 +163,7 @@ struct Joining {
     std::string& out;
     std::string_view between;
     const Type* element;
+    std::size_t bytes_max;
     bool is_first = true;
     bool is_good = true;
 };
@@ -169,7 +172,8 @@ Ref join(const FilterCall& call) {
     std::array<char, number_bytes_max> room;
     call.scratch.text.clear();
     if (list.type->kind == Kind::nothing) return text_made(call);
-    Joining joining = {call.scratch.text, text_in(call.arguments[0], room), list.type->element};
+    Joining joining = {call.scratch.text, text_in(call.arguments[0], room), list.type->element,
+                       call.bytes_max};
     list.type->each(list.at, &joining, [](void* context, std::string_view, const void* element) {
         auto& to = *static_cast<Joining*>(context);
         std::array<char, number_bytes_max> own_room;
@@ -178,7 +182,7 @@ Ref join(const FilterCall& call) {
         if (!to.is_first) to.out += to.between;
         to.is_first = false;
         to.out += *text;
-        return true;
+        return to.out.size() <= to.bytes_max;
     });
     if (!joining.is_good) return wrong(call, "join: expects a list of texts or numbers");
     return text_made(call);

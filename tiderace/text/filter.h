@@ -49,6 +49,8 @@ struct FilterCall {
     std::span<const Ref> arguments;
     Scratch& scratch;
     std::string& problem;
+    // Limits::output_bytes_max: a longer text is refused, so a filter may leave the rest out.
+    std::size_t bytes_max;
 };
 
 struct Filter {

@@ -66,6 +66,35 @@ TEST(Filter, MakesWhatItsNameSays) {
     }
 }
 
+// A text of 64 KiB and a replacement of 64 KiB would be 4 GiB before the renderer saw any of it.
+TEST(Filter, WhatGrowsStopsBehindTheLimitOfTheOutput) {
+    constexpr std::size_t limit = 1'000;
+    const std::string many(100, 'a');
+    const std::string piece(100, 'b');
+    const std::vector<std::string> list(100, piece);
+    const auto bytes_made = [&](std::string_view name, Ref value, std::vector<Ref> arguments) {
+        Scratch scratch;
+        std::string problem;
+        apply_filter(*find_filter(filters_in_the_box(), name), {.value = value,
+                                                                .arguments = arguments,
+                                                                .scratch = scratch,
+                                                                .problem = problem,
+                                                                .bytes_max = limit});
+        EXPECT_EQ(problem, "") << name;
+        return scratch.text.size();
+    };
+    const std::string a = "a";
+    const std::string c = "c";
+    const Ref long_piece = {&string_type, &piece};
+    for (const std::size_t bytes :
+         {bytes_made("replace", {&string_type, &many}, {{&string_type, &a}, long_piece}),
+          bytes_made("join", {&type_of<std::vector<std::string>>, &list}, {{&string_type, &c}}),
+          bytes_made("join", {&type_of<std::vector<std::string>>, &list}, {long_piece})}) {
+        EXPECT_GT(bytes, limit);  // so that the renderer reports it
+        EXPECT_LE(bytes, limit + 2 * piece.size());
+    }
+}
+
 TEST(Filter, IsFoundByItsName) {
     EXPECT_EQ(find_filter(filters_in_the_box(), "join")->arguments, 1u);
     EXPECT_EQ(find_filter(filters_in_the_box(), "shout"), nullptr);

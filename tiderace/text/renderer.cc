@@ -293,10 +293,11 @@ Ref Renderer::filter(const Operation& operation) {
         .value = value,
         .arguments = std::span(arguments).first(expression.operands.size() - 1),
         .scratch = (*scratch_)[scratch_used_++ % filters_max],
-        .problem = problem};
+        .problem = problem,
+        .bytes_max = program_.limits.output_bytes_max};
     const Ref made = apply_filter(used, call);
     if (made.type == nullptr) return fail(operation, expression.offset, std::move(problem));
-    // A filter's text is not output yet: replace and join could grow it in steps without a check.
+    // A filter's text is not output yet: several filters could grow it in steps without a check.
     if (call.scratch.text.size() > program_.limits.output_bytes_max) {
         return fail(operation, expression.offset,
                     used.name + " makes a text that is longer than output_bytes_max");
