@@ -56,12 +56,15 @@ task::Task<Result<Stream>> connect_to(std::string to, ConnectOptions options,
                                       StreamOptions stream_options) {
     Result<Dialed> made = co_await dial(to, options);
     if (!made) co_return fail(made.error());
+    const Instant until = made->until;
     // A connection may outlive its stream, to send the rest, so the loop owns it.
     Outgoing& outgoing = task::Context::here().runner->local<Outgoing>();
     Stream stream(outgoing.add(std::move(*made)), stream_options);
     if (options.security != nullptr) {
-        // The handshake has a time-out of its own in the transport; this one is the caller's.
-        const auto in_time = co_await task::within(options.timeout, until_secured(stream.state()));
+        // The handshake has a time-out of its own in the transport; this one is the caller's, of
+        // which the connection took a part.
+        const Duration left = until - task::Context::here().runner->loop().now();
+        const auto in_time = co_await task::within(left, until_secured(stream.state()));
         if (!in_time || !stream.open()) {
             stream.abort();
             co_return fail(Error(in_time ? EPROTO : ETIMEDOUT, "secure the connection to", to,

@@ -5,7 +5,10 @@
 #include <cerrno>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "tiderace/task/lookup.h"
 #include "tiderace/tcp/tcp_fixture.h"
 
 namespace tiderace::tcp {
@@ -76,6 +79,42 @@ TEST_P(EveryConnect, AHandshakeThatDoesNotEndIsAnError) {
     for (int i = 0; i < 4 && !code; ++i) world->advance(1s);
     EXPECT_EQ(code, std::optional(ETIMEDOUT));
     expect_soon([&] { return server->size() == 0; });
+    end_all();
+}
+
+class ConnectOnTheFakeNetwork : public ::testing::Test, protected ServedWorld {
+  protected:
+    ConnectOnTheFakeNetwork() : ServedWorld("fake") {}
+    testing::FakeWorld& fake() { return dynamic_cast<testing::FakeWorld&>(*world); }
+};
+
+// The first address is silent, so the connection opens after the stagger alone.
+TEST_F(ConnectOnTheFakeNetwork, TheHandshakeHasWhatTheConnectionLeftOfTheTime) {
+    serve(echo);
+    const std::string port = std::to_string(world->listening_at().port());
+    const auto silent = core::Address::parse("192.0.2.1:" + port).value();
+    fake().network().lose_what_is_sent_to(silent);
+    task::set_look_up(runner, [silent](const std::string&) -> Result<std::vector<core::Address>> {
+        return std::vector{silent, core::Address::loopback(0)};
+    });
+    const MuteSecurity security;
+    std::optional<int> code;
+    const auto before = fake().open_descriptors();
+    runner.spawn(
+        [](std::string to, const ClientSecurity& security, std::optional<int>& code) -> Task<> {
+            auto stream =
+                co_await connect(to, {.timeout = 2s, .stagger = 1500ms, .security = &security});
+            code = stream ? 0 : stream.error().code();
+        }("slow.example:" + port, security, code));
+    // The look-up is a real thread's, so no virtual time passes meanwhile.
+    while (fake().open_descriptors() == before) {
+        world->loop().turn(0ms);
+        std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_TRUE(world->run_until([&] { return code.has_value(); }));
+    EXPECT_EQ(code, std::optional(ETIMEDOUT));
+    EXPECT_EQ(server->counters().opened, 1u);
+    EXPECT_LT(fake().elapsed(), 3s);
     end_all();
 }
 

@@ -64,7 +64,9 @@ task::Task<Result<Dialed>> dial_once(const std::string& to, const core::HostPort
     Race race(interleave(addresses), options.stagger, until);
     Race::Outcome outcome = co_await race;
     if (outcome.transport == nullptr) co_return fail(describe(to, outcome));
-    co_return dress(std::move(outcome), place.host, options);
+    Result<Dialed> made = dress(std::move(outcome), place.host, options);
+    if (made) made->until = until;
+    co_return made;
 }
 
 // Whether it may go better the next time.

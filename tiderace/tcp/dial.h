@@ -31,7 +31,7 @@
 namespace tiderace::tcp {
 
 struct ConnectOptions {
-    Duration timeout = 10s;    // for one attempt, from the name to the open connection
+    Duration timeout = 10s;    // for one attempt, from the name to the secured connection
     unsigned attempts = 1;     // in all, each after a pause that doubles and is a little random
     Duration pause = 100ms;    // before the second attempt
     Duration pause_max = 10s;  // the longest
@@ -45,6 +45,7 @@ struct Dialed {
     std::shared_ptr<ClientLayer> layer;  // with security; it outlives `transport`
     std::unique_ptr<net::Transport> transport;
     core::Address peer;
+    Instant until = Instant::max();  // the attempt's deadline, which holds for a handshake, too
 };
 
 task::Task<Result<Dialed>> dial(std::string_view to, const ConnectOptions& options = {});
