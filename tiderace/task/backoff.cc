@@ -8,12 +8,16 @@ Duration spread(Duration pause, Random& random) {
     const auto half = static_cast<std::uint64_t>(std::max<Duration::rep>(pause.count() / 2, 1));
     // From three quarters to five quarters: clients that were cut off together do not come back
     // together.
-    return pause * 3 / 4 + Duration(static_cast<Duration::rep>(random.below(half)));
+    const Duration least = pause / 4 * 3 + pause % 4 * 3 / 4;
+    const Duration more(static_cast<Duration::rep>(random.below(half)));
+    return more < Duration::max() - least ? least + more : Duration::max();  // "never"
 }
 
 Duration Backoff::next() {
     if (!random_) random_.emplace(Random::with_system_seed());
-    pause_ = std::min(pause_ == Duration::zero() ? first_ : pause_ * 2, longest_);
+    // Compared before it is doubled, which would overflow where the longest is "never".
+    const Duration next = pause_ < longest_ / 2 ? pause_ * 2 : longest_;
+    pause_ = std::min(pause_ == Duration::zero() ? first_ : next, longest_);
     return spread(pause_, *random_);
 }
 

@@ -25,6 +25,15 @@ TEST(Backoff, TwoOfThemDoNotPauseForTheSameTime) {
     EXPECT_GT(pauses.size(), 4U);
 }
 
+TEST(Backoff, NeverStaysNever) {
+    Random random(1);
+    EXPECT_GT(spread(Duration::max(), random), Duration::max() / 2);
+    for (const Duration first : {Duration(Duration::max() / 3), Duration::max()}) {
+        Backoff backoff(first, Duration::max());
+        for (int i = 0; i < 4; ++i) EXPECT_GE(backoff.next(), first / 4 * 3) << i;
+    }
+}
+
 TEST(Backoff, ZeroStaysNearZero) {
     Random random(1);
     EXPECT_LE(spread(0ms, random), 1ms);
