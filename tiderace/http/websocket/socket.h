@@ -9,7 +9,8 @@
 //
 // A receive or a send that can complete at once does not suspend; 128 of them in a row give way
 // to other tasks. A time-out is within(5s, socket.receive()); a receive that is cancelled loses
-// nothing. A send that is cancelled was not sent.
+// nothing. A send that is cancelled was not sent, unless it was queued in the same turn: there
+// was room again, or its task only gave way. Then it arrives as a whole.
 //
 // Owner    The application, which lends it to the handler's task. Its end closes the socket, with
 //          1000.
