@@ -162,6 +162,8 @@ Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
         if (error == SSL_ERROR_ZERO_RETURN) {
             opened.event = Event::closed;
         } else if (error != SSL_ERROR_WANT_READ) {
+            // The transport reports it, and ends this connection.
+            if (take_tls_fault().no_memory) throw std::bad_alloc();
             opened.event = Event::failed;
         }
         break;
@@ -177,6 +179,7 @@ int SslRecords::seal(core::SendQueue& plain, Out out, std::size_t bytes_max, cor
     // A pool's block is as large as a record's payload; it holds bytes of files and joined pieces.
     void* block = out.pool.take();
     int error = 0;
+    bool has_memory = true;
     while (error == 0 && !plain.empty() && out.queue.bytes() < bytes_max) {
         const Piece piece =
             next_piece(plain, {static_cast<char*>(block), payload_bytes_max}, kernel);
@@ -185,12 +188,14 @@ int SslRecords::seal(core::SendQueue& plain, Out out, std::size_t bytes_max, cor
         ERR_clear_error();
         std::size_t taken = 0;
         if (SSL_write_ex(ssl_.get(), piece.bytes.data(), piece.bytes.size(), &taken) != 1) {
+            has_memory = !take_tls_fault().no_memory;
             error = -EPROTO;
         } else {
             plain.consume(taken);
         }
     }
     out.pool.give_back(block);
+    if (!has_memory) throw std::bad_alloc();
     return error;
 }
 

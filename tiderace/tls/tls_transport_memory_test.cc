@@ -123,6 +123,36 @@ TEST_F(MemoryTest, EachAllocationOfOpensslMayFail) {
     }
 }
 
+// OpenSSL's own layer takes the records of TLS 1.2, and returns its buffers between them.
+TEST_F(MemoryTest, AConnectionOfTls12ThatRunsOutIsLogged) {
+    if (!is_installed) GTEST_SKIP() << "this OpenSSL allocates before main";
+    const SslContextPtr context = raw_context(TLS1_2_VERSION, TLS1_2_VERSION);
+    std::size_t ended = 0, logged = 0;
+    for (std::size_t number = 0; true; ++number) {
+        ASSERT_LT(number, 100u);
+        openssl_memory.failed = true;  // none fails in the handshake
+        {
+            RawPeer client = raw(context.get());
+            ASSERT_TRUE(shakes_hands(client));
+            serve_without_allocation(number);
+            client.say("x");
+            for (int round = 0; round < 4; ++round) {
+                turn();
+                client.pump();
+            }
+            if (!openssl_memory.failed) break;
+            if (client.plain() != "x") {
+                ++ended;
+                if (is_logged()) ++logged;
+            }
+        }
+        world_.settle();
+        world_.advance(20s);
+    }
+    EXPECT_GT(ended, 0u);
+    EXPECT_EQ(logged, ended);
+}
+
 // Its first is for the SSL itself.
 TEST_F(MemoryTest, AnSslThatCannotBeMadeEndsItsConnectionAtOnce) {
     if (!is_installed) GTEST_SKIP() << "this OpenSSL allocates before main";
