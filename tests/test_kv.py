@@ -150,6 +150,18 @@ def test_strings(r):
     assert r.set("t", "x", ex=100) and 0 < r.ttl("t") <= 100
     assert r.set("t", "y", keepttl=True) and 0 < r.pttl("t") <= 100_000
     assert r.getex("t", persist=True) == "y" and r.ttl("t") == -1
+    # As Redis: the words first, then the key, then the number.
+    assert r.execute_command("GETEX", "none", "EX", "abc") is None
+    assert r.execute_command("GETEX", "none", "EX", "0") is None
+    r.lpush("getex_list", "a")
+    for words, fault in ((("none", "nonsense"), "syntax error"),
+                         (("getex_list", "EX"), "syntax error"),
+                         (("getex_list", "EX", "abc"), "WRONGTYPE"),
+                         (("t", "EX", "abc"), "not an integer"),
+                         (("t", "EX", "0"), "invalid expire time in 'getex'")):
+        with pytest.raises(redis.ResponseError, match=fault):
+            r.execute_command("GETEX", *words)
+    r.delete("getex_list")
     assert r.getdel("t") == "y" and r.get("t") is None
     assert r.getset("a", "4") == "3" and r.setnx("a", "5") is False
     assert r.mset({"x": 1, "y": 2}) and r.mget("x", "none", "y") == ["1", None, "2"]
@@ -290,6 +302,12 @@ def test_sets(r):
     assert set(r.sdiff("s", "u")) == {"1", "2"} and r.sinterstore("d", "s", "u") == 1
     assert r.sunionstore("d", "s", "u") == 4 and r.sdiffstore("d", "u", "s") == 1
     assert r.smembers("d") == {"4"} and r.sintercard(2, ["s", "u"]) == 1
+    r.set("no_set", "x")
+    assert not r.smove("none", "no_set", 1)
+    for source, to in (("s", "no_set"), ("no_set", "s")):
+        with pytest.raises(redis.ResponseError, match="WRONGTYPE"):
+            r.smove(source, to, "absent")
+    r.delete("no_set")
     assert r.smove("s", "u", 1) and r.sismember("u", 1) and r.srandmember("s") in ("2", "3")
     assert len(r.srandmember("s", -5)) == 5 and r.srem("s", 2) == 1
     assert r.spop("s") == "3" and r.spop("s") is None and not r.exists("s")
@@ -1182,6 +1200,54 @@ def test_waiting_goes_on_behind_one_that_waits_for_another_type(kv):
         assert r.info()["blocked_clients"] == 1
         r.rpush("other", "x")
         assert first.recv(100) == encode("other", "x")
+
+
+def test_a_client_that_sent_much_and_is_gone_takes_no_element(kv):
+    """More than a connection keeps for its session stands between the command and the end."""
+    server = kv("--input-max", str(4 * MIB))
+    r = client_of(server)
+    with connect(server) as waits:
+        waits.sendall(encode("BLPOP", "l", 0))
+        wait_until(lambda: r.info()["blocked_clients"] == 1)
+        for _ in range(3):
+            waits.sendall(encode("ECHO", "x" * 100_000))
+    wait_until(lambda: r.info()["blocked_clients"] == 0)
+    assert r.rpush("l", "kept") == 1 and r.lrange("l", 0, -1) == ["kept"]
+
+
+def test_what_a_waiting_client_sends_is_bounded(kv):
+    server = kv("--input-max", str(4 * MIB))
+    r = client_of(server)
+    heard = b""
+    with connect(server) as waits:
+        try:
+            waits.sendall(encode("BLPOP", "l", 0))
+            for _ in range(100):
+                waits.sendall(encode("ECHO", "x" * 100_000))
+        except ConnectionError:
+            pass
+        wait_until(lambda: r.info()["blocked_clients"] == 0)
+        try:
+            while piece := waits.recv(65536):
+                heard += piece
+        except ConnectionError:
+            heard = heard or b"too many bytes"
+    assert b"too many bytes" in heard
+    assert r.rpush("l", "kept") == 1 and r.lrange("l", 0, -1) == ["kept"]
+
+
+def test_a_waiting_client_that_waits_again_keeps_its_order(kv):
+    server = kv()
+    r = client_of(server)
+    with connect(server) as waits, waits.makefile("rb") as heard:
+        for i in range(20):
+            waits.sendall(encode("BLPOP", "l", 0) + encode("SET", "big", "x" * 50_000)
+                          + encode("ECHO", i))
+        for i in range(20):
+            wait_until(lambda: r.info()["blocked_clients"] == 1)
+            r.rpush("l", f"a{i}")
+            wanted = encode("l", f"a{i}") + b"+OK\r\n" + b"$%d\r\n%d\r\n" % (len(str(i)), i)
+            assert heard.read(len(wanted)) == wanted
 
 
 def test_a_waiting_client_may_send_much(kv):

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t batch_bytes_max = 64 << 10;
 // Answers held for a sync, above which the client's next commands wait.
 constexpr std::size_t held_bytes_high = 1 << 20;
-// Commands behind one that waits for an element, above which the client is read no further. Well
+// Commands behind one that waits for an element, above which the client keeps them itself. Well
 // below what a connection keeps for its session (net::ConnectionLimits::unread_bytes_max).
 constexpr std::size_t blocked_unread_bytes_max = 32 << 10;
 
@@ -61,9 +61,8 @@ std::string Client::address() const {
 }
 
 std::size_t Client::on_data(net::Connection&, ByteView data) {
-    ByteView in = data;
     Answers& out = server_->begin_batch();
-    read_commands(in, out);
+    const std::size_t used = read_on(data, out);
     send(out);
     // An idle client keeps no memory of its last command.
     if (!reader_.within()) reader_.release();
@@ -71,12 +70,42 @@ std::size_t Client::on_data(net::Connection&, ByteView data) {
         if (!count_input()) {
             send("-ERR too many bytes of incomplete commands, of all clients\r\n");
             closing_ = true;
+            server_->blocked().forget(*this);
         }
         if (closing_ && !holds()) connection_->finish();
     }
     server_->end_batch();
     // A client that leaves is read no further, so its last bytes are dropped.
-    return closing_ || killed_ ? data.size() : data.size() - in.size();
+    return closing_ || killed_ ? data.size() : used;
+}
+
+// The bytes of `data` that it used. A client that waits for an element is read however much it
+// sends, because its end would not be noticed otherwise: the element would be lost, and its place
+// taken for ever. What is too much for the connection is kept here, but for the last byte, which
+// the connection delivers again when the client goes on.
+std::size_t Client::read_on(ByteView data, Answers& out) {
+    if (!behind_.empty()) behind_ += data;
+    const ByteView all = behind_.empty() ? data : ByteView(behind_).substr(behind_used_);
+    ByteView in = all;
+    read_commands(in, out);
+    if (behind_.empty()) {
+        if (!blocked_ || in.size() <= blocked_unread_bytes_max) return data.size() - in.size();
+        behind_ = in.substr(0, in.size() - 1);
+        return data.size() - 1;
+    }
+    if (in.empty() || closing_ || killed_) {
+        behind_ = {};
+        behind_used_ = 0;
+        return data.size();
+    }
+    behind_used_ += all.size() - in.size();
+    behind_.pop_back();
+    // Seldom, so that commands which go on in small steps do not move the rest each time.
+    if (behind_used_ > behind_.size() / 2) {
+        behind_ = behind_.substr(behind_used_);  // in a block of its own size
+        behind_used_ = 0;
+    }
+    return data.size() - 1;
 }
 
 bool Client::count_input() {
@@ -84,7 +113,7 @@ bool Client::count_input() {
     // commands are whole: it is served however much others hold.
     std::size_t held = reader_.within() ? reader_.held_bytes() : 0;
     if (transaction_ != nullptr) held += transaction_->queue_bytes + transaction_->watched_bytes;
-    held += blocked_bytes_;
+    held += blocked_bytes_ + behind_.size();
     const std::size_t before = std::exchange(counted_input_, held);
     return server_->count_input(before, held);
 }
@@ -92,10 +121,7 @@ bool Client::count_input() {
 void Client::read_commands(ByteView& in, Answers& out) {
     while (!in.empty() && !closing_ && !killed_) {
         if (must_wait()) {
-            // One that waits for an element is read on, because its end would not be noticed
-            // otherwise: the element would be lost, and its place taken for ever.
-            const bool reads_on = blocked_ && in.size() <= blocked_unread_bytes_max;
-            if (!reads_on) connection_->set_reading(false);
+            if (!blocked_) connection_->set_reading(false);
             return;
         }
         const resp::Progress progress = reader_.read(in);

@@ -126,6 +126,7 @@ class Client final : public net::Session, public tiderace::ListHook {
     void on_drain(net::Connection& connection) override;
     void on_close(net::Connection& connection, net::CloseReason reason) override;
 
+    std::size_t read_on(ByteView data, Answers& out);
     void read_commands(ByteView& in, Answers& out);
     // Commands that it sent and that are not executed: false, those of all clients are too many.
     bool count_input();
@@ -147,6 +148,8 @@ class Client final : public net::Session, public tiderace::ListHook {
     std::unique_ptr<Subscriptions> subscriptions_;
     std::size_t counted_input_ = 0;  // of the server's input_bytes
     std::size_t blocked_bytes_ = 0;  // of the command that waits
+    std::string behind_;             // commands behind it, where they are many
+    std::size_t behind_used_ = 0;    // of them
     bool closing_ = false;
     bool blocked_ = false;
     bool executing_ = false;

@@ -62,9 +62,12 @@ void smembers(Call& call) {
 void smove(Call& call) {
     Set* from = nullptr;
     Set* to = nullptr;
-    if (!call.find(call.args[1], from) || !call.find(call.args[2], to)) return;
+    if (!call.find(call.args[1], from)) return;
+    // As Redis: without a source the destination's type does not matter.
+    if (from == nullptr) return call.reply.integer(0);
+    if (!call.find(call.args[2], to)) return;
     const ByteView member = call.args[3];
-    if (from == nullptr || from->find(member) == nullptr) return call.reply.integer(0);
+    if (from->find(member) == nullptr) return call.reply.integer(0);
     call.reply.integer(1);
     if (from == to) return;
     from->erase(member);

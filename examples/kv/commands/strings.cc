@@ -101,20 +101,23 @@ void get(Call& call) {
 
 void getex(Call& call) {
     const ByteView key = call.args[1];
+    const std::size_t words = call.args.size() - 2;
+    const bool expires = words == 2 && is_expiry_word(call.args[2]);
+    const bool persists = words == 1 && same_word(call.args[2], "PERSIST");
+    if (words > 0 && !expires && !persists) return call.syntax_error();
+    // The number last, as Redis: it is not looked at where there is no key.
     Text* text = nullptr;
     if (!call.find(key, text)) return;
-    if (call.args.size() == 2) return answer(call, text);
-    std::int64_t expires = 0;
-    if (call.args.size() == 4 && is_expiry_word(call.args[2])) {
+    if (text == nullptr || words == 0) return answer(call, text);
+    std::int64_t moment = 0;
+    if (expires) {
         const auto when = expiry_moment(call, call.args[2], call.args[3]);
         if (!when) return;
-        expires = *when;
-    } else if (call.args.size() != 3 || !same_word(call.args[2], "PERSIST")) {
-        return call.syntax_error();
+        moment = *when;
     }
     // Answered first: a moment that has passed removes the key.
     answer(call, text);
-    if (text != nullptr) change_expiry(call, key, *call.keys.find(key), expires);
+    change_expiry(call, key, *call.keys.find(key), moment);
 }
 
 void getdel(Call& call) {
