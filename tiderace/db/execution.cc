@@ -1,6 +1,7 @@
 #include "tiderace/db/execution.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -148,16 +149,13 @@ QueryRef make_query(Pool& pool, std::string sql, std::vector<Value> values) {
 }
 
 Portion portion_for(Wanted wanted, const Options& options) {
-    switch (wanted) {
-        case Wanted::one_row:
-            // The second row shows one() that there is more than one, which is an error.
-            return {.rows_max = 2, .bytes_max = options.bytes_max};
-        case Wanted::all_rows:
-            return {.rows_max = options.rows_max + 1, .bytes_max = options.bytes_max};
-        case Wanted::no_rows:
-            break;
+    if (wanted == Wanted::one_row) {
+        // The second row shows one() that there is more than one, which is an error.
+        return {.rows_max = 2, .bytes_max = options.bytes_max};
     }
-    return {.rows_max = options.rows_max + 1, .bytes_max = options.bytes_max};
+    // One more, to notice that there are too many. SIZE_MAX is no limit.
+    const std::size_t rows_max = std::min(options.rows_max, SIZE_MAX - 1) + 1;
+    return {.rows_max = rows_max, .bytes_max = options.bytes_max};
 }
 
 Instant statement_deadline(const Pool& pool) {

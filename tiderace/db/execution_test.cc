@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,16 @@ TEST(Execution, TheBytesOfAStatementAreThoseOfItsTextOrOfItsValues) {
     query.values = {Blob(std::string(2'000, 'x')), 7, "text"};
     EXPECT_GE(bytes_of(query), 2'000U + 8 + 4);
     EXPECT_LE(bytes_of(query), 2'000U + 3 * 64);
+}
+
+TEST(Execution, AsManyRowsAsThereAreMayBeTaken) {
+    Options options;
+    options.rows_max = SIZE_MAX;
+    for (const Wanted wanted : {Wanted::all_rows, Wanted::no_rows}) {
+        EXPECT_EQ(portion_for(wanted, options).rows_max, SIZE_MAX);
+    }
+    options.rows_max = 7;
+    EXPECT_EQ(portion_for(Wanted::all_rows, options).rows_max, 8U);  // to notice one too many
 }
 
 class SlowStatements : public OnEachDatabase {

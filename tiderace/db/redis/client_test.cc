@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
 #include "tiderace/db/redis/server_fixture.h"
 
 namespace tiderace::db::redis {
@@ -264,6 +267,16 @@ TEST_F(ClientTest, CommandsOnTheirWayHaveALimit) {
         EXPECT_EQ(busy, 5);
         EXPECT_EQ(co_await fault_of(redis.set("a", std::string(2'000, 'x'))), Fault::parameters);
         co_await redis.ping();
+    }(open(server->url(), options)));
+}
+
+TEST_F(ClientTest, CommandsOnTheirWayMayHaveNoLimit) {
+    Options options;
+    options.unsent_bytes_max = SIZE_MAX;
+    run([](Client redis) -> Task<> {
+        const std::string big(4'000'000, 'x');
+        co_await redis.set("big", big);
+        EXPECT_EQ(co_await redis.get("big"), big);
     }(open(server->url(), options)));
 }
 

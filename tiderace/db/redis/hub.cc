@@ -194,7 +194,7 @@ task::Task<> Node::connect(Flagged) {
         }
         ++hub_->counters_.failed;
         const Duration pause = backoff_.next();
-        next_attempt_ = loop.now() + pause;
+        next_attempt_ = moment_after(loop.now(), pause);
         // A wrong password stays wrong.
         if (failure->kind() == Fault::configuration) {
             fail_waiting(*failure, Instant::max());

@@ -1,6 +1,7 @@
 #include "tiderace/db/redis/link.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "tiderace/base/moment.h"
@@ -88,7 +89,7 @@ Link::Link(Links& all, tcp::Dialed dialed, const Options& options)
       secured_(layer_ == nullptr) {
     // The hub refuses a command before this. Replies are always read: otherwise both sides might
     // wait for each other.
-    limits_.queue_bytes_max = options.unsent_bytes_max + 1_MiB;
+    limits_.queue_bytes_max = std::min(options.unsent_bytes_max, SIZE_MAX - 1_MiB) + 1_MiB;
     limits_.queue_bytes_high = limits_.queue_bytes_max;
     connection_ = std::make_unique<net::Connection>(net::ConnectionId(),
                                                     static_cast<net::Connection::Owner&>(*this),

@@ -1,6 +1,7 @@
 #include "tiderace/http/cgi/fastcgi_peer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "tiderace/base/moment.h"
@@ -351,7 +352,7 @@ FastCgiPeer::FastCgiPeer(core::EventLoop& loop, const FastCgiOptions& options)
       question_(std::make_unique<Question>(*this)),
       connector_(loop, {.connection = {},
                         .timeout = options.connect_max,
-                        .connections_max = options.connections_max + 1}) {}
+                        .connections_max = std::min(options.connections_max, SIZE_MAX - 1) + 1}) {}
 
 // The calls are freed by FastCgi, their owner; nothing may start one from here on.
 FastCgiPeer::~FastCgiPeer() {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -129,6 +130,17 @@ TEST_F(FastCgiTest, MayLetNoneWaitForTheConnectionsOfOthers) {
         EXPECT_TRUE(until([&] { return exchange->responded() && exchange->finish(); }));
         EXPECT_EQ(exchange->status(), 200);
     }
+}
+
+TEST_F(FastCgiTest, MayHaveAnyNumberOfConnections) {
+    FastCgiOptions unlimited = options();
+    unlimited.connections_max = SIZE_MAX;
+    handler_ = std::move(*FastCgi::create(*loop_, unlimited));
+    const auto exchange = begin("GET");
+    receive_request();
+    answer(FcgiType::standard_output, 1, "Status: 200\r\n\r\n");
+    EXPECT_TRUE(until([&] { return exchange->responded(); }));
+    EXPECT_EQ(exchange->status(), 200);
 }
 
 }  // namespace
