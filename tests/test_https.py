@@ -779,10 +779,12 @@ def test_a_storm_of_handshakes_in_little_memory_ends_connections_and_nothing_els
 def moments_without_memory(log):
     """When it reported lack of memory, in seconds of the day."""
     return [int(hour) * 3600 + int(minute) * 60 + float(second) for hour, minute, second in
-            re.findall(r"^\S+[T ](\d\d):(\d\d):(\d\d(?:\.\d+)?)\S* .*bad_alloc", log, re.M)]
+            re.findall(r"^\S+[T ](\d\d):(\d\d):(\d\d(?:\.\d+)?)\S* .*(?:bad_alloc|out of memory)",
+                       log, re.M)]
 
 
-def test_a_storm_of_tls_clients_in_256_mib_of_addresses(secure, connect, site):
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_storm_of_tls_clients_in_256_mib_of_addresses(secure, connect, site, threads):
     """Handshakes that never go on take all memory; then other clients ask for files."""
     if not shutil.which("prlimit"):
         pytest.skip("prlimit is not here")
@@ -811,7 +813,7 @@ def test_a_storm_of_tls_clients_in_256_mib_of_addresses(secure, connect, site):
     resource.setrlimit(resource.RLIMIT_NOFILE, (most + 1_000, before[1]))
     try:
         server = secure("--max-connections", str(most), "--header-timeout", "1h", "--idle-timeout",
-                        "1h", threads=1, prefix=["prlimit", f"--as={limit}"])
+                        "1h", threads=threads, prefix=["prlimit", f"--as={limit}"])
         pid = server.pid
         early += [connect(server) for _ in targets]
         hello = first_flight()

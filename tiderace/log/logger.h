@@ -37,9 +37,6 @@ struct LoggerOptions {
     Publish publish = Publish::each_record;
 };
 
-// Events that a hostile peer, or a lack of memory, can cause thousands of times a second.
-enum class Often : std::uint8_t { exception, out_of_memory, count_ };
-
 // Renders into the ring and commits; does not publish.
 void put_record(Ring& ring, const Record& record, Format format);
 
@@ -68,10 +65,10 @@ class BasicLogger {
         write<Level::error>(scope, text, fields...);
     }
 
-    // Asked before a line of this kind: nullopt if one was logged within the last second, otherwise
-    // the number of lines that were left out since.
+    // Asked before a line of this kind: nullopt if a logger of the ring's stream logged one within
+    // the last second, otherwise the number of lines that were left out since.
     std::optional<std::uint64_t> may_log(Often what) {
-        return often_[static_cast<std::size_t>(what)].ask(time_.unix_ms());
+        return ring_.seldom()[static_cast<std::size_t>(what)].ask(time_.unix_ms());
     }
 
     // Shows the writer what was logged since the last time. Cheap when that was nothing.
@@ -96,7 +93,6 @@ class BasicLogger {
     TimeSource& time_;
     const LoggerOptions options_;
     std::atomic<Level> level_;
-    std::array<Seldom, static_cast<std::size_t>(Often::count_)> often_;
 };
 
 using Logger = BasicLogger<compiled_floor>;

@@ -10,7 +10,7 @@
 // Owner    Its Stream. The producer borrows it and must be done before the Writer is destroyed.
 // Thread   One producer at a time; one consumer, the writer.
 // Errors   A full ring refuses and counts. It never waits.
-// Memory   capacity_bytes, touched as it fills, and 192 bytes more.
+// Memory   capacity_bytes, touched as it fills, and 256 bytes more.
 #pragma once
 
 #include <atomic>
@@ -20,13 +20,14 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/log/doorbell.h"
+#include "tiderace/log/seldom.h"
 
 namespace tiderace::log {
 
 class Ring {
   public:
-    // A power of two.
-    Ring(std::size_t capacity_bytes, Doorbell& writer);
+    // A power of two. `seldom`: of the Stream, shared by its rings; nullptr: the ring has its own.
+    Ring(std::size_t capacity_bytes, Doorbell& writer, SeldomOf* seldom = nullptr);
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
@@ -56,6 +57,9 @@ class Ring {
         if (published_here_ != written_) show();
     }
 
+    // What limits the lines of events that may come often.
+    SeldomOf& seldom() { return seldom_ != nullptr ? *seldom_ : own_seldom_; }
+
     // The writer's side.
     std::uint64_t published() const { return published_.load(std::memory_order_acquire); }
     bool empty() const { return published() == tail_.load(std::memory_order_relaxed); }
@@ -81,6 +85,8 @@ class Ring {
     const std::uint64_t mask_;
     const std::unique_ptr<char[]> memory_;
     Doorbell& writer_;
+    SeldomOf* const seldom_;
+    SeldomOf own_seldom_;
 
     alignas(64) std::uint64_t written_ = 0;  // the producer's own line
     std::uint64_t reserved_ = 0;

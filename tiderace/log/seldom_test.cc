@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <barrier>
+#include <thread>
+#include <vector>
+
 namespace tiderace::log {
 namespace {
 
@@ -26,6 +31,40 @@ TEST(Seldom, GoesOnWhenTheClockIsSetBack) {
     EXPECT_EQ(seldom.ask(10'000), 0U);
     EXPECT_EQ(seldom.ask(9'000), 0U);
     EXPECT_EQ(seldom.ask(9'500), std::nullopt);
+}
+
+TEST(Seldom, AClockThatIsALittleBehindAnotherIsNotSetBack) {
+    Seldom seldom;
+    EXPECT_EQ(seldom.ask(10'000), 0U);
+    EXPECT_EQ(seldom.ask(9'999), std::nullopt);
+    EXPECT_EQ(seldom.ask(9'001), std::nullopt);
+    EXPECT_EQ(seldom.ask(9'000), 2U);
+}
+
+TEST(Seldom, OfThreadsThatAskAtOnceOneLogs) {
+    constexpr std::int64_t seconds = 1'000;
+    constexpr std::size_t count = 4;
+    Seldom seldom;
+    std::barrier together(count);
+    std::atomic<std::uint64_t> logged = 0;
+    std::atomic<std::uint64_t> left_out = 0;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < count; ++i) {
+        threads.emplace_back([&] {
+            for (std::int64_t second = 1; second <= seconds; ++second) {
+                together.arrive_and_wait();
+                if (const auto before = seldom.ask(second * 1'000)) {
+                    ++logged;
+                    left_out += *before;
+                }
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(logged, static_cast<std::uint64_t>(seconds));
+    const auto rest = seldom.ask((seconds + 1) * 1'000);
+    ASSERT_TRUE(rest);
+    EXPECT_EQ(left_out + *rest, seconds * (count - 1)) << "each that was left out is counted once";
 }
 
 }  // namespace

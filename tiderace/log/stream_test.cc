@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tiderace/base/random.h"
+#include "tiderace/log/logger.h"
 
 namespace tiderace::log {
 namespace {
@@ -162,6 +163,29 @@ TEST_F(StreamTest, SumsTheDropsOfItsRings) {
 TEST_F(StreamTest, TooManyRingsAbort) {
     for (std::size_t i = 0; i < Stream::rings_max; ++i) stream_.add_ring(1);
     EXPECT_DEATH(stream_.add_ring(1), "too many rings");
+}
+
+// Loops that lack memory at the same time fill the log no faster than one of them.
+TEST_F(StreamTest, ItsLoggersShareTheLineASecondOfWhatComesOften) {
+    struct Time final : TimeSource {
+        std::int64_t unix_ms() override { return ms; }
+        std::int64_t ms = 1'000'000;
+    };
+    Time time;
+    Logger one(stream_.add_ring(4_KiB), time);
+    Logger other(stream_.add_ring(4_KiB), time);
+    EXPECT_EQ(one.may_log(Often::out_of_memory), 0U);
+    EXPECT_EQ(other.may_log(Often::out_of_memory), std::nullopt);
+    EXPECT_EQ(other.may_log(Often::exception), 0U) << "another kind";
+    time.ms += 999;
+    EXPECT_EQ(one.may_log(Often::out_of_memory), std::nullopt);
+    time.ms += 1;
+    EXPECT_EQ(other.may_log(Often::out_of_memory), 2U);
+    EXPECT_EQ(one.may_log(Often::out_of_memory), std::nullopt);
+
+    Stream elsewhere("elsewhere", std::make_unique<ScriptedSink>(script_), bell_);
+    Logger apart(elsewhere.add_ring(4_KiB), time);
+    EXPECT_EQ(apart.may_log(Often::out_of_memory), 0U);
 }
 
 }  // namespace
