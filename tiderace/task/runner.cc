@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tiderace/core/contain.h"
 #include "tiderace/log/logger.h"
 #include "tiderace/task/offload.h"
 
@@ -23,10 +24,8 @@ void log_failure(log::Logger* logger, const std::exception_ptr& failure) {
     if (logger == nullptr) return;
     try {
         std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-        logger->error("task", "a task failed", log::field("reason", ByteView(error.what())));
     } catch (...) {
-        logger->error("task", "a task failed", log::field("reason", "not a std::exception"));
+        core::log_exception(logger, "task", "a task");
     }
 }
 

@@ -144,7 +144,7 @@ class Runner final : private core::TurnEnd {
     bool settling_ = false;  // after_running() is on the stack
 };
 
-// One log line with the exception's text; none without a logger.
+// One log line with the exception's text, at most one a second; none without a logger.
 void log_failure(log::Logger* logger, const std::exception_ptr& failure);
 
 // A task that no other awaits: a handler, a connection's protocol, a spawned one.

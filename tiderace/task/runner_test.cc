@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <new>
 #include <stdexcept>
+#include <string>
 
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/logger.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/task/runner_fixture.h"
 #include "tiderace/task/semaphore.h"
 
@@ -141,6 +147,33 @@ TEST_F(RunnerTest, ATaskThatNeverHasToWaitGivesWay) {
 
 TEST(ContextDeathTest, AnAwaitOutsideOfATaskAborts) {
     EXPECT_DEATH((void)Context::here(), "outside of a task");
+}
+
+// Without memory each request's task fails: that must not fill the disk with lines.
+TEST_F(RunnerTest, AStormOfTasksThatFailIsOneLineOfEachKind) {
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    struct Time final : log::TimeSource {
+        std::int64_t unix_ms() override { return 1'000'000; }
+    };
+    Time time;
+    log::Logger logger(ring, time);
+    world.loop().set_log(&logger);
+    for (int i = 0; i < 100; ++i) {
+        runner.spawn([]() -> Task<> {
+            throw std::bad_alloc();
+            co_return;
+        }());
+        runner.spawn([]() -> Task<> {
+            throw std::runtime_error("no such user");
+            co_return;
+        }());
+    }
+    world.loop().set_log(nullptr);
+    const std::string lines = log::take_all(ring);
+    EXPECT_NE(lines.find("bad_alloc"), lines.npos) << lines;
+    EXPECT_NE(lines.find("no such user"), lines.npos) << lines;
+    EXPECT_EQ(std::ranges::count(lines, '\n'), 2) << lines;
 }
 
 }  // namespace
