@@ -8,6 +8,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/core/peer_address.h"
+#include "tiderace/log/logger.h"
 #include "tiderace/net/tcp_transport.h"
 
 namespace tiderace::net {
@@ -123,14 +124,22 @@ void Acceptor::on_accept_failed(int error) {
     // time-out.
     if (error == -EMFILE || error == -ENFILE) shed_one();
     // Once for each series of failures: rest_ grows from its minimum until an accept succeeds.
-    if (log::Logger* logger = loop_->log(); logger != nullptr && rest_ == rest_min) {
-        logger->warning("net", "cannot accept, resting",
-                        log::field("error", describe_errno(-error)),
-                        log::field("accepted", accepted_), log::field("shed", shed_));
-    }
+    if (rest_ == rest_min) log_failure(error);
     loop_->backend().set_accepting(handle_, false);
     loop_->arm(*this, loop_->now() + rest_);
     rest_ = std::min(rest_ * 2, rest_max);
+}
+
+void Acceptor::log_failure(int error) {
+    log::Logger* const logger = loop_->log();
+    if (logger == nullptr) return;
+    const bool is_memory = error == -ENOMEM || error == -ENOBUFS;
+    const auto left_out =
+        logger->may_log(is_memory ? log::Often::out_of_memory : log::Often::cannot_accept);
+    if (!left_out) return;
+    logger->warning("net", "cannot accept, resting", log::field("error", describe_errno(-error)),
+                    log::field("accepted", accepted_), log::field("shed", shed_),
+                    log::field("more_before", *left_out));
 }
 
 // The spare descriptor is given up for a moment, to accept one connection and to reset it.

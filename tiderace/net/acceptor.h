@@ -58,6 +58,7 @@ class Acceptor final : private core::IoObserver, private core::Timer {
     void on_expired() TR_ON_LOOP override;
     void take_spare();
     void shed_one();
+    void log_failure(int error);
 
     core::EventLoop* loop_;
     Receiver* receiver_;

@@ -8,8 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/logger.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/engine.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/world.h"
@@ -40,6 +44,10 @@ class EveryAcceptor : public ::testing::TestWithParam<std::string>, public Accep
     std::uint64_t accept_calls() { return world_->kernel().calls(Call::accept); }
     // io_uring's kernel accepts without being called, so no call can be made to fail.
     static bool accepts_by_call() { return !testing::is_io_uring(GetParam()); }
+    static std::ptrdiff_t lines_of(log::Ring& ring) {
+        const std::string lines = log::take_all(ring);
+        return std::ranges::count(lines, '\n');
+    }
     static constexpr const char* no_call_to_fail =
         "see ShedsOneWhenDescriptorsReallyRunOut, which needs no call to fail";
 
@@ -187,6 +195,38 @@ TEST_P(EveryAcceptor, RestsTwiceAsLongEachTimeAndNeverSpins) {
     EXPECT_EQ(taken_.size(), 1U);
     world_->advance(150ms);
     EXPECT_TRUE(run_until_taken(2));
+}
+
+// Where accepting fails again and again, each time after a success.
+TEST_P(EveryAcceptor, LogsItsFailuresOnceASecond) {
+    if (!accepts_by_call()) GTEST_SKIP() << no_call_to_fail;
+    struct Time final : log::TimeSource {
+        std::int64_t unix_ms() override { return ms; }
+        std::int64_t ms = 1'000'000;
+    };
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    Time time;
+    log::Logger logger(ring, time);
+    world_->loop().set_log(&logger);
+    acceptor_->start();
+    const auto fail_and_recover = [&](int error) {
+        world_->kernel().fail(1, error, Call::accept);
+        connect(1);
+        world_->advance(150ms);
+        connect(1);
+        world_->settle();
+    };
+    for (int i = 0; i < 3; ++i) fail_and_recover(EMFILE);
+    EXPECT_EQ(lines_of(ring), 1);
+    time.ms += 1'000;
+    fail_and_recover(EMFILE);
+    EXPECT_EQ(lines_of(ring), 1);
+    // Lack of memory has its own line, which other places share.
+    for (int i = 0; i < 3; ++i) fail_and_recover(ENOMEM);
+    EXPECT_EQ(lines_of(ring), 1);
+    EXPECT_EQ(logger.may_log(log::Often::out_of_memory), std::nullopt);
+    world_->loop().set_log(nullptr);
 }
 
 TEST_P(EveryAcceptor, GetsItsSpareBackOnceThereAreDescriptors) {
