@@ -8,6 +8,7 @@
 #include "tiderace/http/listing/listing.h"
 #include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/percent.h"
+#include "tiderace/log/logger.h"
 
 namespace tiderace::http::handler {
 namespace {
@@ -93,9 +94,12 @@ void StaticFiles::handle(Exchange& exchange) {
 void StaticFiles::drop_caches() {
     cache_.drop_all();
     if (options_.variants != nullptr) options_.variants->drop_all();
-    if (loop_->log() == nullptr || loop_->now() < next_complaint_) return;
-    next_complaint_ = loop_->now() + 1s;
-    loop_->log()->warning("files", "out of memory: the file cache was dropped");
+    log::Logger* const log = loop_->log();
+    if (log == nullptr) return;
+    if (const auto left_out = log->may_log(log::Often::out_of_memory)) {
+        log->warning("files", "out of memory: the file cache was dropped",
+                     log::field("more_before", *left_out));
+    }
 }
 
 void StaticFiles::answer(Exchange& exchange) {

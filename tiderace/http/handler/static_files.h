@@ -101,7 +101,6 @@ class StaticFiles final : public Handler {
     core::EventLoop* loop_;
     files::RootDirectory root_;
     Instant root_looked_at_;
-    Instant next_complaint_{};  // the log has one line a second about memory
     StaticFilesOptions options_;
     core::Ref<files::FileBudget> room_;
     files::FileCache cache_;

@@ -141,12 +141,17 @@ TEST_F(StaticFilesMemoryTest, WhatIsCachedMakesRoom) {
 TEST_F(StaticFilesMemoryTest, TheLackIsInTheLogAtMostOnceASecond) {
     log::Doorbell bell;
     log::Ring ring(64_KiB, bell);
-    log::SystemTime time;
+    struct Time final : log::TimeSource {
+        std::int64_t unix_ms() override { return ms; }
+        std::int64_t ms = 1'000'000;
+    };
+    Time time;
     log::Logger logger(ring, time);
     loop_->set_log(&logger);
     int asked = 0;
     for (const Duration waited : {Duration(0s), Duration(999ms), Duration(1s), Duration(1s)}) {
         pass(waited);
+        time.ms += waited / 1ms;
         for (int i = 0; i < 10; ++i) {
             const std::string path = "/absent" + std::to_string(asked++);  // not in the cache
             ask_without(0, true, path.c_str());
@@ -158,6 +163,7 @@ TEST_F(StaticFilesMemoryTest, TheLackIsInTheLogAtMostOnceASecond) {
                   waited != 999ms)
             << lines;
     }
+    EXPECT_EQ(logger.may_log(log::Often::out_of_memory), std::nullopt) << "shared with all others";
     loop_->set_log(nullptr);
 }
 
