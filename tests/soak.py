@@ -20,8 +20,10 @@ SMALL = ["/a.txt", "/next.txt", "/empty.txt", "/k.bin", "/middle.bin"]
 
 
 class Soak:
-    def __init__(self, address, seconds, seed=1):
+    # `changes` are of changing_site.py: what changes on other servers meanwhile.
+    def __init__(self, address, seconds, seed=1, changes=()):
         self.address = address
+        self.changes = changes
         self.seconds = seconds
         self.seed = seed
         self.over = threading.Event()
@@ -31,6 +33,7 @@ class Soak:
     def run(self):
         kinds = [self.checked, self.checked, self.pipelined, self.slow_reader, self.slow_reader,
                  self.dripping, self.resetting, self.half_closing, self.storming, self.garbling]
+        kinds += [kind for change in self.changes for kind in change.kinds]
         threads = [threading.Thread(target=self.keep_doing, args=(kind, random.Random(
             self.seed * 1000 + index))) for index, kind in enumerate(kinds)]
         for thread in threads:
