@@ -378,15 +378,16 @@ void FileWatch::lose_all() {
     parts_ = 0;
 }
 
-void FileWatch::root_was_compared(bool replaced) {
+bool FileWatch::root_was_compared(bool replaced) {
     const bool again = root_may_differ_ || replaced;
     if (replaced) lose_all();
     // lose_all() has set it again, but the comparison is done.
     root_may_differ_ = false;
-    if (!again || !notices_) return;
+    if (!again || !notices_) return false;
     // The root's link may lead through other names by now.
     forget_root();
     watch_root();
+    return true;
 }
 
 // --- what cannot be watched ------------------------------------------------------------------

@@ -71,7 +71,8 @@ class FileWatch final : private core::NoticeReader::Receiver {
     // The root's path may lead elsewhere by now.
     bool root_may_differ() const { return root_may_differ_; }
     // Compared with the disk: `replaced`, and nothing that was watched counts any more, or not.
-    void root_was_compared(bool replaced);
+    // True: the root is watched anew, so that it has to be compared once more.
+    bool root_was_compared(bool replaced);
 
     bool working() const { return notices_ != nullptr; }
     std::size_t watches() const { return watched_.size(); }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -31,6 +32,15 @@ struct Script {
     int takes = 0;
     std::size_t notices = 0;  // taken
     int opened = 0;
+    int calls = 0;  // that began or ended a watch
+    // What happens before so many further calls of that kind.
+    int happens_before = -1;
+    std::function<void()> happens = {};
+
+    void count_call() {
+        ++calls;
+        if (happens && happens_before-- == 0) std::exchange(happens, {})();
+    }
 };
 inline Script script;
 
@@ -39,6 +49,7 @@ class ScriptedNotices final : public core::ChangeNotices {
     int descriptor() const override { return real_->descriptor(); }
     bool reports_names() const override { return script.names; }
     Result<int> watch(int fd, std::string_view only_entry) override {
+        script.count_call();
         if (script.watches >= script.watches_max || script.watch_fails > 0) {
             --script.watch_fails;
             return fail(Error(ENOSPC, "watch", "a folder", "raise the limit"));
@@ -54,6 +65,7 @@ class ScriptedNotices final : public core::ChangeNotices {
         return id;
     }
     void forget(int id) override {
+        script.count_call();
         script.watched.erase(id);
         real_->forget(id);
     }

@@ -206,6 +206,44 @@ TEST_P(EveryChange, TheRootIsReplaced) {
     EXPECT_FALSE(server().watch()->root_may_differ()) << "it was compared";
 }
 
+// Each release replaces the watches of the one before. The next release may come between the look
+// at the link and the new watches, or between them.
+TEST_P(EveryChange, ARootThatIsReplacedWhileItIsWatchedAnewIsSeenByTheNextRequest) {
+    for (const char* name : {"one", "two", "three"}) {
+        folder_.write(std::string(name) + "/a.txt", name);
+        folder_.write(std::string(name) + "/dir/a.txt", name);
+    }
+    const auto deploy = [&](const char* name) {
+        folder_.link("new", name);
+        rename("new", "site");
+    };
+    options_.root = folder_.path_of("site");
+    for (const bool at_the_start : {true, false}) {
+        bool has_happened = true;
+        for (int call = 0; has_happened; ++call) {
+            SCOPED_TRACE("before call " + std::to_string(call) + (at_the_start ? ", start" : ""));
+            deploy("one");
+            server_.reset();
+            if (!at_the_start) {
+                EXPECT_EQ(next("/a.txt"), "one");
+                EXPECT_EQ(next("/dir/a.txt"), "one");
+                deploy("two");
+            }
+            script.happens_before = call;
+            script.happens = [&] { deploy("three"); };
+            server();
+            if (!at_the_start) next("/a.txt");
+            has_happened = !script.happens;
+            script.happens = {};
+            if (!has_happened) deploy("three");
+            EXPECT_EQ(next("/a.txt"), "three");
+            EXPECT_EQ(next("/dir/a.txt"), "three");
+            deploy("one");
+            EXPECT_EQ(next("/a.txt"), "one") << "and it is still watched";
+        }
+    }
+}
+
 // The folder that holds the root is renamed, and the root's path leads to it all the same.
 TEST_P(EveryChange, ARootWhoseParentMovesOftenIsWatchedEachTime) {
     options_.watch.watches_max = 20;

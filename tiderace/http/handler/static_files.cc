@@ -58,6 +58,7 @@ StaticFiles::StaticFiles(core::EventLoop& loop, files::RootDirectory root,
         watch_.emplace(loop, cache_, options_.root, options_.links, options_.cache.revalidate,
                        options_.watch);
         cache_.set_watch(&*watch_);
+        compare_root();  // it was opened before it was watched
     }
     if (options_.variants == nullptr || options_.compress_pool == nullptr) return;
     variants_.emplace(loop, cache_, *options_.variants, *options_.compress_pool);
@@ -65,9 +66,13 @@ StaticFiles::StaticFiles(core::EventLoop& loop, files::RootDirectory root,
 
 void StaticFiles::compare_root() {
     root_looked_at_ = loop_->now();
-    const bool replaced = root_.follow();
-    if (replaced) cache_.expire_all();
-    if (watch_) watch_->root_was_compared(replaced);
+    bool is_watched_anew = true;
+    // Once more behind new watches, which do not report what changed before them.
+    while (is_watched_anew) {
+        const bool replaced = root_.follow();
+        if (replaced) cache_.expire_all();
+        is_watched_anew = watch_ && watch_->root_was_compared(replaced);
+    }
 }
 
 core::Ref<files::ResolvedPath> StaticFiles::resolve(ByteView path) {
