@@ -21,7 +21,7 @@ def changes(serve, tmp_path):
     releases = Releases(tmp_path / "site")
     all_changes = [Deploying(releases, serve(releases.link, threads=2).address)]
     if shutil.which("openssl"):
-        renewing = Renewing(Authority(tmp_path, "tide"))
+        renewing = Renewing(Authority(tmp_path, "tide"), releases)
         secure = serve(releases.link, "--tls", renewing.place.flag, threads=2)
         all_changes.append(renewing.serve_with(secure))
     return all_changes
