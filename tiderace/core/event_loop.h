@@ -3,8 +3,9 @@
 //   turn:  wait -> mailbox -> the kernel's events -> due timers -> end of turn (closing, flushing)
 //
 // A deadline expires only after all input that had arrived by then was dispatched, also after the
-// process was stopped: a loop that is late looks at the kernel again before its timers, and while a
-// wait() may have left some out, timers wait, up to timers_late_max.
+// process was stopped: a loop that is late looks at the kernel again before its timers, and does
+// what input deferred to the turn's end; while a wait() may have left some out, timers wait, up to
+// timers_late_max.
 //
 // Owner    Its creator; it must outlive everything attached to it.
 // Thread   The one that calls run() or turn(). Other threads call post() and request_stop() only;

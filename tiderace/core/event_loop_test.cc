@@ -227,6 +227,26 @@ TEST(EventLoop, ALateLoopLooksAgainBeforeItsTimers) {
     EXPECT_EQ(order, "123l");
 }
 
+// The step of a TLS handshake, or bytes that a session left unread: their bytes have arrived.
+TEST(EventLoop, ALateLoopDoesWhatInputDeferredBeforeItsTimers) {
+    testing::ManualClock clock;
+    auto backend = std::make_unique<ToldToWait>();
+    ToldToWait& kernel = *backend;
+    EventLoop loop(std::move(backend), LoopOptions{.clock = &clock});
+    std::string order;
+    TestTimer timer([&] { order += 't'; });
+    TestTurnEnd later([&] {
+        order += 'e';
+        loop.cancel(timer);
+    });
+    loop.turn(0s);
+    loop.arm(timer, loop.now() + 50ms);
+    kernel.on_dispatch = [&] { loop.at_turn_end(later); };
+    clock.advance(1s);
+    loop.turn(Duration(-1));
+    EXPECT_EQ(order, "e");
+}
+
 TEST(EventLoop, ALoopThatIsInTimeLooksOnce) {
     testing::ManualClock clock;
     auto backend = std::make_unique<ToldToWait>();
