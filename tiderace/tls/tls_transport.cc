@@ -31,15 +31,22 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
 
   private:
     void take_step() TR_ON_LOOP override {
+        step_turn_ = parts_->loop().turns();
         TlsTransport& transport = *transport_;
         transport.within_memory([&transport]() TR_ON_LOOP { transport.take_handshake_step(); });
     }
     void on_expired() TR_ON_LOOP override {
+        // The peer's bytes wait for their step, or did until this turn: the time was ours. Once,
+        // because a byte at the right moment is all that it takes.
+        const bool waited = Step::linked() || step_turn_ == parts_->loop().turns();
+        if (waited && !std::exchange(had_more_time_, true)) return start_clock();
         transport_->fail_handshake(HandshakeFailure::deadline, "", -ETIMEDOUT);
     }
 
     TlsTransport* transport_;
     LoopParts* parts_;
+    std::uint64_t step_turn_ = 0;  // the loop's turn of the last step
+    bool had_more_time_ = false;
 };
 
 // Around a call that may end the transport: over() reports whether it did, also after an exception.
@@ -244,15 +251,9 @@ void TlsTransport::take_bytes(ByteView bytes) {
     if (is_receiving_over()) return;
     // An end without close_notify may come from an attacker that cuts an answer short (RFC 8446,
     // 6.1): it is reported as a reset.
-    if (bytes.empty()) {
-        end_cut_off(phase_ == Phase::refusing ? -EPROTO : -ECONNRESET);
-        return;
-    }
+    if (bytes.empty()) return end_cut_off(phase_ == Phase::refusing ? -EPROTO : -ECONNRESET);
     if (phase_ == Phase::refusing) return;
-    if (phase_ == Phase::open) {
-        receive_records(bytes);
-        return;
-    }
+    if (phase_ == Phase::open) return receive_records(bytes);
     // Only the very first byte is judged here; later ones are OpenSSL's to check. So are a server's
     // records of any type, which it knows how to answer.
     const bool is_first = !std::exchange(handshake_->heard, true);

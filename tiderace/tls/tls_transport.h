@@ -20,11 +20,11 @@
 //          -ECONNRESET an end without close_notify (a cut stream is never an end in order),
 //          -ETIMEDOUT a handshake that took too long, -ENOMEM where memory ran out, OpenSSL's or
 //          ours: this connection ends, and no other. Others as they come from below.
-// Limits   handshake_timeout, its own timer, from open() on. waiting_bytes_max of a handshake's
-//          bytes that wait for their step. out_bytes_max sealed and not yet taken below, then the
-//          observer waits.
+// Limits   handshake_timeout, its own timer, from open() on; once more if the peer's bytes waited
+//          for their step when it ended. waiting_bytes_max of a handshake's bytes that do.
+//          out_bytes_max sealed and not yet taken below, then the observer waits.
 // Memory   Idle: about 300 bytes, and its keys. Else a piece of a record, and what below left. In
-//          its handshake an SSL with its buffers (ssl_records.h), for handshake_timeout at most.
+//          its handshake an SSL with its buffers (ssl_records.h), until that has its end.
 #pragma once
 
 #include <memory>

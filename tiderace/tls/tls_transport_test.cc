@@ -479,40 +479,6 @@ TEST_F(TransportTest, RubbishInAHandshakeRecordIsRefusedWithAnAlert) {
     EXPECT_EQ(failures(Failure::bad_message), 1U);
 }
 
-TEST_F(TransportTest, AHandshakeHasADeadline) {
-    ServerOptions options = server_options();
-    options.handshake_timeout = 5s;
-    serve(options);
-    testing::TransportPeer silent(world_.loop(), reach());
-    testing::TransportPeer slow(world_.loop(), reach());
-    for (int i = 0; i < 4; ++i) {
-        slow.say("\x16");
-        world_.advance(1s);
-    }
-    EXPECT_EQ(server_->size(), 2U);
-    world_.advance(2s);
-    EXPECT_EQ(server_->size(), 0U);
-    EXPECT_EQ(failures(Failure::deadline), 2U);
-}
-
-TEST_F(TransportTest, AHandshakesDeadlineMayBeNever) {
-    ServerOptions options = server_options();
-    options.handshake_timeout = Duration::max();
-    serve(options);
-    testing::TransportPeer silent(world_.loop(), reach());
-    world_.advance(1h);
-    EXPECT_EQ(server_->size(), 1U);
-    EXPECT_EQ(failures(Failure::deadline), 0U);
-}
-
-TEST_F(TransportTest, AHandshakeThatIsDoneHasNoDeadline) {
-    const auto peer = connect();
-    peer->say("hello");
-    ASSERT_TRUE(run_until([&] { return peer->heard() == "hello"; }));
-    world_.advance(1min);
-    EXPECT_EQ(server_->size(), 1U);
-}
-
 TEST_F(TransportTest, AStormOfHandshakesDoesNotDelayEstablishedConnections) {
     constexpr std::size_t storm_size = 300;
     ServerOptions options = server_options();
