@@ -197,6 +197,36 @@ TEST_F(H1ExactLimits, AHeadThatStallsIsAnsweredAndItsRestIsStillTaken) {
 
 // --- a drain ---------------------------------------------------------------------------------
 
+// While its answer waits for the peer, nothing is read of it: the rest of the body may be here.
+TEST(H1BodyDeadline, RunsWhileTheBodyIsRead) {
+    testing::FakeWorld world;
+    H1Stage stage(world, H1Stage::plain(), {.connection = {.write = 10min}});
+    std::string received;
+    stage.on("/both", [&](Exchange& exchange) {
+        testing::receive_whole(exchange, 100, [&](Exchange&, const testing::ReceivedBody& body) {
+            received = body.failed ? "failed" : body.bytes;
+        });
+        Response response;
+        response.set_body(testing::pieces(std::vector<std::string>(64, std::string(16_KiB, 'x'))));
+        exchange.respond(response);
+    });
+    const auto peer = stage.connect();
+    peer->set_listening(false);
+    peer->say("POST /both HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n01234");
+    world.settle();
+    peer->say("56789");
+    world.advance(2min);
+    EXPECT_EQ(received, "");
+    peer->set_listening(true);
+    ASSERT_TRUE(stage.run_until([&] { return peer->heard().ends_with("0\r\n\r\n"); }));
+    EXPECT_EQ(received, "0123456789");
+    EXPECT_EQ(stage.service().counters().timed_out, 0U);
+    // It runs again from then on.
+    peer->say("POST /both HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n01234");
+    world.advance(2min);
+    EXPECT_EQ(stage.service().counters().timed_out, 1U);
+}
+
 TEST_F(H1ExactLimits, ADrainWaitsLongerForAFirstRequestThanForAnother) {
     const auto fresh = stage_.connect();
     const auto idle = stage_.connect();

@@ -494,6 +494,28 @@ TEST_P(H2Deadlines, ABodyThatTheHandlerLeavesIsNotLate) {
     ASSERT_TRUE(ended(stream));
 }
 
+TEST_P(H2Deadlines, ABodyThatWeLeaveUnreadIsNotLate) {
+    start(H2Stage::plain(), {.connection = {.write = 10min}});
+    stage_->on("/wide", [](Exchange& exchange) {
+        Response response;
+        response.add("x-wide", std::string(8'000, 'w'));
+        exchange.respond(response);
+    });
+    H2Client& client = connect_with_open_windows();
+    const auto upload = client.request("POST", "/upload", {}, false);
+    client.data(upload, "xx", false);
+    world_->settle();
+    peer_->set_listening(false);
+    for (int i = 0; i < 60; ++i) client.get("/wide");
+    world_->settle();
+    client.data(upload, "yy", true);
+    world_->advance(2min);
+    peer_->set_listening(true);
+    ASSERT_TRUE(ended(upload));
+    EXPECT_EQ(client.answer(upload).body, "xxyy");
+    EXPECT_EQ(stage_->counters().timed_out, 0U);
+}
+
 TEST_P(H2Deadlines, ABodyBelowTheLeastRateIsLateAfterAFastStart) {
     H2Options options = H2Stage::plain();
     options.receive_bytes_per_second_min = 10;
