@@ -70,8 +70,10 @@ void read_readme(const files::FileLoader& loader, ListingDescription& listing) {
 // threads hand to each other. One of them has it at a time.
 struct Listing {
     Listing(files::FileLoader l, const ListingOptions& options)
-        : loader(l), hidden(options.hidden), room(options.room) {}
-    ~Listing() { room->leave(); }
+        : loader(l), hidden(options.hidden), room(options.room), entered(room->enter()) {}
+    ~Listing() {
+        if (entered) room->leave();
+    }
     Listing(const Listing&) = delete;
     Listing& operator=(const Listing&) = delete;
 
@@ -81,6 +83,7 @@ struct Listing {
     files::FileLoader loader;
     bool hidden;
     std::shared_ptr<ListingRoom> room;
+    const bool entered;
     int error = 0;  // errno of a directory that could not be read
     ListingDescription description;
     std::unique_ptr<ListingFormat> format;
@@ -268,8 +271,8 @@ class OpenErrand final : public core::BlockingJob {
 void answer_listing(Exchange& exchange, const files::FileLoader& loader,
                     const ListingOptions& options, core::BlockingJobs* jobs) {
     const Request& request = exchange.request();
-    if (!options.room->enter()) return answer_busy(exchange);
     auto listing = std::make_shared<Listing>(loader, options);
+    if (!listing->entered) return answer_busy(exchange);
     ListingDescription& description = listing->description;
     description.host = request.authority.empty() ? ByteView("Home") : request.authority;
     description.path = options.path;

@@ -1,6 +1,10 @@
 // Listings as answers: formats, fields, and a folder of many entries in little memory.
 #include "tiderace/http/listing/listing.h"
 
+#include <new>
+
+#include "tiderace/testing/fail_nth.h"
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/testing/static_site.h"
 
 namespace tiderace::http::listing {
@@ -66,6 +70,33 @@ TEST_F(ListingTest, TheReadmeIsShown) {
     EXPECT_THAT(exchange_->body(), Not(HasSubstr("<script>x")));
     folder_.write("README.md", std::string(100'000, 'x'));
     EXPECT_THAT(get("/").body(), HasSubstr("Read on"));
+}
+
+// At any single allocation: the places that it had are there for the next one.
+TEST_F(ListingTest, OneThatFailsForLackOfMemoryGivesItsPlacesBack) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    options_.listings = {.listings_max = 1, .names_max = 3, .names_free = 0};
+    for (const char* name : {"a", "b", "c"}) folder_.write(name, "1");
+    const std::string whole = get("/", {{"Accept", "application/json"}}).body();
+    ASSERT_THAT(whole, HasSubstr("\"sorted\":true"));
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        exchange_ = core::make_ref<testing::RecordedExchange>(
+            *loop_, "GET", "/", Fields{{"Accept", "application/json"}});
+        bool failed = false;
+        {
+            testing::ScarceMemory scarce(nth);
+            try {
+                server().handle(*exchange_);
+                exchange_->finish();
+            } catch (const std::bad_alloc&) {
+                // Contained by the connection, elsewhere.
+            }
+            failed = scarce.failed();
+        }
+        EXPECT_EQ(get("/", {{"Accept", "application/json"}}).body(), whole) << nth;
+        return failed;
+    });
+    EXPECT_GT(calls, 5U);
 }
 
 TEST_F(ListingTest, HeadMakesNoRows) {

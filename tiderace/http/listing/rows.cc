@@ -48,7 +48,7 @@ ListingRows::ListingRows(files::FileLoader loader, core::Descriptor directory, s
       path_(std::move(path)),
       hidden_(hidden),
       order_(order),
-      room_(&room) {
+      places_(room) {
     collect();
     if (sorted_) sort();
 }
@@ -63,14 +63,9 @@ std::optional<DirectoryReader::Entry> ListingRows::next_entry() {
     }
 }
 
-void ListingRows::drop_names() {
-    room_->drop_names(names_.size());
-    names_ = {};
-}
-
 void ListingRows::collect() {
     while (const auto entry = next_entry()) {
-        if (room_->keep_name(names_.size())) {
+        if (places_.take()) {
             names_.push_back({std::string(entry->view()), entry->kind == Kind::directory, 0});
             continue;
         }
@@ -78,7 +73,8 @@ void ListingRows::collect() {
         files::FileLoader::Opened again = loader_.open(path_);
         if (again.found != files::Found::directory) return;  // removed: the rows so far are all
         reader_ = DirectoryReader(loader_.kernel(), std::move(again.descriptor));
-        drop_names();
+        names_ = {};
+        places_.drop();
         sorted_ = false;
         return;
     }

@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tiderace/base/units.h"
@@ -38,7 +39,6 @@ class ListingRows {
     // `directory` was opened by `loader` at `path`. `room` outlives this.
     ListingRows(files::FileLoader loader, core::Descriptor directory, std::string path, bool hidden,
                 ListingOrder order, ListingRoom& room);
-    ~ListingRows() { drop_names(); }
     ListingRows(const ListingRows&) = delete;
     ListingRows& operator=(const ListingRows&) = delete;
 
@@ -52,9 +52,27 @@ class ListingRows {
         bool directory = false;
         std::uint64_t key = 0;  // size or time, if that is the sort key
     };
+    // What the names have of the room; given back also where memory for a name is lacking.
+    class Places {
+      public:
+        explicit Places(ListingRoom& room) : room_(&room) {}
+        ~Places() { drop(); }
+        Places(const Places&) = delete;
+        Places& operator=(const Places&) = delete;
+
+        bool take() {
+            if (!room_->keep_name(count_)) return false;
+            ++count_;
+            return true;
+        }
+        void drop() { room_->drop_names(std::exchange(count_, 0)); }
+
+      private:
+        ListingRoom* room_;
+        std::size_t count_ = 0;
+    };
 
     void collect();
-    void drop_names();
     void sort();
     bool look_at(const char* name, ListingRow& row) const;
     std::optional<DirectoryReader::Entry> next_entry();
@@ -64,7 +82,7 @@ class ListingRows {
     std::string path_;
     bool hidden_;
     ListingOrder order_;
-    ListingRoom* room_;
+    Places places_;
     bool sorted_ = true;
     std::vector<Name> names_;
     std::size_t at_ = 0;
