@@ -1,7 +1,6 @@
 #include "tiderace/core/send_queue.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -13,7 +12,7 @@ namespace tiderace::core {
 BlockPool::~BlockPool() {
     // Its blocks would be freed under the queue.
     TR_CHECK(taken_ == 0 && shared_bytes_ == 0, "a send queue outlives its loop's block pool");
-    while (free_ != nullptr) std::free(std::exchange(free_, free_->next));
+    while (free_ != nullptr) ::operator delete(std::exchange(free_, free_->next));
 }
 
 // The block freed last is taken first: it is likely still in the CPU's cache.
@@ -23,9 +22,8 @@ void* BlockPool::take() {
         --free_count_;
         return std::exchange(free_, free_->next);
     }
-    void* block = std::malloc(block_bytes);
     // A connection that needs a block and gets none is closed; the loop goes on.
-    if (block == nullptr) throw std::bad_alloc();
+    void* block = ::operator new(block_bytes);
     ++taken_;
     return block;
 }
@@ -34,7 +32,7 @@ void BlockPool::give_back(void* block) {
     --taken_;
     // The memory of a burst goes back to the system.
     if (free_count_ >= free_blocks_max) {
-        std::free(block);
+        ::operator delete(block);
         return;
     }
     ++free_count_;

@@ -50,6 +50,13 @@ core::Ref<H2Exchange> H2StreamTable::take(std::uint32_t stream) {
     }
 }
 
+core::Ref<H2Exchange> H2StreamTable::any() const {
+    for (const core::Ref<H2Exchange>& exchange : slots_) {
+        if (exchange) return exchange;
+    }
+    return {};
+}
+
 std::vector<core::Ref<H2Exchange>> H2StreamTable::all() const {
     std::vector<core::Ref<H2Exchange>> found;
     found.reserve(count_);
@@ -61,8 +68,9 @@ std::vector<core::Ref<H2Exchange>> H2StreamTable::all() const {
 }
 
 void H2StreamTable::grow() {
-    auto old = std::exchange(slots_, {});
-    slots_.resize(old.empty() ? slots_min : old.size() * 2);
+    // Before anything moves: without memory for it, all entries are where they were.
+    std::vector<core::Ref<H2Exchange>> old(slots_.empty() ? slots_min : slots_.size() * 2);
+    old.swap(slots_);
     for (core::Ref<H2Exchange>& exchange : old) {
         if (!exchange) continue;
         const std::size_t slot = slot_of(exchange->stream());

@@ -33,6 +33,8 @@ class H2StreamTable {
     H2Exchange* find(std::uint32_t stream) const;
     // Removes it from the table; it must be there.
     core::Ref<H2Exchange> take(std::uint32_t stream);
+    // One of them, or none.
+    core::Ref<H2Exchange> any() const;
     // A copy of all entries, so the table may change meanwhile. In no order.
     std::vector<core::Ref<H2Exchange>> all() const;
 

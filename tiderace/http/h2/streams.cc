@@ -5,6 +5,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/moment.h"
+#include "tiderace/core/contain.h"
 #include "tiderace/http/h2/connection.h"
 #include "tiderace/http/h2/sender.h"
 #include "tiderace/http/h2/service.h"
@@ -92,10 +93,15 @@ H2Streams::Step::Step(H2Streams& streams, H2Exchange& exchange)
     exchange.stepping = true;
 }
 
+// May run while an exception leaves the step, so it lets out none of its own.
 H2Streams::Step::~Step() {
     if (!outermost_) return;
     exchange_->stepping = false;
-    streams_->step_done(std::move(exchange_));
+    net::Connection& connection = streams_->connection_->connection();
+    if (!core::contain(connection.loop().log(), "http", "the end of a stream",
+                       [this]() TR_ON_LOOP { streams_->step_done(std::move(exchange_)); })) {
+        connection.close(net::CloseReason::session_failed);
+    }
 }
 
 void H2Streams::reset(H2Exchange& exchange, H2Error error) {
@@ -151,13 +157,15 @@ void H2Streams::close(H2Exchange& exchange) {
     const bool by_peer = held->state == H2StreamState::reset_by_peer;
     // An orderly end and a reset allow different late frames (RFC 9113, 5.1).
     closed_.remember(held->stream(), ended || by_peer ? held->state : H2StreamState::reset_by_us);
-    // Its unread bytes were counted in the connection's window, and will not be read any more.
-    connection_->give_back_window(held->held_bytes());
+    const std::size_t unread = held->held_bytes();
     heads_bytes_ -= held->pinned_bytes();
     if (!held.only_owner()) held->outlive_connection();
     ended ? held->complete() : held->disconnect();
     service().give_back(std::move(held));
     if (open_.empty()) connection_->last_stream_closed();
+    // These were counted in the connection's window, and will not be read any more. Last, because
+    // it may lack memory: the exchange must know of its end by then.
+    connection_->give_back_window(unread);
 }
 
 void H2Streams::log_answer(const H2Exchange& exchange) {
@@ -166,11 +174,10 @@ void H2Streams::log_answer(const H2Exchange& exchange) {
     site.write_log(service().loop().log(), exchange.record());
 }
 
+// Needs no memory, because a connection that ends for lack of it ends here. An observer of one end
+// may answer others, which ends them.
 void H2Streams::close_all() {
-    // An observer of one end may have answered others, which ended them.
-    for (const core::Ref<H2Exchange>& exchange : open_.all()) {
-        if (exchange->attached()) close(*exchange);
-    }
+    while (const core::Ref<H2Exchange> exchange = open_.any()) close(*exchange);
 }
 
 void H2Streams::reset_unfinished_requests() {
