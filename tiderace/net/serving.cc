@@ -161,6 +161,11 @@ Result<core::Signals*> Serving::signals() {
 
 int Serving::run(const MakeService& make) {
     Parts parts;
+    // What points into `parts` ends before them, also where only a part of the start was done.
+    struct Borrowed {
+        ~Borrowed() { serving.forget_loops(); }
+        Serving& serving;
+    } const borrowed{*this};
     Result<> ready;
     try {
         ready = prepare(make, parts);
@@ -178,8 +183,6 @@ int Serving::run(const MakeService& make) {
         return 1;
     }
     const ServingReport ended = serve();
-    // They point into `parts`, which ends with this function.
-    services_.clear();
     if (ended.cut_off > 0) {
         std::fprintf(stderr, "%s: %llu connections were cut off before they were done\n",
                      options_.program.c_str(), static_cast<unsigned long long>(ended.cut_off));
@@ -295,10 +298,17 @@ Result<> Serving::start(LoopGroup& loops, std::vector<Intake::Target> servers) {
 ServingReport Serving::serve() {
     TR_CHECK(loops_ != nullptr, "start() comes first");
     loops_->run();
+    ServingReport ended = report();
+    forget_loops();
+    return ended;
+}
+
+void Serving::forget_loops() {
     watch_.reset();
     notice_.reset();
+    servers_.clear();
+    services_.clear();
     loops_ = nullptr;
-    return report();
 }
 
 // From any thread. A full mailbox means that the loop is overwhelmed: then it ends without order.

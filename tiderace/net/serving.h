@@ -135,6 +135,7 @@ class Serving final : private core::Watch::Receiver {
     void drain_loop(std::size_t first, std::size_t end, Instant deadline);
     void servers_are_empty(std::size_t count);
     ServingReport report() const;
+    void forget_loops();
 
     ServingOptions options_;
     std::optional<core::Signals> signals_;

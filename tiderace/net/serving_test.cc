@@ -6,6 +6,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -462,6 +465,25 @@ TEST_F(ServingTest, AStartWithoutThreadsIsOneSentence) {
         },
         ::testing::ExitedWithCode(1),
         "^marks: start loop 2 of 2: [^\n]*use fewer threads[^\n]*\n$");
+}
+
+// The signals are watched by the first loop then, which ends with run().
+TEST_F(ServingTest, AFailureBehindTheStartOfTheThreadsLeavesNothingOfTheLoops) {
+    options_.on_listening = [](const auto&) { throw std::runtime_error("nowhere to write"); };
+    EXPECT_EXIT(
+        {
+#if defined(M_PERTURB)
+            ::mallopt(M_PERTURB, 0xa5);  // a use of freed memory shows
+#endif
+            int status = 0;
+            {
+                Serving serving(options_);
+                status = serving.run(
+                    [](core::EventLoop&) { return std::make_unique<MarkedPlaces>(1, false); });
+            }
+            std::_Exit(status);
+        },
+        ::testing::ExitedWithCode(1), "^marks: start marks: nowhere to write\n$");
 }
 
 TEST(ServingReport, CountsByReason) {
