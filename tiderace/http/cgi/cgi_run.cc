@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -295,7 +296,7 @@ void CgiRun::on_ended() {
 void CgiRun::on_reaping() {
     on_ended();
     if (exit_) return;
-    if (over()) return end_now();
+    if (over()) return loop().now() < lingers_until_ ? linger() : end_now();
     if (output_ended_) {
         settled_ = true;
         judge_end();
@@ -314,9 +315,18 @@ void CgiRun::on_over() {
     read_errors();
     if (!exit_) exit_ = program_->has_ended();
     if (exit_) return retire();
-    lingers_ = settled_;
-    lingers_ ? loop().arm(reaping_, moment_after(loop().now(), cgi_->options_.rules.timeout))
-             : end_now();
+    if (!settled_) return end_now();
+    const Duration timeout = cgi_->options_.rules.timeout;
+    lingers_until_ =
+        timeout > Duration::zero() ? moment_after(loop().now(), timeout) : Instant::max();
+    linger();
+}
+
+// Where end_ does not report its end, we look for it.
+void CgiRun::linger() {
+    const Instant look =
+        program_->end_descriptor() >= 0 ? Instant::max() : moment_after(loop().now(), look_every);
+    loop().arm(reaping_, std::min(lingers_until_, look));
 }
 
 // TERM, then KILL; end_ reports what comes of it, or looking does.

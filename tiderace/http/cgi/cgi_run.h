@@ -57,6 +57,7 @@ class CgiRun final : public ProgramCall,
     void read_errors();
     void on_ended();
     void on_reaping();
+    void linger();
     void end_output();
     State fail_by_signal();
     void judge_end();
@@ -75,11 +76,11 @@ class CgiRun final : public ProgramCall,
     core::Watch end_;
     Reaping reaping_{*this};
     ErrorLines error_lines_;
-    std::string leftover_;  // of the body, read with the head
+    std::string leftover_;     // of the body, read with the head
+    Instant lingers_until_{};  // after its answer it works on
     bool has_place_ = false;
     bool output_ended_ = false;
     bool settled_ = false;  // it goes on after its output ended
-    bool lingers_ = false;  // … after its answer
     bool terminated_ = false;
 };
 

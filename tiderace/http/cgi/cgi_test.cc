@@ -214,11 +214,17 @@ TEST_F(CgiTest, NoPlaceInTimeIs503) {
 
 TEST_F(CgiTest, OneThatClosesItsOutputWorksOn) {
     program("works", std::string(text_head) + "echo done; exec 1>&-; sleep 0.3; touch mark");
-    const auto answer = get("/cgi-bin/works");
-    EXPECT_EQ(answer->body(), "done\n");
-    EXPECT_FALSE(answer->broken());
-    EXPECT_TRUE(all_gone());
-    EXPECT_EQ(::access(folder_.path_of("mark").c_str(), F_OK), 0);
+    for (const Duration timeout : {Duration(30s), Duration::zero()}) {  // zero: no deadline
+        SCOPED_TRACE(timeout.count());
+        cgi_.reset();
+        options_.rules.timeout = timeout;
+        const auto answer = get("/cgi-bin/works");
+        EXPECT_EQ(answer->body(), "done\n");
+        EXPECT_FALSE(answer->broken());
+        EXPECT_TRUE(all_gone());
+        EXPECT_EQ(::access(folder_.path_of("mark").c_str(), F_OK), 0);
+        folder_.remove("mark");
+    }
 }
 
 TEST_F(CgiTest, AProgramNeedNotReadItsBody) {
