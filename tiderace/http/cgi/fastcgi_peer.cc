@@ -112,6 +112,10 @@ FastCgiCall::State FastCgiCall::pull_output(core::BlockPool& blocks, core::SendQ
     return ended_ ? State::end : State::wait;
 }
 
+bool FastCgiCall::is_held_up() const {
+    return connection_ != nullptr && connection_->is_paused();
+}
+
 bool FastCgiCall::is_full() const {
     return output_.bytes() > handler_->options_.output_bytes_high;
 }
@@ -169,11 +173,7 @@ bool FastCgiConnection::has_room() const {
     // A call that is full stops the reading of its connection, and would stop others with it.
     if (calls_.empty()) return true;
     return peer_->multiplexes_ && calls_.size() < peer_->options_->requests_a_connection &&
-           std::ranges::none_of(
-               calls_,
-               [](const auto& entry) {
-                   return entry.second != nullptr && entry.second->is_full();
-               });
+           !is_paused();
 }
 
 void FastCgiConnection::add(FastCgiCall& call) {
@@ -217,14 +217,16 @@ bool FastCgiConnection::takes_body() const {
     return !closing_ && connection_->queue_bytes() < queue_bytes_high;
 }
 
-void FastCgiConnection::update_reading() {
-    if (closing_) return;
-    const bool full = std::ranges::any_of(calls_, [](const auto& entry) {
+// All calls share the connection, so one slow client holds up its reading; has_room() keeps new
+// calls away from it, and the others' deadlines stand still.
+bool FastCgiConnection::is_paused() const {
+    return std::ranges::any_of(calls_, [](const auto& entry) {
         return entry.second != nullptr && entry.second->is_full();
     });
-    // All calls share the connection, so one slow client holds up its reading; has_room() keeps new
-    // calls away from it.
-    connection_->set_reading(!full);
+}
+
+void FastCgiConnection::update_reading() {
+    if (!closing_) connection_->set_reading(!is_paused());
 }
 
 void FastCgiConnection::close() {

@@ -47,6 +47,7 @@ class FastCgiCall final : public ProgramCall, public ListHook {
     void start() override;
     void on_body() override;
     void want_output() override;
+    bool is_held_up() const override;
     State pull_output(core::BlockPool& blocks, core::SendQueue& out,
                       std::size_t bytes_wanted) override;
     void on_over() override;
@@ -90,6 +91,7 @@ class FastCgiConnection final : public net::Session {
     // Asks for on_body() of its calls when what was written has left.
     void want_drained() { connection_->want_drained(); }
     bool takes_body() const;
+    bool is_paused() const;  // a call has all that it may hold: nothing is read
     void update_reading();
     void close();
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/wire/cgi/fcgi_records.h"
 #include "tiderace/net/listener.h"
+#include "tiderace/testing/manual_clock.h"
 #include "tiderace/testing/recorded_exchange.h"
 
 namespace tiderace::http::cgi {
@@ -76,7 +78,9 @@ class FastCgiTest : public ::testing::Test {
         return true;
     }
 
-    std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
+    testing::ManualClock clock_;
+    std::unique_ptr<core::EventLoop> loop_ =
+        std::move(*core::EventLoop::create({.clock = &clock_}));
     core::Descriptor listener_ =
         std::move(*net::open_listener(core::system_kernel(), core::Address::loopback(0), {}));
     std::vector<int> accepted_;
@@ -111,6 +115,49 @@ TEST_F(FastCgiTest, EndsWithARequestOnAKeptConnection) {
     receive_request();
     handler_.reset();
     EXPECT_EQ(second->status(), 502);
+}
+
+// What it waits for may be behind the output of another, which that one's client does not take.
+TEST_F(FastCgiTest, ARequestIsNotLateWhileItsConnectionIsHeldUpByAnother) {
+    FastCgiOptions shared = options();
+    shared.rules.timeout = 30s;
+    shared.connections_max = 1;
+    shared.output_bytes_high = 1'000;
+    handler_ = std::move(*FastCgi::create(*loop_, shared));
+    const auto slow = begin("GET");
+    // The first connection asks whether the peer multiplexes.
+    peer_ = -1;
+    ASSERT_TRUE(until([&] {
+        peer_ = peer_ < 0 ? ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK) : peer_;
+        return peer_ >= 0;
+    }));
+    accepted_.push_back(peer_);
+    answer(FcgiType::get_values_result, 0, ByteView("\x0f\1FCGI_MPXS_CONNS1", 18));
+    // It is known once that connection has its end.
+    ASSERT_TRUE(until([&] {
+        std::array<char, 256> bytes{};
+        const ssize_t got = ::recv(peer_, bytes.data(), bytes.size(), 0);
+        return got == 0 || (got < 0 && errno != EAGAIN);
+    }));
+    receive_request();
+    const auto quick = begin("GET");
+    receive_request();
+    answer(FcgiType::standard_output, 1, "Status: 200\r\n\r\n" + std::string(2'000, 'x'));
+    ASSERT_TRUE(until([&] { return slow->responded(); }));
+    answer(FcgiType::standard_output, 1, "y");  // behind it nothing is read
+    loop_->turn(5ms);
+    answer(FcgiType::standard_output, 2, "Status: 200\r\n\r\nquick");
+    answer(FcgiType::end_request, 2, ByteView("\0\0\0\0\0\0\0\0", 8));
+    for (int i = 0; i < 4; ++i) {
+        clock_.advance(20s);
+        loop_->turn(5ms);
+    }
+    EXPECT_FALSE(quick->responded()) << quick->status();
+    answer(FcgiType::end_request, 1, ByteView("\0\0\0\0\0\0\0\0", 8));
+    EXPECT_TRUE(until([&] { return slow->finish(); }));
+    EXPECT_TRUE(until([&] { return quick->responded() && quick->finish(); }));
+    EXPECT_EQ(quick->status(), 200);
+    EXPECT_EQ(quick->body(), "quick");
 }
 
 // One that gets a connection, idle or made for it, waits for no other request.
