@@ -98,7 +98,6 @@ class Assembly {
     net::ThreadingModel* threading_model_;
     core::DescriptorLimit descriptors_{};
     log::SystemTime time_;
-    std::optional<net::Serving> serving_;
     std::optional<Account> account_;         // whom to become
     std::unique_ptr<RootFiles> root_files_;  // as whom we are no more
     std::unique_ptr<log::Writer> writer_;
@@ -115,6 +114,7 @@ class Assembly {
     std::unique_ptr<http::files::VariantStore> variants_;
     std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
     std::unique_ptr<net::LoopGroup> loops_;
+    std::optional<net::Serving> serving_;  // its signals are watched by a loop, once there is one
     std::vector<std::unique_ptr<Worker>> workers_;
     std::unique_ptr<tls::TicketRotation> ticket_rotation_;
     ListeningSockets sockets_;
