@@ -27,6 +27,9 @@ FUNCTION_LINES_AIM, FUNCTION_LINES_MAX = 25, 70
 LINE_COLUMNS_MAX = 100
 FOLDER_UNITS_AIM, FOLDER_UNITS_MAX = 20, 30
 MAP_ROWS_MAX = 30  # of one table in ARCHITECTURE.md: a screen
+FACE_HEADERS_MAX, FACE_LINES_MAX = 15, 2_500  # tiderace/*.h: what a user reads first
+# Examples that show how little is needed: the lines of their C++, without tests.
+SMALL_EXAMPLES = {"examples/chat/": 80, "examples/proxy/": 40, "examples/todo/todo.cc": 150}
 EXEMPT_MARK = "tidy: table"  # within the first ten lines: a generated table, exempt from sizes
 
 RATCHET = "tools/tidy_ratchet.txt"
@@ -313,6 +316,8 @@ def seams(tree):
                 yield Complaint(path, number, f"<{name}>: a protocol sees bytes, never sockets")
             elif (room in WIRE or room in PURE) and SYSTEM_HEADERS.fullmatch(name):
                 yield Complaint(path, number, f"<{name}>: a codec has no system, clock or thread")
+            elif path.startswith("tiderace/") and path.endswith(".h") and "simdjson" in name:
+                yield Complaint(path, number, f"<{name}>: a user's program would compile it, too")
         if room not in ("core", "core/backend"):
             for number, line in enumerate(tree.code(path).splitlines(), 1):
                 if CAPABILITY.search(line):
@@ -414,6 +419,23 @@ def units_of_folders(tree):
             if stem in headers or not any(stem.startswith(header + "_") for header in headers)
         }
     return units
+
+
+def small_examples(tree):
+    for place, lines_max in SMALL_EXAMPLES.items():
+        paths = [p for p in tree.having(*CPP) if p.startswith(place) and not is_test(p)]
+        size = sum(len(tree.lines(path)) for path in paths)
+        if size > lines_max:
+            yield Complaint(place, 0, f"{size} lines of C++; it shows that {lines_max} are enough")
+
+
+def face_size(tree):
+    """The whole face can be read in an hour."""
+    face = [path for path in tree.having(".h") if re.fullmatch(r"tiderace/\w+\.h", path)]
+    size = sum(len(tree.lines(path)) for path in face)
+    if len(face) > FACE_HEADERS_MAX or size > FACE_LINES_MAX:
+        limits = f"{FACE_HEADERS_MAX} headers and {FACE_LINES_MAX} lines"
+        yield Complaint("tiderace", 0, f"{len(face)} headers of {size} lines; at most {limits}")
 
 
 def folder_sizes(tree):
@@ -625,6 +647,8 @@ RULES = [
     inner_folders,
     seams,
     sizes,
+    small_examples,
+    face_size,
     folder_sizes,
     line_length,
     units_tested,
