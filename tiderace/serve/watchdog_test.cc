@@ -17,6 +17,12 @@
 namespace tiderace::serve {
 namespace {
 
+#if defined(__linux__) && __has_include(<execinfo.h>)
+constexpr bool shows_stacks = true;
+#else
+constexpr bool shows_stacks = false;
+#endif
+
 // On its next call, lets an allocation of the thread that calls it fail.
 class ScarceTime final : public log::TimeSource {
   public:
@@ -78,6 +84,22 @@ class WatchdogTest : public ::testing::Test {
     std::optional<Watchdog::Post> post_;
     std::thread thread_;
 };
+
+TEST_F(WatchdogTest, ABlockedLoopIsReportedOnceEachTimeWithItsStack) {
+    for (std::ptrdiff_t count = 1; count <= 3; ++count) {
+        block_until_reported(count);
+        go_on(count);
+    }
+    const std::vector<std::string> lines = lines_->all();
+    const auto is_report = [](const std::string& line) {
+        return line.contains("a handler blocks its loop");
+    };
+    EXPECT_EQ(std::ranges::count_if(lines, is_report), 3);
+    if (!shows_stacks) return;
+    // Each frame is a line, behind the report and before the end of the block.
+    const auto report = std::ranges::find_if(lines, is_report);
+    EXPECT_TRUE(std::next(report)->contains("frame")) << *std::next(report);
+}
 
 // Nothing above its thread catches what it throws.
 TEST_F(WatchdogTest, ItGoesOnWhereItHasNoMemory) {
