@@ -136,6 +136,83 @@ TEST_F(PeerTest, EachPeerHasAStateAndMayBeTouchedClosedAndAborted) {
     end_all();
 }
 
+TEST_F(PeerTest, OneThatIsTouchedIsNotSilent) {
+    Peer* kept = nullptr;
+    Server server(":0");
+    server.idle_timeout(5s).on_accept([&](Peer& peer) { kept = &peer; });
+    serve(server);
+    const auto peer = world->connect();
+    world->settle();
+    ASSERT_NE(kept, nullptr);
+    for (int i = 0; i < 3; ++i) {
+        world->advance(4s);
+        ASSERT_FALSE(peer->over()) << i;
+        kept->touch();
+    }
+    world->advance(4s);
+    EXPECT_FALSE(peer->over());
+    world->advance(2s);
+    EXPECT_TRUE(peer->over());
+    end_all();
+}
+
+// The calls that set options of a socket, of one connection.
+std::uint64_t options_set(const ServeOptions& options) {
+    Server server(":0");
+    ServedWorld one("fake");
+    one.serve(server, options);
+    const auto before = one.world->kernel().calls(testing::Call::set_option);
+    const auto peer = one.world->connect();
+    one.world->settle();
+    return one.world->kernel().calls(testing::Call::set_option) - before;
+}
+
+TEST_F(PeerTest, OptionsReachItsSocket) {
+    EXPECT_EQ(options_set({.socket = {.send_buffer_bytes = 4'096}}), options_set({}) + 1);
+    bool tuned = false;
+    Server server(":0");
+    server.on_data([&](Peer& peer, ByteView) { tuned = peer.tune({.send_buffer_bytes = 4'096}); });
+    serve(server);
+    const auto peer = world->connect();
+    world->settle();
+    const auto before = world->kernel().calls(testing::Call::set_option);
+    peer->say("x");
+    world->settle();
+    EXPECT_TRUE(tuned);
+    EXPECT_EQ(world->kernel().calls(testing::Call::set_option), before + 1);
+    world->kernel().fail_all(testing::Call::set_option, EINVAL);
+    peer->say("x");
+    world->settle();
+    EXPECT_FALSE(tuned) << "the socket refuses";
+    end_all();
+}
+
+// What is asked for is reported, however little waits.
+TEST_F(PeerTest, DrainedComesWhenItIsWanted) {
+    int drained = 0;
+    Server server(":0");
+    server
+        .on_data([](Peer& peer, ByteView in) {
+            peer.write("a few bytes");
+            EXPECT_EQ(peer.unsent_bytes(), 11U);
+            if (in == "tell me") peer.want_drained();
+        })
+        .on_drained([&](Peer& peer) {
+            ++drained;
+            EXPECT_EQ(peer.unsent_bytes(), 0U);
+        });
+    serve(server);
+    const auto peer = world->connect();
+    peer->say("no matter");
+    world->settle();
+    EXPECT_EQ(drained, 0);
+    peer->say("tell me");
+    world->settle();
+    EXPECT_EQ(drained, 1);
+    EXPECT_EQ(peer->heard(), "a few bytesa few bytes");
+    end_all();
+}
+
 TEST_F(PeerTest, SendsAFile) {
     const std::string path = ::testing::TempDir() + "tcp_server_file";
     std::ofstream(path) << "of a file";

@@ -1,9 +1,18 @@
 #include "tiderace/tcp/run.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "tiderace/core/address.h"
 #include "tiderace/tcp/server.h"
 
 namespace tiderace::tcp {
@@ -27,6 +36,66 @@ TEST(TcpRun, WhatCannotBeServedIsOneSentenceAndStatusOne) {
     EXPECT_TRUE(said("nonsense", {.program = "echo"}).starts_with("echo: address \"nonsense\": "));
     EXPECT_EQ(said("127.0.0.1:0", {.threads = 1, .security = &broken}),
               "tcp: read cert.pem: it is no certificate\n");
+}
+
+// A blocking connection to a served address, and its own address.
+class Caller {
+  public:
+    explicit Caller(const core::Address& to) : descriptor_(::socket(AF_INET, SOCK_STREAM, 0)) {
+        sockaddr_storage at;
+        const socklen_t bytes = to.to_sockaddr(at);
+        EXPECT_EQ(::connect(descriptor_, reinterpret_cast<sockaddr*>(&at), bytes), 0);
+    }
+    Caller(const Caller&) = delete;
+    Caller& operator=(const Caller&) = delete;
+    ~Caller() { ::close(descriptor_); }
+
+    std::string address() const {
+        sockaddr_storage at{};
+        socklen_t bytes = sizeof at;
+        ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&at), &bytes);
+        return core::Address::from_sockaddr(reinterpret_cast<sockaddr*>(&at), bytes)
+            .value()
+            .to_string();
+    }
+    // `bytes` of it, or all until the server ends the connection.
+    std::string hear(std::size_t bytes = SIZE_MAX) const {
+        std::string heard;
+        char piece[256];
+        while (heard.size() < bytes) {
+            const ssize_t count =
+                ::read(descriptor_, piece, std::min(sizeof piece, bytes - heard.size()));
+            if (count <= 0) break;
+            heard.append(piece, static_cast<std::size_t>(count));
+        }
+        return heard;
+    }
+
+  private:
+    int descriptor_;
+};
+
+TEST(TcpRun, APeerHasItsAddressAndConnectionsHaveALimit) {
+    std::thread callers;
+    const auto call = [&](const std::vector<core::Address>& at) {
+        callers = std::thread([to = at[0]] {
+            const Caller first(to);
+            const std::string its_own = first.address();
+            EXPECT_EQ(first.hear(its_own.size()), its_own);
+            const Caller second(to);
+            EXPECT_EQ(second.hear(), "") << "there is room for one";
+            ::kill(::getpid(), SIGTERM);
+        });
+    };
+    std::atomic<int> accepted = 0;
+    Server server("127.0.0.1:0", {.threads = 1, .connections_max = 1, .on_listening = call});
+    server.on_accept([&](Peer& peer) {
+        peer.write(peer.address().to_string());
+        if (++accepted > 1) peer.close();
+    });
+    EXPECT_EQ(server.run(), 0);
+    callers.join();
+    EXPECT_EQ(accepted, 1);
 }
 
 }  // namespace

@@ -20,47 +20,65 @@ class StreamStateTest : public ::testing::Test, protected ServedWorld {
     testing::FakeWorld& fake() { return static_cast<testing::FakeWorld&>(*world); }
 };
 
-TEST_F(StreamStateTest, AReadThatHasItsBytesDoesNotSuspend) {
-    int lines = 0, others = 0, others_at_end = -1;
-    serve([&](Stream stream) -> Task<> {
-        while (co_await stream.read(Line{})) ++lines;
-        others_at_end = others;
-    });
-    runner.spawn([](int& others) -> Task<> {
-        while (true) {
+// Another task has its turn after each Runner::spends_max lines, and not after each line.
+TEST_F(StreamStateTest, ReadsThatHaveTheirBytesDoNotSuspendAndStillGiveWay) {
+    constexpr int all = 20'000;
+    int lines = 0;
+    std::vector<int> turns;  // how many lines were read when the other had its turn
+    const auto take_turns = [](const int& read, std::vector<int>& seen) -> Task<> {
+        while (read < all) {
+            seen.push_back(read);
             co_await task::yield();
-            ++others;
-            co_await task::sleep(1ms);
         }
-    }(others));
+        seen.push_back(read);
+    };
+    serve([&](Stream stream) -> Task<> {
+        task::Scope scope;
+        scope.spawn(take_turns(lines, turns));
+        while (lines < all && co_await stream.read(Line{})) ++lines;
+        co_await scope.join();
+    });
     const auto peer = world->connect();
     std::string text;
-    for (int i = 0; i < 100; ++i) text += "x\n";
+    for (int i = 0; i < all; ++i) text += "x\n";
     peer->say(text);
+    ASSERT_TRUE(world->run_until([&] { return lines == all; }));
+    peer->finish();
     world->settle();
-    EXPECT_EQ(lines, 100);
-    const int before = others;
-    text.clear();
-    for (int i = 0; i < 20'000; ++i) text += "\n";
-    peer->say(text);
-    world->settle();
-    EXPECT_EQ(lines, 20'100);
-    EXPECT_GE(others, before) << "a long row of reads gives way";
+    EXPECT_EQ(tasks->size(), 0U);
+    int longest_row = 0;
+    for (std::size_t i = 1; i < turns.size(); ++i) {
+        longest_row = std::max(longest_row, turns[i] - turns[i - 1]);
+    }
+    EXPECT_GT(longest_row, static_cast<int>(task::Runner::spends_max) / 2) << "each read suspends";
+    EXPECT_LE(longest_row, static_cast<int>(task::Runner::spends_max) + 2) << "none gives way";
     end_all();
 }
 
+// What it has not read stays with the peer: the stream takes its limit and what one receive gives.
 TEST_F(StreamStateTest, UnreadBytesAreBounded) {
-    serve([](Stream stream) -> Task<> {
-        co_await task::sleep(1h);
-        while (co_await stream.read()) {
-        }
-    });
+    constexpr std::size_t limit = 10'000, received_at_once_max = 256 * 1024;
+    const Stream* waiting = nullptr;
+    std::uint64_t read = 0;
+    serve(
+        [&](Stream stream) -> Task<> {
+            waiting = &stream;
+            co_await task::sleep(1h);
+            while (const auto bytes = co_await stream.read()) read += bytes->size();
+        },
+        {.stream = {.read_bytes_max = limit}});
     const auto peer = fake().connect_fake();
     peer->say(std::string(10'000'000, 'x'));
     world->settle();
     EXPECT_EQ(server->size(), 1U) << "pushed back on, not cut off";
+    ASSERT_NE(waiting, nullptr);
+    const std::uint64_t held = waiting->state().connection()->held_bytes().copied;
+    EXPECT_GE(held, limit);
+    EXPECT_LE(held, limit + received_at_once_max);
+    EXPECT_LT(peer->said(), 10'000'000U);
     world->advance(2h);
     world->settle();
+    EXPECT_EQ(read, 10'000'000U);
     peer->finish();
     world->settle();
     EXPECT_EQ(tasks->size(), 0U);

@@ -158,6 +158,85 @@ class StreamTest : public ::testing::Test, protected ServedWorld {
     StreamTest() : ServedWorld("fake") {}
 };
 
+TEST_F(StreamTest, OptionsReachItsSocket) {
+    const auto set = [](const net::SocketOptions& options) {
+        ServedWorld one("fake");
+        one.serve(echo, {.socket = options});
+        const auto before = one.world->kernel().calls(testing::Call::set_option);
+        const auto peer = one.world->connect();
+        one.world->settle();
+        return one.world->kernel().calls(testing::Call::set_option) - before;
+    };
+    EXPECT_EQ(set({.send_buffer_bytes = 4'096}), set({}) + 1);
+    std::uint64_t before = 0;
+    std::vector<bool> tuned;
+    serve([&](Stream stream) -> Task<> {
+        before = world->kernel().calls(testing::Call::set_option);
+        while (auto bytes = co_await stream.read()) {
+            tuned.push_back(stream.tune({.receive_buffer_bytes = 4'096}));
+        }
+        tuned.push_back(stream.tune({.receive_buffer_bytes = 4'096}));
+    });
+    const auto peer = world->connect();
+    peer->say("x");
+    world->settle();
+    EXPECT_EQ(world->kernel().calls(testing::Call::set_option), before + 1);
+    peer->reset();
+    world->settle();
+    EXPECT_EQ(tuned, (std::vector{true, false})) << "there is no socket any more";
+    end_all();
+}
+
+TEST_F(StreamTest, AbortedItSendsNoMore) {
+    const std::string much(3'000'000, 'x');
+    bool open = true;
+    net::CloseReason reason{};
+    serve([&](Stream stream) -> Task<> {
+        const auto sent = co_await task::within(1s, stream.write(much));
+        EXPECT_FALSE(sent) << "the peer takes nothing";
+        EXPECT_GT(stream.unsent_bytes(), 0U);
+        stream.abort();
+        EXPECT_FALSE(co_await stream.write("more"));
+        EXPECT_EQ(co_await stream.read(), std::nullopt);
+        open = stream.open();
+        reason = stream.reason();
+    });
+    const auto peer = world->connect();
+    peer->set_listening(false);
+    world->settle();
+    world->advance(2s);
+    world->settle();
+    EXPECT_FALSE(open);
+    EXPECT_EQ(reason, net::CloseReason::aborted);
+    EXPECT_EQ(tasks->size(), 0U);
+    EXPECT_EQ(server->size(), 0U);
+    peer->set_listening(true);
+    world->advance(1s);
+    world->settle();
+    EXPECT_LT(peer->heard().size(), much.size());
+    end_all();
+}
+
+TEST_F(StreamTest, ItsIdleTimeIsForTheReadsThatFollow) {
+    std::vector<End> ends;
+    serve([&](Stream stream) -> Task<> {
+        co_await stream.read();  // waits for ever
+        stream.set_idle_timeout(5s);
+        co_await stream.read();
+        ends.push_back(stream.end());
+    });
+    const auto peer = world->connect();
+    world->advance(1h);
+    EXPECT_FALSE(peer->over());
+    peer->say("x");
+    world->settle();
+    world->advance(4s);
+    EXPECT_TRUE(ends.empty());
+    world->advance(2s);
+    EXPECT_EQ(ends, std::vector{End::silent});
+    end_all();
+}
+
 TEST_F(StreamTest, SendsAFile) {
     const std::string path = ::testing::TempDir() + "tcp_stream_file";
     const std::string text(200'000, 'f');
