@@ -145,9 +145,10 @@ std::string fault_in(std::string_view heard, const std::vector<const Asked*>& as
         if (one == asked.back() && rest == as_last(one->answer)) return "";
         if (is_beginning(rest, one->answer) || is_beginning(rest, as_last(one->answer)) ||
             is_late_refusal(rest)) {
-            return whole ? "the answer to " + one->request + " is not whole" : "";
+            return whole ? "the answer to " + one->request.substr(0, 300) + " is not whole" : "";
         }
-        return "the answer to " + one->request + " is: " + std::string(rest.substr(0, 300));
+        return "the answer to " + one->request.substr(0, 300) +
+               " is: " + std::string(rest.substr(0, 300));
     }
     if (rest.empty() || is_late_refusal(rest)) return "";
     return "an answer without a request:  " + std::string(rest.substr(0, 300));
