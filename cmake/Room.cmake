@@ -75,18 +75,27 @@ function(tiderace_room)
   endif()
 endfunction()
 
-# The example at the top of a public header, from its first #include to the end, as a header for a test
-# that runs it: generated/NAME.h.
-function(tiderace_header_example)
-  cmake_parse_arguments(ARG "" "HEADER;NAME" "" ${ARGN})
-  file(READ ${ARG_HEADER} header)
-  string(REGEX MATCH "\n//     #include.*\n//     }\n//\n" example "${header}")
+# The example at the top of a public header, from its first #include to the end.
+function(tiderace_read_example header result)
+  file(READ ${header} text)
+  string(REGEX MATCH "\n//     #include.*\n//     }\n//\n" example "${text}")
+  if(example STREQUAL "")
+    message(FATAL_ERROR "${header} has no example: lines of \"//     \" from an #include to a \"}\"")
+  endif()
   string(REPLACE "\n//     " "\n" example "${example}")
   string(REPLACE "\n//\n" "\n\n" example "${example}")
   string(REPLACE "\n//\n" "\n\n" example "${example}")
+  set(${result} "${example}" PARENT_SCOPE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+endfunction()
+
+# … as a header for a test that runs it: generated/NAME.h.
+function(tiderace_header_example)
+  cmake_parse_arguments(ARG "" "HEADER;NAME" "" ${ARGN})
+  cmake_path(ABSOLUTE_PATH ARG_HEADER BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+  tiderace_read_example(${ARG_HEADER} example)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${ARG_NAME}.h
        CONTENT "#pragma once\n${example}" @ONLY)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARG_HEADER})
 endfunction()
 
 # All C++ blocks of a document, one after the other, as a header for a test that runs them:

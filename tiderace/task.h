@@ -1,19 +1,22 @@
 // Tasks: coroutines on an event loop.
 //
-//   #include <tiderace/task.h>
-//   using namespace std::chrono_literals;
+//     #include <tiderace/task.h>
 //
-//   tiderace::Task<int> slow_answer() {
-//       co_await tiderace::sleep(10ms);
-//       co_return 42;
-//   }
+//     using namespace std::chrono_literals;
 //
-//   tiderace::Task<int> ask() {
-//       auto answer = co_await tiderace::within(1s, slow_answer());   // cancels it when late
-//       co_return answer ? *answer : -1;
-//   }
+//     tiderace::Task<int> slow_answer() {
+//         co_await tiderace::sleep(10ms);
+//         co_return 42;
+//     }
 //
-//   int main() { return tiderace::run(ask()) == 42 ? 0 : 1; }
+//     tiderace::Task<int> ask() {
+//         auto answer = co_await tiderace::within(1s, slow_answer());  // cancels it when late
+//         co_return answer ? *answer : -1;
+//     }
+//
+//     int main() {
+//         return tiderace::run(ask()) == 42 ? 0 : 1;
+//     }
 //
 // A task runs when it is awaited, on the loop of the one that awaits it, and inherits its deadline.
 // Destroying it cancels it: the frame ends at its await, and the awaited operation is withdrawn.

@@ -1,18 +1,23 @@
 // TCP: servers and clients over byte streams, as callbacks or as coroutines.
 //
-//   #include <tiderace/tcp.h>
-//   using namespace tiderace;
+//     #include <tiderace/tcp.h>
 //
-//   Task<> session(tcp::Stream stream) {
-//       while (auto line = co_await stream.read(tcp::Line{})) {
-//           if (*line == "quit") co_return;
-//           co_await stream.write(std::string(*line) + "!\n");
-//       }
-//   }
+//     #include <string>
 //
-//   int main() { return tcp::serve(":7000", session); }   // all cores; SIGTERM and SIGINT drain
+//     using namespace tiderace;
 //
-// The same as callbacks, and a client:
+//     Task<> session(tcp::Stream stream) {
+//         while (auto line = co_await stream.read(tcp::Line{})) {
+//             if (*line == "quit") co_return;
+//             co_await stream.write(std::string(*line) + "!\n");
+//         }
+//     }
+//
+//     int main() {
+//         return tcp::serve(":7000", session);  // all cores; SIGTERM and SIGINT drain
+//     }
+//
+// An echo as callbacks, and a client:
 //
 //   tcp::Server(":7").on_data([](tcp::Peer& peer, ByteView in) { peer.write(in); }).run();
 //   auto stream = co_await tcp::connect("example.org:7000", {.attempts = 3});

@@ -1,6 +1,10 @@
 // What tcp.h shows at its top, and the lines that a first program consists of, compiled and run.
 #include "tiderace/tcp.h"
 
+#define main tcp_example_main
+#include "tcp_example.h"
+#undef main
+
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -10,13 +14,6 @@
 
 namespace tiderace {
 namespace {
-
-Task<> session(tcp::Stream stream) {
-    while (auto line = co_await stream.read(tcp::Line{})) {
-        if (*line == "quit") co_return;
-        co_await stream.write(std::string(*line) + "!\n");
-    }
-}
 
 // Runs a client on a thread of its own against a server on this one; its SIGTERM ends the server.
 template <typename Client>
