@@ -5,11 +5,17 @@
 # Each C++ block is compiled in a namespace of its own, after the #includes of all. A block with a main
 # is registered under the heading above it: library/routes, library/requests, library/requests_2
 # (tests/documents/program.h). A block without one is compiled where it stands, so a TEST in it runs.
+# A header stands for a document with its example (Room.cmake) under the heading "Example".
 # What a test cannot use is replaced: ports by one of the kernel's choice, and the URLs of servers by
 # that of the test.
 function(tiderace_document_programs)
   cmake_parse_arguments(ARG "" "DOCUMENT;NAME" "" ${ARGN})
-  file(READ ${PROJECT_SOURCE_DIR}/${ARG_DOCUMENT} text)
+  if(ARG_DOCUMENT MATCHES "\\.h$")
+    tiderace_read_example(${PROJECT_SOURCE_DIR}/${ARG_DOCUMENT} example)
+    set(text "# Example\n```cpp\n${example}```\n")
+  else()
+    file(READ ${PROJECT_SOURCE_DIR}/${ARG_DOCUMENT} text)
+  endif()
   set(text "\n${text}")  # so that a title follows the end of a line, as headings do
   set(includes "")
   set(code "")

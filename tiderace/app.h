@@ -1,19 +1,26 @@
 // HTTP applications: a whole service in a few lines.
 //
-//   #include <tiderace/app.h>
+//     #include <tiderace/app.h>
 //
-//   struct User { std::uint64_t id; std::string name; };
+//     #include <cstdint>
+//     #include <optional>
+//     #include <string>
 //
-//   int main() {
-//       tiderace::http::App app;
-//       app.get<"/">([] { return "hello\n"; });
-//       app.get<"/users/{id}">([](std::uint64_t id) -> std::optional<User> {   // JSON, or 404
-//           if (id != 7) return std::nullopt;
-//           return User{7, "ann"};
-//       });
-//       app.post<"/echo">([](tiderace::http::Body body) { return std::move(body).text(); });
-//       return app.serve({.listen = ":8080"});   // all cores, HTTP/1.1 and 2, SIGTERM drains
-//   }
+//     struct User {
+//         std::uint64_t id;
+//         std::string name;
+//     };
+//
+//     int main() {
+//         tiderace::http::App app;
+//         app.get<"/">([] { return "hello\n"; });
+//         app.get<"/users/{id}">([](std::uint64_t id) -> std::optional<User> {  // JSON, or 404
+//             if (id != 7) return std::nullopt;
+//             return User{7, "ann"};
+//         });
+//         app.post<"/echo">([](tiderace::http::Body body) { return std::move(body).text(); });
+//         return app.serve({.listen = ":8080"});  // all cores, HTTP/1.1 and 2, SIGTERM drains
+//     }
 //
 // Link `tiderace::app`. Each header below says more: owner, thread, errors, limits.
 #pragma once

@@ -44,12 +44,28 @@ TEST_F(Library, TheFirstProgramAnswers) {
     EXPECT_EQ(program.end(), 0);
 }
 
+TEST_F(Library, TheExampleOfTheAppsHeaderAnswers) {
+    Program program = start("app_header/example");
+    EXPECT_EQ(get(program.url("/")).body, "hello\n");
+    EXPECT_EQ(get(program.url("/users/7")).body, "{\"id\":7,\"name\":\"ann\"}");
+    EXPECT_EQ(get(program.url("/users/8")).status, 404);
+    EXPECT_EQ(ask("POST", program.url("/echo"), "tide").body, "tide");
+    EXPECT_EQ(program.end(), 0);
+}
+
 TEST_F(Library, Routes) {
     Program program = start("library/routes");
     EXPECT_EQ(get(program.url("/")).body, "hello\n");
     EXPECT_EQ(get(program.url("/square/12")).body, "144\n");
     EXPECT_EQ(get(program.url("/files/a/b")).body, "a/b");
     EXPECT_EQ(ask("POST", program.url("/")).status, 405);
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, WhatHandlersShare) {
+    Program program = start("library/what_handlers_share");
+    EXPECT_EQ(get(program.url("/")).body, "hello, visit 1 of this loop\n");
+    EXPECT_THAT(get(program.url("/")).body, HasSubstr("hello, visit "));
     EXPECT_EQ(program.end(), 0);
 }
 
@@ -68,6 +84,7 @@ TEST_F(Library, FormsCookiesAndUploads) {
     EXPECT_EQ(ask("POST", program.url("/upload"), upload, "multipart/form-data; boundary=b").body,
               "10\n");
     EXPECT_EQ(std::filesystem::file_size(folder.path_of("upload.bin")), 10u);
+    EXPECT_EQ(ask("POST", program.url("/count"), std::string(100'000, 'x')).body, "100000\n");
     EXPECT_EQ(program.end(), 0);
 }
 
@@ -130,7 +147,16 @@ TEST_F(Library, TasksAndStreams) {
     Program program = start("library/tasks_and_streams");
     EXPECT_EQ(get(program.url("/answer")).body, "42\n");
     EXPECT_EQ(tiderace::run(first_events(program.url("/ticks"))), "data: 0\n\ndata: 1\n\n");
+    const auto squares = get(program.url("/squares/3"));
+    EXPECT_EQ(squares.body, "row,square\n1,1\n2,4\n3,9\n");
+    EXPECT_EQ(squares.field("Content-Type"), "text/csv");
     EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, TasksBesideEachOther) {
+    Program program = start("library/tasks_beside_each_other");
+    EXPECT_EQ(program.wait(), 0);
+    EXPECT_EQ(program.output(), "15 metres\ncalm, clear\nearly\n");
 }
 
 TEST_F(Library, RequestsOverBothVersions) {
@@ -159,6 +185,7 @@ TEST_F(Library, GroupsAndMiddleware) {
     const auto file = get(program.url("/static/a.txt"));
     EXPECT_EQ(file.body, "a file\n");
     EXPECT_EQ(file.field("Cache-Control"), "max-age=3600");
+    EXPECT_EQ(get(program.url("/shop")).body, "boats\n");
     EXPECT_EQ(program.end(), 0);
 }
 
