@@ -9,6 +9,7 @@ import pytest
 
 from certificates import Authority
 from example_program import Example
+from server import wait_until
 from tls_client import TlsConnection, client_context
 
 
@@ -69,6 +70,28 @@ def test_it_listens_in_the_clear_with_tls_and_on_a_path(live, tmp_path):
         client.connect(str(path))
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         assert client.recv(4096).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_new_certificates_serve_new_connections_and_open_ones_go_on(live, tmp_path):
+    authority = Authority(tmp_path, "harbour")
+    pair = authority.issue("site")
+    place, = live("127.0.0.1:0", pair.certificate, pair.key).places()
+    context = client_context(authority.file)
+
+    def shown():
+        with TlsConnection(place, context) as connection:
+            assert connection.get("/healthz").status == 200
+            return connection.certificate
+
+    with TlsConnection(place, context) as old:
+        first = pair.fingerprint()
+        assert old.certificate == first
+        authority.issue("site")
+        assert pair.fingerprint() != first
+        # Each of the two loops reads them.
+        wait_until(lambda: {shown() for _ in range(16)} == {pair.fingerprint()},
+                   what="the new certificate on every loop")
+        assert old.get("/healthz").status == 200
 
 
 def test_a_session_is_resumed_on_every_loop(live, tmp_path):

@@ -1,6 +1,7 @@
 """The library in a project of somebody else's: tests/outside, which add_subdirectory()s it."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -38,3 +39,26 @@ def test_a_project_that_holds_tiderace_builds_what_it_links_and_no_more(tmp_path
         assert f"{name}:" in targets, name
     for name in ("tiderace:", "tiderace-lab:", "core_test:", "tiderace_share:", "example_echo:"):
         assert f"\n{name}" not in targets, name
+
+
+def blocks(chapter):
+    text = (HERE.parent / "docs/tutorial" / chapter).read_text()
+    return re.findall(r"```cmake\n(.*?)```", text, re.S)
+
+
+@pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
+def test_the_lines_of_cmake_in_the_tutorial_are_a_project(tmp_path):
+    first, = blocks("README.md")
+    service, = blocks("5-sign-in.md")
+    tests, = blocks("7-tests.md")
+    begin = first[:first.index("add_executable")]
+    (tmp_path / "tiderace").symlink_to(HERE.parent)
+    for name in ("main.cc", "todo.cc", "todo_test.cc"):
+        (tmp_path / name).write_text("")
+    for number, lines in enumerate((first, begin + service + tests)):
+        (tmp_path / "CMakeLists.txt").write_text(lines)
+        build = tmp_path / f"build{number}"
+        run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, "-DCMAKE_BUILD_TYPE=Release")
+        targets = run("ninja", "-C", build, "-t", "targets", "all")
+        assert "\ntodo: " in targets
+        assert ("\ntodo_test: " in targets) == (number == 1)
