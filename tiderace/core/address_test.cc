@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <string>
 
 namespace tiderace::core {
@@ -199,6 +200,12 @@ TEST(Address, ReadsWhatTheKernelSaysOfUnixPeers) {
     const auto longest = Address::from_sockaddr(from, sizeof(local));  // without a NUL
     EXPECT_EQ(longest->path().size(), sizeof(local.sun_path));
     EXPECT_EQ(round_trip(*longest), *longest);
+    // Linux counts the NUL that it has no room for (unix(7)); what lies behind is no part of it.
+    sockaddr_storage behind;
+    std::memset(&behind, 'q', sizeof behind);
+    std::memcpy(&behind, &local, sizeof local);
+    const auto* beyond = reinterpret_cast<const sockaddr*>(&behind);
+    EXPECT_EQ(*Address::from_sockaddr(beyond, sizeof(local) + 1), *longest);
     // The length counts the path's NUL wherever there is room for one.
     sockaddr_storage storage;
     constexpr socklen_t offset = sizeof(sa_family_t);

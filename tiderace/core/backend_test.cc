@@ -384,6 +384,29 @@ TEST_P(EveryBackend, WatchesForeignDescriptors) {
     ::close(pipe[1]);
 }
 
+TEST_P(EveryBackend, AForeignDescriptorIsReadyInTheDirectionThatIs) {
+    struct Directions final : IoObserver {
+        void on_ready(bool r, bool w) override { readable = r, writable = w; }
+        bool readable = false, writable = false;
+    } foreign;
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    IoHandle handle = *backend_->attach(ends[0], foreign);
+    ASSERT_EQ(backend_->watch(handle, true, true), 0);
+    turn();
+    EXPECT_FALSE(foreign.readable);
+    EXPECT_TRUE(foreign.writable);
+    const std::string filling(65'536, 'x');
+    while (::write(ends[0], filling.data(), filling.size()) > 0) {
+    }
+    ASSERT_EQ(::write(ends[1], "x", 1), 1);
+    turn();
+    EXPECT_TRUE(foreign.readable);
+    EXPECT_FALSE(foreign.writable);
+    backend_->detach(handle);
+    for (const int fd : ends) ::close(fd);
+}
+
 // What a foreign descriptor reports happened before the requests that come with it.
 TEST_P(EveryBackend, ForeignDescriptorsComeBeforeStreams) {
     ASSERT_TRUE(raise_descriptor_limit());

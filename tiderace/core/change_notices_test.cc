@@ -160,6 +160,15 @@ TEST_F(ChangeNoticesTest, AFileOfThisMachineIsNotRemote) {
     EXPECT_FALSE(is_remote(-1));
 }
 
+#if defined(__linux__)
+// The kernel is given the descriptor's name in /proc, so what has none there is not found.
+TEST_F(ChangeNoticesTest, ADescriptorThatProcDoesNotHaveIsRefusedWithAdvice) {
+    const auto id = notices_->watch(-1, {});
+    ASSERT_FALSE(id);
+    EXPECT_THAT(id.error().message(), ::testing::HasSubstr("mount /proc"));
+}
+#endif
+
 // Too many to report one by one: then everything may have changed.
 TEST_F(ChangeNoticesTest, TooManyBecomeOneThatCoversAll) {
     watch(".");

@@ -3,7 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "tiderace/core/event_loop.h"
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/ring_fixture.h"
+#include "tiderace/testing/manual_clock.h"
 
 namespace tiderace::core {
 namespace {
@@ -107,6 +115,73 @@ TEST(SendRelief, CountsAHeldBlockWholeAndLeavesThoseThatHoldNothing) {
     EXPECT_EQ(relief.relieve(pool), 2U);
     EXPECT_EQ(pool.taken(), 7U);
     EXPECT_TRUE(holder.queues.contains(0));
+}
+
+// --- the loop that calls it ----------------------------------------------------------------------
+
+class ALoopPastItsLimit : public ::testing::Test {
+  protected:
+    struct Holder final : SendHolder {
+        std::vector<Holding> holdings() override {
+            ++asked;
+            if (!gives) return {};
+            return {{.held = queue.held(), .id = 1}};
+        }
+        void give_up(std::uint64_t) override { queue.clear(); }
+
+        SendQueue queue;
+        bool gives = true;
+        int asked = 0;
+    };
+
+    ALoopPastItsLimit() {
+        loop_->set_log(&logger_);
+        loop_->send_relief().add(holder_);
+        fill();
+    }
+    void fill() {
+        holder_.queue.append(loop_->blocks(), std::string(3 * BlockPool::block_bytes, 'x'));
+    }
+    void turn_after(Duration passed) {
+        clock_.advance(passed);
+        loop_->turn(0s);
+    }
+    bool logs() { return !log::take_all(ring_).empty(); }
+
+    log::Doorbell bell_;
+    log::Ring ring_{64_KiB, bell_};
+    log::SystemTime time_;
+    log::Logger logger_{ring_, time_};
+    testing::ManualClock clock_;
+    std::unique_ptr<EventLoop> loop_ =
+        std::move(*EventLoop::create({.clock = &clock_, .send_bytes_max = BlockPool::block_bytes}));
+    Holder holder_;
+};
+
+// Listing all connections in every turn would make a full machine slower yet.
+TEST_F(ALoopPastItsLimit, LooksTenTimesASecondWhereNoneCanBeClosed) {
+    holder_.gives = false;
+    turn_after(0ms);
+    EXPECT_EQ(holder_.asked, 1);
+    turn_after(99ms);
+    EXPECT_EQ(holder_.asked, 1);
+    turn_after(1ms);
+    EXPECT_EQ(holder_.asked, 2);
+    EXPECT_FALSE(logs());
+}
+
+TEST_F(ALoopPastItsLimit, ClosesAtOnceAndLogsItOnceASecond) {
+    turn_after(0ms);
+    EXPECT_TRUE(holder_.queue.empty());
+    EXPECT_TRUE(logs());
+    fill();
+    turn_after(999ms);
+    EXPECT_TRUE(holder_.queue.empty());
+    EXPECT_FALSE(logs());
+    fill();
+    turn_after(1ms);
+    EXPECT_TRUE(holder_.queue.empty());
+    EXPECT_TRUE(logs());
 }
 
 }  // namespace

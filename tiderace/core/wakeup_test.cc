@@ -97,6 +97,21 @@ TEST(Wakeup, DoesNothingAfterTheLoopsEnd) {
     EXPECT_EQ(ran, 0);
 }
 
+// The loop was woken for it, and looked in vain: the next needs a call of its own.
+TEST(Wakeup, OneThatEndsBeforeItRunsTakesNoWakeFromTheNext) {
+    auto loop = default_loop();
+    {
+        Woken gone(*loop, [] { ADD_FAILURE() << "it has ended"; });
+        gone.wake();
+    }
+    loop->turn(0s);
+    int ran = 0;
+    Woken woken(*loop, [&] { ++ran; });
+    woken.wake();
+    loop->turn(Duration(-1));
+    EXPECT_EQ(ran, 1);
+}
+
 // Each value that was written before a wake() is seen: none is lost between a thread that wakes and
 // a loop that is just looking.
 TEST(Wakeup, LosesNothingBetweenManyThreadsAndTheLoop) {

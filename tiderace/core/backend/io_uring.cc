@@ -101,7 +101,7 @@ void IoUringBackend::cancel(IoHandle handle, Entry& target, Operation operation)
 void IoUringBackend::watch_waker() {
     io_uring_sqe& ask = ring_->take(0);
     io_uring_prep_poll_add(&ask, waker_.descriptor(), POLLIN);
-    ask.user_data = tag_of(Operation::wake, {waker_.descriptor(), 0});
+    ask.user_data = wake_tag;
     waker_watched_ = true;
 }
 

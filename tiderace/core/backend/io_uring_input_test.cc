@@ -2,6 +2,7 @@
 // multishot receives continue until the kernel sees that they are cancelled.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <array>
@@ -200,6 +201,55 @@ TEST_F(InputInAPause, AConnectionThatWasAcceptedAndNotReportedIsClosedWithTheEng
     const std::uint64_t before = kernel.calls(testing::Call::close);
     backend.reset();
     EXPECT_EQ(kernel.calls(testing::Call::close), before + 1);
+}
+
+// The wait would return at once, again and again. Here the timer ends it.
+TEST_F(InputInAPause, NothingIsRedeliveredToOneThatIsToldTwiceToReceive) {
+    struct Expiry final : IoObserver {
+        void on_ready(bool readable, bool) override { expired = readable; }
+        bool expired = false;
+    };
+    const auto waits = [&] {
+        Expiry expiry;
+        const Descriptor timer(system_kernel(), ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK));
+        IoHandle handle = *backend_->attach(timer.get(), expiry);
+        backend_->watch(handle, true, false);
+        for (int turns = 0; turns < 3; ++turns) turn();
+        const itimerspec soon{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = 20'000'000}};
+        EXPECT_EQ(::timerfd_settime(timer.get(), 0, &soon, nullptr), 0);
+        backend_->set_receiving(near_, true);
+        backend_->wait(-1s);
+        backend_->dispatch();
+        backend_->detach(handle);
+        turn();
+        return expiry.expired;
+    };
+    EXPECT_TRUE(waits());
+    // Also while something is held for another.
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    IoHandle other = *backend_->attach(ends[0], *this);
+    backend_->set_receiving(other, true);
+    turn();
+    ASSERT_EQ(::write(ends[1], "held", 4), 4);
+    backend_->wait(5s);
+    backend_->set_receiving(other, false);
+    backend_->dispatch();
+    EXPECT_TRUE(waits());
+    EXPECT_EQ(received_, "");
+    backend_->set_receiving(other, true);
+    turn();
+    EXPECT_EQ(received_, "held");
+    backend_->close(other, {});
+    ::close(ends[1]);
+}
+
+TEST_F(InputInAPause, AWakeUpAfterARestEndsTheWait) {
+    backend_->rest();
+    turn();
+    backend_->wake();
+    backend_->wait(-1s);
+    backend_->dispatch();
 }
 
 // A listener that ends collects what has completed, wake-ups among it, after wait() looked for

@@ -293,6 +293,24 @@ TEST_F(ScriptedReadiness, AForeignDescriptorIsToldOfWhatItWants) {
     EXPECT_EQ(calls_, (Log{"add", "add"}));
 }
 
+// The turn may lack its event, so the descriptor itself is polled.
+TEST_F(ScriptedReadiness, InAFullTurnAForeignDescriptorIsToldOfWhatItIsReadyFor) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    IoHandle foreign = *backend_->attach(ends[0], observer_);
+    ASSERT_EQ(backend_->watch(foreign, true, true), 0);
+    poller_->wait_result = -EINTR;
+    EXPECT_EQ(turn(), (Log{"ready 2"}));
+    const std::string filling(65'536, 'x');
+    while (::write(ends[0], filling.data(), filling.size()) > 0) {
+    }
+    EXPECT_EQ(turn(), Log{});
+    ASSERT_EQ(::write(ends[1], "x", 1), 1);
+    EXPECT_EQ(turn(), (Log{"ready 1"}));
+    backend_->detach(foreign);
+    for (const int fd : ends) ::close(fd);
+}
+
 TEST_F(ScriptedReadiness, AConnectThatFailedIsNotPolledAnyMore) {
     const Address to = Address::loopback(80);
     backend_->start_connect(handle_, to);

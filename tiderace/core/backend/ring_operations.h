@@ -43,6 +43,10 @@ inline std::uint64_t tag_of(Operation operation, IoHandle handle) {
            std::uint64_t{static_cast<std::uint32_t>(handle.fd)} << 32 | handle.generation;
 }
 
+// A loop has one waker, so its tag names no descriptor.
+inline constexpr std::uint64_t wake_tag = std::uint64_t{static_cast<std::uint8_t>(Operation::wake)}
+                                          << 56;
+
 inline std::uint8_t bit(Operation operation) {
     return static_cast<std::uint8_t>(1U << (static_cast<unsigned>(operation) - 1));
 }
