@@ -80,6 +80,8 @@ TEST_F(ClientTest, OffersItsProtocolsAndLearnsWhatWasChosen) {
     ASSERT_TRUE(run_until([&] { return sessions.received == "x"; }));
     ASSERT_NE(connection->security(), nullptr);
     EXPECT_EQ(connection->security()->protocol, "http/1.1");
+    EXPECT_FALSE(connection->security()->client_verified) << "the certificate is a server's";
+    EXPECT_EQ(connection->security()->client, "");
     EXPECT_EQ(sessions_.connection->security()->protocol, "http/1.1");
 }
 

@@ -18,15 +18,23 @@ struct OpenFile final : core::SharedFile {
     int descriptor_;
 };
 
-// Breaks on demand.
+// Breaks on demand, and counts the calls of set_receiving().
 class Breaking final : public net::Transport {
   public:
-    Breaking(std::unique_ptr<net::Transport> below, const bool& broken)
-        : below_(std::move(below)), broken_(&broken) {}
+    struct State {
+        bool broken = false;
+        int set_receivings = 0;
+    };
+
+    Breaking(std::unique_ptr<net::Transport> below, State& state)
+        : below_(std::move(below)), state_(&state) {}
     void open(Observer& observer) override { below_->open(observer); }
-    void set_receiving(bool on) override { below_->set_receiving(on); }
+    void set_receiving(bool on) override {
+        ++state_->set_receivings;
+        below_->set_receiving(on);
+    }
     core::Sent send(core::SendQueue& queue) override {
-        if (*broken_) return {.error = -EPIPE};
+        if (state_->broken) return {.error = -EPIPE};
         return below_->send(queue);
     }
     void finish() override { below_->finish(); }
@@ -35,7 +43,7 @@ class Breaking final : public net::Transport {
 
   private:
     std::unique_ptr<net::Transport> below_;
-    const bool* broken_;
+    State* state_;
 };
 
 class SendingTest : public TlsTest {
@@ -45,15 +53,17 @@ class SendingTest : public TlsTest {
         if (!server_) serve();
         if (client_ == nullptr) trust();
         auto transport =
-            client_->wrap(std::make_unique<Breaking>(reach(options), broken_), "localhost");
+            client_->wrap(std::make_unique<Breaking>(reach(options), below_), "localhost");
         net::Transport& seen = *transport;
         peer_ = std::make_unique<testing::TransportPeer>(world_.loop(), std::move(transport));
         EXPECT_TRUE(run_until([&] { return seen.security() != nullptr; }));
         world_.settle();
         return seen;
     }
-    core::Sent send_file(net::Transport& transport, const std::string& path) {
+    core::Sent send_file(net::Transport& transport, const std::string& path,
+                         std::string_view before = {}) {
         core::SendQueue queue;
+        queue.append(world_.loop().blocks(), before);
         queue.append_file(core::make_ref<OpenFile>(path), 0, 1'000);
         const core::Sent sent = transport.send(queue);
         queue.clear();
@@ -67,7 +77,7 @@ class SendingTest : public TlsTest {
         return sent;
     }
 
-    bool broken_ = false;
+    Breaking::State below_;
     std::unique_ptr<testing::TransportPeer> peer_;
 };
 
@@ -89,7 +99,7 @@ TEST_F(SendingTest, WhoWaitsForRoomHearsThatThereWillBeNone) {
     peer_->say(std::string(10'000, 'x'));
     world_.loop().turn(Duration::zero());
     EXPECT_EQ(peer_->error(), 0);
-    broken_ = true;
+    below_.broken = true;
     world_.settle();
     EXPECT_EQ(peer_->error(), -EPIPE);
 }
@@ -98,19 +108,48 @@ TEST_F(SendingTest, WhoWaitsForRoomHearsThatThereWillBeNone) {
 TEST_F(SendingTest, AFileThatIsShorterThanAnnouncedBreaksNothing) {
     net::Transport& transport = establish();
     folder_.write("short", "");
-    EXPECT_EQ(send_file(transport, folder_.path_of("short")).error, -EBADMSG);
+    EXPECT_EQ(send_file(transport, folder_.path_of("short"), "before it, ").error, -EBADMSG);
+    EXPECT_TRUE(run_until([&] { return peer_->heard() == "before it, "; }));
     EXPECT_EQ(send(transport, "repaired").error, 0);
-    EXPECT_TRUE(run_until([&] { return peer_->heard() == "repaired"; }));
+    EXPECT_TRUE(run_until([&] { return peer_->heard() == "before it, repaired"; }));
 }
 
 TEST_F(SendingTest, NothingFollowsAFileThatCannotBeRead) {
     net::Transport& transport = establish();
-    EXPECT_EQ(send_file(transport, folder_.path()).error, -EISDIR);
+    const core::Sent failed = send_file(transport, folder_.path());
+    EXPECT_EQ(failed.error, -EISDIR);
+    EXPECT_FALSE(failed.pending);
     const core::Sent sent = send(transport, "behind it");
     EXPECT_EQ(sent.error, -EISDIR);
     EXPECT_EQ(sent.bytes, 0U);
     world_.settle();
     EXPECT_EQ(peer_->heard(), "");
+}
+
+TEST_F(SendingTest, WhatBreaksBelowBreaksTheSendThatFindsIt) {
+    net::Transport& transport = establish();
+    below_.broken = true;
+    EXPECT_EQ(send(transport, "lost").error, -EPIPE);
+}
+
+// io_uring, for one, would watch it for a hang-up, and report a second end.
+TEST_F(SendingTest, WhatBrokeBelowIsNotToldToPause) {
+    establish();
+    const int before = below_.set_receivings;
+    sessions_.connection->close(net::CloseReason::aborted);
+    ASSERT_TRUE(run_until([&] { return peer_->over(); }));
+    EXPECT_EQ(peer_->error(), -ECONNRESET);
+    EXPECT_EQ(below_.set_receivings, before);
+}
+
+TEST_F(SendingTest, WhatIsUnsentAtTheCloseGivesItsMemoryBackAtOnce) {
+    establish({.capacity = 300});
+    peer_->say(std::string(1'000'000, 'x'));
+    world_.loop().turn(Duration::zero());
+    ASSERT_GT(world_.loop().blocks().taken(), 10U);
+    peer_->close();
+    world_.settle();
+    EXPECT_EQ(world_.loop().blocks().taken(), 0U);
 }
 
 }  // namespace
