@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <new>
+#include <stdexcept>
 
 #include "tiderace/http/h1/messages_fixture.h"
 #include "tiderace/testing/h1_stage.h"
@@ -109,6 +110,28 @@ TEST_P(H1Ends, AnAccessLogThatThrowsLetsADeferredAnswerAndAnAbandonedOneGo) {
     ready_ = "too late";
     held_->body_ready();  // nothing of the connection is left in it
     EXPECT_EQ(stage_.server().size(), 1U);
+}
+
+// --- a handler that throws -------------------------------------------------------------------
+
+TEST_P(H1Ends, AnAnswerThatIsWholeStaysSoAndOneInItsMiddleIsCut) {
+    stage_.on("/whole", [](Exchange& exchange) {
+        exchange.respond_status(204);
+        throw std::runtime_error("behind the answer");
+    });
+    stage_.on("/part", [this](Exchange& exchange) {
+        Response response;
+        response.set_body(std::make_unique<Trickle>(ready_), 1'000);
+        exchange.respond(response);
+        throw std::runtime_error("in the answer");
+    });
+    ready_ = "part";
+    const auto peer = asks(get("/whole") + get_hello);
+    EXPECT_TRUE(stage_.run_until([&] { return peer->heard().ends_with("hello\n"); }));
+    EXPECT_THAT(peer->heard(), StartsWith("HTTP/1.1 204 "));
+    peer->say(get("/part"));
+    EXPECT_TRUE(ends(*peer));
+    EXPECT_EQ(stage_.closed(net::CloseReason::aborted), 1U);
 }
 
 // --- a peer that finished --------------------------------------------------------------------

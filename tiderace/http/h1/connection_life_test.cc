@@ -421,6 +421,17 @@ TEST_P(H1Upgrade, HandsTheConnectionOverWithWhatIsLeft) {
     EXPECT_TRUE(stage_->run_until([&] { return shout_.closes == 1; }));
 }
 
+// They would be served to whomever the new protocol speaks for.
+TEST_P(H1Upgrade, BytesBehindItAreNoRequestOfHttp) {
+    stage_->on("/up", [&](Exchange& exchange) { EXPECT_TRUE(upgrade(exchange)); });
+    const auto peer = stage_->connect();
+    peer->say(get("/up", "Connection: upgrade\r\nUpgrade: shout\r\n") + get_hello);
+    EXPECT_TRUE(stage_->run_until([&] { return peer->heard().ends_with("\r\n\r\n]"); }));
+    EXPECT_EQ(stage_->served(), std::vector<std::string>{"GET /up"});
+    peer->close();
+    EXPECT_TRUE(stage_->run_until([&] { return shout_.closes == 1; }));
+}
+
 TEST_P(H1Upgrade, IsPossibleLaterToo) {
     const auto peer = stage_->connect();
     peer->say(request("/kept"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -21,12 +22,14 @@ namespace {
 using testing::H1Stage;
 using testing::Peer;
 
-// Takes everything, and gives what the test says. It tells whether it is to receive.
+// Takes what there is room for, and gives what the test says. It tells whether it is to receive.
 class Direct final : public net::Transport {
   public:
     struct State {
         std::string sent;
+        std::size_t room = SIZE_MAX;
         bool receives = true;
+        bool finished = false;
         const net::TransportSecurity* security = nullptr;
     };
 
@@ -35,18 +38,24 @@ class Direct final : public net::Transport {
     void open(Observer& observer) override { observer_ = &observer; }
     void set_receiving(bool on) override { state_->receives = on; }
     core::Sent send(core::SendQueue& queue) override {
-        const std::uint64_t bytes = queue.bytes();
-        for (iovec piece{}; queue.gather({&piece, 1}) == 1;) {
-            state_->sent.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
-            queue.consume(piece.iov_len);
+        const std::uint64_t before = queue.bytes();
+        for (iovec piece{}; state_->room > 0 && queue.gather({&piece, 1}) == 1;) {
+            const std::size_t taken = std::min(piece.iov_len, state_->room);
+            state_->sent.append(static_cast<const char*>(piece.iov_base), taken);
+            queue.consume(taken);
+            state_->room -= taken;
         }
-        return {.bytes = bytes};
+        return {.bytes = before - queue.bytes(), .pending = !queue.empty()};
     }
-    void finish() override {}
+    void finish() override { state_->finished = true; }
     void close(core::SendQueue&&) override {}
     void set_reset_on_close() override {}
     const net::TransportSecurity* security() const override { return state_->security; }
     void receive(ByteView bytes) { observer_->on_received(bytes); }
+    void make_room() {
+        state_->room = SIZE_MAX;
+        observer_->on_sent(0);
+    }
 
   private:
     State* state_;
@@ -65,11 +74,19 @@ class H1ExactLimits : public ::testing::Test {
         world_.settle();
     }
 
-    Direct& connect_directly() {
+    Direct& connect_directly() { return connect_directly(stage_); }
+    Direct& connect_directly(H1Stage& stage) {
         auto transport = std::make_unique<Direct>(direct_);
         Direct& made = *transport;
-        stage_.server().adopt(std::move(transport), core::Address::loopback(1));
+        stage.server().adopt(std::move(transport), core::Address::loopback(1));
         return made;
+    }
+    // How many bytes a peer hears that asks for this.
+    std::size_t bytes_of_answer(H1Stage& stage, const std::string& path) {
+        const auto peer = stage.connect();
+        peer->say(get(path));
+        world_.settle();
+        return peer->heard().size();
     }
     // A peer that sent this and takes no answer.
     std::unique_ptr<Peer> deaf(const std::string& request) {
@@ -180,6 +197,44 @@ TEST_F(H1ExactLimits, AnAnswerThatFitsOnlyAloneIsSentWholeBehindAnother) {
     EXPECT_EQ(stage.closed(net::CloseReason::queue_overflow), 0U);
 }
 
+// What fits is queued whole, and its request is done; of one byte more, portions follow.
+TEST_F(H1ExactLimits, AnAnswerIsQueuedWholeUpToTheQueuesMaximum) {
+    struct Observer final : AbandonObserver {
+        void on_abandoned() override {}
+    };
+    net::TcpServerOptions connections;
+    connections.connection.queue_bytes_max = 300'000;
+    connections.connection.queue_bytes_high = 100'000;
+    connections.connection.queue_bytes_low = 1'000;
+    H1Stage stage(world_, H1Stage::plain(), connections);
+    Observer observer;
+    std::string text(300'000, 'x');
+    stage.on("/large", [&](Exchange& exchange) {
+        exchange.observe(observer);
+        core::SendQueue queue;
+        queue.append(exchange.loop().blocks(), text);
+        Response response;
+        response.set_body(std::move(queue));
+        exchange.respond(response);
+    });
+    const auto first = stage.connect();
+    first->say(get("/large"));
+    ASSERT_TRUE(stage.run_until([&] { return first->heard().size() > text.size(); }));
+    const std::size_t head_bytes = first->heard().find("\r\n\r\n") + 4;
+    for (const std::size_t more : {0U, 1U}) {
+        text.assign(300'000 - head_bytes + more, 'x');
+        const auto peer = stage.connect();
+        peer->set_listening(false);
+        peer->say(get("/large"));
+        world_.settle();
+        EXPECT_EQ(observer.linked(), more == 1);
+        peer->set_listening(true);
+        ASSERT_TRUE(
+            stage.run_until([&] { return peer->heard().size() == head_bytes + text.size(); }));
+        EXPECT_FALSE(observer.linked());
+    }
+}
+
 // The rest of the head may be on its way, and must not reset what carries the answer.
 TEST_F(H1ExactLimits, AHeadThatStallsIsAnsweredAndItsRestIsStillTaken) {
     const auto peer = stage_.connect();
@@ -242,6 +297,50 @@ TEST_F(H1ExactLimits, ADrainWaitsLongerForAFirstRequestThanForAnother) {
     EXPECT_FALSE(fresh->over());
     world_.advance(2ms);
     EXPECT_TRUE(fresh->over());
+}
+
+// An answer is on its way, so the connection ends behind it, at once.
+TEST_F(H1ExactLimits, ADrainEndsAConnectionThatHasAByteToSend) {
+    const std::size_t bytes = bytes_of_answer(stage_, "/hello");
+    Direct& peer = connect_directly();
+    direct_.room = bytes - 1;
+    peer.receive(get_hello);
+    world_.settle();
+    ASSERT_EQ(direct_.sent.size(), bytes - 1);
+    stage_.server().drain(world_.loop().now() + 10s, [] {});
+    peer.make_room();
+    world_.settle();
+    EXPECT_EQ(direct_.sent.size(), bytes);
+    EXPECT_TRUE(direct_.finished);
+}
+
+// --- a peer that finished ----------------------------------------------------------------------
+
+TEST_F(H1ExactLimits, WhileAByteWaitsForAPeerThatFinishedItsHandlerHasTime) {
+    net::TcpServerOptions connections;
+    connections.connection.write = 1h;
+    H1Stage stage(world_, H1Stage::plain(), connections);
+    stage.on("/part", [this](Exchange& exchange) {
+        kept_ = core::Ref<Exchange>(&exchange);
+        Response response;
+        response.set_body(testing::pieces({"part"}, BodySource::State::wait), 1'000);
+        exchange.respond(response);
+    });
+    const std::size_t bytes = bytes_of_answer(stage, "/part");
+    Direct& peer = connect_directly(stage);
+    direct_.room = bytes - 1;
+    peer.receive(get("/part"));
+    peer.receive({});
+    world_.settle();
+    ASSERT_EQ(direct_.sent.size(), bytes - 1);
+    world_.advance(5min);
+    EXPECT_FALSE(kept_->abandoned());
+    peer.make_room();
+    world_.advance(61s);
+    EXPECT_TRUE(kept_->abandoned());
+    kept_ = {};
+    stage.server().abort_all();
+    world_.settle();
 }
 
 TEST(H1ToHttp2, AConnectionThatBecomesHttp2InADrainIsDrained) {

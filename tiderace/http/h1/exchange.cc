@@ -91,12 +91,11 @@ wire::Refusal H1Exchange::begin(H1Connection& connection, ByteView head_bytes) {
     framing_ = wire::frame_request(head_, &service_->hosts());
     keep_alive_ = framing_.keep_alive;
     if (framing_.refusal != wire::Refusal::none) return framing_.refusal;
-    const bool has_body =
-        framing_.body == wire::RequestFraming::Body::chunked ||
-        (framing_.body == wire::RequestFraming::Body::length && framing_.length > 0);
     // The peer waits for our word (RFC 9110, 10.1.1); "100 Continue" is sent only if a handler asks
     // for the body, so that a refused upload is never sent.
-    if (has_body) body_ = framing_.expect_continue ? Body::awaits_continue : Body::coming;
+    if (framing_.body != wire::RequestFraming::Body::none) {
+        body_ = framing_.expect_continue ? Body::awaits_continue : Body::coming;
+    }
     return take_target();
 }
 
@@ -144,7 +143,6 @@ void H1Exchange::begin_refused(H1Connection& connection, bool is_head) {
     head_.set_target("-", wire::TargetForm::origin, {});
     request_.head = &head_;
     know_peer(connection.connection());
-    keep_alive_ = false;
 }
 
 void H1Exchange::refuse(wire::Refusal refusal) {

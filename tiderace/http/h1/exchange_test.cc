@@ -382,6 +382,14 @@ TEST_F(H1Limits, ABodyThatWaitsForContinueIsNotWaitedFor) {
               hello_close);
 }
 
+// No "100 Continue", and nothing to wait for.
+TEST_F(H1Limits, ABodyOfNoBytesIsNone) {
+    const std::string head =
+        " HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n";
+    EXPECT_EQ(heard_after("POST /hello" + head + get_hello), hello + hello);
+    EXPECT_EQ(heard_after("POST /upload" + head), ok(""));
+}
+
 TEST_F(H1Limits, UnwantedChunksAreDroppedUpToTheLimit) {
     EXPECT_EQ(heard_after(chunked("4\r\nabcd\r\n6\r\nefghij\r\n0\r\n\r\n") + get_hello),
               hello + hello);
