@@ -62,6 +62,49 @@ TEST_F(MessageRoomTest, TheOldestOfThoseThatHoldTheMostAreRefused) {
     EXPECT_EQ(all->bytes(), 1'010U);
 }
 
+// A sixteenth is free behind the refusals, to the byte.
+TEST_F(MessageRoomTest, OneMoreIsRefusedWhereAByteOfTheSixteenthIsLacking) {
+    for (const std::size_t oldest : {101U, 100U}) {
+        holders.clear();
+        refusals = 0;
+        for (int i = 0; i < 16; ++i) {
+            add([&](Held& it) {
+                ++refusals;
+                it.shrink_to(0);
+            }).grow_to(i == 0 ? oldest : 100);
+        }
+        if (oldest == 100) add([](Held&) { FAIL() << "it is small"; }).grow_to(1);
+        EXPECT_EQ(refusals, oldest == 100 ? 2 : 1);
+    }
+}
+
+// Most hold nothing for most of their time, and do not count for the average.
+TEST_F(MessageRoomTest, OneThatHoldsNothingMayEndAndShrinkAgain) {
+    add([](Held&) { FAIL() << "it holds nothing"; }).shrink_to(0);
+    holders.clear();
+    const Held never_joined({}, [](Held&) {});
+    add([&](Held& it) {
+        ++refusals;
+        it.shrink_to(0);
+    }).grow_to(1'601);
+    EXPECT_EQ(refusals, 1);
+}
+
+TEST_F(MessageRoomTest, OneThatHasGivenAllBackDoesNotCount) {
+    Held& busy = add([](Held&) { FAIL() << "it holds nothing"; });
+    for (int i = 0; i < 200; ++i) {
+        busy.grow_to(100);
+        busy.shrink_to(1);
+        busy.shrink_to(0);
+    }
+    add([](Held&) { FAIL() << "it is small"; }).grow_to(10);
+    add([&](Held& it) {
+        ++refusals;
+        it.shrink_to(0);
+    }).grow_to(1'591);
+    EXPECT_EQ(refusals, 1);
+}
+
 // As a connection that ends with all its streams.
 TEST_F(MessageRoomTest, OneThatIsRefusedMayDestroyOthersAndItself) {
     for (int i = 0; i < 8; ++i) {
