@@ -67,9 +67,9 @@ int give_back_object(dl_phdr_info* object, std::size_t, void* context) {
 // them from the file. It makes an idle server smaller by the size of its start.
 void give_back_startup_memory() {
 #if defined(__linux__)
-    int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    const Descriptor closed_at_the_end(system_kernel(), pagemap);
-    if (pagemap >= 0) ::dl_iterate_phdr(give_back_object, &pagemap);
+    const Descriptor pagemap(system_kernel(), ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    int fd = pagemap.get();
+    if (pagemap) ::dl_iterate_phdr(give_back_object, &fd);
 #endif
 #if defined(__GLIBC__)
     ::malloc_trim(0);

@@ -197,6 +197,34 @@ class LastWish {
     WorkerPool* pool_;
 };
 
+TEST(WorkerPool, WhereNoThreadCanBeStartedATaskWaitsForAnOldOneIfThereIsOne) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    std::binary_semaphore started(0), go_on(0);
+    WorkerPool pool(2, 8);
+    {
+        WorkerPool::Task task = [] { ADD_FAILURE() << "a refused task ran"; };
+        const testing::ScarceMemory scarce(1);
+        EXPECT_FALSE(pool.submit(std::move(task)));
+        EXPECT_TRUE(scarce.failed());
+    }
+    ASSERT_TRUE(pool.submit([&] {
+        started.release();
+        go_on.acquire();
+    }));
+    started.acquire();
+    bool waits = false;
+    {
+        WorkerPool::Task task = [] {};
+        const testing::ScarceMemory scarce(1);
+        waits = pool.submit(std::move(task));
+        EXPECT_TRUE(scarce.failed());
+    }
+    EXPECT_TRUE(waits);
+    EXPECT_EQ(pool.counters().threads, 1U);
+    go_on.release();
+    wait_until_completed(pool, waits ? 2 : 1);
+}
+
 TEST(WorkerPool, ATaskThatFindsNoMemoryIsDestroyedWithoutTheLock) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
     std::binary_semaphore started(0), go_on(0);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,6 +30,20 @@ TEST(Uring, OpensWhereTheKernelHasWhatItNeeds) {
     const bool opened = Uring::open().has_value();
     EXPECT_EQ(opened, kernel_has_what_it_needs());
     EXPECT_EQ(has_io_uring(), opened);
+}
+
+// The kernel is not too old, and forbids nothing.
+TEST(Uring, WithoutADescriptorItGivesNoAdvice) {
+    if (!has_io_uring()) GTEST_SKIP() << "this kernel has none, or does not let us";
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit none = before;
+    none.rlim_cur = 0;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const auto opened = Uring::open();
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().message(), "open io_uring: too many open files");
 }
 
 class OpenUring : public ::testing::Test {
