@@ -24,6 +24,17 @@ TEST(ThreadingModel, TakesTheEngineByItsName) {
     EXPECT_FALSE(plain.make_loops(1, {.engine = "iocp"}).has_value());
 }
 
+TEST(ThreadingModel, TheLoopsOfAnEngineOfItsOwnGetTheBackendThatBelongsToIt) {
+    struct Own final : ThreadingModel {
+        std::string_view core_engine(std::string_view asked) const override {
+            return asked == "own" ? "poll" : asked;
+        }
+    } model;
+    const auto loops = model.make_loops(1, {.engine = "own"});
+    ASSERT_TRUE(loops) << loops.error().message();
+    EXPECT_EQ((*loops)->loop(0).backend().name(), "poll");
+}
+
 Result<std::unique_ptr<core::Backend>> poll_by_hand(const core::BackendOptions& options) {
     return std::make_unique<core::ReadinessBackend>("poll", core::make_poll_poller(), options);
 }
