@@ -313,6 +313,26 @@ TEST_F(FileWatchTest, AFileBesideTheRootThatALinkLeadsToIsReportedWithItsContent
     EXPECT_EQ(next("/a.txt"), "c");
 }
 
+// The link's own name is the first of at most 64 parts; those that are no names are not watched.
+TEST_F(FileWatchTest, TheNamesThatALinkLeadsThroughAreFollowedUpToTheirMaximum) {
+    folder_.write("a.txt", "a");
+    const auto watches_for = [&](const std::string& name, const std::string& target) {
+        folder_.link(name, target);
+        server_.reset();
+        const int before = script.watches;
+        EXPECT_EQ(next("/" + name), "a");
+        return script.watches - before;
+    };
+    const auto dots = [](int count) {
+        std::string target;
+        for (int i = 0; i < count; ++i) target += i % 2 == 0 ? "./" : "/";
+        return target + "a.txt";
+    };
+    const int direct = watches_for("direct", "a.txt");
+    EXPECT_EQ(watches_for("longest", dots(62)), direct);
+    EXPECT_EQ(watches_for("longer", dots(63)), direct - 1);
+}
+
 TEST_F(FileWatchTest, ALinkThatChangesOftenUsesUpNoMoreThanOne) {
     options_.watch.watches_max = 20;
     for (const char* name : {"one", "two"}) folder_.write(std::string(name) + "/a.txt", name);

@@ -57,6 +57,8 @@ std::string form_field(std::string_view name, std::string_view value) {
 TEST(MultipartForm, ReadsPartsAtEverySplit) {
     expect_form("--XX--", "end");
     expect_form("--XX--\r\nepilogue", "end");
+    expect_form("--XX\r\nA:\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--XX--",
+                "part a: 1. end");
     expect_form(form_field("a", "1") + "--XX--\r\n", "part a: 1. end");
     expect_form(form_field("a", "") + form_field("b", "2\r\n--X") + "--XX--",
                 "part a: . part b: 2\r\n--X. end");
@@ -89,7 +91,9 @@ TEST(MultipartForm, WhatIsNoFormFailsAtEverySplit) {
         {"--XX\r\n\r\n\r\n",
          "failed: a part has no \"Content-Disposition: form-data\" with a name"},
         {"--XX\r\nno colon\r\n\r\n", "failed: the head of a part is not valid"},
+        {"--XX\r\nnocolon\r\n\r\n", "failed: the head of a part is not valid"},
         {"--XX\r\nA B: c\r\n\r\n", "failed: the head of a part is not valid"},
+        {"--XX\r\nA:\x01\r\n\r\n", "failed: the head of a part is not valid"},
         {"--XX\r\nA: c\r\n folded\r\n\r\n", "failed: the head of a part is not valid"},
         {"--XX\r\nA: c\nd\r\n\r\n", "failed: the head of a part is not valid"},
         {"--XX\r\nContent-Disposition: form-data; name=a; name=b\r\n\r\n",
