@@ -1,7 +1,10 @@
 // HTTP/2's windows, priorities, deadlines, and the ways a connection ends. On every engine.
+#include <memory>
 #include <new>
+#include <optional>
 
 #include "tiderace/testing/h2_fixture.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::http {
 namespace {
@@ -225,6 +228,7 @@ TEST_P(H2, StreamsAboveTheMaximumAreRefused) {
     const auto third = client.get("/kept");
     ASSERT_TRUE(reset(third));
     EXPECT_EQ(client.answer(third).reset, H2Error::refused_stream);
+    EXPECT_EQ(stage_->counters().refused, 1U);
     for (auto& each : kept) each->respond_status(204);
     const auto fourth = client.get("/hello");
     ASSERT_TRUE(ended(fourth));
@@ -460,6 +464,39 @@ class FailingLog final : public AccessLog {
     }
     int lines = 0;
 };
+
+// Gives a piece of more than a frame, and takes the memory that its first part needs.
+class Greedy final : public BodySource {
+  public:
+    Greedy(ByteView piece, std::optional<testing::ScarceMemory>& scarce)
+        : piece_(piece), scarce_(&scarce) {}
+
+    State pull(core::BlockPool&, core::SendQueue& out, std::size_t) override {
+        out.append_shared(piece_, {});
+        scarce_->emplace(1);
+        return State::end;
+    }
+
+  private:
+    ByteView piece_;
+    std::optional<testing::ScarceMemory>* scarce_;
+};
+
+// The rest of its answers would never be sent.
+TEST_P(H2, AConnectionWithoutMemoryForItsAnswersEnds) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    std::optional<testing::ScarceMemory> scarce;
+    H2Client& client = connect();
+    client.get("/kept");
+    ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+    Response response;
+    response.set_body(std::make_unique<Greedy>(large_, scarce));
+    std::exchange(kept_, {})->respond(response);
+    ASSERT_TRUE(run_until([&] { return scarce && scarce->failed(); }));
+    scarce.reset();
+    EXPECT_TRUE(run_until([&] { return peer_->over(); }));
+    EXPECT_EQ(stage_->stage().closed(net::CloseReason::session_failed), 1U);
+}
 
 TEST_P(H2, AnAccessLogThatThrowsCostsItsLinesOnly) {
     static FailingLog log;  // outlives the connection, which writes a line at its end

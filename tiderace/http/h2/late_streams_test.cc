@@ -254,6 +254,28 @@ TEST_P(LateStreams, AFieldBlockHasItsTimeFromWhenAFullQueueHasDrained) {
     EXPECT_EQ(stage_->counters().timed_out, 1U);
 }
 
+// It began before the answer, when the queue was empty.
+TEST_P(LateStreams, AFrameThatHasBegunGetsNoMoreTimeFromAQueueThatDrains) {
+    net::TcpServerOptions connections;
+    connections.connection.queue_bytes_high = 64 * 1'024;
+    connections.connection.queue_bytes_low = 16 * 1'024;
+    start(H2Stage::plain(), connections);
+    H2Client& client = connect({{H2SettingId::initial_window_size, 10'000'000}});
+    client.window_update(0, 10'000'000);
+    client.get("/kept");
+    ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+    dynamic_cast<testing::FakePeer&>(*peer_).set_hearing_pace({1'000, 100ms});
+    peer_->say(ByteView("\0\0\x8\6", 4));  // a PING begins
+    world_->settle();
+    const Duration began = elapsed();
+    Response response;
+    response.set_body(ByteView(large_).substr(0, 140'000));  // half of it for the socket
+    std::exchange(kept_, {})->respond(response);
+    while (stage_->counters().timed_out == 0 && elapsed() < began + 30s) world_->advance(100ms);
+    EXPECT_GE(elapsed(), began + 9s);
+    EXPECT_LE(elapsed(), began + 11s);
+}
+
 // What is answered in one receive leaves in one write, while the queue is at its high mark at most.
 TEST_P(LateStreams, RequestsWaitForAQueueAboveItsHighMark) {
     stage_->on("/text", [](Exchange& exchange) {

@@ -87,17 +87,22 @@ TEST_P(H2FilesThatShrink, AFileThatBecomesShorterTakesNoMoreOfTheWindowThanWasSe
         response.set_body(std::move(queue));
         exchange.respond(response);
     });
-    H2Client& client = connect({{H2SettingId::initial_window_size, 2'000'000}});
-    const auto file = client.get("/file");
-    ASSERT_TRUE(reset(file));
-    const auto large = client.get("/large");
-    world_->settle();
-    ASSERT_TRUE(run_until([&] {
-        return client.answer(file).body.size() + client.answer(large).body.size() == 65'535;
-    }));
-    client.window_update(0, 1'000'000);
-    ASSERT_TRUE(ended(large));
-    EXPECT_TRUE(client.answer(large).body == large_);
+    // An answer that waits for that window already goes on by itself.
+    for (const bool waits : {false, true}) {
+        SCOPED_TRACE(waits);
+        H2Client& client = connect({{H2SettingId::initial_window_size, 2'000'000}});
+        if (waits) client.hold();
+        const auto file = client.get("/file");
+        if (!waits) ASSERT_TRUE(reset(file));
+        const auto large = client.get("/large");
+        if (waits) client.say_all();
+        ASSERT_TRUE(run_until([&] {
+            return client.answer(file).body.size() + client.answer(large).body.size() == 65'535;
+        }));
+        client.window_update(0, 1'000'000);
+        ASSERT_TRUE(ended(large));
+        EXPECT_TRUE(client.answer(large).body == large_);
+    }
 }
 
 // While its frames wait in the queue, others come behind them.
@@ -154,6 +159,8 @@ TEST_P(H2ShorterFiles, AreFoundThoughAnswersCameMeanwhile) {
         H2Client& client = connect_with_open_windows();
         peer_->set_listening(false);
         const auto file = client.get("/file");
+        world_->settle();
+        client.request("POST", "/upload", {{"expect", "100-continue"}}, false);
         world_->settle();
         std::uint32_t last = 0;
         for (int i = 0; i < 3; ++i) {
