@@ -65,7 +65,8 @@ TEST(ForwardingKernel, CallsReachTheKernelBelow) {
     EXPECT_LT(kernel.connect(-1, name, sizeof address), 0);
     EXPECT_LT(kernel.shut_down(-1, SHUT_WR), 0);
     EXPECT_EQ(kernel.close(socket), 0);
-    EXPECT_EQ(kernel.calls.size(), 20u);
+    EXPECT_EQ(kernel.close(-1), -EBADF);
+    EXPECT_EQ(kernel.calls.size(), 21u);
 }
 
 TEST(ForwardingKernel, ACallThatIsRefusedIsNotMadeExceptClose) {
