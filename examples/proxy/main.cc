@@ -17,8 +17,7 @@ Task<> pump(tcp::Stream& from, tcp::Stream& to) {
     while (auto bytes = co_await from.read()) {
         if (!co_await to.write(*bytes)) break;
     }
-    // A cut stream is passed on as one: an orderly end would make it look whole.
-    from.end() == tcp::End::lost ? to.abort() : to.finish();
+    from.end() == tcp::End::lost ? to.abort() : to.finish();  // a cut stream must not look whole
 }
 
 Task<> forward(tcp::Stream client, std::string target) {
