@@ -14,12 +14,23 @@
 #include <memory>
 #include <vector>
 
+#include "tiderace/base/units.h"
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/handler.h"
 
 namespace tiderace::http {
 
 class ExchangeDoor;
+
+// What a connection gives each message, whatever its version (H1Options, H2Options).
+struct MessageDefaults {
+    static constexpr Duration header_timeout = 10s;
+    static constexpr Duration body_timeout = 30s;
+    static constexpr Duration idle_timeout = 60s;
+    static constexpr Duration half_closed_timeout = 30s;
+    static constexpr std::uint64_t body_bytes_max = 64_KiB;
+    static constexpr const char* server_name = "tiderace";
+};
 
 class AccessRule {
   public:

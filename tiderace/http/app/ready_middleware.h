@@ -21,6 +21,7 @@
 #include "tiderace/http/filter/bearer_auth.h"
 #include "tiderace/http/filter/cors.h"
 #include "tiderace/http/filter/rate_limit.h"
+#include "tiderace/http/wire/accept.h"
 
 namespace tiderace::http {
 
@@ -35,7 +36,8 @@ struct SecurityHeaders {
 };
 
 struct CompressionOptions {
-    std::uint64_t bytes_min = 1_KiB;  // a shorter body is not worth it
+    // A shorter body is not worth it.
+    std::uint64_t bytes_min = wire::coded_bytes_min;
     // Also answers that set a cookie. Where an answer holds a secret and a text of a client's
     // choice, its compressed length reveals the secret (BREACH).
     bool with_cookies = false;

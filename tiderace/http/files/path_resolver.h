@@ -44,7 +44,7 @@ struct CompressRules {
     // In place of `codings`, by the path of the file. Called when a file is read, not for each
     // answer.
     std::function<wire::AvailableCodings(ByteView path)> codings_of = {};
-    std::uint64_t bytes_min = 1_KiB;
+    std::uint64_t bytes_min = wire::coded_bytes_min;
     std::uint64_t bytes_max = 8_MiB;
 };
 

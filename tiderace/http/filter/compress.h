@@ -20,13 +20,14 @@
 
 #include "tiderace/http/coding/encoder_shelf.h"
 #include "tiderace/http/site.h"
+#include "tiderace/http/wire/accept.h"
 
 namespace tiderace::http::filter {
 
 struct CompressOptions {
     wire::AvailableCodings codings = coding::built_in_codings();
-    std::uint64_t bytes_min = 1_KiB;           // a shorter body is not worth it
-    std::uint64_t at_once_bytes_max = 64_KiB;  // about a millisecond
+    std::uint64_t bytes_min = wire::coded_bytes_min;  // a shorter body is not worth it
+    std::uint64_t at_once_bytes_max = 64_KiB;         // about a millisecond
 };
 
 class Compress final : public ResponseFilter {

@@ -23,18 +23,20 @@ class H2Service;
 
 struct H1Options {
     wire::HeadLimits head;
-    Duration header_timeout =
-        10s;  // from the first byte (on a fresh connection: from accept) to the head's end
-    Duration body_timeout = 30s;  // some of the body arrives at least this often
+    // From the first byte (on a fresh connection: from accept) to the head's end.
+    Duration header_timeout = MessageDefaults::header_timeout;
+    // Some of the body arrives at least this often.
+    Duration body_timeout = MessageDefaults::body_timeout;
     // Over each body_timeout; 0: one byte is enough.
     std::uint64_t receive_bytes_per_second_min = 0;
-    Duration idle_timeout = 60s;  // between requests
+    Duration idle_timeout = MessageDefaults::idle_timeout;  // between requests
     // A peer that ended its side, and may still read, is served as long as its answer makes
     // progress at least this often.
-    Duration half_closed_timeout = 30s;
-    std::uint64_t body_bytes_max = 64_KiB;  // of a body that no handler reads; above: close
-    std::uint32_t requests_max = 0;         // per connection; 0: no limit
-    std::string server_name = "tiderace";   // the Server field; "" for none
+    Duration half_closed_timeout = MessageDefaults::half_closed_timeout;
+    // Of a body that no handler reads; above: close.
+    std::uint64_t body_bytes_max = MessageDefaults::body_bytes_max;
+    std::uint32_t requests_max = 0;                          // per connection; 0: no limit
+    std::string server_name = MessageDefaults::server_name;  // the Server field; "" for none
 };
 
 struct H1Counters {

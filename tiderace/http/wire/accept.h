@@ -18,6 +18,9 @@ enum class ContentCoding : std::uint8_t { identity, gzip, zstd, br };
 // As Content-Encoding says it; "" for identity.
 ByteView coding_name(ContentCoding coding);
 
+// The default of what a body must have to be coded: a shorter one leaves in one packet anyway.
+inline constexpr std::uint64_t coded_bytes_min = 1'024;
+
 struct AvailableCodings {
     bool gzip = false;
     bool zstd = false;
