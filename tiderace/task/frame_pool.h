@@ -29,4 +29,22 @@ class FramePool {
     static std::size_t kept_bytes();
 };
 
+// For a container whose memory is as short-lived as a frame.
+template <typename T>
+struct FrameAllocator {
+    using value_type = T;
+
+    FrameAllocator() = default;
+    template <typename U>
+    FrameAllocator(const FrameAllocator<U>&) noexcept {}
+
+    T* allocate(std::size_t count) {
+        return static_cast<T*>(FramePool::allocate(count * sizeof(T)));
+    }
+    void deallocate(T* block, std::size_t count) noexcept {
+        FramePool::free(block, count * sizeof(T));
+    }
+    bool operator==(const FrameAllocator&) const = default;
+};
+
 }  // namespace tiderace::task

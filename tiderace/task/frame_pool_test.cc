@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -41,6 +42,16 @@ TEST(FramePool, WhatIsKeptHasABound) {
 }
 
 #endif
+
+TEST(FramePool, ServesContainers) {
+    using Text = std::basic_string<char, std::char_traits<char>, FrameAllocator<char>>;
+    Text text;
+    for (std::size_t i = 0; i < 2 * FramePool::frame_bytes_max; ++i) text += 'x';
+    const Text copy = text;
+    text.clear();
+    text.shrink_to_fit();
+    EXPECT_EQ(copy, Text(2 * FramePool::frame_bytes_max, 'x'));
+}
 
 TEST(FramePool, ABlockMayEndOnAnotherThread) {
     void* block = FramePool::allocate(100);

@@ -98,14 +98,27 @@ void Runner::make_ready(Waiter& waiter) {
     loop_->at_turn_end(*this);
 }
 
+void Runner::resume_first_of(IntrusiveList<Waiter>& ready) {
+    Waiter& waiter = ready.pop_front();
+    // Before it runs, so that it may wait, and be woken, again.
+    waiter.ready_ = false;
+    enter(waiter.handle_, *waiter.context_);
+}
+
+void Runner::run_ready() {
+    loop_->assert_on_loop();
+    TR_CHECK(depth_ == 0 && !settling_, "tasks run one after the other");
+    // What these wake waits for the turn's end, so that a callback resumes no more than it woke.
+    IntrusiveList<Waiter> now;
+    now.splice_back(ready_);
+    while (!now.empty()) resume_first_of(now);
+}
+
 void Runner::on_turn_end() {
     // What becomes ready meanwhile joins the queue, which we look at again below.
     // Bounded, so that tasks that wake each other cannot keep the loop from its sockets and timers.
     for (std::size_t resumed = 0; resumed < resumes_per_turn_max && !ready_.empty(); ++resumed) {
-        Waiter& waiter = ready_.pop_front();
-        // Before it runs, so that it may wait, and be woken, again.
-        waiter.ready_ = false;
-        enter(waiter.handle_, *waiter.context_);
+        resume_first_of(ready_);
     }
     asked_ = !ready_.empty();
     if (asked_) loop_->at_turn_end(*this);

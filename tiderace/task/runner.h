@@ -6,13 +6,13 @@
 //                              |          +---- cancel() ----------+----> frame destroyed
 //                              +------------------- next turn end ---+
 //
-// A coroutine is only ever resumed from the ready queue, so none runs inside another one's call and
-// a callback of the loop never finds its own object destroyed by what it woke.
+// A coroutine is resumed from the ready queue alone, so none runs inside another one's call, and a
+// callback of the loop never finds its own object destroyed by what it woke; but see run_ready().
 //
 // Owner    A Runner belongs to the one that made the loop, and ends before the loop does.
 // Thread   The loop's.
 // Limits   resumes_per_turn_max at a turn's end, then the kernel has its say; spends_max operations
-//          that complete at once, then the task waits its turn behind the others.
+//          that complete at once, then the task waits behind the others.
 #pragma once
 
 #include <coroutine>
@@ -40,16 +40,15 @@ struct Context {
     Runner* runner = nullptr;
     Root* root = nullptr;
     Instant deadline = Instant::max();
-    // Of within(): the context around it, whose root counts, as a generator changes its task.
-    const Context* around = nullptr;
+    const Context* around = nullptr;  // of within(): its root counts; a generator changes its task
     Root& owner() const { return around != nullptr ? around->owner() : *root; }
     // The context of the task that runs on this thread. Aborts outside of one.
     static Context& here();
     static Context*& current();  // nullptr outside of one
 };
 
-// A coroutine that waits: in a queue of what it waits for, then among the ready ones. It lives in
-// the frame and leaves its queue when it dies.
+// A coroutine that waits: in a queue of what it waits for, then among the ready ones, in its frame.
+// It leaves its queue when it dies.
 class Waiter : private ListHook {
   public:
     Waiter() = default;
@@ -64,14 +63,13 @@ class Waiter : private ListHook {
     // Resumes it later in this turn. Nothing happens to one that is ready already.
     void wake();
     Context* context() const { return context_; }
-    bool linked() const { return ListHook::linked(); }
-    void unlink() { ListHook::unlink(); }
+    using ListHook::linked;
+    using ListHook::unlink;
 
   private:
     friend class Runner;
     template <typename T>
     friend class tiderace::IntrusiveList;
-
     std::coroutine_handle<> handle_;
     Context* context_ = nullptr;
     bool ready_ = false;
@@ -97,8 +95,7 @@ class Runner final : private core::TurnEnd {
 
     // Runs a task that nothing awaits. A failure is one log line.
     void spawn(Task<> task);
-    // Cancels all that was spawned.
-    void cancel_spawned();
+    void cancel_spawned();  // all of them
     std::size_t spawned() const { return spawned_.size(); }
 
     // Whether an operation that could complete at once may do so without giving way.
@@ -108,8 +105,11 @@ class Runner final : private core::TurnEnd {
         return true;
     }
     bool running() const { return depth_ > 0; }
-    // Ends `root` once no task is running.
-    void destroy_later(std::unique_ptr<Root> root);
+    // No task runs and none is ready. A callback that began so may end with run_ready(), which
+    // resumes what it woke before the turn's end. Its object must outlive what tasks may end.
+    bool idle() const { return depth_ == 0 && !settling_ && ready_.empty(); }
+    void run_ready();
+    void destroy_later(std::unique_ptr<Root> root);  // once no task is running
 
   private:
     class Spawned;
@@ -123,6 +123,7 @@ class Runner final : private core::TurnEnd {
     };
     void on_turn_end() TR_ON_LOOP override;
     void make_ready(Waiter& waiter);
+    void resume_first_of(IntrusiveList<Waiter>& ready);
     void enter(std::coroutine_handle<> handle, Context& context);
     void after_running();
     void offload(OffloadBase& waiting);
@@ -184,7 +185,6 @@ class Root : private ListHook, private Joiner {
     friend class Runner;
     template <typename T>
     friend class tiderace::IntrusiveList;
-
     void start(Runner& runner, std::coroutine_handle<> frame, PromiseBase& promise,
                Instant deadline);
     std::coroutine_handle<> on_child_done(PromiseBase&) noexcept override;

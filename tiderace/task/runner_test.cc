@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tiderace/log/doorbell.h"
 #include "tiderace/log/logger.h"
@@ -143,6 +145,130 @@ TEST_F(RunnerTest, ATaskThatNeverHasToWaitGivesWay) {
     }(stop));
     ASSERT_TRUE(world.run_until([&] { return busy.ended; }));
     EXPECT_GE(rounds, static_cast<std::int64_t>(Runner::spends_max));
+}
+
+// ---- before the turn's end ----------------------------------------------------------------------
+
+// Lets one task through, once the test opens it.
+class Gate final {
+  public:
+    // In the frame of the one that waits, as each Waiter.
+    class Opened final {
+      public:
+        explicit Opened(Gate& gate) : gate_(&gate) {}
+        bool await_ready() const noexcept { return false; }
+        void await_suspend(std::coroutine_handle<> handle) {
+            waiter_.suspend(handle);
+            gate_->waiting_ = &waiter_;
+        }
+        void await_resume() const noexcept {}
+
+      private:
+        Gate* gate_;
+        Waiter waiter_;
+    };
+
+    Opened opened() { return Opened(*this); }
+    void open() { waiting_->wake(); }
+
+  private:
+    Waiter* waiting_ = nullptr;
+};
+
+Task<> log_when_open(Gate& gate, std::string& log, char letter) {
+    const Farewell bye(log, letter);
+    co_await gate.opened();
+}
+
+TEST_F(RunnerTest, ReadyTasksMayRunBeforeTheTurnsEndInTheirOrder) {
+    std::string log;
+    std::array<Gate, 3> gates;
+    std::array<Kept, 3> roots;
+    for (std::size_t i = 0; i < gates.size(); ++i) {
+        roots[i].start(runner, log_when_open(gates[i], log, static_cast<char>('a' + i)));
+    }
+    EXPECT_TRUE(runner.idle());
+    gates[1].open();
+    gates[0].open();
+    EXPECT_FALSE(runner.idle());
+    EXPECT_EQ(log, "");
+    runner.run_ready();
+    EXPECT_EQ(log, "ba");
+    EXPECT_TRUE(roots[0].ended && roots[1].ended);
+    EXPECT_TRUE(runner.idle());
+    // The turn's end that was requested finds nothing, and the next wake requests another.
+    world.settle();
+    gates[2].open();
+    world.settle();
+    EXPECT_EQ(log, "bac");
+}
+
+// A callback resumes what it woke, and no endless chain.
+TEST_F(RunnerTest, WhatTheyWakeWaitsForTheTurnsEnd) {
+    std::string log;
+    Gate gate;
+    Kept root;
+    root.start(runner, [](Gate& gate, std::string& text) -> Task<> {
+        co_await gate.opened();
+        text += 'a';
+        co_await yield();
+        text += 'b';
+    }(gate, log));
+    gate.open();
+    runner.run_ready();
+    EXPECT_EQ(log, "a");
+    world.settle();
+    EXPECT_EQ(log, "ab");
+}
+
+TEST_F(RunnerTest, AReadyTaskMayBeEndedByTheOneBeforeIt) {
+    std::string log;
+    Gate first_gate, second_gate;
+    Kept first, second;
+    second.start(runner, log_when_open(second_gate, log, '2'));
+    first.start(runner, [](Gate& gate, Root& other, std::string& text) -> Task<> {
+        co_await gate.opened();
+        other.cancel();
+        text += '1';
+    }(first_gate, second, log));
+    first_gate.open();
+    second_gate.open();
+    runner.run_ready();
+    EXPECT_EQ(log, "12") << "its frame has ended";
+    EXPECT_FALSE(second.ended);
+    world.settle();
+}
+
+TEST_F(RunnerTest, ARunnerIsNotIdleInsideATaskOrTheEndOfOne) {
+    class Asking final : public Root {
+      public:
+        explicit Asking(std::vector<bool>& answers) : answers_(&answers) {}
+
+      private:
+        void on_done(std::exception_ptr) override { answers_->push_back(context().runner->idle()); }
+        std::vector<bool>* answers_;
+    };
+    std::vector<bool> answers;
+    Asking root(answers);
+    root.start(runner, [](Runner& here, std::vector<bool>& said) -> Task<> {
+        said.push_back(here.idle());
+        co_return;
+    }(runner, answers));
+    EXPECT_EQ(answers, (std::vector<bool>{false, false}));
+    EXPECT_TRUE(runner.idle());
+}
+
+TEST(RunnerDeathTest, TasksDoNotRunInsideATask) {
+    EXPECT_DEATH(
+        {
+            tiderace::testing::FakeWorld world;
+            Runner runner(world.loop());
+            runner.spawn([](Runner& here) -> Task<> {
+                here.run_ready();
+                co_return;
+            }(runner));
+        },
+        "one after the other");
 }
 
 TEST(ContextDeathTest, AnAwaitOutsideOfATaskAborts) {
