@@ -47,7 +47,7 @@ void StreamState::disown() {
 void StreamState::reclaim() {
     begin_ += std::exchange(lent_, 0);
     if (begin_ == in_.size()) {
-        std::string().swap(in_);  // while it waits it holds no buffer
+        PooledText().swap(in_);  // while it waits it holds no buffer
         in_.swap(later_);
         begin_ = 0;
     } else if (!later_.empty() || begin_ > in_.size() / 2) {
@@ -147,20 +147,35 @@ std::size_t StreamState::on_data(net::Connection&, ByteView data) {
     if (waiting()) {
         quiet_rounds_ = 0;
         if (try_settle(*reader_)) {
-            wake_reader(end_);
+            wake_reader_in_receive();
         } else if (idle_ > Duration::zero()) {
             connection_->set_deadline(moment_after(connection_->loop().now(), idle_));
         }
     }
-    update_reading();
+    // The task may have ended its stream.
+    if (!disowned_) update_reading();
     return data.size();
+}
+
+// Runs it now: what came is still in the cache, and what it writes leaves behind on_data, as what a
+// callback writes. Once a turn, because a receive brings as many pieces as it has records of TLS.
+// The task may end anything but the connection, which lives until the turn's end, and so do we.
+void StreamState::wake_reader_in_receive() {
+    task::Runner& runner = *reader_->waiter_.context()->runner;
+    const std::uint64_t turn = connection_->loop().turns();
+    const bool now = runner.idle() && resumed_turn_ != turn;
+    wake_reader(end_);
+    if (!now) return;
+    resumed_turn_ = turn;
+    runner.run_ready();
 }
 
 // A reader that waits for more gets it, whatever is there; its framing has a maximum.
 void StreamState::update_reading() {
     if (connection_ == nullptr) return;
     const std::size_t held = in_.size() - begin_ + later_.size();
-    connection_->set_reading(waiting() || held < read_bytes_max_);
+    const bool wanted = waiting() || held < read_bytes_max_;
+    if (wanted != connection_->reading()) connection_->set_reading(wanted);
 }
 
 void StreamState::on_peer_finished(net::Connection& connection) {

@@ -21,6 +21,7 @@
 #include "tiderace/base/intrusive_list.h"
 #include "tiderace/core/timer_wheel.h"
 #include "tiderace/net/connection.h"
+#include "tiderace/task/frame_pool.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/tcp/framing.h"
 
@@ -154,6 +155,7 @@ class StreamState final : public net::Session, private core::Timer {
     bool try_settle(StreamReader& reader) TR_ON_LOOP;
     void settle(StreamReader& reader, End end);
     void wake_reader(End end) TR_ON_LOOP;
+    void wake_reader_in_receive() TR_ON_LOOP;
     void update_reading() TR_ON_LOOP;
     bool waiting() const { return reader_ != nullptr && !reader_->settled_; }
     bool waits_at_boundary() const { return waiting() && begin_ == in_.size(); }
@@ -163,17 +165,21 @@ class StreamState final : public net::Session, private core::Timer {
     void finish_if_asked() TR_ON_LOOP;
     ByteView unread() const { return ByteView(in_).substr(begin_); }
 
+    // In the memory of coroutine frames, because it comes and goes as they do.
+    using PooledText = std::basic_string<char, std::char_traits<char>, task::FrameAllocator<char>>;
+
     net::Connection* connection_;
     core::Address peer_;
     StreamKeeper* keeper_ = nullptr;
     StreamReader* reader_ = nullptr;  // until its outcome is taken
     task::Waiter* securing_ = nullptr;
     IntrusiveList<StreamWriter> writers_;
-    std::string in_, later_;
+    PooledText in_, later_;
     std::size_t begin_ = 0;  // start of the unread bytes in in_; those before it were taken
     std::size_t lent_ = 0;   // of the unread: the last frame, until the next read
     std::size_t read_bytes_max_;
     Duration idle_;
+    std::uint64_t resumed_turn_ = 0;  // in which on_data() last ran its task
     End end_ = End::none;
     net::CloseReason reason_ = net::CloseReason::finished;
     std::uint8_t quiet_rounds_ = 0;

@@ -242,6 +242,90 @@ TEST_F(StreamStateTest, WhatAFramingThrowsIsThrownByItsRead) {
     }
 }
 
+// ---- inside a receive ---------------------------------------------------------------------------
+
+// Once a turn: a receive brings as many pieces as there are records of TLS in it.
+TEST_F(StreamStateTest, ATaskRunsInsideTheFirstReceiveOfATurn) {
+    StreamState* state = nullptr;
+    std::vector<std::string> seen;
+    serve([&](Stream stream) -> Task<> {
+        state = &stream.state();
+        while (const auto bytes = co_await stream.read()) seen.emplace_back(*bytes);
+    });
+    const auto peer = world->connect();
+    world->settle();
+    world->loop().assert_on_loop();
+    net::Session& session = *state;
+    for (int turn = 0; turn < 2; ++turn) {
+        seen.clear();
+        session.on_data(*state->connection(), "a");
+        EXPECT_EQ(seen, std::vector<std::string>{"a"});
+        session.on_data(*state->connection(), "b");
+        session.on_data(*state->connection(), "c");
+        EXPECT_EQ(seen.size(), 1U);
+        world->loop().turn(0ms);
+        EXPECT_EQ(seen, (std::vector<std::string>{"a", "b", "c"}));
+    }
+    end_all();
+}
+
+TEST_F(StreamStateTest, WhatAReadGaveStaysUntilTheNextHoweverManyReceivesFollow) {
+    std::vector<std::string> seen;
+    serve([&](Stream stream) -> Task<> {
+        const auto kept = co_await stream.read();
+        co_await task::sleep(1s);
+        seen.emplace_back(*kept);
+        seen.emplace_back(*co_await stream.read());
+    });
+    const auto one = world->connect(), other = world->connect();
+    const std::string text(100, 'x'), more(100, 'y');
+    one->say(text);
+    world->settle();
+    for (int i = 0; i < 5; ++i) {
+        one->say(more);
+        other->say(more);
+        world->settle();
+    }
+    world->advance(2s);
+    ASSERT_EQ(seen.size(), 4U);
+    EXPECT_EQ(seen[0], text);
+    EXPECT_EQ(seen[1], more + more + more + more + more);
+    end_all();
+}
+
+// What arrived is not in on_data's hands any more when the task has run.
+TEST_F(StreamStateTest, InsideAReceiveATaskMayEndItsStreamAndOthers) {
+    std::optional<Stream> kept;
+    serve([&](Stream stream) -> Task<> {
+        const auto bytes = co_await stream.read();
+        const std::string word(bytes.value_or(""));
+        if (word == "keep me") {
+            kept.emplace(std::move(stream));
+        } else if (word == "end all") {
+            kept.reset();
+        } else if (word == "abort") {
+            stream.abort();
+        } else {
+            co_await stream.write("bye");
+        }
+    });
+    const auto kept_one = world->connect(), ending = world->connect(), aborted = world->connect(),
+               orderly = world->connect();
+    kept_one->say("keep me");
+    world->settle();
+    EXPECT_FALSE(kept_one->over());
+    ending->say("end all");
+    aborted->say("abort");
+    orderly->say("anything");
+    world->settle();
+    EXPECT_TRUE(kept_one->over());
+    EXPECT_TRUE(ending->over());
+    EXPECT_TRUE(aborted->over());
+    EXPECT_EQ(orderly->heard(), "bye");
+    EXPECT_EQ(tasks->size(), 0U);
+    end_all();
+}
+
 TEST_F(StreamStateTest, APeerThatStopsTakingIsCutOff) {
     std::optional<bool> sent;
     const std::string much(10'000'000, 'x');
