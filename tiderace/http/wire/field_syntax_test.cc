@@ -86,6 +86,25 @@ TEST(FieldSyntax, CaseIsIgnoredForLettersAlone) {
     EXPECT_FALSE(equals_ignoring_case("@", "`"));
 }
 
+// Each two bytes at each place of words and of what is left behind them.
+TEST(FieldSyntax, LettersAloneHaveTwoCases) {
+    for (const std::size_t size : {1U, 7U, 8U, 9U, 15U, 16U, 17U, 24U}) {
+        for (std::size_t at = 0; at < size; ++at) {
+            std::string a(size, 'k'), b(size, 'K');
+            std::size_t wrong = 0;
+            for (int one = 0; one < 256; ++one) {
+                for (int other = 0; other < 256; ++other) {
+                    a[at] = static_cast<char>(one);
+                    b[at] = static_cast<char>(other);
+                    const bool same = to_lower(a[at]) == to_lower(b[at]);
+                    if (equals_ignoring_case(a, b) != same) ++wrong;
+                }
+            }
+            EXPECT_EQ(wrong, 0U) << size << " bytes, at " << at;
+        }
+    }
+}
+
 TEST(ListReader, PartsAtCommasAndTrims) {
     EXPECT_THAT(elements("a, b\t,c"), ElementsAre("a", "b", "c"));
     EXPECT_THAT(elements("a b;q=1"), ElementsAre("a b;q=1"));
