@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,26 @@ TEST_F(ClientTest, AsksAndReadsTheAnswer) {
         std::string::npos)
         << post;
     EXPECT_EQ(server.opened(), 1);  // the connection was kept
+}
+
+// The task runs inside the receive that brought its answer, on the connection of which it sends the
+// next request, or which it ends.
+TEST_F(ClientTest, ATaskThatHasItsAnswerMayAskAgainOrEndItsClient) {
+    ClientTestServer server(world);
+    server.say(ok("hello"));
+    the_client();
+    std::string heard;
+    run([](std::optional<Client>& held, std::string url, std::string& text) -> task::Task<> {
+        for (int i = 0; i < 3; ++i) {
+            const auto answer = co_await held->get(url);
+            text += answer ? answer->body : "fault";
+        }
+        held.reset();
+    }(client, server.url, heard));
+    world.settle();
+    EXPECT_EQ(heard, "hellohellohello");
+    EXPECT_EQ(server.opened(), 1);
+    EXPECT_EQ(server.connections(), 0U) << "the client has closed it";
 }
 
 TEST_F(ClientTest, ARequestIsBuiltInOneGoOrInSteps) {
