@@ -16,7 +16,9 @@ task::Task<> wait_for_more(ClientExchange& exchange) {
 }  // namespace
 
 AnswerStream::AnswerStream(OwnedExchange exchange, Url url, Duration read_timeout)
-    : exchange_(std::move(exchange)), url_(std::move(url)), read_timeout_(read_timeout) {}
+    : exchange_(std::move(exchange)), read_timeout_(read_timeout) {
+    exchange_->url = std::move(url);
+}
 AnswerStream::~AnswerStream() = default;
 AnswerStream::AnswerStream(AnswerStream&&) noexcept = default;
 AnswerStream& AnswerStream::operator=(AnswerStream&&) noexcept = default;
@@ -36,10 +38,10 @@ bool AnswerStream::decode() {
     for (const auto each :
          {wire::ContentCoding::gzip, wire::ContentCoding::zstd, wire::ContentCoding::br}) {
         if (wire::equals_ignoring_case(coding, coding_name(each))) {
-            decoder_ = coding::make_decoder(each);
+            decoding_ = std::make_unique<Decoding>(coding::make_decoder(each));
         }
     }
-    if (decoder_ == nullptr) return false;
+    if (decoding_ == nullptr || decoding_->decoder == nullptr) return false;
     // They describe the encoded body.
     exchange_->fields().remove("Content-Encoding");
     exchange_->fields().remove("Content-Length");
@@ -62,13 +64,13 @@ task::Task<ClientResult<std::string>> AnswerStream::read_raw(Duration limit) {
         const auto waited = co_await task::within(limit, wait_for_more(*exchange_));
         if (!waited) {
             co_return std::unexpected(
-                ClientFault(ClientFault::Kind::timed_out, url_.text() + ": the body stopped"));
+                ClientFault(ClientFault::Kind::timed_out, url().text() + ": the body stopped"));
         }
     }
 }
 
 task::Task<ClientResult<std::string>> AnswerStream::read() {
-    return decoder_ == nullptr ? read_raw(read_timeout_) : read_decoded();
+    return decoding_ == nullptr ? read_raw(read_timeout_) : read_decoded();
 }
 
 task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
@@ -77,11 +79,11 @@ task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
     const Instant until = moment_after(loop.now(), read_timeout_);
     while (true) {
         std::string out(read_bytes_max, '\0');
-        const auto step = decoder_->step(encoded_, out);
-        encoded_.erase(0, step.used);
+        const auto step = decoding_->decoder->step(decoding_->encoded, out);
+        decoding_->encoded.erase(0, step.used);
         if (step.failed) {
             co_return std::unexpected(ClientFault(ClientFault::Kind::bad_answer,
-                                                  url_.text() + ": its content coding is broken"));
+                                                  url().text() + ": its content coding is broken"));
         }
         out.resize(step.made);
         if (!out.empty()) co_return out;
@@ -91,13 +93,13 @@ task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
         auto more = co_await read_raw(until - loop.now());
         if (!more) co_return std::unexpected(std::move(more.error()));
         if (more->empty()) break;
-        encoded_ += *more;
-        encoded_began_ = true;
+        decoding_->encoded += *more;
+        decoding_->encoded_began = true;
     }
     // Servers name a coding for bodies of no bytes, too, which no coding has made.
-    if (encoded_began_ && !decoder_->ended()) {
-        co_return std::unexpected(ClientFault(ClientFault::Kind::bad_answer,
-                                              url_.text() + ": its content coding ends too early"));
+    if (decoding_->encoded_began && !decoding_->decoder->ended()) {
+        co_return std::unexpected(ClientFault(
+            ClientFault::Kind::bad_answer, url().text() + ": its content coding ends too early"));
     }
     co_return std::string();
 }

@@ -50,16 +50,16 @@ class AnswerStream final {
     const Fields& trailers() const { return exchange_->trailers(); }
     std::string_view field(std::string_view name) const { return fields().find(name); }
     // Where it came from, after all redirects.
-    const Url& url() const { return url_; }
+    const Url& url() const { return exchange_->url; }
 
     // The next piece, decoded; "": the end.
     task::Task<ClientResult<std::string>> read();
     // The received bytes of a body that needs no decoding, without a task. "": none; call read().
     std::string take_received() {
-        return decoder_ == nullptr ? exchange_->take_buffer() : std::string();
+        return decoding_ == nullptr ? exchange_->take_buffer() : std::string();
     }
     // True: the whole body was read. False: read() finds out.
-    bool ended() const { return decoder_ == nullptr && exchange_->all_taken(); }
+    bool ended() const { return decoding_ == nullptr && exchange_->all_taken(); }
 
     // Undoes Content-Encoding from now on. False: a coding that is not built in.
     bool decode();
@@ -69,12 +69,16 @@ class AnswerStream final {
     task::Task<ClientResult<std::string>> read_decoded();
     ClientFault described(ClientFault fault) const;
 
+    struct Decoding {
+        std::unique_ptr<coding::ContentDecoder> decoder;
+        std::string encoded;         // received, not decoded yet
+        bool encoded_began = false;  // a byte of it came
+    };
+
+    // Little, because it is moved with each result that holds it.
     OwnedExchange exchange_;
-    Url url_;
     Duration read_timeout_;
-    std::unique_ptr<coding::ContentDecoder> decoder_;
-    std::string encoded_;         // received, not decoded yet
-    bool encoded_began_ = false;  // a byte of it came
+    std::unique_ptr<Decoding> decoding_;  // nullptr: there is nothing to undo
 };
 
 }  // namespace tiderace::http

@@ -226,7 +226,7 @@ task::Task<ClientResult<OwnedExchange>> Client::exchange(Journey& journey) {
         const bool may_be_stale = connection.used();
         const std::uint64_t number = connection.number();
         OwnedExchange made(new ClientExchange);
-        made->head = make_head(journey, proxy);
+        write_head(made->head, journey, proxy);
         made->body = journey.body;
         if (journey.streams) {
             made->pieces = std::move(journey.request.pieces_);
@@ -298,19 +298,19 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     return true;
 }
 
-ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
+void Client::write_head(ClientHead& head, const Journey& journey, const Proxy* proxy) {
     const Fields& own = journey.request.fields_;
     // Without framing, the bytes of a generator would be the server's next request.
     const std::string_view method = journey.method;
     const bool has_body = journey.streams || journey.body != nullptr || !journey.type.empty() ||
                           method == "POST" || method == "PUT" || method == "PATCH";
-    Fields fields;
+    Fields& fields = head.fields;
     fields.reserve(own.size() + 5);  // and those that are added below
-    if (!options_.user_agent.empty()) fields.add("User-Agent", options_.user_agent);
+    if (!options_.user_agent.empty()) fields.add_copy("User-Agent", options_.user_agent);
     if (options_.compression && !journey.own_coding && !accepted_codings().empty()) {
-        fields.add("Accept-Encoding", accepted_codings());
+        fields.add_copy("Accept-Encoding", accepted_codings());
     }
-    if (!journey.type.empty()) fields.add("Content-Type", journey.type);
+    if (!journey.type.empty()) fields.add_copy("Content-Type", journey.type);
     if (std::string cookies = cookies_for(journey.url); !cookies.empty()) {
         fields.add("Cookie", std::move(cookies));
     }
@@ -327,7 +327,7 @@ ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
         if (!is_ours(field.name)) fields.remove(field.name);
     }
     for (const Field& field : own) {
-        if (!is_ours(field.name)) fields.add(field.name, field.value);
+        if (!is_ours(field.name)) fields.add_copy(field.name, field.value);
     }
     const bool known_length = !journey.streams || journey.request.known_stream_bytes();
     if (has_body && known_length) {
@@ -335,11 +335,10 @@ ClientHead Client::make_head(const Journey& journey, const Proxy* proxy) {
         const std::uint64_t bytes = journey.streams ? *journey.request.known_stream_bytes() : whole;
         fields.add("Content-Length", std::to_string(bytes));
     }
-    return {.method = journey.method,
-            .secure = journey.url.secure,
-            .authority = journey.url.authority(),
-            .target = absolute ? journey.url.text() : journey.url.target,
-            .fields = std::move(fields)};
+    head.method = journey.method;
+    head.secure = journey.url.secure;
+    head.authority = journey.url.authority();
+    head.target = absolute ? journey.url.text() : journey.url.target;
 }
 
 std::string Client::cookies_for(const Url& url) {

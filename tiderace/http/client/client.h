@@ -105,7 +105,7 @@ class Client {
     task::Task<ClientResult<AnswerStream>> travel(ClientRequest& asked);
     task::Task<ClientResult<OwnedExchange>> exchange(Journey& journey);
     ClientResult<bool> follow(Journey& journey, ClientExchange& exchange);
-    ClientHead make_head(const Journey& journey, const Proxy* proxy);
+    void write_head(ClientHead& head, const Journey& journey, const Proxy* proxy);
     std::string cookies_for(const Url& url);
     void keep_cookies(const Url& url, const Fields& fields);
 

@@ -20,6 +20,7 @@
 #include "tiderace/http/client/fields.h"
 #include "tiderace/http/client/receive_room.h"
 #include "tiderace/http/client/signal.h"
+#include "tiderace/http/client/url.h"
 #include "tiderace/http/wire/method.h"
 #include "tiderace/net/connection.h"
 #include "tiderace/task/generator.h"
@@ -83,8 +84,9 @@ class ClientExchange final : private task::Root {
 
     // The request.
     ClientHead head;
-    std::shared_ptr<const std::string> body;        // nullptr: none
-    task::Generator<std::string> pieces;            // instead of `body`
+    Url url;                                  // of the one that was answered, after all redirects
+    std::shared_ptr<const std::string> body;  // nullptr: none
+    task::Generator<std::string> pieces;      // instead of `body`
     std::optional<std::uint64_t> piece_bytes_left;  // of pieces; nothing: unknown
 
     std::function<Fields()> make_trailers;  // behind `pieces`; {}: none

@@ -29,7 +29,7 @@ void Fields::add_lines(ByteView lines) {
     all_.reserve(all_.size() + usual_lines);  // one allocation for nearly every answer
     for (std::size_t at = 0; at < lines.size();) {
         const std::size_t colon = lines.find(':', at);
-        const std::size_t end = lines.find("\r\n", colon);
+        const std::size_t end = lines.find('\r', colon);  // no value holds one
         // The reader of the answer has checked each line, so this is the end, or a bug that loses a
         // field.
         if (colon == ByteView::npos || end == ByteView::npos) return;

@@ -43,7 +43,6 @@ bool append_escaped(std::string& out, ByteView text) {
 
 // RFC 3986, 5.2.4, of a path that begins with '/'.
 std::string without_dots(ByteView path) {
-    if (!path.empty() && path.find("/.") == ByteView::npos) return std::string(path);
     std::vector<ByteView> kept;
     bool folder = false;
     while (!path.empty()) {
@@ -78,8 +77,9 @@ bool take_authority(Url& url, ByteView authority) {
 
 bool take_target(Url& url, ByteView path, ByteView query) {
     url.target.clear();
-    const std::string plain = without_dots(path);
-    return append_escaped(url.target, plain) && append_escaped(url.target, query);
+    const bool plain = !path.empty() && path.find("/.") == ByteView::npos;  // mostly
+    if (!append_escaped(url.target, plain ? path : ByteView(without_dots(path)))) return false;
+    return append_escaped(url.target, query);
 }
 
 // Scheme and "//authority"; it leaves path, query and fragment. nullopt: another scheme.
