@@ -51,6 +51,11 @@ class Batch {
         return made;
     }
 
+    // Room for a row, in one piece: a thread of the pool makes what the loop frees.
+    void expect_row() {
+        slots_.reserve(slots_.size() + width());
+        bytes_.reserve(bytes_.size() + row_bytes);
+    }
     void add_null() { slots_.push_back({}); }
     void add_number(Kind kind, std::int64_t value) { slots_.push_back({kind, value, 0, 0}); }
     void add_real(double value) { slots_.push_back({Kind::real, 0, value, 0}); }
@@ -63,8 +68,10 @@ class Batch {
     bool more = false;  // the connection has further rows
     bool in_transaction = false;
     bool wants_writer = false;  // nothing was done: this connection only reads
+    std::uint64_t steps = 0;    // of SQLite's machine, once all rows are read
 
   private:
+    static constexpr std::size_t row_bytes = 240;  // of texts, of most rows
     struct Slot {
         Kind kind = Kind::null;
         std::int64_t integer = 0;  // or where its bytes begin

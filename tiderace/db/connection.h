@@ -15,10 +15,12 @@
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tiderace/base/units.h"
@@ -30,12 +32,33 @@
 
 namespace tiderace::db {
 
-struct Query {
+// What all queries of one text share.
+struct Statement {
     std::string sql;  // as the program wrote it, for messages
     Scanned scanned;
+    // Of its last run (Batch::steps). The loop's alone, which writes it while threads of the pool
+    // read the texts.
+    std::uint64_t steps = 0;
+};
+using StatementRef = std::shared_ptr<Statement>;
+
+struct Query {
+    Query(StatementRef text, std::vector<Value> given)
+        : statement(std::move(text)), values(std::move(given)) {}
+    explicit Query(Statement text, std::vector<Value> given = {})
+        : Query(std::make_shared<Statement>(std::move(text)), std::move(given)) {}
+
+    const std::string& sql() const { return statement->sql; }
+    const Scanned& scanned() const { return statement->scanned; }
+
+    StatementRef statement;
     std::vector<Value> values;
 };
 using QueryRef = std::shared_ptr<const Query>;
+// A connection's own, whose text needs no look: one statement without parameters.
+inline QueryRef command(const std::string& sql) {
+    return std::make_shared<Query>(Statement{.sql = sql, .scanned = {.text = sql}});
+}
 
 // How much of a result is read at once.
 struct Portion {
@@ -61,6 +84,7 @@ struct Read {
     std::optional<Batch> batch;
     std::optional<Error> failure;
     Duration took{};
+    std::uint64_t steps = 0;  // of SQLite, also where it has no outcome
 
     bool ended() const { return batch || failure; }
 

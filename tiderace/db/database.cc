@@ -24,7 +24,7 @@ task::Task<Batch> fetch_from(std::shared_ptr<const Settings> settings, Wanted wa
     QueryRef query = make_query(pool, std::move(sql), std::move(values));
     const Portion portion = portion_for(wanted, options);
     // Changes are never sent with others: in one pipeline, a failure undoes all of it.
-    if (only_reads(*query, wanted) && pool.gather().helps()) {
+    if (only_reads(*query, wanted) && pool.gather().helps(*query)) {
         std::optional<Batch> batch = co_await pool.gather().read(query, portion);
         // Without one it runs on its own below: what it waited with has failed.
         if (batch) check_size(*batch, wanted, *query, options);

@@ -52,7 +52,7 @@ Error outcome_of(const Error& failure, const Connection& connection, const Query
 std::uint64_t bytes_of(const Query& query) {
     std::uint64_t bytes = 0;
     for (const Value& value : query.values) bytes += value.bytes().size() + value_bytes;
-    return std::max<std::uint64_t>(bytes, query.scanned.text.size());
+    return std::max<std::uint64_t>(bytes, query.scanned().text.size());
 }
 
 void check_room(Dialect dialect, std::size_t values, std::uint64_t bytes, const std::string& sql) {
@@ -76,13 +76,13 @@ Instant late(Instant deadline) {
 }
 
 bool only_reads(const Query& query, Wanted wanted) {
-    return query.scanned.reads && wanted != Wanted::no_rows;
+    return query.scanned().reads && wanted != Wanted::no_rows;
 }
 
 void log_if_slow(const Pool& pool, const Query& query, Duration took) {
     log::Logger* const log = pool.runner().loop().log();
     if (took < pool.settings().options.slow || log == nullptr) return;
-    const Error named(Fault::other, "", query.sql);  // as long as a statement is shown
+    const Error named(Fault::other, "", query.sql());  // as long as a statement is shown
     log->warning(
         "db", "a slow statement", log::field("statement", named.statement()),
         log::field("took", format_duration(std::chrono::floor<std::chrono::milliseconds>(took))));
@@ -90,7 +90,7 @@ void log_if_slow(const Pool& pool, const Query& query, Duration took) {
 
 namespace {
 
-Scanned checked_scan(Dialect dialect, const std::string& sql) {
+StatementRef checked(Dialect dialect, std::string sql) {
     check_text(sql, sql);
     Scanned scanned = scan(sql, dialect);
     if (scanned.many) {
@@ -101,51 +101,44 @@ Scanned checked_scan(Dialect dialect, const std::string& sql) {
                     "what is sent to the channel would reach no task: use db::listen(db, channel)",
                     sql);
     }
-    return scanned;
+    return std::make_shared<Statement>(Statement{std::move(sql), std::move(scanned)});
 }
 
-QueryRef with_values(Dialect dialect, Scanned scanned, std::string sql, std::vector<Value> values) {
-    auto query = std::make_shared<Query>();
-    query->scanned = std::move(scanned);
-    query->sql = std::move(sql);
-    query->values = std::move(values);
+QueryRef with_values(Dialect dialect, StatementRef statement, std::vector<Value> values) {
+    auto query = std::make_shared<Query>(std::move(statement), std::move(values));
     // Checked here, where the text is at hand: each database would put it differently, and SQLite
     // would take null for a missing value.
-    if (query->scanned.parameters != query->values.size()) {
+    if (query->scanned().parameters != query->values.size()) {
         throw Error(Fault::parameters,
-                    std::to_string(query->scanned.parameters) + " question marks and " +
+                    std::to_string(query->scanned().parameters) + " question marks and " +
                         std::to_string(query->values.size()) + " values",
-                    query->sql);
+                    query->sql());
     }
     for (const Value& value : query->values) {
-        if (value.kind() != Kind::blob) check_text(value.bytes(), query->sql);
+        if (value.kind() != Kind::blob) check_text(value.bytes(), query->sql());
     }
-    check_room(dialect, query->values.size(), bytes_of(*query), query->sql);
+    check_room(dialect, query->values.size(), bytes_of(*query), query->sql());
     return query;
 }
 
 }  // namespace
 
 QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values) {
-    Scanned scanned = checked_scan(dialect, sql);
-    return with_values(dialect, std::move(scanned), std::move(sql), std::move(values));
+    return with_values(dialect, checked(dialect, std::move(sql)), std::move(values));
 }
 
 QueryRef make_query(Pool& pool, std::string sql, std::vector<Value> values) {
     const Dialect dialect = pool.settings().url.dialect;
-    const Scanned* known = pool.scans().find(sql);
-    if (known == nullptr) {
-        // Only what passed the checks is kept. One that is too large for the table is scanned each
-        // time.
-        Scanned scanned = checked_scan(dialect, sql);
-        // Kept twice: as it was written, and as the database takes it.
-        const std::size_t cost = 2 * sql.size() + Pool::scan_bytes;
-        known = pool.scans().put(sql, scanned, cost);
-        if (known == nullptr) {
-            return with_values(dialect, std::move(scanned), std::move(sql), std::move(values));
-        }
+    if (const StatementRef* const known = pool.statements().find(sql)) {
+        return with_values(dialect, *known, std::move(values));
     }
-    return with_values(dialect, *known, std::move(sql), std::move(values));
+    // Only what passed the checks is kept. One that is too large for the table is scanned each
+    // time.
+    StatementRef statement = checked(dialect, sql);
+    // Kept three times: as the key, as it was written, and as the database takes it.
+    const std::size_t cost = 3 * sql.size() + Pool::statement_bytes;
+    pool.statements().put(std::move(sql), statement, cost);
+    return with_values(dialect, std::move(statement), std::move(values));
 }
 
 Portion portion_for(Wanted wanted, const Options& options) {
@@ -175,9 +168,10 @@ task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Por
     try {
         batch = co_await connection.run(query, portion, statement_deadline(pool));
     } catch (const Error& error) {
-        failure = error.with_statement(query->sql);
+        failure = error.with_statement(query->sql());
     }
     log_if_slow(pool, *query, pool.now() - begun);
+    if (batch.steps > 0) query->statement->steps = batch.steps;
     if (failure) throw *failure;
     co_return batch;
 }
@@ -192,7 +186,7 @@ task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Por
 task::Task<Begun> begin_statement(Pool& pool, QueryRef query, Wanted wanted, Portion portion) {
     const Instant until = waiting_deadline(pool);
     // "with" may read or change (with ... insert): a reader finds out and asks for the writer.
-    const bool may_read = query->scanned.reads || query->scanned.with;
+    const bool may_read = query->scanned().reads || query->scanned().with;
     Lane lane = may_read && wanted != Wanted::no_rows ? Lane::reads : Lane::writes;
     const bool reads = only_reads(*query, wanted);
     unsigned repeats = repeats_max;
@@ -229,7 +223,7 @@ void check_size(const Batch& batch, Wanted wanted, const Query& query, const Opt
     throw Error(Fault::row,
                 "more than " + std::to_string(options.rows_max) + " rows or " +
                     std::to_string(options.bytes_max) + " bytes; stream() has no such limit",
-                query.sql);
+                query.sql());
 }
 
 }  // namespace tiderace::db

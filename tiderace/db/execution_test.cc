@@ -39,8 +39,7 @@ TEST(Execution, AStatementIsNoLargerThanItsDatabaseTakes) {
 }
 
 TEST(Execution, TheBytesOfAStatementAreThoseOfItsTextOrOfItsValues) {
-    Query query;
-    query.scanned.text = std::string(1'000, 'x');
+    Query query(Statement{.sql = "", .scanned = {.text = std::string(1'000, 'x')}});
     EXPECT_EQ(bytes_of(query), 1'000U);
     query.values = {Blob(std::string(2'000, 'x')), 7, "text"};
     EXPECT_GE(bytes_of(query), 2'000U + 8 + 4);

@@ -11,6 +11,12 @@
 namespace tiderace::db {
 namespace {
 
+constexpr std::uint64_t steps_together_max = 20'000;  // of SQLite, well below a millisecond
+
+bool is_sqlite(const Pool& pool) {
+    return pool.settings().url.dialect == Dialect::sqlite;
+}
+
 // What became of it is known: its task goes on.
 void end(Read& read) {
     read.over = true;
@@ -73,17 +79,35 @@ class Gather::Company {
     const Reads reads;
 };
 
-bool Gather::helps() const {
+bool Gather::helps(const Query& query) const {
     const Settings& settings = pool_->settings();
-    // Only where all connections are lent: alone, a read is quicker. MariaDB's library has no
-    // pipeline.
-    return settings.options.reads_together > 1 && settings.url.dialect != Dialect::mariadb &&
-           (!waiting_.empty() || pool_->all_lent(Lane::reads));
+    if (settings.options.reads_together <= 1) return false;
+    switch (settings.url.dialect) {
+        case Dialect::sqlite:
+            // The way to a thread and back costs more than most reads. One that takes long would
+            // keep the others.
+            return query.statement->steps <= steps_together_max;
+        case Dialect::postgres:
+            // Only where all connections are lent: alone, a read is quicker.
+            return !waiting_.empty() || pool_->free(Lane::reads) == 0;
+        case Dialect::mariadb:
+            return false;  // its library has no pipeline
+    }
+    std::unreachable();
+}
+
+// That are about to take reads. SQLite's threads share the processor with the loops: a second one
+// pays when there is more than one can take at once.
+std::size_t Gather::collectors_wanted() const {
+    if (!is_sqlite(*pool_)) return pool_->size(Lane::reads);
+    const std::size_t most = pool_->settings().options.reads_together;
+    return (waiting_.size() + most - 1) / most;
 }
 
 task::Task<std::optional<Batch>> Gather::read(QueryRef query, Portion portion) {
     // The same limit as for tasks that wait for a connection (Reserve), which these do not pass.
-    if (waiting_.size() >= pool_->settings().options.waiting_max) {
+    const std::size_t free = pool_->free(Lane::reads);
+    if (waiting_.size() >= pool_->settings().options.waiting_max + free) {
         throw Error(Fault::busy, "too many tasks wait for a connection (waiting_max)");
     }
     auto read = std::make_shared<Read>();
@@ -93,9 +117,12 @@ task::Task<std::optional<Batch>> Gather::read(QueryRef query, Portion portion) {
     read->deadline = late(task::deadline());
     waiting_.push_back(read);
     Waiting waiting(*this, read);
-    if (collectors_ < pool_->size(Lane::reads)) pool_->runner().spawn(collect());
+    const std::size_t taking = collectors_waiting_ + collectors_coming_;
+    if (taking < collectors_wanted() && collectors_ < pool_->size(Lane::reads)) {
+        pool_->runner().spawn(collect());
+    }
     co_await waiting;
-    if (read->failure) throw read->failure->with_statement(read->query->sql);
+    if (read->failure) throw read->failure->with_statement(read->query->sql());
     co_return std::move(read->batch);
 }
 
@@ -129,6 +156,7 @@ void Gather::fail(const Error& error) {
 
 task::Task<> Gather::collect() {
     const Counted counted(collectors_);
+    co_await let_others_ask();
     while (!waiting_.empty()) {
         std::optional<Error> failure;
         try {
@@ -150,8 +178,17 @@ task::Task<Lease> Gather::take_for_the_first() {
 task::Task<> Gather::serve(Connection& connection) {
     while (!waiting_.empty() && connection.clean() && !pool_->waited_for(Lane::reads)) {
         co_await run_share(connection);
-        co_await task::yield();  // those that were answered may ask again
+        // Free before the tasks that were answered go on: in SQLite they need not find it lent to
+        // come here again.
+        if (waiting_.empty() && is_sqlite(*pool_)) co_return;
+        co_await let_others_ask();  // those that were answered may ask again
     }
+}
+
+// Until the tasks that are ready have added their reads.
+task::Task<> Gather::let_others_ask() {
+    const Counted counted(collectors_coming_);
+    co_await task::yield();
 }
 
 task::Task<> Gather::run_share(Connection& connection) {
@@ -165,6 +202,7 @@ task::Task<> Gather::run_share(Connection& connection) {
     for (const ReadRef& each : company.reads) {
         // Its rows may be whole, and yet part of a transaction that the failure has undone.
         if (!all_done) each->batch.reset();
+        if (each->steps > 0) each->query->statement->steps = each->steps;
         if (each->ended()) log_if_slow(*pool_, *each->query, each->took);
     }
 }

@@ -1,11 +1,15 @@
-// Gather: reads of different tasks that go to the database together when every connection is busy.
+// Gather: reads of different tasks that go to the database together.
 //
-//   a connection is free     -> the read has it for itself
-//   none is                  -> it waits; the next connection takes all that wait, up to
-//                               Options::reads_together, sends them at once, and reads in order
-//   one fails                -> it has its error; the others are done again, each for itself
+//   PostgreSQL, a connection is free -> the read has it for itself
+//   none is; SQLite, always          -> it waits for the tasks that are ready: the next connection
+//                                       takes all that wait by then, up to Options::reads_together,
+//                                       sends them at once, and reads in order
+//   one fails                        -> it has its error; in PostgreSQL the others are done again,
+//                                       each for itself
+//   SQLite, one takes long           -> it gives way and is done again for itself, and from then on
+//                                       its statement goes alone
 //
-// In PostgreSQL a read is answered once all of its company are done, and when none failed: they are
+// A read is answered once all of its company are done; in PostgreSQL when none failed, as they are
 // one implicit transaction. A connection takes its share: as many as the others get.
 //
 // Owner    A Pool. Its tasks end before it.
@@ -36,7 +40,7 @@ class Gather final {
     Gather& operator=(const Gather&) = delete;
 
     // Whether a read that begins now had better come here.
-    bool helps() const;
+    bool helps(const Query& query) const;
     // Nothing: it is to be done for itself.
     task::Task<std::optional<Batch>> read(QueryRef query, Portion portion);
 
@@ -48,7 +52,9 @@ class Gather final {
     class Waiting;
     class Company;
 
+    std::size_t collectors_wanted() const;
     task::Task<> collect();
+    task::Task<> let_others_ask();
     task::Task<Lease> take_for_the_first();
     task::Task<> serve(Connection& connection);
     task::Task<> run_share(Connection& connection);
@@ -58,7 +64,8 @@ class Gather final {
     Pool* pool_;
     std::deque<ReadRef> waiting_;
     std::size_t collectors_ = 0;
-    std::size_t collectors_waiting_ = 0;
+    std::size_t collectors_waiting_ = 0;  // for a connection
+    std::size_t collectors_coming_ = 0;   // behind the tasks that are ready
 };
 
 }  // namespace tiderace::db

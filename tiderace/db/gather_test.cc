@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "tiderace/db/database_fixture.h"
+#include "tiderace/db/execution.h"
+#include "tiderace/db/pool.h"
 
 namespace tiderace::db {
 namespace {
@@ -205,6 +207,109 @@ TEST_P(GatherTest, TooManyThatWaitAreRefused) {
             EXPECT_EQ(busy, 4);
         },
         options);
+}
+
+Pool& pool_of(Database& db) {
+    return task::Context::here().runner->local<Pools>().of(db.settings());
+}
+
+class GatherInSqliteTest : public ::testing::Test {
+  protected:
+    // Of numbers from 0, with free connections.
+    template <typename F>
+    void with_numbers(F body) {
+        auto prepare = [](Database db) -> Task<> {
+            co_await db.exec("create table number (n int primary key)");
+            for (int n = 0; n < 50; ++n) co_await db.exec("insert into number values (?)", n);
+        };
+        task::run(prepare(open(url)));
+        Database db = open(url);
+        task::run(body(db));
+    }
+
+    Folder folder;
+    std::string url = "sqlite:" + folder.file("test.db");
+};
+
+TEST_F(GatherInSqliteTest, ReadsOfOneTurnTakeOneConnection) {
+    with_numbers([](Database& db) -> Task<> {
+        int right = 0;
+        Scope scope;
+        for (int n = 0; n < 12; ++n) scope.spawn(ask(db, n, 10, right));
+        co_await scope.join();
+        EXPECT_EQ(right, 120);
+        EXPECT_EQ(db.counters().opened, 1U);
+    });
+}
+
+TEST_F(GatherInSqliteTest, MoreThanOneTakesAtOnceGoToSeveralConnections) {
+    with_numbers([](Database& db) -> Task<> {
+        int right = 0;
+        Scope scope;
+        const std::size_t most = db.settings()->options.reads_together;
+        for (std::size_t i = 0; i <= 2 * most; ++i) scope.spawn(ask(db, 7, 1, right));
+        co_await scope.join();
+        EXPECT_EQ(right, 2 * static_cast<int>(most) + 1);
+        EXPECT_EQ(db.counters().opened, 3U);
+    });
+}
+
+std::string count_to(const std::string& last) {
+    return "select max(x) from (with recursive c(x) as"
+           " (select 1 union all select x + 1 from c where x < " +
+           last + ") select x from c)";
+}
+
+Task<> count_endlessly(Database db) {
+    co_await db.one<double>(count_to("1e300"));
+}
+
+TEST_F(GatherInSqliteTest, OneThatTakesLongGivesWayToTheOthers) {
+    with_numbers([](Database& db) -> Task<> {
+        int right = 0;
+        Scope endless;
+        Scope scope;
+        endless.spawn(count_endlessly(db));
+        for (int n = 0; n < 12; ++n) scope.spawn(ask(db, n, 3, right));
+        co_await scope.join();
+        EXPECT_EQ(right, 36);
+        EXPECT_EQ(endless.size(), 1U) << "it goes on alone";
+        endless.cancel();
+    });
+}
+
+TEST_F(GatherInSqliteTest, AStatementThatTookLongGoesAloneUntilItIsQuickAgain) {
+    with_numbers([](Database& db) -> Task<> {
+        const std::string counted = count_to("?");
+        const auto goes_along = [&] {
+            const QueryRef query = make_query(pool_of(db), counted, {Value(1)});
+            return pool_of(db).gather().helps(*query);
+        };
+        EXPECT_TRUE(goes_along()) << "before it has run";
+        for (const int most : {100'000, 10, 100'000}) {
+            EXPECT_EQ(co_await db.one<int>(counted, most), most);
+            EXPECT_EQ(goes_along(), most == 10);
+        }
+    });
+}
+
+// A database in memory has one connection, which reads and writes.
+TEST(GatherInMemory, NoTransactionIsLeftBehind) {
+    Database db = open("sqlite::memory:");
+    task::run([](Database& base) -> Task<> {
+        co_await base.exec("create table number (n int primary key)");
+        co_await base.exec("insert into number values (7)");
+        int right = 0;
+        Scope scope;
+        for (int i = 0; i < 5; ++i) scope.spawn(ask(base, 7, 2, right));
+        co_await scope.join();
+        EXPECT_EQ(right, 10);
+        auto change = [](Transaction& tx) -> Task<> {
+            co_await tx.exec("insert into number values (8)");
+        };
+        co_await base.transaction(change);
+        EXPECT_EQ(co_await base.one<int>("select count(*) from number"), 2);
+    }(db));
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, GatherTest,

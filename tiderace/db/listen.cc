@@ -29,9 +29,10 @@ task::Generator<Notification> listen(Database database, std::string channel) {
     check_channel(channel);
     Pool& pool = task::Context::here().runner->local<Pools>().of(database.settings());
     const Options& options = pool.settings().options;
-    const auto query = std::make_shared<Query>();  // make_query() refuses this one
-    query->sql = "listen \"" + channel + "\"";
-    query->scanned = scan(query->sql, database.dialect());
+    // make_query() refuses this one.
+    const std::string sql = "listen \"" + channel + "\"";
+    const auto query = std::make_shared<const Query>(
+        Statement{.sql = sql, .scanned = scan(sql, database.dialect())});
     task::Backoff backoff(options.reconnect_pause, options.reconnect_pause_max);
     while (true) {
         // Not one of the pool: it is held for as long as the program listens, and a few listeners

@@ -136,7 +136,7 @@ class Session {
         try {
             batch = co_await connection_->run(query, portion, pool_->now() + lock_wait);
         } catch (const Error& error) {
-            failure = error.with_statement(query->sql);
+            failure = error.with_statement(query->sql());
         }
         if (failure) throw *failure;
         co_return batch;

@@ -10,8 +10,9 @@ namespace tiderace::db {
 struct Options {
     // For each loop. SQLite: readers; one more writes.
     std::size_t connections_max = 8;
-    // Reads of one() and all() that a connection takes at once when all connections are busy, each
-    // behind the others; not in MariaDB. 1: each has a connection for itself.
+    // Reads of one() and all() that a connection takes at once, each behind the others: in
+    // PostgreSQL when all connections are busy, in SQLite always, in MariaDB never. 1: each has a
+    // connection for itself.
     std::size_t reads_together = 16;
     // Tasks of a loop that wait for a connection; one more fails at once (Error{busy}).
     std::size_t waiting_max = 1'024;

@@ -5,7 +5,7 @@
 // Owner    The runner's locals (one pool for each database of a loop). Leases end before it.
 // Thread   The loop's.
 // Errors   Error{busy}; what opening a connection throws.
-// Limits   Options: connections_max, waiting_max, the timeouts; scans_bytes_max.
+// Limits   Options: connections_max, waiting_max, the timeouts; statements_bytes_max.
 #pragma once
 
 #include <cstddef>
@@ -63,16 +63,16 @@ class Pool final {
     task::Runner& runner() const { return *runner_; }
     Gather& gather() { return gather_; }
     std::size_t size(Lane lane) { return side(lane).size(); }
-    // No task could have a connection at once.
-    bool all_lent(Lane lane) { return side(lane).all_lent(); }
+    // Tasks that could have a connection at once.
+    std::size_t free(Lane lane) { return side(lane).free(); }
     // Tasks wait for a connection, but for those that collect reads.
     bool waited_for(Lane lane) {
         return side(lane).counters().waiting > gather_.collectors_waiting();
     }
     // What statements are, by their texts: a program has few, and each runs many times.
-    static constexpr std::size_t scans_bytes_max = 256_KiB;
-    static constexpr std::size_t scan_bytes = 200;  // of an entry, beside its texts
-    LruCache<std::string, Scanned>& scans() { return scans_; }
+    static constexpr std::size_t statements_bytes_max = 256_KiB;
+    static constexpr std::size_t statement_bytes = 200;  // of an entry, beside its texts
+    LruCache<std::string, StatementRef>& statements() { return statements_; }
     Instant now() const { return runner_->loop().now(); }
     // Three quarters to five quarters of it.
     Duration about(Duration pause);
@@ -86,7 +86,7 @@ class Pool final {
     task::Runner* runner_;
     std::shared_ptr<const Settings> settings_;
     Random random_;
-    LruCache<std::string, Scanned> scans_{scans_bytes_max};
+    LruCache<std::string, StatementRef> statements_{statements_bytes_max};
     Reserve reads_;
     Reserve writes_;
     Gather gather_{*this};

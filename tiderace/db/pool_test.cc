@@ -54,18 +54,18 @@ TEST(Pool, KnowsWhatAStatementIsByItsText) {
         const std::string sql = "select ?, '?'";
         std::vector<Value> one{std::int64_t{1}};
         const QueryRef first = make_query(pool, sql, one);
-        EXPECT_EQ(pool.scans().size(), 1U);
+        EXPECT_EQ(pool.statements().size(), 1U);
         std::vector<Value> two{std::int64_t{2}};
         const QueryRef second = make_query(pool, sql, two);
-        EXPECT_EQ(pool.scans().size(), 1U);
-        EXPECT_EQ(second->scanned.text, first->scanned.text);
-        EXPECT_EQ(second->scanned.parameters, 1U);
-        EXPECT_TRUE(second->scanned.reads);
+        EXPECT_EQ(pool.statements().size(), 1U);
+        EXPECT_EQ(second->scanned().text, first->scanned().text);
+        EXPECT_EQ(second->scanned().parameters, 1U);
+        EXPECT_TRUE(second->scanned().reads);
         EXPECT_EQ(second->values[0].kind(), Kind::integer);
         EXPECT_THROW(make_query(pool, sql, {}), Error) << "values are counted each time";
         EXPECT_THROW(make_query(pool, "select 1; select 2", {}), Error);
         EXPECT_THROW(make_query(pool, "select '\xFF'", {}), Error);
-        EXPECT_EQ(pool.scans().size(), 1U) << "what is refused is not kept";
+        EXPECT_EQ(pool.statements().size(), 1U) << "what is refused is not kept";
         co_return;
     }(db));
 }
@@ -76,11 +76,11 @@ TEST(Pool, KeepsOfStatementsWhatItsBoundAllows) {
     task::run([](Database& base) -> Task<> {
         Pool& pool = pool_of(base);
         for (int i = 0; i < 5'000; ++i) make_query(pool, "select " + std::to_string(i), {});
-        EXPECT_LE(pool.scans().cost(), Pool::scans_bytes_max);
-        EXPECT_GT(pool.scans().size(), 100U);
-        const std::string large = "select '" + std::string(Pool::scans_bytes_max, 'x') + "'";
-        EXPECT_EQ(make_query(pool, large, {})->sql, large);
-        EXPECT_FALSE(pool.scans().contains(large));
+        EXPECT_LE(pool.statements().cost(), Pool::statements_bytes_max);
+        EXPECT_GT(pool.statements().size(), 100U);
+        const std::string large = "select '" + std::string(Pool::statements_bytes_max, 'x') + "'";
+        EXPECT_EQ(make_query(pool, large, {})->sql(), large);
+        EXPECT_FALSE(pool.statements().contains(large));
         co_return;
     }(db));
 }

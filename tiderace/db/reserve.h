@@ -103,7 +103,7 @@ class Reserve final {
     };
     Counters counters() const;
     std::size_t size() const { return options_.connections_max; }
-    bool all_lent() const { return permits_.free() == 0; }
+    std::size_t free() const { return permits_.free(); }
 
   private:
     friend class Loan;

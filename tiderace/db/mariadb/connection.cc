@@ -329,7 +329,7 @@ void Connection::forget(MYSQL_STMT* statement) {
 }
 
 task::Task<MYSQL_STMT*> Connection::prepare(const Query& query, Instant deadline) {
-    const auto found = statements_.find(query.scanned.text);
+    const auto found = statements_.find(query.scanned().text);
     if (found != statements_.end()) {
         found->second.used = ++uses_;
         co_return found->second.statement;
@@ -344,8 +344,8 @@ task::Task<MYSQL_STMT*> Connection::prepare(const Query& query, Instant deadline
     }
     MYSQL_STMT* const statement = mysql_stmt_init(mysql_);
     if (statement == nullptr) throw Error(Fault::other, "no memory is left");
-    statements_[query.scanned.text] = {.statement = statement, .used = ++uses_};
-    const std::string& sql = query.scanned.text;
+    statements_[query.scanned().text] = {.statement = statement, .used = ++uses_};
+    const std::string& sql = query.scanned().text;
     const auto start = [&] {
         return mysql_stmt_prepare_start(&answer_, statement, sql.data(), sql.size());
     };
@@ -365,10 +365,8 @@ task::Task<MYSQL_STMT*> Connection::prepare(const Query& query, Instant deadline
 // the statement was done.
 task::Task<> Connection::check_packet(std::uint64_t bytes, Instant deadline) {
     if (packet_max_ == 0) {
-        auto query = std::make_shared<Query>();
-        query->sql = "select @@max_allowed_packet";
-        query->scanned.text = query->sql;
-        const Batch answer = co_await run(query, {.rows_max = 2, .bytes_max = 1'024}, deadline);
+        const Batch answer = co_await run(command("select @@max_allowed_packet"),
+                                          {.rows_max = 2, .bytes_max = 1'024}, deadline);
         if (answer.rows() == 1) {
             packet_max_ = static_cast<std::uint64_t>(answer.cell(0, 0).integer);
         }
@@ -390,7 +388,7 @@ task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadl
     MYSQL_STMT* const statement = co_await prepare(*query, deadline);
     sent_ = true;
     if (statement == nullptr) {  // a command that older servers do not prepare
-        co_await run_text(query->scanned.text, deadline);
+        co_await run_text(query->scanned().text, deadline);
         co_return Batch();
     }
     // Text that we took for a comment or for quotes: the library would read past our values.
@@ -410,7 +408,7 @@ task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadl
     if (!fields_->columns()->empty()) {
         reading_ = statement;
         Batch rows = co_await read(portion, deadline);
-        if (killed_ && query->scanned.reads) {  // a killed sleep() returns something all the same
+        if (killed_ && query->scanned().reads) {  // a killed sleep() returns something all the same
             throw Error(Fault::timeout, "it took longer than it may");
         }
         co_return rows;
@@ -548,10 +546,8 @@ task::Task<bool> Connection::recover() {
         co_return false;
     }
     if (!clean()) {
-        auto rollback = std::make_shared<Query>();
-        rollback->sql = "rollback";
-        rollback->scanned.text = "rollback";
-        co_await run(rollback, {.rows_max = 1, .bytes_max = 1}, runner_->loop().now() + kill_wait);
+        co_await run(command("rollback"), {.rows_max = 1, .bytes_max = 1},
+                     runner_->loop().now() + kill_wait);
     }
     co_return clean();
 }

@@ -222,7 +222,7 @@ void Connection::send_preparation(const Query& query) {
         send_deallocation(oldest->second.name);
         prepared_.erase(oldest);
     }
-    const std::string& text = preparing_.emplace_back(query.scanned.text);
+    const std::string& text = preparing_.emplace_back(query.scanned().text);
     // Never used twice, so that a preparation that failed cannot be taken for another.
     const std::string name = "t" + std::to_string(++names_);
     prepared_[text] = {.name = name, .used = 0};
@@ -245,10 +245,10 @@ void Connection::begin() {
 
 void Connection::send(const Query& query) {
     before_ = 0;
-    auto found = prepared_.find(query.scanned.text);
+    auto found = prepared_.find(query.scanned().text);
     if (found == prepared_.end()) {
         send_preparation(query);
-        found = prepared_.find(query.scanned.text);
+        found = prepared_.find(query.scanned().text);
     }
     found->second.used = ++uses_;
     // libpq copies them into its buffer, so they may end with this call.
@@ -327,7 +327,7 @@ task::Task<> Connection::skip_preparations(const Instant& deadline) {
 }
 
 task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadline) {
-    listens_ = listens_ || query->scanned.listens;
+    listens_ = listens_ || query->scanned().listens;
     Batch batch = co_await run_once(*query, portion, deadline);
     if (is_outdated_) {
         forget_outdated(*query);
@@ -356,7 +356,7 @@ task::Task<Batch> Connection::run_once(const Query& query, Portion portion,
 // A table has changed since it was prepared, so that its rows would be others: the server refuses
 // it from then on. Or another statement has ended all that were prepared.
 void Connection::forget_outdated(const Query& query) {
-    const auto found = prepared_.find(query.scanned.text);
+    const auto found = prepared_.find(query.scanned().text);
     if (found == prepared_.end()) return;
     if (is_known_by_server_) outdated_.push_back(found->second.name);
     prepared_.erase(found);
@@ -540,21 +540,15 @@ task::Task<bool> Connection::recover() {
         if (broken_) co_return false;
     }
     if (PQtransactionStatus(connection_) != PQTRANS_IDLE) {
-        auto rollback = std::make_shared<Query>();
-        rollback->sql = "rollback";
-        rollback->scanned.text = "rollback";
         const Instant until = runner_->loop().now() + cancel_wait;
-        co_await run(rollback, {.rows_max = 1, .bytes_max = 1}, until);
+        co_await run(command("rollback"), {.rows_max = 1, .bytes_max = 1}, until);
     }
     co_return clean();
 }
 
 task::Task<bool> Connection::answers(Instant deadline) {
-    auto query = std::make_shared<Query>();
-    query->sql = "select 1";
-    query->scanned.text = "select 1";
     try {
-        co_await run(query, {.rows_max = 2, .bytes_max = 1'024}, deadline);
+        co_await run(command("select 1"), {.rows_max = 2, .bytes_max = 1'024}, deadline);
         co_return clean();
     } catch (const Error&) {
         co_return false;

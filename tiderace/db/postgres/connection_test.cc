@@ -166,8 +166,7 @@ TEST_F(PostgresTest, NotificationsThatNobodyReadsAreDropped) {
         const Instant until = Instant::max();
         co_await connection.open(until);
         co_await connection.script("listen posts", until);
-        const auto query = std::make_shared<Query>();
-        query->scanned.text = "notify posts, 'lost'";
+        const QueryRef query = command("notify posts, 'lost'");
         const Portion portion{.rows_max = 1, .bytes_max = 1};
         for (int i = 0; i < 3; ++i) co_await connection.run(query, portion, until);
         // Past: what it has already, it gives all the same.

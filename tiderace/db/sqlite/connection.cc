@@ -79,12 +79,10 @@ task::Task<Batch> Connection::more(Portion portion, Instant deadline) {
 task::Task<> Connection::run_together(Reads reads) {
     Out out(*this);
     std::vector<Instant> until;
+    until.reserve(reads.size());
     for (const ReadRef& each : reads) until.push_back(steady(each->deadline));
     const auto work = [file = file_, reads = std::move(reads), until = std::move(until),
-                       ticket = out.ticket] {
-        for (std::size_t i = 0; i < reads.size(); ++i)
-            file->run_one_of(*reads[i], ticket, until[i]);
-    };
+                       ticket = out.ticket] { file->run_together(reads, until, ticket); };
     co_await task::offload(work);
     out.finished();
     clean_ = true;

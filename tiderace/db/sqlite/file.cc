@@ -14,6 +14,8 @@ namespace {
 
 // Instructions of SQLite's machine, well below a millisecond.
 constexpr int instructions_between_looks = 4'096;
+// Some milliseconds.
+constexpr unsigned looks_together = 25;
 
 Fault fault_of(int code, bool preparing) {
     switch (code) {
@@ -119,6 +121,7 @@ class File::Turn {
         file.ticket_ = ticket;
         file.until_ = until;
         file.current_ = nullptr;
+        file.looks_left_ = 0;
     }
 
   private:
@@ -127,13 +130,16 @@ class File::Turn {
 
 File::~File() {
     for (const auto& [sql, prepared] : statements_) sqlite3_finalize(prepared.statement);
+    sqlite3_finalize(begin_);
+    sqlite3_finalize(commit_);
     sqlite3_close_v2(database_);
 }
 
 // SQLite calls it every instructions_between_looks; other than 0 ends the statement, as
 // SQLITE_INTERRUPT.
 int File::on_progress(void* self) {
-    const auto* file = static_cast<File*>(self);
+    auto* file = static_cast<File*>(self);
+    if (file->looks_left_ > 0 && --file->looks_left_ == 0) return file->gave_way_ = true;
     return file->ticket_ <= file->stopped_.load(std::memory_order_relaxed) ||
            (file->current_ != nullptr && file->current_->abandoned) ||
            std::chrono::steady_clock::now() >= file->until_;
@@ -181,7 +187,7 @@ void File::open(std::uint64_t ticket, Instant until) {
 }
 
 File::Prepared& File::prepare(const Query& query) {
-    const auto found = statements_.find(query.scanned.text);
+    const auto found = statements_.find(query.scanned().text);
     if (found != statements_.end()) {
         found->second.used = ++uses_;
         return found->second;
@@ -197,7 +203,7 @@ File::Prepared& File::prepare(const Query& query) {
         statements_.erase(oldest);
     }
     sqlite3_stmt* statement = nullptr;
-    const std::string& sql = query.scanned.text;
+    const std::string& sql = query.scanned().text;
     // PERSISTENT: it is kept for long, so SQLite does not take its memory from the small blocks of
     // its lookaside pool.
     const int code = sqlite3_prepare_v3(database_, sql.data(), static_cast<int>(sql.size()),
@@ -244,20 +250,57 @@ Batch File::run(const Query& query, Portion portion, std::uint64_t ticket, Insta
     return run_held(query, portion);
 }
 
-void File::run_one_of(Read& read, std::uint64_t ticket, Instant until) {
+void File::run_together(const Reads& reads, const std::vector<Instant>& until,
+                        std::uint64_t ticket) {
+    const std::lock_guard held(lock_);
+    ticket_ = ticket;
+    current_ = nullptr;
+    until_ = Instant::max();
+    // Without it, each of them runs in a transaction of its own.
+    if (reads.size() > 1) step_alone(begin_, "begin");
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+        until_ = until[i];
+        looks_left_ = reads.size() > 1 ? looks_together : 0;
+        run_one_of(*reads[i]);
+    }
+    current_ = nullptr;
+    looks_left_ = 0;
+    until_ = Instant::max();
+    // A failure may have ended it.
+    if (sqlite3_get_autocommit(database_) != 0) return;
+    const int ended = step_alone(commit_, "commit");
+    if (ended != SQLITE_DONE) fail(ended, "step");
+}
+
+// SQLITE_DONE: it was done.
+int File::step_alone(sqlite3_stmt*& statement, const char* sql) {
+    if (statement == nullptr) {
+        const int code =
+            sqlite3_prepare_v3(database_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+        if (code != SQLITE_OK) return code;
+    }
+    const int code = sqlite3_step(statement);
+    sqlite3_reset(statement);
+    return code;
+}
+
+void File::run_one_of(Read& read) {
     if (read.abandoned) return;
     const auto begun = std::chrono::steady_clock::now();
+    gave_way_ = false;
+    steps_ = 0;
     try {
-        const Turn turn(*this, ticket, until);
+        if (ticket_ <= stopped_.load()) throw Error(Fault::timeout, "it was cancelled");
         current_ = &read;
         Batch batch = run_held(*read.query, read.portion);
         // Its caller gets no further rows: one() wants two, and all_rows() fails with too many.
         if (batch.more) leave_rows();
         if (!batch.wants_writer) read.batch = std::move(batch);
     } catch (const Error& error) {
-        // Left without an outcome, a read that met a lock runs again on its own.
-        if (error.kind() != Fault::busy) read.failure = error;
+        // Left without an outcome, one that met a lock, or gave way, runs again on its own.
+        if (error.kind() != Fault::busy && !gave_way_) read.failure = error;
     }
+    read.steps = steps_;
     read.took = std::chrono::steady_clock::now() - begun;
 }
 
@@ -299,6 +342,7 @@ Batch File::more(Portion portion, std::uint64_t ticket, Instant until) {
 Batch File::read(Portion portion, int code) {
     Batch batch(columns_);
     const int columns = static_cast<int>(batch.width());
+    if (code == SQLITE_ROW) batch.expect_row();
     for (std::size_t rows = 1; code == SQLITE_ROW; ++rows, code = sqlite3_step(reading_)) {
         for (int i = 0; i < columns; ++i) add_cell(batch, reading_, i);
         batch.more = rows >= portion.rows_max || batch.bytes() >= portion.bytes_max;
@@ -311,12 +355,15 @@ Batch File::read(Portion portion, int code) {
         batch.done.last_id = sqlite3_last_insert_rowid(database_);
     }
     leave_rows();
+    batch.steps = steps_;
     batch.in_transaction = sqlite3_get_autocommit(database_) == 0;
     return batch;
 }
 
 void File::leave_rows() {
     if (reading_ == nullptr) return;
+    steps_ = static_cast<std::uint64_t>(
+        sqlite3_stmt_status(reading_, SQLITE_STMTSTATUS_VM_STEP, /*resetFlg=*/1));
     sqlite3_reset(reading_);
     // A blob of megabytes would otherwise stay in memory until the statement is used again.
     sqlite3_clear_bindings(reading_);
@@ -368,6 +415,7 @@ bool File::recover() {
     until_ = Instant::max();
     ticket_ = stopped_.load() + 1;  // nothing stops this
     current_ = nullptr;
+    looks_left_ = 0;
     leave_rows();
     if (database_ == nullptr) return false;
     if (sqlite3_get_autocommit(database_) != 0) return true;

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "tiderace/base/units.h"
 #include "tiderace/db/batch.h"
@@ -41,8 +42,10 @@ class File final {
     void open(std::uint64_t ticket, Instant until);
     Batch run(const Query& query, Portion portion, std::uint64_t ticket, Instant until);
     Batch more(Portion portion, std::uint64_t ticket, Instant until);
-    // Ends the read, unless a lock is in the way or it asks for a change. No rows are left.
-    void run_one_of(Read& read, std::uint64_t ticket, Instant until);
+    // In one read transaction, which locks the file once for all of them. Ends each, unless a lock
+    // is in the way, it asks for a change, or it takes so long that it gives way to the others
+    // (some milliseconds). No rows are left.
+    void run_together(const Reads& reads, const std::vector<Instant>& until, std::uint64_t ticket);
     void script(const std::string& sql, std::uint64_t ticket, Instant until);
     // Leaves rows and transaction. False: it failed.
     bool recover();
@@ -61,6 +64,8 @@ class File final {
     };
 
     Batch run_held(const Query& query, Portion portion);
+    void run_one_of(Read& read);
+    int step_alone(sqlite3_stmt*& statement, const char* sql);
     static int on_progress(void* self);
     Prepared& prepare(const Query& query);
     static void look_at_columns(Prepared& prepared);
@@ -76,10 +81,15 @@ class File final {
     std::atomic<std::uint64_t> stopped_ = 0;  // this ticket and those before it
     std::uint64_t ticket_ = 0;                // of what runs; below, all under `lock_`
     Instant until_{};
+    unsigned looks_left_ = 0;  // of on_progress(), then one of several gives way; 0: never
+    bool gave_way_ = false;
+    std::uint64_t steps_ = 0;  // of the last statement
     std::unordered_map<std::string, Prepared> statements_;
     std::uint64_t uses_ = 0;
     const Read* current_ = nullptr;    // of several
     sqlite3_stmt* reading_ = nullptr;  // has rows left
+    sqlite3_stmt* begin_ = nullptr;    // of several reads; prepared when they first come
+    sqlite3_stmt* commit_ = nullptr;
     Batch::Columns columns_;
     std::int64_t changes_before_ = 0;
 };
