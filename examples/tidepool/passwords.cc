@@ -2,7 +2,9 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <stdexcept>
 #include <utility>
 
@@ -82,6 +84,15 @@ std::string random_word() {
     std::array<char, 2 * bits.size() + 1> text{};
     sodium_bin2hex(text.data(), text.size(), bits.data(), bits.size());
     return text.data();
+}
+
+std::string FormNames::next() {
+    std::array<char, 16> digits{};
+    digits.fill('0');
+    std::array<char, 16> number{};
+    char* const end = std::to_chars(number.data(), number.data() + number.size(), ++made_, 16).ptr;
+    std::copy_backward(number.data(), end, digits.data() + digits.size());
+    return start_ + std::string(digits.data(), digits.size());
 }
 
 std::string hash_of(std::string_view bytes) {

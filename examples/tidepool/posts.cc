@@ -509,8 +509,8 @@ Task<Posts> PostStore::replies(std::int64_t viewer, std::int64_t parent, std::in
 }
 
 Task<std::optional<PostView>> PostStore::find(std::int64_t viewer, std::int64_t id) {
-    auto row = co_await db_.one<Row>(std::string(columns) + "p.id = ?" + std::string(not_blocked),
-                                     viewer, id, viewer, viewer);
+    static const std::string sql = std::string(columns) + "p.id = ?" + std::string(not_blocked);
+    auto row = co_await db_.one<Row>(sql, viewer, id, viewer, viewer);
     if (!row) co_return std::nullopt;
     co_return view_of(std::move(*row), viewer);
 }

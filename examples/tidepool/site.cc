@@ -44,7 +44,7 @@ Task<Visitor> Visitor::of(Site& site, Session session, const Request& request) {
     visitor.frame_.pictures = site.pictures.on();
     visitor.frame_.csrf = session.get("csrf");
     // For each page anew: by it a form that comes twice is known (PostStore::add).
-    visitor.frame_.form = random_word();
+    visitor.frame_.form = site.forms.next();
     // A guest costs no query.
     if (!session.has("login")) co_return visitor;
     visitor.frame_.viewer = co_await site.accounts.viewer(std::string(session.get("login")));

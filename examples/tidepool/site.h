@@ -55,6 +55,7 @@ struct Site {
     Wakes wakes;
     tiderace::Semaphore looking{4};  // open pages at a time (live.h)
     Passwords passwords;
+    FormNames forms;
     Pictures pictures;
     SharedLimits limits;
     Accounts accounts;
