@@ -228,11 +228,19 @@ void Resolver::Query::resolve(Resolver& resolver, std::string_view host, Instant
     resolver_ = &resolver;
     host_ = host;
     refused_ = !resolver.add(*this);
+    had_more_ = false;
     // A refusal expires at once: on_resolved() never runs inside resolve().
-    loop.arm(deadline_, refused_ ? loop.now() : deadline);
+    until_ = refused_ ? loop.now() : std::max(deadline, loop.now());
+    loop.arm(deadline_, until_);
 }
 
 void Resolver::Query::expire() {
+    EventLoop& loop = *resolver_->loop_;
+    loop.assert_on_loop();
+    const Duration late = loop.now() - until_;
+    if (!refused_ && late >= EventLoop::late_min && !std::exchange(had_more_, true)) {
+        return loop.arm(deadline_, loop.now() + std::min(late, EventLoop::timers_late_max));
+    }
     reset();
     if (refused_) {
         on_resolved(fail(Error(EBUSY, "look up", host_, "too many names are being looked up")));

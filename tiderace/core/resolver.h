@@ -72,7 +72,9 @@ class Resolver final {
         Query() = default;
         virtual ~Query();
 
-        // on_resolved() is called once, from a later turn, at `deadline` at the latest.
+        // on_resolved() is called once, from a later turn, at `deadline` at the latest. In a loop
+        // that is late (its process was stopped) the pool's threads get as long as it is, up to
+        // EventLoop::timers_late_max: they were stopped, too, and may have the answer.
         void resolve(Resolver& resolver, std::string_view host, Instant deadline);
         void reset();
 
@@ -93,10 +95,12 @@ class Resolver final {
 
         void expire();
 
+        Instant until_{};
         Deadline deadline_{*this};
         Resolver* resolver_ = nullptr;  // while it waits
         std::string host_;
-        bool refused_ = false;  // the queue was full
+        bool refused_ = false;   // the queue was full
+        bool had_more_ = false;  // time, in a late loop
     };
 
     std::size_t lookups() const { return jobs_.out(); }

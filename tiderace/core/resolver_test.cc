@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "tiderace/testing/manual_clock.h"
+
 namespace tiderace::core {
 namespace {
 
@@ -125,6 +127,38 @@ TEST_F(ResolverTest, QueriesForOneHostShareALookup) {
     go_.release();
     turn_until([&] { return std::ranges::all_of(queries, [](auto& q) { return q.told == 1; }); });
     EXPECT_EQ(lookups_, 1);
+}
+
+// The process was stopped, and the pool's threads with it: an answer that came meanwhile is theirs
+// to report. They get as long as the loop was late, and a second at most.
+TEST(ResolverInALateLoop, WaitsForTheThreadsThatWereStoppedWithIt) {
+    for (const bool answers : {true, false}) {
+        testing::ManualClock clock;
+        const auto loop = std::move(*EventLoop::create({.clock = &clock}));
+        WorkerPool pool(1, 8);
+        std::counting_semaphore<1> go{0};
+        Resolver resolver(*loop, pool, {.look_up = [&](const std::string&) -> Found {
+            go.acquire();
+            return std::vector{Address::loopback(0)};
+        }});
+        TestQuery query;
+        loop->turn(0s);
+        query.resolve(resolver, "example.org", loop->now() + 5s);
+        clock.advance(1h);
+        loop->turn(0s);
+        EXPECT_EQ(query.told, 0);
+        if (answers) {
+            go.release();
+            while (query.told == 0) loop->turn(10ms);
+            EXPECT_TRUE(query.found->has_value());
+        } else {
+            clock.advance(1s);
+            for (int i = 0; i < 3; ++i) loop->turn(0s);
+            ASSERT_EQ(query.told, 1);
+            EXPECT_EQ(query.found->error().code(), ETIMEDOUT);
+            go.release();
+        }
+    }
 }
 
 TEST_F(ResolverTest, AWithdrawnQueryIsNotCalled) {
