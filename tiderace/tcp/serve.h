@@ -59,12 +59,17 @@ int serve_handler(const ListenOn& listen, const Handler& handler, const ServeOpt
 
 template <typename F>
 int serve(const ListenOn& listen, F handler, const ServeOptions& options = {}) {
-    static_assert(std::is_invocable_r_v<task::Task<>, const F&, Stream>,
+    constexpr bool fits = std::is_invocable_r_v<task::Task<>, const F&, Stream>;
+    static_assert(fits,
                   "tcp::serve: the handler takes a tcp::Stream and returns a Task<>; all loops call"
                   " it, so that its captures are const: remove `mutable`");
-    const auto kept = std::make_shared<const F>(std::move(handler));
-    return serve_handler(
-        listen, [kept](Stream stream) { return (*kept)(std::move(stream)); }, options);
+    if constexpr (fits) {
+        const auto kept = std::make_shared<const F>(std::move(handler));
+        return serve_handler(
+            listen, [kept](Stream stream) { return (*kept)(std::move(stream)); }, options);
+    } else {
+        return 1;
+    }
 }
 
 }  // namespace tiderace::tcp

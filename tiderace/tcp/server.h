@@ -53,7 +53,9 @@ class Server final {
     }
     template <typename F>
     Server& on_data(F call) {
-        if constexpr (std::is_void_v<std::invoke_result_t<const F&, Peer&, ByteView>>) {
+        if constexpr (!std::is_invocable_v<const F&, Peer&, ByteView>) {
+            callbacks_.on_data = shared<std::size_t, Peer&, ByteView>(std::move(call));
+        } else if constexpr (std::is_void_v<std::invoke_result_t<const F&, Peer&, ByteView>>) {
             const auto each = shared<void, Peer&, ByteView>(std::move(call));
             callbacks_.on_data = [each](Peer& peer, ByteView bytes) {
                 each(peer, bytes);
@@ -103,12 +105,17 @@ class Server final {
   private:
     template <typename R, typename... Args, typename F>
     static std::function<R(Args...)> shared(F call) {
-        static_assert(std::is_invocable_r_v<R, const F&, Args...>,
+        constexpr bool fits = std::is_invocable_r_v<R, const F&, Args...>;
+        static_assert(fits,
                       "tcp::Server: all loops call a callback, so that its captures are const:"
                       " remove `mutable`, and look at its parameters");
-        return [kept = std::make_shared<const F>(std::move(call))](Args... args) -> R {
-            return (*kept)(std::forward<Args>(args)...);
-        };
+        if constexpr (fits) {
+            return [kept = std::make_shared<const F>(std::move(call))](Args... args) -> R {
+                return (*kept)(std::forward<Args>(args)...);
+            };
+        } else {
+            return {};
+        }
     }
 
     ListenOn listen_;

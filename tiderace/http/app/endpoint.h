@@ -101,6 +101,13 @@ consteval BodyUse most_of() {
     return most;
 }
 
+// Whether something can be passed for a parameter of this type. A reference to a class is a state,
+// unless its Argument says what is wrong with it.
+template <typename A>
+concept KnownArgument =
+    (std::is_lvalue_reference_v<A> && std::is_class_v<std::remove_cvref_t<A>>) ||
+    requires { sizeof(Argument<A>); };
+
 // The parameters and the result of a function object that has one operator().
 template <typename F>
 struct SignatureOf : SignatureOf<decltype(&F::operator())> {};
@@ -116,6 +123,7 @@ struct SignatureOf<R (*)(A...)> {
     static constexpr std::size_t path_parameters =
         (std::size_t{0} + ... + (PathParameter<A> ? 1 : 0));
     static constexpr bool takes_views = (is_view_of_request<A> || ...);
+    static constexpr bool is_known = (KnownArgument<A> && ...);
 };
 template <typename R, typename F, typename... A>
 struct SignatureOf<R (F::*)(A...) const> : SignatureOf<R (*)(A...)> {};
@@ -127,6 +135,7 @@ struct SignatureOf<R (F::*)(A...)> : SignatureOf<R (*)(A...)> {
 template <typename F>
 concept HasSignature = std::is_pointer_v<F> || requires { &F::operator(); };
 
+// Routes has checked that F is a handler.
 template <typename F>
 class EndpointOf final : public Endpoint {
   public:
@@ -134,10 +143,6 @@ class EndpointOf final : public Endpoint {
     using Result = typename Signature::Result;
 
     explicit EndpointOf(F handler) : handler_(std::move(handler)) {}
-
-    static_assert(Signature::body_arguments <= 1, "one argument of a handler takes the body");
-    static_assert(Signature::body != BodyUse::streamed || is_task<Result>,
-                  "a handler that takes its body as it comes is a coroutine: return a Task");
 
     BodyUse body() const override { return Signature::body; }
     bool keeps_views() const override { return runs_on<Result> && Signature::takes_views; }

@@ -86,15 +86,27 @@ class RuleInvocation final : public InvocationBase<T> {
     }
 };
 
+// Whether F may be made a FunctionRule; the sentence of what keeps it is the only error.
+template <typename F>
+consteval bool is_rule() {
+    using Signature = SignatureOf<F>;
+    static_assert(Signature::constant, "a middleware is shared by all loops: no `mutable` lambda");
+    static_assert(Signature::path_parameters == 0,
+                  "a middleware takes no path parameters: it may stand before several routes");
+    static_assert(Signature::body_arguments == 0, "a middleware leaves the body to the handler");
+    constexpr bool is_known = Signature::path_parameters != 0 || Signature::is_known;
+    static_assert(is_known,
+                  "a middleware cannot take a parameter of this type;"
+                  " tiderace/http/app/arguments.h lists those that it can");
+    return Signature::constant && Signature::path_parameters == 0 &&
+           Signature::body_arguments == 0 && is_known;
+}
+
 template <typename F>
 class FunctionRule final : public AccessRule {
   public:
     using Signature = SignatureOf<F>;
     using Result = typename Signature::Result;
-    static_assert(Signature::constant, "a middleware is shared by all loops: no `mutable` lambda");
-    static_assert(Signature::path_parameters == 0,
-                  "a middleware takes no path parameters: it may stand before several routes");
-    static_assert(Signature::body_arguments == 0, "a middleware leaves the body to the handler");
 
     FunctionRule(std::shared_ptr<const F> function, const LayerPlace& place)
         : function_(std::move(function)),

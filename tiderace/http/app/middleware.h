@@ -58,8 +58,10 @@ class Middleware {
         : make_([shared = std::make_shared<const F>(std::move(function))](LayerPlace& place) {
               if constexpr (app::AnswerFunction<F>) {
                   return Layer(std::make_shared<app::FunctionFilter<F>>(shared));
-              } else {
+              } else if constexpr (app::is_rule<F>()) {
                   return Layer(std::make_shared<app::FunctionRule<F>>(shared, place));
+              } else {
+                  return Layer();
               }
           }) {}
 

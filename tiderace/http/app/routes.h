@@ -65,55 +65,104 @@ class Routes {
     //   app.ws<"/chat">(chat, {.message_bytes_max = 4_KiB}, basic_auth(…));
     template <route::PatternText pattern, typename F, typename... M>
     Self& ws(F handler, app::SocketOptions<F> options = {}, M... middleware) {
-        check_pattern<pattern, F>();
-        return add_endpoint(
-            wire::Method::get, std::string(pattern.view()),
-            std::make_unique<app::SocketEndpointOf<F>>(std::move(handler), std::move(options)),
-            app::SignatureOf<F>::path_parameters, std::move(middleware)...);
+        if constexpr (fits<pattern, F>()) {
+            return add_endpoint(
+                wire::Method::get, std::string(pattern.view()),
+                std::make_unique<app::SocketEndpointOf<F>>(std::move(handler), std::move(options)),
+                app::SignatureOf<F>::path_parameters, std::move(middleware)...);
+        } else {
+            return self();
+        }
     }
     // For patterns that the program makes. The parameters are counted when it serves.
     template <typename F, typename... M>
     Self& route(wire::Method method, std::string pattern, F handler, M... middleware) {
-        check_handler<F>();
         return add(method, std::move(pattern), std::move(handler), std::move(middleware)...);
     }
 
   private:
     Self& self() { return static_cast<Self&>(*this); }
 
+    // The checks below stop at the first fault, whose sentence is the only error: what has one is
+    // not compiled any further.
     template <typename F>
-    static consteval void check_handler() {
-        static_assert(app::HasSignature<F>,
-                      "a handler is a function or a lambda whose parameters have types: no `auto`");
-        static_assert(app::SignatureOf<F>::constant,
-                      "a handler is shared by all loops and called as const: no `mutable` lambda;"
-                      " keep what changes in a state (App::state)");
+    static consteval bool is_function() {
+        if constexpr (!app::HasSignature<F>) {
+            static_assert(app::HasSignature<F>,
+                          "a handler is a function or a lambda whose parameters have types:"
+                          " no `auto`");
+            return false;
+        } else if constexpr (!app::SignatureOf<F>::constant) {
+            static_assert(app::SignatureOf<F>::constant,
+                          "a handler is shared by all loops and called as const: no `mutable`"
+                          " lambda; keep what changes in a state (App::state)");
+            return false;
+        } else {
+            return true;
+        }
+    }
+    template <typename F>
+    static consteval bool is_handler() {
+        if constexpr (!is_function<F>()) {
+            return false;
+        } else {
+            using Signature = app::SignatureOf<F>;
+            constexpr bool waits_for_body = Signature::body != app::BodyUse::streamed ||
+                                            app::is_task<typename Signature::Result>;
+            static_assert(Signature::is_known,
+                          "a handler cannot take a parameter of this type;"
+                          " tiderace/http/app/arguments.h lists those that it can");
+            static_assert(Signature::body_arguments <= 1,
+                          "one argument of a handler takes the body");
+            static_assert(waits_for_body,
+                          "a handler that takes its body as it comes is a coroutine:"
+                          " return a Task");
+            return Signature::is_known && Signature::body_arguments <= 1 && waits_for_body;
+        }
+    }
+    template <route::PatternText pattern>
+    static consteval bool is_pattern() {
+        constexpr route::PatternFault fault = route::check_pattern(pattern.view());
+        constexpr bool has_slash = fault != route::PatternFault::no_slash;
+        constexpr bool has_brace = fault == route::PatternFault::brace_in_literal;
+        static_assert(has_slash, "a pattern begins with '/'");
+        static_assert(!has_brace,
+                      "a parameter is a whole segment of the pattern, as in \"/users/{id}\"");
+        static_assert(fault == route::PatternFault::none || !has_slash || has_brace,
+                      "the pattern is not valid; see tiderace/http/route/pattern.h");
+        return fault == route::PatternFault::none;
     }
     template <route::PatternText pattern, typename F>
-    static consteval void check_pattern() {
-        constexpr route::PatternFault fault = route::check_pattern(pattern.view());
-        static_assert(fault != route::PatternFault::no_slash, "a pattern begins with '/'");
-        static_assert(fault != route::PatternFault::brace_in_literal,
-                      "a parameter is a whole segment of the pattern, as in \"/users/{id}\"");
-        static_assert(fault == route::PatternFault::none,
-                      "the pattern is not valid; see tiderace/http/route/pattern.h");
-        check_handler<F>();
-        constexpr std::size_t named = route::count_parameters(pattern.view()) + prefix_parameters;
-        static_assert(named == app::SignatureOf<F>::path_parameters,
-                      "the parameters of the pattern and of the handler (numbers, enums, strings)"
-                      " differ in number");
+    static consteval bool fits() {
+        if constexpr (!is_pattern<pattern>() || !is_function<F>()) {
+            return false;
+        } else {
+            constexpr std::size_t named =
+                route::count_parameters(pattern.view()) + prefix_parameters;
+            static_assert(named == app::SignatureOf<F>::path_parameters,
+                          "the parameters of the pattern and of the handler (numbers, enums,"
+                          " strings) differ in number");
+            return named == app::SignatureOf<F>::path_parameters;
+        }
     }
     template <route::PatternText pattern, typename F, typename... M>
     Self& add(wire::Method method, F handler, M... middleware) {
-        check_pattern<pattern, F>();
-        return add(method, std::string(pattern.view()), std::move(handler),
-                   std::move(middleware)...);
+        if constexpr (fits<pattern, F>()) {
+            return add(method, std::string(pattern.view()), std::move(handler),
+                       std::move(middleware)...);
+        } else {
+            return self();
+        }
     }
     template <typename F, typename... M>
     Self& add(wire::Method method, std::string pattern, F handler, M... middleware) {
-        return add_endpoint(method, std::move(pattern),
-                            std::make_unique<app::EndpointOf<F>>(std::move(handler)),
-                            app::SignatureOf<F>::path_parameters, std::move(middleware)...);
+        if constexpr (is_handler<F>()) {
+            return add_endpoint(method, std::move(pattern),
+                                std::make_unique<app::EndpointOf<F>>(std::move(handler)),
+                                app::SignatureOf<F>::path_parameters, std::move(middleware)...);
+        } else {
+            return self();
+        }
     }
     template <typename E, std::convertible_to<Middleware>... M>
     Self& add_endpoint(wire::Method method, std::string pattern, std::unique_ptr<E> endpoint,

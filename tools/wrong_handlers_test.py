@@ -1,0 +1,92 @@
+"""Routes and handlers that do not fit each other do not compile, and one sentence says why."""
+
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CLANG = shutil.which("clang++-19") or shutil.which("clang++")
+FLAGS = ["-std=c++23", f"-I{ROOT}"]
+HEAD = """#include "tiderace/app.h"
+#include "tiderace/tcp.h"
+#include "tiderace/websocket.h"
+using namespace tiderace;
+using namespace tiderace::http;
+struct Item { int id; };
+"""
+NUMBER = "differ in number"
+WHOLE_SEGMENT = "a parameter is a whole segment"
+SLASH = "a pattern begins with '/'"
+NOT_VALID = "the pattern is not valid"
+NO_AUTO = "whose parameters have types: no `auto`"
+NO_MUTABLE = "no `mutable` lambda"
+UNKNOWN = "cannot take a parameter of this type"
+ONE_BODY = "one argument of a handler takes the body"
+STREAMED = "is a coroutine: return a Task"
+RIGHT = [
+    'app.get<"/{id}/{name}">([](int, std::string_view) { return 1; });',
+    'app.group<"/{shop}">().get<"/{id}">([](std::string, int) { return 1; });',
+    'app.get<"/{rest...}">([](std::string_view) { return 1; });',
+    'app.post<"/{id}">([](const Request&, int, Json<Item>, Item&, const Item&) { return 1; });',
+    'app.route(wire::Method::get, "/{id}", [](int) { return 1; });',
+    'app.use([](const Request&) {});',
+]
+WRONG = [
+    ('app.get<"/{id}">([] { return 1; });', NUMBER),
+    ('app.get<"/users">([](int) { return 1; });', NUMBER),
+    ('app.get<"/{id}">([](Item) { return 1; });', NUMBER),
+    ('app.group<"/{shop}">().get<"/{id}">([](int) { return 1; });', NUMBER),
+    ('app.ws<"/{room}">([](WebSocket&) -> Task<> { co_return; });', NUMBER),
+    ('app.get<"/x{id}">([](int) { return 1; });', WHOLE_SEGMENT),
+    ('app.get<"users">([] { return 1; });', SLASH),
+    ('app.get<"/{id}/{id}">([](int, int) { return 1; });', NOT_VALID),
+    ('app.get<"/a//b">([] { return 1; });', NOT_VALID),
+    ('app.get<"/{rest...}/x">([](int) { return 1; });', NOT_VALID),
+    ('app.get<"/{id}">([](auto id) { return id; });', NO_AUTO),
+    ('app.get<"/">([n = 0]() mutable { return ++n; });', NO_MUTABLE),
+    ('app.route(wire::Method::get, "/", [n = 0]() mutable { return ++n; });', NO_MUTABLE),
+    ('app.use([n = 0]() mutable { ++n; });', NO_MUTABLE),
+    ('app.get<"/">([](std::vector<int>) { return 1; });', UNKNOWN),
+    ('app.get<"/">([](int*) { return 1; });', UNKNOWN),
+    ('app.get<"/">([](int&) { return 1; });', UNKNOWN),
+    ('app.use([](int) {});', "a middleware takes no path parameters"),
+    ('app.use([](Body) {});', "a middleware leaves the body to the handler"),
+    ('app.use([](int*) {});', "a middleware cannot take a parameter of this type"),
+    ('app.post<"/">([](Body, Json<Item>) { return 1; });', ONE_BODY),
+    ('app.post<"/">([](BodyStream) { return 1; });', STREAMED),
+    ('tcp::Server(":0").on_data([n = 0](tcp::Peer&, ByteView) mutable { ++n; });', "`mutable`"),
+    ('tcp::serve(":0", [n = 0](tcp::Stream) mutable -> Task<> { ++n; co_return; });', "`mutable`"),
+]
+
+
+def clang(*words, text):
+    return subprocess.run([CLANG, *FLAGS, *words, "-"], input=text, capture_output=True, text=True,
+                          check=False)
+
+
+@pytest.fixture(scope="module", name="compile_body")
+def fixture_compile_body(tmp_path_factory):
+    """Compiles the body of a function that has an App, behind HEAD, which is read once."""
+    if CLANG is None:
+        pytest.skip("clang is not installed")
+    head = tmp_path_factory.mktemp("head") / "head.pch"
+    made = clang("-x", "c++-header", "-o", head, text=HEAD)
+    assert made.returncode == 0, made.stderr
+    return lambda body: clang("-x", "c++", "-fsyntax-only", "-include-pch", head,
+                              text=f"void f([[maybe_unused]] App& app) {{ {body} }}")
+
+
+@pytest.mark.parametrize("body", RIGHT)
+def test_what_fits_compiles(compile_body, body):
+    done = compile_body(body)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("body", "sentence"), WRONG)
+def test_what_does_not_fit_is_one_error(compile_body, body, sentence):
+    done = compile_body(body)
+    assert done.returncode != 0
+    errors = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(errors) == 1 and sentence in errors[0], done.stderr
