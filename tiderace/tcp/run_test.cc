@@ -6,11 +6,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tiderace/core/address.h"
+#include "tiderace/core/cpu_count.h"
+#include "tiderace/tcp/serve.h"
 #include "tiderace/tcp/server.h"
 
 namespace tiderace::tcp {
@@ -34,6 +38,19 @@ TEST(TcpRun, WhatCannotBeServedIsOneSentenceAndStatusOne) {
     EXPECT_TRUE(said("nonsense", {.program = "echo"}).starts_with("echo: address \"nonsense\": "));
     EXPECT_EQ(said("127.0.0.1:0", {.threads = 1, .security = &broken}),
               "tcp: read cert.pem: it is no certificate\n");
+}
+
+TEST(TcpRun, WithoutANumberOfThreadsEachUsableCpuHasALoop) {
+    std::atomic<std::size_t> made = 0;
+    const Handler handler = [](Stream) -> task::Task<> { co_return; };
+    const auto end = [](const std::vector<core::Address>&) { ::kill(::getpid(), SIGTERM); };
+    const ServeOptions options{.on_listening = end};
+    const auto make = [&](task::Runner& runner) {
+        ++made;
+        return std::make_unique<Tasks>(runner, handler, options);
+    };
+    EXPECT_EQ(run_server("127.0.0.1:0", options, make), 0);
+    EXPECT_EQ(made, core::count_cpus().usable);
 }
 
 // A blocking connection to a served address, and its own address.
