@@ -164,9 +164,18 @@ task::Task<> Gather::collect() {
             co_await serve(*lease);
         } catch (const Error& error) {
             failure = error;
+        } catch (...) {  // such as a lack of memory
+            leave_to_themselves();
+            throw;  // a line of the log
         }
         if (failure) fail(*failure);
     }
+}
+
+// This task ends, and no other may come for those that wait. Allocates nothing.
+void Gather::leave_to_themselves() {
+    for (const ReadRef& each : waiting_) end(*each);
+    waiting_.clear();
 }
 
 task::Task<Lease> Gather::take_for_the_first() {

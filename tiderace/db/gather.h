@@ -14,7 +14,7 @@
 //
 // Owner    A Pool. Its tasks end before it.
 // Thread   The loop's. SQLite writes the results on a thread of the pool.
-// Errors   Those of begin_statement().
+// Errors   Those of begin_statement(). Where memory runs out, those that wait go on by themselves.
 // Limits   Options: reads_together, waiting_max, the timeouts.
 #pragma once
 
@@ -60,6 +60,7 @@ class Gather final {
     task::Task<> run_share(Connection& connection);
     Reads share();
     void fail(const Error& error);
+    void leave_to_themselves();
 
     Pool* pool_;
     std::deque<ReadRef> waiting_;

@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 
 #include "tiderace/db/database_fixture.h"
 #include "tiderace/db/execution.h"
 #include "tiderace/db/pool.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::db {
 namespace {
@@ -310,6 +313,44 @@ TEST(GatherInMemory, NoTransactionIsLeftBehind) {
         co_await base.transaction(change);
         EXPECT_EQ(co_await base.one<int>("select count(*) from number"), 2);
     }(db));
+}
+
+Task<> ask_once(Database db, int& ended) {
+    try {
+        co_await db.one<int>("select n from number where n = 7");
+    } catch (const std::bad_alloc&) {
+    }
+    ++ended;
+}
+
+// Without memory the task that serves those who wait may end in the middle of it.
+TEST_P(GatherTest, NoReadWaitsForEverWhereMemoryRunsOut) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    Options options;
+    options.reads_together = 2;
+    with_one_connection(
+        [](Database& db) -> Task<> {
+            bool failed = true;
+            for (std::uint64_t nth = 1; failed && nth < 200; ++nth) {
+                int ended = 0;
+                Scope scope;
+                {
+                    auto rows = db.stream<int>("select n from number");
+                    co_await rows.next();  // holds the connection
+                    for (int i = 0; i < 6; ++i) scope.spawn(ask_once(db, ended));
+                }
+                {
+                    const testing::ScarceMemory scarce(nth);
+                    for (int i = 0; i < 4; ++i) co_await yield();
+                    failed = scarce.failed();
+                }
+                const auto all = co_await within(5s, scope.join());
+                EXPECT_TRUE(all.has_value()) << nth;
+                EXPECT_EQ(ended, 6) << nth;
+                if (!all) co_return;
+            }
+        },
+        options);
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, GatherTest,
