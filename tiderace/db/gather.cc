@@ -138,37 +138,38 @@ Reads Gather::share() {
     return taken;
 }
 
-// No connection could be had: for those whose time to wait is over, or for all.
+// No connection could be had: for those whose time to wait is over, or for all. Where memory runs
+// out in between, all of them are waiting still.
 void Gather::fail(const Error& error) {
     const Instant now = pool_->now();
-    std::deque<ReadRef> left;
-    for (const ReadRef& each : std::exchange(waiting_, {})) {
+    for (const ReadRef& each : waiting_) {
         // The collector waited only as long as its first read may; the others may have more time.
-        if (error.kind() == Fault::busy && each->wait_until > now) {
-            left.push_back(each);
-            continue;
-        }
-        each->failure = error;
-        end(*each);
+        const bool may_wait = error.kind() == Fault::busy && each->wait_until > now;
+        if (!may_wait) each->failure = error;
     }
-    waiting_ = std::move(left);
+    std::erase_if(waiting_, [](const ReadRef& each) {
+        if (each->failure) end(*each);
+        return each->failure.has_value();
+    });
 }
 
 task::Task<> Gather::collect() {
     const Counted counted(collectors_);
-    co_await let_others_ask();
-    while (!waiting_.empty()) {
-        std::optional<Error> failure;
-        try {
-            Lease lease = co_await take_for_the_first();
-            co_await serve(*lease);
-        } catch (const Error& error) {
-            failure = error;
-        } catch (...) {  // such as a lack of memory
-            leave_to_themselves();
-            throw;  // a line of the log
+    try {
+        co_await let_others_ask();
+        while (!waiting_.empty()) {
+            std::optional<Error> failure;
+            try {
+                Lease lease = co_await take_for_the_first();
+                co_await serve(*lease);
+            } catch (const Error& error) {
+                failure = error;
+            }
+            if (failure) fail(*failure);
         }
-        if (failure) fail(*failure);
+    } catch (...) {  // such as a lack of memory
+        leave_to_themselves();
+        throw;  // a line of the log
     }
 }
 
