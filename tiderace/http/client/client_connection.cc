@@ -103,20 +103,9 @@ void ClientConnection::fail(Kind kind, std::string_view why) {
 
 std::size_t ClientConnection::on_data(net::Connection&, ByteView data) {
     // Before the protocol is known we have sent nothing, so nothing can be an answer.
-    if (protocol_ != nullptr) return receive(data);
+    if (protocol_ != nullptr) return protocol_->on_data(data);
     fail(Kind::bad_answer, "unasked bytes");
     return data.size();
-}
-
-// Runs the tasks that the bytes woke now, so that what they send next leaves with on_data: as
-// StreamState::on_data(), and as there, this lives until the turn's end.
-std::size_t ClientConnection::receive(ByteView data) {
-    task::Runner& runner = all_->runner();
-    const std::uint64_t turn = loop().turns();
-    const bool now = runner.idle() && std::exchange(received_turn_, turn) != turn;
-    const std::size_t used = protocol_->on_data(data);
-    if (now) runner.run_ready();
-    return used;
 }
 
 void ClientConnection::on_drained(net::Connection&) {

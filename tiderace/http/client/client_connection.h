@@ -117,7 +117,6 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     void on_close(net::Connection& connection, net::CloseReason reason) override;
 
     void settle(bool h2);
-    std::size_t receive(ByteView data);
 
     ClientConnections* all_;
     Observer* observer_ = nullptr;
@@ -128,7 +127,6 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     std::shared_ptr<tcp::ClientLayer> layer_;
     net::Connection connection_;  // after what it uses
     std::unique_ptr<ClientProtocol> protocol_;
-    std::uint64_t received_turn_ = 0;  // in which it last ran the tasks that its bytes woke
     bool used_ = false;
     bool gone_ = false;
 };
@@ -172,7 +170,6 @@ class ClientConnections final {
     void forget(const ClientConnection::Observer& observer);
     std::size_t size() const { return all_.size(); }
     core::EventLoop& loop() const { return runner_->loop(); }
-    task::Runner& runner() const { return *runner_; }
 
     // For the streams of HTTP/2.
     const core::Ref<ReceiveRoom>& receive_room() const { return receive_room_; }

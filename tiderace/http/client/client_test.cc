@@ -37,8 +37,7 @@ TEST_F(ClientTest, AsksAndReadsTheAnswer) {
     EXPECT_EQ(server.opened(), 1);  // the connection was kept
 }
 
-// The task runs inside the receive that brought its answer, on the connection of which it sends the
-// next request, or which it ends.
+// On the connection that brought the answer.
 TEST_F(ClientTest, ATaskThatHasItsAnswerMayAskAgainOrEndItsClient) {
     ClientTestServer server(world);
     server.say(ok("hello"));
