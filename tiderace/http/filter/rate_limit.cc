@@ -11,6 +11,8 @@ namespace {
 // A cell: 16 bits of the key's hash, and 48 bits of microseconds, which last for nine years.
 constexpr std::uint64_t time_mask = (std::uint64_t{1} << 48) - 1;
 constexpr std::uint64_t minute_us = 60'000'000;
+// A burst of so many years leaves a cell's time as many for the program to run.
+constexpr std::uint64_t tolerance_max = time_mask / 2;
 
 std::uint64_t microseconds(Duration time) {
     return static_cast<std::uint64_t>(
@@ -21,7 +23,7 @@ std::uint64_t microseconds(Duration time) {
 
 RateTable::RateTable(const RateLimitOptions& options)
     : interval_(minute_us / std::max(options.per_minute, 1U)),
-      tolerance_(interval_ * (std::max(options.burst, 1U) - 1)),
+      tolerance_(std::min(interval_ * (std::max(options.burst, 1U) - 1), tolerance_max)),
       cells_(std::make_unique<std::array<Cell, cells>>()) {}
 
 // The key's cell, or the one of its four that is the nearest to being empty.

@@ -26,8 +26,8 @@ namespace tiderace::http::filter {
 
 struct RateLimitOptions {
     std::uint32_t per_minute = 60;  // > 0
-    // How many may come at once after a pause.
-    std::uint32_t burst = 10;  // > 0
+    // How many may come at once after a pause: > 0, and at most what comes in four years.
+    std::uint32_t burst = 10;
 };
 
 class RateTable final {

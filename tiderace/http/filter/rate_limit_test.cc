@@ -36,6 +36,16 @@ TEST(RateTable, ALimitOfOneAndTheFirstRequestEver) {
     EXPECT_FALSE(table.take("a", Instant{} + 60s));
 }
 
+// Its time would pass what a cell can hold, and begin anew: no request would ever be refused.
+TEST(RateTable, AnEndlessBurstEnds) {
+    RateTable table({.per_minute = 1, .burst = 4'000'000'000});
+    int passed = 0;
+    while (passed < 5'000'000 && !table.take("a", start)) ++passed;
+    EXPECT_LT(passed, 5'000'000);
+    EXPECT_GT(passed, 2'000'000) << "four years of its rate";
+    EXPECT_TRUE(table.take("a", start));
+}
+
 // More clients than it has cells: it forgets, and never refuses one that asks for the first time.
 TEST(RateTable, AFloodOfClientsKeepsItsSizeAndRefusesNone) {
     RateTable table({.per_minute = 60, .burst = 2});
