@@ -182,10 +182,12 @@ void Listening::stop() {
     // Never started, or stopped before.
     if (!queue_thread_.joinable()) return;
     // On its own loop: an intake is not made for calls from other threads.
-    queue_loop_->post([this] {
+    const bool posted = queue_loop_->post([this] {
         for (const auto& intake : intakes_) intake->stop();
         queue_loop_->stop();
     });
+    // Refused where memory runs out: then it ends without order, and does not keep us for ever.
+    if (!posted) queue_loop_->request_stop();
     queue_thread_.join();
 }
 
