@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -167,7 +168,11 @@ TEST_F(BeneathWalk, IsBounded) {
     for (int i = 0; i < walk_steps_max - 1; ++i) to_and_fro += "./";
     EXPECT_EQ(walk(to_and_fro + "file"), "file") << "exactly at the limit";
     EXPECT_EQ(walk("./" + to_and_fro + "file"), error(ELOOP));
-    EXPECT_EQ(walk(std::string(5'000, 'x')), error(ENAMETOOLONG));
+    const auto path_of = [](std::size_t bytes) {
+        return "a" + std::string(bytes - 5, '/') + "file";
+    };
+    EXPECT_EQ(walk(path_of(PATH_MAX - 1)), error(ENOENT)) << "with its zero exactly at the limit";
+    EXPECT_EQ(walk(path_of(PATH_MAX)), error(ENAMETOOLONG));
 }
 
 TEST_F(BeneathWalk, ADirectoryOnTheWayNeedNotBeReadable) {

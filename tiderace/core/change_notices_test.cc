@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "tiderace/core/kernel.h"
 #include "tiderace/testing/temporary_folder.h"
@@ -88,6 +90,23 @@ TEST_F(ChangeNoticesTest, WhatIsForgottenIsNotReported) {
     EXPECT_FALSE(has(notices_->take(), id, NoticeKind::entry, "a.txt", names()));
     notices_->forget(id);  // twice does no harm
 }
+
+#if defined(__linux__)
+// The kernel's memory for it is given back: fdinfo has a line for each watch.
+TEST_F(ChangeNoticesTest, WhatIsForgottenIsNotWatched) {
+    const auto watches = [&] {
+        std::ifstream info("/proc/self/fdinfo/" + std::to_string(notices_->descriptor()));
+        int count = 0;
+        for (std::string line; std::getline(info, line);) count += line.starts_with("inotify");
+        return count;
+    };
+    const int before = watches();
+    const int id = watch(".");
+    EXPECT_EQ(watches(), before + 1);
+    notices_->forget(id);
+    EXPECT_EQ(watches(), before);
+}
+#endif
 
 TEST_F(ChangeNoticesTest, OfABusyDirectoryOneEntryIsReportedAndNoContentWakesAnyone) {
     folder_.make_folder("site");

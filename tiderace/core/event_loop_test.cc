@@ -264,6 +264,12 @@ TEST(EventLoop, ALoopThatIsInTimeLooksOnce) {
     loop.turn(Duration(-1));
     EXPECT_EQ(fired, 1);
     EXPECT_EQ(kernel.waits.size(), 5U);
+    kernel.on_wait = nullptr;
+    loop.arm(timer, loop.now() + 10ms);
+    clock.advance(10ms + EventLoop::late_min);  // from here on it is late
+    loop.turn(Duration(-1));
+    EXPECT_EQ(fired, 2);
+    EXPECT_EQ(kernel.waits.size(), 7U);
 }
 
 TEST(EventLoop, UnderALoadThatNeverEndsTimersAreASecondLateAtMost) {

@@ -128,6 +128,18 @@ TEST_P(SignalsTest, TheyMayMoveAndBeOpenedAgain) {
     }
 }
 
+// Where a handler catches them: what it interrupts may be about to read its errno.
+TEST(Signals, MoreThanThePipeHoldsChangeNoErrno) {
+    auto signals = Signals::open_self_pipe(two);
+    ASSERT_TRUE(signals) << signals.error().message();
+    for (int i = 0; i < 70'000; ++i) {  // a pipe holds 64 KiB at most, unless it is asked for more
+        errno = 0;
+        ASSERT_EQ(::raise(SIGUSR1), 0);
+        ASSERT_EQ(errno, 0) << i;
+    }
+    EXPECT_EQ(wait_for(*signals), SIGUSR1);
+}
+
 TEST_P(SignalsTest, TheDescriptorDoesNotBlockAndIsNotInherited) {
     Signals signals = open(two);
     EXPECT_TRUE(::fcntl(signals.descriptor(), F_GETFL) & O_NONBLOCK);
