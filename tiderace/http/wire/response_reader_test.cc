@@ -65,6 +65,15 @@ TEST(ResponseReader, ABodyWithoutALengthEndsWithItsConnection) {
     EXPECT_FALSE(reader.start().keep_alive);
 }
 
+// Names of as many letters as Content-Length, Transfer-Encoding and Connection have.
+TEST(ResponseReader, AFieldThatIsAsLongAsAFramingOneFramesNothing) {
+    EXPECT_EQ(
+        read_at_every_split("HTTP/1.1 200 OK\r\nX-Fourteen-a-b: 3\r\nX-Seventeen-a-b-c: gzip\r\n"
+                            "X-Ten-a-bc: close\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 204 No "
+                            "Content\r\n\r\n"),
+        "200:ab;204:;");
+}
+
 TEST(ResponseReader, RefusesAStatusLineAtTheFirstByteThatIsWrong) {
     ResponseReader reader;
     reader.next(false);
