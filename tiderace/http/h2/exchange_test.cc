@@ -378,5 +378,26 @@ TEST_P(H2Requests, ARequestThatIsHeldKnowsItsPeerWhenTheConnectionIsGone) {
     }
 }
 
+TEST_P(H2Requests, ABodyThatWasPausedMayGoOnWhenTheConnectionIsGone) {
+    Pausing receiver;
+    core::Ref<Exchange> exchange;
+    stage_->on("/slow", [&](Exchange& each) {
+        exchange = core::Ref<Exchange>(&each);
+        testing::receive_into(each, receiver, 1'000);
+    });
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/slow", {}, false);
+    client.data(stream, "some", false);
+    ASSERT_TRUE(run_until([&] { return receiver.body == "some"; }));
+    client.data(stream, " more", false);
+    world_->settle();
+    peer_->reset();
+    ASSERT_TRUE(run_until([&] { return stage_->server().size() == 0; }));
+    exchange->set_body_reading(true);
+    world_->settle();
+    EXPECT_TRUE(exchange->abandoned());
+    EXPECT_EQ(receiver.body, "some");
+}
+
 }  // namespace
 }  // namespace tiderace::http
