@@ -496,9 +496,10 @@ TEST_P(H2Deadlines, ABodyThatTheHandlerLeavesIsNotLate) {
 
 TEST_P(H2Deadlines, ABodyThatWeLeaveUnreadIsNotLate) {
     start(H2Stage::plain(), {.connection = {.write = 10min}});
-    stage_->on("/wide", [](Exchange& exchange) {
+    const std::string wide(8'000, 'w');
+    stage_->on("/wide", [&](Exchange& exchange) {
         Response response;
-        response.add("x-wide", std::string(8'000, 'w'));
+        response.add("x-wide", wide);
         exchange.respond(response);
     });
     H2Client& client = connect_with_open_windows();
