@@ -58,8 +58,8 @@ class WatchdogTest : public ::testing::Test {
 
     // The loop is blocked until it was reported `count` times in all.
     void block_until_reported(std::ptrdiff_t count) {
-        // Naps, because ThreadSanitizer runs a signal's handler in calls that it knows, and the wait
-        // of a semaphore is none of them.
+        // Naps, because ThreadSanitizer runs a signal's handler in calls that it knows, and a
+        // semaphore's wait is none of them.
         ASSERT_TRUE(loop_->post([this] {
             while (!go_.try_acquire()) std::this_thread::sleep_for(1ms);
         }));
