@@ -1,14 +1,13 @@
 """Calls on the wrong thread do not compile with clang (tiderace/base/thread_role.h)."""
 
 import pathlib
-import shutil
-import subprocess
+import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-CLANG = shutil.which("clang++-19") or shutil.which("clang++")
-FLAGS = ["-std=c++23", "-Wthread-safety", "-Werror=thread-safety", f"-I{ROOT}"]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import clang_check  # noqa: E402
+
 HEAD = """#include <thread>
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/websocket/connection.h"
@@ -30,20 +29,10 @@ WRONG = [
 ]
 
 
-def clang(*words, text):
-    return subprocess.run([CLANG, *FLAGS, *words, "-"], input=text, capture_output=True, text=True,
-                          check=False)
-
-
 @pytest.fixture(scope="module", name="compile_text")
 def fixture_compile_text(tmp_path_factory):
-    """Compiles a text behind HEAD, which is read once."""
-    if CLANG is None:
-        pytest.skip("clang is not installed")
-    head = tmp_path_factory.mktemp("head") / "head.pch"
-    made = clang("-x", "c++-header", "-o", head, text=HEAD)
-    assert made.returncode == 0, made.stderr
-    return lambda text: clang("-x", "c++", "-fsyntax-only", "-include-pch", head, text=text)
+    return clang_check.compiler(tmp_path_factory.mktemp("head"), HEAD, "-Wthread-safety",
+                                "-Werror=thread-safety")
 
 
 @pytest.mark.parametrize("text", RIGHT)
