@@ -118,20 +118,10 @@ void expect_right_answers(Client& talk, bool calm) {
     }
 }
 
-http::H2Options random_options(Random& random, bool patient) {
-    http::H2Options options;
-    options.header_timeout = some_seconds(random, patient, 10);
-    options.body_timeout = some_seconds(random, patient, 10);
-    options.write_timeout = some_seconds(random, patient, 20);
-    options.idle_timeout = some_seconds(random, patient, 60);
-    if (!patient) options.streams_max = static_cast<std::uint32_t>(1 + random.below(20));
-    return options;
-}
-
 void handlers(FakeWorld& world, Random& random) {
     const bool quiet = is_quiet(world);
     std::vector<Client> clients(1 + random.below(3));
-    AppSite site(world, {}, random_options(random, quiet), random_connections(random, quiet));
+    AppSite site(world, {}, random_h2_options(random, quiet), random_connections(random, quiet));
     for (Client& client : clients) {
         write_talk(random, client);
         client.peer = world.connect_fake();

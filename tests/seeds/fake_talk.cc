@@ -57,6 +57,16 @@ Duration some_seconds(Random& random, bool patient, std::uint64_t most) {
     return Duration(1s) * static_cast<std::int64_t>(1 + random.below(most));
 }
 
+http::H2Options random_h2_options(Random& random, bool patient) {
+    http::H2Options options;
+    options.header_timeout = some_seconds(random, patient, 10);
+    options.body_timeout = some_seconds(random, patient, 10);
+    options.write_timeout = some_seconds(random, patient, 20);
+    options.idle_timeout = some_seconds(random, patient, 60);
+    if (!patient) options.streams_max = static_cast<std::uint32_t>(1 + random.below(20));
+    return options;
+}
+
 bool is_quiet(FakeWorld& world) {
     const FaultPlan& plan = world.network().plan();
     return plan.describe() == FaultPlan{.seed = plan.seed}.describe();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tiderace/base/random.h"
+#include "tiderace/http/h2/service.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/testing/fake_world.h"
 
@@ -38,6 +39,9 @@ FakePeer::Pace random_pace(Random& random, std::size_t least, std::size_t more);
 
 // 1 to `most`; an hour where nothing but the client is to decide.
 Duration some_seconds(Random& random, bool patient, std::uint64_t most);
+
+// `patient`: neither a deadline nor the number of streams decides anything.
+http::H2Options random_h2_options(Random& random, bool patient);
 
 // No faults but what the clients do.
 bool is_quiet(FakeWorld& world);

@@ -172,15 +172,8 @@ void write_talk(Random& random, Client& talk) {
 }
 
 http::H2Options random_options(Random& random, bool patient) {
-    http::H2Options options;
-    options.header_timeout = some_seconds(random, patient, 10);
-    options.body_timeout = some_seconds(random, patient, 10);
-    options.write_timeout = some_seconds(random, patient, 20);
-    options.idle_timeout = some_seconds(random, patient, 60);
-    if (!patient) {
-        options.streams_max = static_cast<std::uint32_t>(1 + random.below(20));
-        options.budget.units_max = static_cast<std::uint32_t>(10 + random.below(10'000));
-    }
+    http::H2Options options = random_h2_options(random, patient);
+    if (!patient) options.budget.units_max = static_cast<std::uint32_t>(10 + random.below(10'000));
     return options;
 }
 
