@@ -19,6 +19,16 @@ class LateStreams : public testing::H2Test {
         world_->settle();
         return client;
     }
+    // Answers wait in a queue of their own, for nothing but its room.
+    H2Client& connect_with_a_short_queue() {
+        net::TcpServerOptions connections;
+        connections.connection.queue_bytes_high = 64 * 1'024;
+        connections.connection.queue_bytes_low = 16 * 1'024;
+        start(H2Stage::plain(), connections);
+        H2Client& client = connect({{H2SettingId::initial_window_size, 10'000'000}});
+        client.window_update(0, 10'000'000);
+        return client;
+    }
     // What of the server's bytes `step` brings.
     std::size_t heard_by(const std::function<void()>& step) {
         world_->settle();
@@ -234,12 +244,7 @@ TEST_P(LateStreams, PingsMoveNoIdleDeadline) {
 
 // A field block that goes on is whole frames, of which nothing is left to be read.
 TEST_P(LateStreams, AFieldBlockHasItsTimeFromWhenAFullQueueHasDrained) {
-    net::TcpServerOptions connections;
-    connections.connection.queue_bytes_high = 64 * 1'024;
-    connections.connection.queue_bytes_low = 16 * 1'024;
-    start(H2Stage::plain(), connections);
-    H2Client& client = connect({{H2SettingId::initial_window_size, 10'000'000}});
-    client.window_update(0, 10'000'000);
+    H2Client& client = connect_with_a_short_queue();
     world_->settle();
     dynamic_cast<testing::FakePeer&>(*peer_).set_hearing_pace({2'000, 100ms});
     client.hold();
@@ -256,12 +261,7 @@ TEST_P(LateStreams, AFieldBlockHasItsTimeFromWhenAFullQueueHasDrained) {
 
 // It began before the answer, when the queue was empty.
 TEST_P(LateStreams, AFrameThatHasBegunGetsNoMoreTimeFromAQueueThatDrains) {
-    net::TcpServerOptions connections;
-    connections.connection.queue_bytes_high = 64 * 1'024;
-    connections.connection.queue_bytes_low = 16 * 1'024;
-    start(H2Stage::plain(), connections);
-    H2Client& client = connect({{H2SettingId::initial_window_size, 10'000'000}});
-    client.window_update(0, 10'000'000);
+    H2Client& client = connect_with_a_short_queue();
     client.get("/kept");
     ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
     dynamic_cast<testing::FakePeer&>(*peer_).set_hearing_pace({1'000, 100ms});
