@@ -2,9 +2,8 @@
 
 #include <sodium.h>
 
-#include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstdio>
 #include <stdexcept>
 #include <utility>
 
@@ -87,12 +86,10 @@ std::string random_word() {
 }
 
 std::string FormNames::next() {
-    std::array<char, 16> digits{};
-    digits.fill('0');
-    std::array<char, 16> number{};
-    char* const end = std::to_chars(number.data(), number.data() + number.size(), ++made_, 16).ptr;
-    std::copy_backward(number.data(), end, digits.data() + digits.size());
-    return start_ + std::string(digits.data(), digits.size());
+    std::array<char, 17> digits;
+    std::snprintf(digits.data(), digits.size(), "%016llx",
+                  static_cast<unsigned long long>(++made_));
+    return start_ + digits.data();
 }
 
 std::string hash_of(std::string_view bytes) {
