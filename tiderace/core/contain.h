@@ -13,9 +13,9 @@
 
 namespace tiderace::core {
 
-// Inside a catch: logs the exception and its source ("a handler"). Of all loops
-// together, at most one line a second reports lack of memory, and one any other exception, with the
-// number of lines left out. Never throws.
+// Inside a catch: logs the exception and its source ("a handler"). Of all loops together, at most
+// one line a second reports lack of memory, and one any other exception, with the number of lines
+// left out. Never throws.
 void log_exception(log::Logger* log, std::string_view scope, std::string_view thrower) noexcept;
 
 template <typename Call>
