@@ -37,10 +37,24 @@ ConnectError kind_of(int error) {
     }
 }
 
-// Spread evenly: of each hundred the first ones read slowly, the next ones send slowly.
-bool is_slow(std::uint64_t number, std::uint64_t after, std::uint64_t percent) {
-    const std::uint64_t place = number % 100;
-    return place >= after && place < after + percent;
+enum class Pace : std::uint8_t { usual, slow_reader, slow_sender };
+
+// How many of the first `count` belong to a part of `of` in `whole`: rounded up, so that a few
+// connections have a slow one, too.
+constexpr std::uint64_t part_of(std::uint64_t count, std::uint64_t of, std::uint64_t whole) {
+    return (count * of + whole - 1) / whole;
+}
+
+// Evenly over the numbers, and not the first of each hundred: ten connections would all be slow,
+// and a loop, which has neighbouring numbers, would have all of the slow ones or none.
+Pace pace_of(std::uint64_t number, const LoadOptions& options) {
+    const std::uint64_t slow = options.slow_readers + options.slow_senders;
+    const std::uint64_t before = part_of(number, slow, 100);
+    if (part_of(number + 1, slow, 100) == before) return Pace::usual;
+    // Of the slow ones, the readers evenly again.
+    const bool reads_slowly = part_of(before + 1, options.slow_readers, slow) >
+                              part_of(before, options.slow_readers, slow);
+    return reads_slowly ? Pace::slow_reader : Pace::slow_sender;
 }
 
 }  // namespace
@@ -48,8 +62,9 @@ bool is_slow(std::uint64_t number, std::uint64_t after, std::uint64_t percent) {
 LoadConnection::LoadConnection(LoadWorker& worker, std::uint64_t number)
     : worker_(&worker), number_(number) {
     const LoadOptions& options = worker.plan().options;
-    slow_reader_ = is_slow(number, 0, options.slow_readers);
-    slow_sender_ = is_slow(number, options.slow_readers, options.slow_senders);
+    const Pace pace = pace_of(number, options);
+    slow_reader_ = pace == Pace::slow_reader;
+    slow_sender_ = pace == Pace::slow_sender;
     const LoadDialogue::Rules rules{.request = &worker.plan().request,
                                     .depth = options.close ? 1 : options.depth(),
                                     .close = options.close,

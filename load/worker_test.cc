@@ -226,6 +226,37 @@ TEST(LoadWorker, SlowReadersAreCountedApart) {
     EXPECT_EQ(tally.latency.count() + tally.slow_latency.count(), 6U);
 }
 
+TEST(LoadWorker, SlowClientsAreThatPartOfFewConnections) {
+    const auto script = [](auto) { return std::string(hello); };
+    const struct {
+        std::string_view name;
+        LoadOptions options;
+    } cases[] = {
+        {"readers", {.connections = 10, .requests = 100, .slow_readers = 10, .slow_rate = 1_MiB}},
+        {"senders",
+         {.connections = 10, .requests = 100, .slow_senders = 10, .slow_send_rate = 1_MiB}},
+    };
+    for (const auto& each : cases) {
+        const LoadTally tally = run_against(script, each.options);
+        EXPECT_GT(tally.latency.count(), 0U) << each.name << ": nine of ten are not slow";
+        EXPECT_GT(tally.slow_latency.count(), 0U) << each.name;
+    }
+}
+
+TEST(LoadWorker, EachLoopHasItsPartOfTheSlowClients) {
+    ScriptedServer server([](auto) { return std::string(hello); });
+    const LoadPlan plan =
+        plan_for(server.address(),
+                 {.connections = 100, .requests = 2'000, .slow_readers = 50, .slow_rate = 1_MiB});
+    for (std::size_t i = 0; i < 2; ++i) {
+        auto worker = LoadWorker::create(plan, share_of(whole_of(plan), i, 2));
+        ASSERT_TRUE(worker);
+        (*worker)->run();
+        EXPECT_GT((*worker)->tally().latency.count(), 0U) << "loop " << i;
+        EXPECT_GT((*worker)->tally().slow_latency.count(), 0U) << "loop " << i;
+    }
+}
+
 TEST(LoadWorker, ReportsThatNothingListens) {
     core::Address gone;
     {
