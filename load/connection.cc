@@ -421,6 +421,8 @@ void LoadConnection::on_expired() {
 
 void LoadConnection::check_timeout(Instant now) {
     if (now - since_ < worker_->plan().options.timeout) return;
+    // A pause of ours, in which the server waits for us.
+    if (pause_ == Pause::not_reading || pause_ == Pause::dripping) return;
     // Without a request under way nothing is waited for, however long ago the last answer came.
     if (is_open() && dialogue_->under_way() > 0 && !connection_->closing()) {
         leave();

@@ -257,6 +257,19 @@ TEST(LoadWorker, EachLoopHasItsPartOfTheSlowClients) {
     }
 }
 
+// The answer to the second request lies in the socket while the client pauses for longer than the
+// time-out.
+TEST(LoadWorker, ASlowReadersOwnPauseIsNoTimeOut) {
+    LoadTally tally =
+        run_against([](auto) { return std::string(hello); }, {.connections = 1,
+                                                              .requests = 2,
+                                                              .slow_readers = 100,
+                                                              .slow_rate = hello.size() * 2 / 3,
+                                                              .timeout = 1s});
+    EXPECT_EQ(tally.error(LoadError::timed_out), 0U);
+    EXPECT_EQ(tally.answers, 2U);
+}
+
 TEST(LoadWorker, ReportsThatNothingListens) {
     core::Address gone;
     {
