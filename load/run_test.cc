@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -100,6 +104,27 @@ TEST(LoadRun, SaysWhatIsWrongWithoutRunning) {
     const LoadOutcome engine = run_load({.url = "http://127.0.0.1:1/", .engine = "steam"});
     EXPECT_EQ(engine.status, 1);
     EXPECT_NE(engine.complaint.find("steam"), std::string::npos);
+}
+
+// root has no such limit.
+void forbid_threads() {
+    rlimit none{};
+    none.rlim_cur = none.rlim_max = 1;
+    ::setrlimit(RLIMIT_NPROC, &none);
+    if (::getuid() == 0 && ::setuid(54'321) != 0) std::_Exit(2);
+}
+
+// In a process of its own, for which the limit is for good.
+TEST(LoadRun, AMachineWithoutThreadsIsAComplaint) {
+    EXPECT_EXIT(
+        {
+            forbid_threads();
+            const LoadOutcome outcome =
+                run_load({.url = "http://127.0.0.1:1/", .connections = 4, .threads = 4});
+            std::fputs(outcome.complaint.c_str(), stderr);
+            std::_Exit(outcome.status);
+        },
+        ::testing::ExitedWithCode(1), "start loop 1 of 4: .*no further thread is allowed");
 }
 
 TEST(LoadRun, EndsWhenItsAudienceWantsIt) {

@@ -5,7 +5,8 @@
 //
 // Owner    run_load(); the plan outlives it.
 // Thread   The one that made it.
-// Errors   Loops and TLS contexts that cannot be made: a Result. A child that dies: LoadSum::lost.
+// Errors   Loops, TLS contexts and threads that cannot be had: a Result. A child that dies, or can
+//          have no thread: LoadSum::lost.
 #pragma once
 
 #include <memory>

@@ -72,7 +72,9 @@ bool parent_says_stop(int pipe, int wait_ms) {
     // The end of the pipe in place of a byte: the parent gave up before the run began.
     if (::read(pipe, &go, 1) != 1) ::_exit(0);
     auto team = start_threads(plan, share, threads);
-    if (!team) ::_exit(1);  // the parent has made one, too
+    // Without a word: the parent reports the process as lost, and has found before the fork what no
+    // worker can set up (run_load()).
+    if (!team) ::_exit(1);
     bool stopping = false;
     for (LoadProgress now; !(now = (*team)->progress()).done;) {
         place.shown.show(now);

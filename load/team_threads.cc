@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <cerrno>
+#include <new>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "load/own_cpu.h"
@@ -15,12 +19,28 @@ std::uint64_t part(std::uint64_t whole, std::size_t i, std::size_t parts) {
 class LoadThreads final : public LoadTeam {
   public:
     explicit LoadThreads(std::vector<std::unique_ptr<LoadWorker>> workers)
-        : workers_(std::move(workers)), cpu_before_(own_process_cpu()) {
-        for (auto& worker : workers_) threads_.emplace_back([&worker] { worker->run(); });
-    }
+        : workers_(std::move(workers)), cpu_before_(own_process_cpu()) {}
+    // Also of those that start() has begun before one was refused.
     ~LoadThreads() override {
         stop();
         join();
+    }
+
+    Result<> start() {
+        int code = 0;
+        try {
+            for (auto& worker : workers_) threads_.emplace_back([&worker] { worker->run(); });
+            return {};
+        } catch (const std::system_error& refused) {
+            code = refused.code().value();
+        } catch (const std::bad_alloc&) {
+            code = ENOMEM;
+        }
+        return fail(Error(code, "start",
+                          "loop " + std::to_string(threads_.size() + 1) + " of " +
+                              std::to_string(workers_.size()),
+                          "no further thread is allowed: use fewer --threads, or raise the limit "
+                          "(ulimit -u, pids.max of the cgroup)"));
     }
 
     LoadProgress progress() override {
@@ -110,7 +130,9 @@ Result<std::unique_ptr<LoadTeam>> start_threads(const LoadPlan& plan,
         if (!worker) return fail(worker.error());
         workers.push_back(std::move(*worker));
     }
-    return std::make_unique<LoadThreads>(std::move(workers));
+    auto team = std::make_unique<LoadThreads>(std::move(workers));
+    if (auto started = team->start(); !started) return fail(started.error());
+    return team;
 }
 
 }  // namespace tiderace::load
