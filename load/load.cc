@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
@@ -17,6 +18,14 @@ namespace {
 int complain(const std::string& sentence, int status) {
     std::fprintf(stderr, "tiderace: %s\n", sentence.c_str());
     return status;
+}
+
+// A report that was not written is a failure, whatever the run came to.
+int print(const std::string& text, int status) {
+    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+    // EPIPE: the reader, such as `head`, has seen enough.
+    if ((written && std::fflush(stdout) == 0) || errno == EPIPE) return status;
+    return complain("cannot write to standard output: " + describe_errno(errno), 1);
 }
 
 // A person before a terminal: one line that tells how it goes, and Ctrl-C.
@@ -74,10 +83,8 @@ int run_command(const LoadOptions& options) {
     if (!options.json && !outcome.report.cause.empty()) {
         return complain(outcome.report.cause, outcome.status);
     }
-    const std::string out = options.json ? load_json(outcome.report) : load_table(outcome.report);
-    std::fwrite(out.data(), 1, out.size(), stdout);
-    std::fflush(stdout);
-    return outcome.status;
+    return print(options.json ? load_json(outcome.report) : load_table(outcome.report),
+                 outcome.status);
 }
 
 }  // namespace tiderace::load

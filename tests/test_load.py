@@ -425,6 +425,16 @@ def test_more_connections_than_a_process_may_have(load, tmp_path):
     assert report["processes"] == 3 and report["source_addresses"] == count // 12_000 + 1
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["table", "json"])
+def test_a_report_that_cannot_be_written_is_an_error(binary, page, flags):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([binary, "load", page, "-c", "1", "-n", "1", *flags], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=DEADLINE, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "tiderace: cannot write to standard output: no space left on device\n"
+
+
 @pytest.mark.parametrize("words, said", [
     ([], "load expects a URL"),
     (["http://192.0.2.1/"], "--i-own-this-host"),
