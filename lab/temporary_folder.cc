@@ -11,8 +11,14 @@ namespace tiderace::lab {
 namespace fs = std::filesystem;
 
 Result<TemporaryFolder> TemporaryFolder::make(std::string_view name) {
-    std::error_code none;
-    std::string path = fs::temp_directory_path(none) / std::string(name).append("-XXXXXX");
+    std::error_code fault;
+    const fs::path place = fs::temp_directory_path(fault);
+    // Its path is empty then, and the folder would be made where the user happens to be.
+    if (fault) {
+        return fail(Error(fault.value(), "find", "the folder for temporary files",
+                          "TMPDIR has to name one that exists"));
+    }
+    std::string path = place / std::string(name).append("-XXXXXX");
     if (::mkdtemp(path.data()) == nullptr) return fail(Error::last("make folder", path));
     return TemporaryFolder(std::move(path));
 }

@@ -6,6 +6,9 @@
 #include <fstream>
 #include <optional>
 
+#include "tiderace/testing/environment_variable.h"
+#include "tiderace/testing/temporary_folder.h"
+
 namespace tiderace::lab {
 namespace {
 
@@ -28,6 +31,14 @@ TEST(TemporaryFolder, IsGoneWithItsFilesHoweverOftenItMoved) {
     EXPECT_EQ(word, "words");
     last.reset();
     EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(TemporaryFolder, IsNotMadeElsewhereWhereItsPlaceIsMissing) {
+    const tiderace::testing::TemporaryFolder folder;
+    const tiderace::testing::EnvironmentVariable temporary("TMPDIR", folder.path_of("none"));
+    const auto made = TemporaryFolder::make("tiderace-lab-test");
+    ASSERT_FALSE(made) << made->path();
+    EXPECT_NE(made.error().message().find("TMPDIR"), std::string::npos) << made.error().message();
 }
 
 }  // namespace
