@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "lab/report/sample_fixture.h"
 #include "tiderace/testing/temporary_folder.h"
@@ -119,6 +121,17 @@ TEST(ResultsJson, WhetherAFolderTakesAReportIsKnownBefore) {
     ASSERT_TRUE(write_file(folder.path(), "file", ""));
     EXPECT_FALSE(try_folder(folder.path() + "/file"));
     EXPECT_FALSE(try_folder("/proc/none"));
+}
+
+TEST(ResultsJson, AFolderThatIsTriedKeepsItsFiles) {
+    const tiderace::testing::TemporaryFolder folder;
+    for (const std::string name : {"room", "notes", "results.json"}) folder.write(name, "mine");
+    EXPECT_TRUE(try_folder(folder.path()));
+    for (const std::string name : {"room", "notes", "results.json"}) {
+        std::string words;
+        std::ifstream(folder.path_of(name)) >> words;
+        EXPECT_EQ(words, "mine") << name;
+    }
 }
 
 }  // namespace
