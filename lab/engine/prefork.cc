@@ -19,6 +19,7 @@
 #endif
 
 #include "tiderace/base/moment.h"
+#include "tiderace/core/backend/poller.h"
 #include "tiderace/core/clock.h"
 
 namespace tiderace::lab::engine {
@@ -32,11 +33,13 @@ constexpr int failures_max = 5;    // of each process, before any has served
 // Watches over the processes. One per process that was started.
 //
 //   none --start--> started --a byte on its pipe--> serves
-//    ^                |                               |
+//    ^ |              |                               |
+//    | +--refused,    |                               |
+//    |    after a pause                               |
 //    +--its pipe ended, after a pause (bury)----------+
 //
-// Each end doubles the pause of its process, and serving resets it. When failures_max for each
-// process have ended before any served, the run ends.
+// Each end and each refusal doubles the pause of its process, and serving resets it. When
+// failures_max for each process have come before any served, the run ends.
 class Watch {
   public:
     Watch(std::size_t processes, core::Signals& signals, net::Watching server)
@@ -57,6 +60,8 @@ class Watch {
     };
 
     bool start(Process& process);
+    bool report_refusal(Process& process, const Error& error);
+    void put_off(Process& process, bool served);
     void become_one(int pipe);
     void listen_to(Process& process);
     bool start_those_due();
@@ -96,6 +101,7 @@ std::optional<int> Watch::run() {
 // True in the new process.
 bool Watch::start_those_due() {
     for (Process& process : watched_) {
+        if (draining_) break;  // the one before was the last failure that was allowed
         if (process.pid < 0 && clock_.now() >= process.next_start && start(process)) return true;
     }
     return false;
@@ -103,10 +109,10 @@ bool Watch::start_those_due() {
 
 bool Watch::start(Process& process) {
     int ends[2];
-    process.next_start = clock_.now() + process.pause;  // should it fail
-    if (::pipe(ends) != 0) return false;
+    if (::pipe(ends) != 0) return report_refusal(process, Error::last("make", "a pipe"));
     for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
     const pid_t pid = ::fork();
+    const Error refused = Error::last("fork", "a process");
     if (pid == 0) {
         ::close(ends[0]);
         become_one(ends[1]);
@@ -115,11 +121,18 @@ bool Watch::start(Process& process) {
     ::close(ends[1]);
     if (pid < 0) {
         ::close(ends[0]);
-        std::fprintf(stderr, "tiderace: %s\n", Error::last("fork", "a process").message().c_str());
-        return false;
+        return report_refusal(process, refused);
     }
     process.pid = pid;
     process.pipe = ends[0];
+    return false;
+}
+
+// False, as start() returns it. The machine may have room again after the pause.
+bool Watch::report_refusal(Process& process, const Error& error) {
+    std::fprintf(stderr, "tiderace: %s; it is tried again in %s\n", error.message().c_str(),
+                 format_duration(process.pause).c_str());
+    put_off(process, false);
     return false;
 }
 
@@ -145,12 +158,9 @@ void Watch::wait() {
         polled.push_back({.fd = process.pipe, .events = POLLIN, .revents = 0});
         if (process.pid < 0 && !draining_) next = std::min(next, process.next_start);
     }
-    int timeout = -1;
-    if (next != Instant::max()) {
-        const Duration left = std::max(Duration::zero(), next - clock_.now());
-        timeout = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
-    }
-    if (::poll(polled.data(), polled.size(), timeout) <= 0) return;
+    const Duration left =
+        next == Instant::max() ? Duration(-1) : std::max(Duration::zero(), next - clock_.now());
+    if (::poll(polled.data(), polled.size(), core::timeout_ms(left)) <= 0) return;
     for (std::size_t i = 0; i < watched_.size(); ++i) {
         if (polled[i + 1].revents != 0) listen_to(watched_[i]);
     }
@@ -187,16 +197,20 @@ void Watch::bury(Process& process) {
         if (!WIFEXITED(status)) status_ = 1;
         return;
     }
-    if (!served) ++failures_;
-    process.next_start = clock_.now() + process.pause;
     const bool by_signal = WIFSIGNALED(status);
     std::fprintf(stderr, "tiderace: process %d ended with %s %d; another is started in %s\n",
                  static_cast<int>(pid), by_signal ? "signal" : "status",
                  by_signal ? WTERMSIG(status) : WEXITSTATUS(status),
                  format_duration(process.pause).c_str());
+    put_off(process, served);
+}
+
+void Watch::put_off(Process& process, bool served) {
+    if (!served) ++failures_;
+    process.next_start = clock_.now() + process.pause;
     process.pause = std::min(process.pause * 2, pause_max);
     if (failures_ < failures_max * watched_.size()) return;
-    std::fprintf(stderr, "tiderace: the processes end as soon as they are started: given up\n");
+    std::fprintf(stderr, "tiderace: no process stays until it serves: given up\n");
     status_ = 1;
     drain();
 }

@@ -7,8 +7,9 @@
 //   a process that serves        ends in order when the one that watches dies
 //
 // Owner    server::serve(). Thread: the only one there is.
-// Errors   Processes that end at once, again and again, before one has served: the watching one
-//          gives up with status 1. Every event is printed to standard error.
+// Errors   Processes that end at once, or that the machine refuses, again and again, before one has
+//          served: the watching one gives up with status 1. Every event is printed to standard
+//          error.
 // Limits   A pause of 100 ms before a replacement, doubling to 10 s.
 #pragma once
 

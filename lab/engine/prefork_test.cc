@@ -4,16 +4,29 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <set>
+#include <string_view>
 #include <vector>
 
 namespace tiderace::lab::engine {
 namespace {
+
+// UndefinedBehaviorSanitizer makes pipes of its own to look at an object, and ends without them.
+#if defined(__has_feature)
+#if __has_feature(undefined_behavior_sanitizer)
+#define TR_NEEDS_PIPES 1
+#endif
+#endif
+#ifndef TR_NEEDS_PIPES
+#define TR_NEEDS_PIPES 0
+#endif
+constexpr bool sanitizer_needs_pipes = TR_NEEDS_PIPES != 0;
 
 enum class Kind : char { serving, all_serve, drained, closed_listeners };
 
@@ -39,6 +52,7 @@ class PreforkTest : public ::testing::Test {
         static_cast<void>(!::freopen("/dev/null", "w", stderr));
         auto signals = core::Signals::open(std::vector<int>{SIGTERM, SIGINT, SIGUSR1});
         const auto prefork = arrange_prefork();
+        if (before_start_ != nullptr) before_start_();
         const auto ended = prefork->split(processes, *signals,
                                           {.on_serving = [this] { say(Kind::all_serve); },
                                            .on_drain = [this] { say(Kind::closed_listeners); },
@@ -70,8 +84,9 @@ class PreforkTest : public ::testing::Test {
     Word hear() const {
         Word word{Kind::serving, -1};
         pollfd polled{.fd = pipe_[0], .events = POLLIN, .revents = 0};
-        EXPECT_EQ(::poll(&polled, 1, 20'000), 1);
-        if (::read(pipe_[0], &word, sizeof word) != sizeof word) word.pid = -1;
+        const int ready = ::poll(&polled, 1, 20'000);
+        EXPECT_EQ(ready, 1) << "nothing was said";
+        if (ready != 1 || ::read(pipe_[0], &word, sizeof word) != sizeof word) word.pid = -1;
         return word;
     }
     // Ids of the processes that began to serve; the first ones end with a line for all of them.
@@ -97,6 +112,7 @@ class PreforkTest : public ::testing::Test {
 
     int pipe_[2] = {-1, -1};
     pid_t watching_ = -1;
+    void (*before_start_)() = nullptr;  // what the watching process does to itself
 };
 
 TEST_F(PreforkTest, StartsThemAndTellsThemToEnd) {
@@ -133,6 +149,38 @@ TEST_F(PreforkTest, NoneOutlivesTheOneThatWatches) {
     EXPECT_EQ(hear().kind, Kind::drained) << "told by the kernel, in order";
     EXPECT_EQ(hear().kind, Kind::drained);
     EXPECT_EQ(hear().pid, -1);
+}
+
+// `what`: RLIMIT_NPROC and its like, of whatever type a system has them.
+void limit_to(auto what, rlim_t most) {
+    rlimit limit{};
+    limit.rlim_cur = limit.rlim_max = most;
+    ::setrlimit(what, &limit);
+}
+
+TEST_F(PreforkTest, GivesUpWhereTheMachineRefusesEachProcess) {
+    struct Refusal {
+        std::string_view what;
+        void (*refuse)();
+    };
+    std::vector<Refusal> cases{
+        {"a process",
+         [] {
+             limit_to(RLIMIT_NPROC, 1);
+             // root has no such limit.
+             if (::getuid() == 0 && ::setuid(54'321) != 0) ::_exit(2);
+         }},
+    };
+    if (!sanitizer_needs_pipes) cases.push_back({"a pipe", [] { limit_to(RLIMIT_NOFILE, 3); }});
+    for (const Refusal& each : cases) {
+        before_start_ = each.refuse;
+        start(1, serve_until_told);
+        EXPECT_EQ(hear().kind, Kind::closed_listeners) << each.what;
+        ::kill(watching_, SIGTERM);  // should it go on trying
+        const int status = status_of_watching();
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << each.what << ": " << status;
+        ::close(pipe_[0]);
+    }
 }
 
 TEST_F(PreforkTest, GivesUpWhereAllEndAsSoonAsTheyAreStarted) {
