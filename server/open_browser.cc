@@ -1,6 +1,7 @@
 #include "server/open_browser.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,8 +19,24 @@ constexpr const char* opener = "xdg-open";
 constexpr const char* advice = "install xdg-utils, or open the address by hand";
 #endif
 
+// exec keeps what is blocked and what is ignored: the signals that the server waits for, and
+// SIGPIPE. A browser with these could not be ended in order.
+void take_default_signals() {
+    struct sigaction defaults{};
+    defaults.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) sigaction(number, &defaults, nullptr);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void write_report(int report, int code) {
+    [[maybe_unused]] const ssize_t written = write(report, &code, sizeof code);
+}
+
 // In the grandchild. Only calls that are safe after a fork of a program with threads.
 [[noreturn]] void become(const std::string& program, char* const* arguments, int report) {
+    take_default_signals();
     // Ctrl-C in our terminal must not end the browser.
     setsid();
     const int null = open("/dev/null", O_RDWR);
@@ -27,12 +44,12 @@ constexpr const char* advice = "install xdg-utils, or open the address by hand";
         for (const int standard : {0, 1, 2}) dup2(null, standard);
     }
     execvp(program.c_str(), arguments);
-    const int code = errno;
-    [[maybe_unused]] const ssize_t written = write(report, &code, sizeof code);
+    write_report(report, errno);
     _exit(127);
 }
 
-// The errno that the grandchild reports, 0 when the pipe was closed by a successful exec.
+// The errno that a child or the grandchild reports, 0 when the pipe was closed by a successful
+// exec.
 int read_report(int report) {
     int code = 0;
     ssize_t got = 0;
@@ -62,13 +79,16 @@ Result<> start_detached(const std::string& program, const std::string& argument)
     if (child == 0) {
         const pid_t grandchild = fork();
         if (grandchild == 0) become(program, arguments.data(), report[1]);
+        // Without it the end of the pipe would read as a browser that was started.
+        if (grandchild < 0) write_report(report[1], errno);
         _exit(0);
     }
     // Taken before close(), which may change errno.
-    const Error forking = Error::last("start", program);
+    const int fork_error = errno;
     // Our own end, or read_report() would wait for ever.
     close(report[1]);
-    const int code = child < 0 ? forking.code() : read_report(report[0]);
+    // Waits until the browser's exec: only then is it known to have been found.
+    const int code = child < 0 ? fork_error : read_report(report[0]);
     close(report[0]);
     if (child > 0) reap(child);
     if (code != 0) return fail(Error(code, "start", program));

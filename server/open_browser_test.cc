@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +58,40 @@ TEST_F(StartDetached, GivesItNoTerminalAndASessionOfItsOwn) {
     const std::string said = what_it_said();
     EXPECT_TRUE(said.starts_with("/dev/null\n/dev/null\n")) << said;
     EXPECT_EQ(said.find("\n" + std::to_string(getsid(0)) + "\n"), std::string::npos) << said;
+}
+
+// As the server starts it: with its signals blocked, and SIGPIPE ignored.
+TEST_F(StartDetached, GivesItTheDefaultSignals) {
+    sigset_t blocked;
+    sigset_t before;
+    sigemptyset(&blocked);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&blocked, number);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    const auto handler = std::signal(SIGPIPE, SIG_IGN);
+    const auto started = start_detached(
+        script("while read name value; do case $name in SigBlk:|SigIgn:) echo $name $value;; "
+               "esac; done < /proc/self/status > " +
+               pipe_path()),
+        "");
+    std::signal(SIGPIPE, handler);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    ASSERT_TRUE(started);
+    EXPECT_EQ(what_it_said(), "SigBlk: 0000000000000000\nSigIgn: 0000000000000000\n");
+}
+
+// In a process whose user may have that one and one more.
+TEST_F(StartDetached, ReportsThatNoProcessCouldBeMadeForIt) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become a user without other processes";
+    EXPECT_EXIT(
+        {
+            rlimit two{};
+            two.rlim_cur = two.rlim_max = 2;
+            setrlimit(RLIMIT_NPROC, &two);
+            if (setuid(54'322) != 0) std::_Exit(2);
+            const auto started = start_detached("/bin/true", "");
+            std::_Exit(!started && started.error().code() == EAGAIN ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(StartDetached, LeavesNoChildBehind) {
