@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view default_name = "nobody";
 constexpr uid_t default_number = 65'534;  // of a system without a list of users, as in a container
 constexpr std::string_view advice = "--user takes NAME, NAME:GROUP or numbers";
+constexpr std::string_view stay = "--user root stays root";
 
 template <typename Id>
 std::optional<Id> number(std::string_view text) {
@@ -85,7 +86,6 @@ Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t 
 }
 
 Result<> become(const Account& account) {
-    constexpr std::string_view stay = "--user root stays root";
     // Groups first: after setuid() they cannot be changed, and root's would remain.
     // A user without an entry is in no list of groups, so the one group is all that it has.
     const int groups = account.known ? ::initgroups(account.name.c_str(), account.group)
@@ -121,10 +121,16 @@ Result<> make_folder(const std::string& path, const Account& account) {
     return fail(Error::last("give to user " + account.name, path));
 }
 
-ActingAs::ActingAs(const Account& account) : user_(::geteuid()), group_(::getegid()) {
+ActingAs::ActingAs() : user_(::geteuid()), group_(::getegid()) {}
+
+Result<std::unique_ptr<ActingAs>> ActingAs::begin(const Account& account) {
+    // Made first: its end takes back the half of a change.
+    std::unique_ptr<ActingAs> acting(new ActingAs());
     // The group first, and on the way back last: only root may change it.
-    const bool done = ::setegid(account.group) == 0 && ::seteuid(account.user) == 0;
-    TR_CHECK(done || user_ != 0, "root may act as any user");
+    if (::setegid(account.group) != 0 || ::seteuid(account.user) != 0) {
+        return fail(Error::last("act as user", account.name, stay));
+    }
+    return acting;
 }
 
 ActingAs::~ActingAs() {

@@ -12,6 +12,7 @@
 // Errors   A user or group that does not exist; a system that refuses the change.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,12 +45,15 @@ Result<> make_folder(const std::string& path, const Account& account);
 // While it lives, root has the account's rights to files: what it opens, the account may open.
 class ActingAs {
   public:
-    explicit ActingAs(const Account& account);
+    // Fails where the system refuses: in a container without CAP_SETUID, say.
+    static Result<std::unique_ptr<ActingAs>> begin(const Account& account);
     ~ActingAs();
     ActingAs(const ActingAs&) = delete;
     ActingAs& operator=(const ActingAs&) = delete;
 
   private:
+    ActingAs();
+
     uid_t user_;
     gid_t group_;
 };

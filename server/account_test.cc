@@ -147,13 +147,30 @@ TEST_F(BecomingTest, AFolderOfTheUsersOwnIsMadeOnce) {
 
 TEST_F(BecomingTest, ActingAsAUserIsForAWhile) {
     {
-        const ActingAs acting({.name = "tide", .user = unknown, .group = nobody});
+        const auto acting = ActingAs::begin({.name = "tide", .user = unknown, .group = nobody});
+        ASSERT_TRUE(acting) << acting.error().message();
         EXPECT_EQ(::geteuid(), unknown);
         EXPECT_EQ(::getegid(), nobody);
         EXPECT_LT(::open(folder_.path().c_str(), O_RDONLY), 0);
     }
     EXPECT_EQ(::geteuid(), 0U);
     EXPECT_EQ(::getegid(), ::getgid());
+}
+
+// No user and no group has the number -1. Without CAP_SETUID, as in a container, all are refused.
+TEST(ActingAs, IsAnErrorWhereTheSystemRefuses) {
+    const uid_t user = ::geteuid();
+    const gid_t group = ::getegid();
+    for (const Account& account :
+         {Account{.name = "a", .user = static_cast<uid_t>(-1), .group = group},
+          Account{.name = "a", .user = user, .group = static_cast<gid_t>(-1)}}) {
+        const auto acting = ActingAs::begin(account);
+        ASSERT_FALSE(acting);
+        EXPECT_EQ(acting.error().message(),
+                  "act as user a: invalid argument; " + std::string("--user root stays root"));
+        EXPECT_EQ(::geteuid(), user);
+        EXPECT_EQ(::getegid(), group);
+    }
 }
 
 TEST_F(BecomingTest, ReadableIsNotWritable) {

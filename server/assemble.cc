@@ -401,10 +401,11 @@ Result<> Assembly::open_variants() {
     std::unique_ptr<http::files::VariantFiles> files;
     if (compress.folder) {
         // It must be the user's own, whom we become only later.
-        std::optional<ActingAs> acting;
+        Result<std::unique_ptr<ActingAs>> acting;
         if (account_) {
             if (auto made = make_folder(*compress.folder, *account_); !made) return made;
-            acting.emplace(*account_);
+            acting = ActingAs::begin(*account_);
+            if (!acting) return fail(acting.error());
         }
         auto opened = http::files::VariantFiles::open(*compress.folder, compress.folder_bytes_max);
         if (!opened) return fail(opened.error());
