@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -51,8 +49,12 @@ constexpr std::size_t programs_waiting_max = 1'024;
 // Extra connections for the redirect port, whose clients send one request and leave.
 constexpr std::size_t redirects_share = 16;
 
-// The server, from its parts' making to their end. Members are destroyed in the reverse order:
-// workers before loops, loops before the log.
+// The server, from its parts' making to their end:
+//   assemble()  one thread, still root: root's helper, logs, sockets bound
+//   split()     into several processes, where there are: each of them goes on, the first watches
+//   prepare()   loops and workers; then root is given up
+//   run()       threads; until the drain is over
+// Members are destroyed in reverse: workers before loops, loops before the log.
 class Assembly {
   public:
     Assembly(const ServeOptions& options, net::ThreadingModel& threading_model)
@@ -65,6 +67,7 @@ class Assembly {
     Result<> prepare();
     // Starts the threads and serves until the end; fails where it cannot start.
     Result<> run();
+    void remove_names();
 
   private:
     Result<> open_root();
@@ -559,9 +562,13 @@ void Assembly::look_at_files() {
 }
 
 void Assembly::stop_listening() {
-    if (processes_ == 0)
-        sockets_.remove_files(root_files_.get());  // else the one that watches does
+    remove_names();
     listening_->stop();
+}
+
+// Of Unix sockets. Of several processes the one that watches does it.
+void Assembly::remove_names() {
+    if (processes_ == 0) sockets_.remove_files(root_files_.get());
 }
 
 }  // namespace
@@ -581,6 +588,7 @@ int serve(const ServeOptions& options, net::ThreadingModel& threading_model) {
             done = assembly.prepare();
         }
         if (done) done = assembly.run();
+        if (!done) assembly.remove_names();
     } catch (const std::bad_alloc&) {
         done = fail(Error(ENOMEM, "start", "the server"));
     }

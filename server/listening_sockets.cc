@@ -30,17 +30,22 @@ bool overlap(const core::Address& a, const core::Address& b) {
 
 Result<ListeningSockets> ListeningSockets::open(const ServeOptions& options) {
     ListeningSockets sockets;
-    for (const std::string& text : options.listen) {
-        if (auto opened = sockets.open_one(options, text, Purpose::site); !opened) {
-            return fail(opened.error());
-        }
-    }
-    for (const std::string& text : options.tls.https_redirect) {
-        if (auto opened = sockets.open_one(options, text, Purpose::redirect); !opened) {
-            return fail(opened.error());
-        }
+    if (auto opened = sockets.open_all(options); !opened) {
+        // Those before the one that failed: a client would take a name without a server for one.
+        sockets.remove_files();
+        return fail(opened.error());
     }
     return sockets;
+}
+
+Result<> ListeningSockets::open_all(const ServeOptions& options) {
+    for (const std::string& text : options.listen) {
+        if (auto opened = open_one(options, text, Purpose::site); !opened) return opened;
+    }
+    for (const std::string& text : options.tls.https_redirect) {
+        if (auto opened = open_one(options, text, Purpose::redirect); !opened) return opened;
+    }
+    return {};
 }
 
 // Opened without SO_REUSEPORT, so that a port somebody else serves is an error and not half of
@@ -102,7 +107,7 @@ void ListeningSockets::remove_files(RootFiles* root) const {
         // Another server has replaced our socket meanwhile: that one stays.
         if (seen && (now.st_dev != file.device || now.st_ino != file.inode)) continue;
         // The file was made as root, in a folder such as /run that the server's user may not
-        // change.
+        // change, nor perhaps enter, so that it may be there though it was not seen.
         if ((seen && ::unlink(file.path.c_str()) == 0) || root == nullptr) continue;
         root->remove(file.path, file.device, file.inode);
     }

@@ -33,6 +33,7 @@ class ListeningSockets {
         std::string flag;  // as the user typed it: "--listen :8080"
     };
 
+    // Where one fails, no name of a Unix socket is left behind.
     static Result<ListeningSockets> open(const ServeOptions& options);
 
     // As bound: port 0 is the port that the kernel chose.
@@ -56,6 +57,7 @@ class ListeningSockets {
         ino_t inode;
     };
 
+    Result<> open_all(const ServeOptions& options);
     Result<> open_one(const ServeOptions& options, const std::string& text, Purpose purpose);
     const Socket* who_listens_at(const core::Address& address) const;
 

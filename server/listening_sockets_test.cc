@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -161,6 +162,14 @@ TEST_F(ListeningSocketsTest, ClosedOnesLeaveTheirPort) {
     ServeOptions again = options_;
     again.listen = {first->addresses()[0].to_string()};
     EXPECT_TRUE(ListeningSockets::open(again).has_value());
+}
+
+TEST_F(ListeningSocketsTest, ThoseBeforeAnAddressThatCannotBeHadLeaveNoNameBehind) {
+    const std::string path = folder_.path_of("socket");
+    options_.listen = {"unix:" + path, "unix:" + folder_.path_of("no/such/folder/socket")};
+    ASSERT_FALSE(ListeningSockets::open(options_).has_value());
+    struct stat status{};
+    EXPECT_NE(::lstat(path.c_str(), &status), 0);
 }
 
 TEST_F(ListeningSocketsTest, AnAddressThatCannotBeHadIsAnError) {

@@ -311,6 +311,13 @@ def test_a_unix_socket_lets_nobody_in_before_it_can_serve(site, binary, tmp_path
         server.stderr.close()
 
 
+def test_a_start_that_fails_leaves_no_socket_behind(binary, site, tmp_path):
+    path = tmp_path / "tide.sock"
+    done = run(binary, "serve", site, "--listen", f"unix:{path}", "--error-page", "404=absent.html")
+    assert done.returncode == 1 and "absent.html" in done.stderr
+    assert not path.exists()
+
+
 def test_a_file_that_is_no_socket_is_not_replaced(binary, site, tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("precious")
