@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <new>
 #include <system_error>
@@ -47,16 +48,19 @@ Result<> Writer::start() {
     sigset_t before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    Result<> started;
+    int refused = 0;
     try {
         thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error& refused) {
-        started = fail(Error(refused.code().value(), "start", "the log's thread",
-                             "no further thread is allowed: raise the limit (ulimit -u, pids.max "
-                             "of the cgroup)"));
+    } catch (const std::system_error& error) {
+        refused = error.code().value();
+    } catch (const std::bad_alloc&) {
+        refused = ENOMEM;
     }
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return started;
+    if (refused == 0) return {};
+    return fail(Error(refused, "start", "the log's thread",
+                      "no further thread is allowed: raise the limit (ulimit -u, pids.max of the "
+                      "cgroup)"));
 }
 
 void Writer::stop() {
@@ -71,6 +75,11 @@ void Writer::reopen() {
     doorbell_.ring();
 }
 
+//   idle --rung: lines, reopen(), stop()--> pass --lines were taken, or are left--> flush_interval
+//     ^                                      |  ^                                       |
+//     +--nothing came, nothing to report-----+  +---------------------------------------+
+//
+// After stop() a last pass, and stop_patience for sinks in trouble.
 void Writer::run() {
     name_this_thread("tiderace-log");
     for (;;) {
@@ -105,6 +114,7 @@ void Writer::sleep(Stream::Drained drained) {
 void Writer::sleep_for(Duration duration) {
     std::array<int, Doorbell::room_max> room;
     std::size_t count = 0;
+    // More streams than that wait for their interval.
     for (const std::unique_ptr<Stream>& stream : streams_) {
         if (stream->room_at() >= 0 && count < room.size()) room[count++] = stream->room_at();
     }
@@ -142,6 +152,7 @@ Stream::Drained Writer::pass() {
         report_trouble(*stream);
         if (until_drops_reported(*stream) == Duration::zero()) report_dropped(*stream);
     }
+    // After the drain: lines of before the rotation belong to the file of before.
     if (reopening) reopen_sinks();
     // Again: the notices of this pass went there after its turn.
     drain(*streams_.front());

@@ -23,6 +23,7 @@
 #include "tiderace/log/collecting_sink.h"
 #include "tiderace/log/console_sink.h"
 #include "tiderace/log/file_sink.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::log {
 namespace {
@@ -508,6 +509,23 @@ TEST_F(WriterTest, ItsThreadTakesNoSignals) {
     sigset_t mine;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mine);
     EXPECT_EQ(sigismember(&mine, SIGTERM), 0) << "and ours are as before";
+}
+
+// Its thread's own data is the first thing that is allocated.
+TEST_F(WriterTest, WithoutMemoryForItsThreadItDoesNotStartAndTheSignalsAreAsBefore) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    Writer writer(time_);
+    writer.add_stream("lines", std::make_unique<CollectingSink>(access_lines_));
+    Result<> started;
+    {
+        const testing::ScarceMemory scarce(1);
+        started = writer.start();
+    }
+    ASSERT_FALSE(started);
+    EXPECT_EQ(started.error().code(), ENOMEM);
+    sigset_t mine;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &mine);
+    EXPECT_EQ(sigismember(&mine, SIGTERM), 0);
 }
 
 using WriterDeathTest = WriterTest;
