@@ -238,6 +238,7 @@ int App::serve(const ServeOptions& options) {
     const auto certificates = find_certificates(options);
     if (!certificates) return refuse(certificates.error().message());
     const std::shared_ptr<app::Life> life = life_;
+    // First, before anything has a thread: threads inherit the signals that it blocks.
     std::optional<net::Serving> serving;
     serving.emplace(net::ServingOptions{
         .program = "app",
@@ -256,12 +257,15 @@ int App::serve(const ServeOptions& options) {
             },
         .on_drain = [&] { life->begin(); },
     });
+    // What the routes of the program got wrong, said before a port is opened for it.
     if (!fault().empty()) return refuse(fault());
     auto logs = Logs::open(options, AppLoop::access_logs(*this));
     if (!logs) return refuse(logs.error().message());
-    std::optional<serve::Watchdog> watchdog;
+    std::unique_ptr<serve::Watchdog> watchdog;
     if (options.watchdog > Duration::zero()) {
-        watchdog.emplace(options.watchdog, (*logs)->make_logger());
+        auto started = serve::Watchdog::start(options.watchdog, (*logs)->make_logger());
+        if (!started) return refuse(started.error().message());
+        watchdog = std::move(*started);
     }
     // One pool for all loops: what blocks is bounded for the process, not for each loop.
     core::WorkerPool pool(options_.pool_threads_max, options_.pool_queue_max);

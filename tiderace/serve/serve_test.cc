@@ -1,7 +1,10 @@
 #include "tiderace/serve/serve.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -35,6 +38,24 @@ TEST(AppServe, WithoutANumberOfThreadsEachUsableCpuHasALoopWithItsOwnState) {
     EXPECT_EQ(app.serve({.listen = "127.0.0.1:0", .on_listening = end}), 0);
     EXPECT_EQ(loops.size(), core::count_cpus().usable);
     EXPECT_EQ(counters.size(), loops.size());
+}
+
+// In a process of its own, whose user may have one thread beside the first: the log's.
+TEST(AppServe, AThreadThatTheMachineRefusesIsOneSentence) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can become a user without other threads";
+    EXPECT_EXIT(
+        {
+            rlimit two{};
+            two.rlim_cur = two.rlim_max = 2;
+            ::setrlimit(RLIMIT_NPROC, &two);
+            if (::setuid(54'323) != 0) std::_Exit(2);
+            App app;
+            std::_Exit(app.serve({.listen = "127.0.0.1:0",
+                                  .threads = 1,
+                                  .watchdog = 1s,
+                                  .on_listening = [](const auto&) { std::_Exit(3); }}));
+        },
+        ::testing::ExitedWithCode(1), "app: start the .* thread: .*no further thread is allowed");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "tiderace/core/contain.h"
@@ -37,6 +38,10 @@ struct Stack {
 #if defined(SYS_tgkill) && __has_include(<execinfo.h>)
 
 // One stack at a time; a signal handler reaches only what is static.
+//
+//   idle --the watchdog asks--> asked --the handler begins--> writing --> done --read--> idle
+//    ^                            |
+//    +--no handler ran in time----+   (one that runs later finds no question, and leaves)
 enum class Step : int { idle, asked, writing, done };
 std::atomic<Step> step = Step::idle;
 std::array<void*, Watchdog::frames_max> frames;
@@ -66,6 +71,7 @@ int this_thread_number() {
 std::optional<Stack> stack_of(int thread) {
     step = Step::asked;
     if (::syscall(SYS_tgkill, ::getpid(), thread, SIGURG) != 0) return std::nullopt;
+    // Bounded: a thread in an uninterruptible sleep, as over a hung disk, runs no handler.
     const auto until = Clock::now() + std::chrono::milliseconds(100);
     while (step != Step::done && Clock::now() < until) {
         std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -77,6 +83,7 @@ std::optional<Stack> stack_of(int thread) {
     while (step != Step::done) std::this_thread::yield();
     constexpr int handler_frames = 2;  // take_stack, and what the kernel calls it through
     Stack stack;
+    // Here and not in the handler: it allocates, and the thread may hold malloc()'s lock.
     stack.frames.reset(::backtrace_symbols(frames.data(), frame_count));
     if (stack.frames != nullptr) {
         stack.first = handler_frames;
@@ -116,6 +123,7 @@ void Watchdog::Post::ask() {
         answers->turned = true;
         answers->last = number;
     });
+    // A full mailbox, or no memory: the next look asks again, and the loop counts as answered.
     if (!sent) return;
     asked_ = number;
     asked_at_ = Clock::now();
@@ -126,10 +134,18 @@ Watchdog::Post::~Post() {
     std::erase(watchdog_->posts_, this);
 }
 
-Watchdog::Watchdog(Duration limit, std::unique_ptr<log::Logger> logger)
-    : limit_(limit), logger_(std::move(logger)) {
+Result<std::unique_ptr<Watchdog>> Watchdog::start(Duration limit,
+                                                  std::unique_ptr<log::Logger> logger) {
     prepare_stacks();
-    thread_ = std::thread([this] { run(); });
+    std::unique_ptr<Watchdog> watchdog(new Watchdog(limit, std::move(logger)));
+    try {
+        watchdog->thread_ = std::thread([self = watchdog.get()] { self->run(); });
+    } catch (const std::system_error& refused) {
+        return fail(Error(refused.code().value(), "start", "the watchdog's thread",
+                          "no further thread is allowed: raise the limit (ulimit -u, pids.max of "
+                          "the cgroup), or leave ServeOptions::watchdog out"));
+    }
+    return watchdog;
 }
 
 Watchdog::~Watchdog() {
@@ -138,11 +154,12 @@ Watchdog::~Watchdog() {
         ends_ = true;
     }
     wake_.notify_one();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();  // not where it could not be started
 }
 
 void Watchdog::run() {
     std::unique_lock held(lock_);
+    // Twice in each limit: a block is reported after one and a half times the limit at the latest.
     while (!wake_.wait_for(held, limit_ / 2, [this] { return ends_; })) {
         for (Post* const post : posts_) {
             core::contain(logger_.get(), "serve", "the watchdog", [&] { look(*post); });

@@ -9,9 +9,9 @@
 //
 // Owner    App::serve. A Post is one loop's, and ends before its loop.
 // Thread   Its own; watch() and the end of a Post: the one that makes the loops.
-// Errors   Where there is no backtrace() (musl) or no tgkill() (BSD, macOS): the line has no stack.
-//          Nor has it one where memory is missing for that. What its thread throws ends that look
-//          at a loop.
+// Errors   start() fails where the machine allows no further thread. Where there is no backtrace()
+//          (musl) or no tgkill() (BSD, macOS): the line has no stack. Nor has it one where memory
+//          is missing for that. What its thread throws ends that look at a loop.
 // Limits   frames_max of a stack. SIGURG is taken from the program, which ignores it by default.
 #pragma once
 
@@ -23,8 +23,10 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "tiderace/base/result.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/event_loop.h"
 
@@ -63,12 +65,16 @@ class Watchdog final {
     };
 
     // Logs to `logger`, which is its thread's from now on.
-    Watchdog(Duration limit, std::unique_ptr<log::Logger> logger);
+    static Result<std::unique_ptr<Watchdog>> start(Duration limit,
+                                                   std::unique_ptr<log::Logger> logger);
     ~Watchdog();
     Watchdog(const Watchdog&) = delete;
     Watchdog& operator=(const Watchdog&) = delete;
 
   private:
+    Watchdog(Duration limit, std::unique_ptr<log::Logger> logger)
+        : limit_(limit), logger_(std::move(logger)) {}
+
     void run();
     void look(Post& post);
     void tell(const Post& post, std::int64_t milliseconds);

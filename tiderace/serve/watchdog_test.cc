@@ -44,7 +44,10 @@ class WatchdogTest : public ::testing::Test {
         log::Stream& stream =
             writer_.add_stream("diagnostics", std::make_unique<log::CollectingSink>(lines_));
         EXPECT_TRUE(writer_.start());
-        watchdog_.emplace(20ms, std::make_unique<log::Logger>(stream.add_ring(64_KiB), time_));
+        auto started =
+            Watchdog::start(20ms, std::make_unique<log::Logger>(stream.add_ring(64_KiB), time_));
+        EXPECT_TRUE(started);
+        watchdog_ = std::move(*started);
         post_.emplace(*watchdog_, *loop_);
         thread_ = std::thread([this] { loop_->run(); });
     }
@@ -84,7 +87,7 @@ class WatchdogTest : public ::testing::Test {
     log::Writer writer_{writers_time_, {.flush_interval = 1ms}};
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
     std::counting_semaphore<> go_{0};
-    std::optional<Watchdog> watchdog_;
+    std::unique_ptr<Watchdog> watchdog_;
     std::optional<Watchdog::Post> post_;
     std::thread thread_;
 };
