@@ -12,6 +12,7 @@ About::About(std::string_view engine, std::size_t loops) {
 }
 
 http::AccessRule::Verdict About::check(http::Exchange& exchange) {
+    // Other methods go on to the folder, which answers them as it does for any file.
     if (exchange.request().path != path || !exchange.request().is_get_or_head()) {
         return Verdict::pass;
     }
@@ -20,6 +21,7 @@ http::AccessRule::Verdict About::check(http::Exchange& exchange) {
     // What it says changes with the connection and with the next start.
     response.add(http::wire::FieldName::cache_control, "no-store");
     std::string json = json_;
+    // No escapes: names of engines, versions and ciphers are words of the libraries.
     if (const net::TransportSecurity* security = exchange.request().security) {
         json.append(",\"tls\":\"").append(security->version);
         json.append("\",\"cipher\":\"").append(security->cipher).append("\"");

@@ -78,7 +78,7 @@ Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t 
     if (flag.empty() && now != 0) return std::nullopt;
     auto account = find_account(flag.empty() ? default_name : std::string_view(flag));
     if (!account) return fail(account.error());
-    // --user root, started by root: there is nothing to give up.
+    // --user root, started by root, or a user that names itself: there is nothing to give up.
     if (account->user == now) return std::nullopt;
     if (now == 0) return std::move(*account);
     return fail(Error(0, "become user", account->name,
@@ -93,7 +93,8 @@ Result<> become(const Account& account) {
     if (groups != 0 || ::setgid(account.group) != 0 || ::setuid(account.user) != 0) {
         return fail(Error::last("become user", account.name, stay));
     }
-    // A return to root must be impossible.
+    // A return to root must be impossible. With CAP_SETUID kept over the change, as by
+    // SECBIT_NO_SETUID_FIXUP, it is not.
     if (::setuid(0) == 0 || ::geteuid() != account.user) {
         return fail(
             Error(0, "become user", account.name, "the system kept root; " + std::string(stay)));

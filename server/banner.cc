@@ -83,6 +83,8 @@ std::vector<std::string> network_urls(const BannerFacts& facts, const ListenAddr
     return urls;
 }
 
+// A loopback address has one line, "open"; one of the machine's own addresses one, "network"; a
+// wildcard both, because it is reached both ways; a Unix socket its path.
 void add_addresses(Page& page, const BannerFacts& facts) {
     // One network address says enough; the others are shown by `ip address`.
     for (const ListenAddress& listening : facts.listening) {

@@ -32,6 +32,7 @@ void set_engine(ServeOptions& options, std::size_t i) {
     options.engine = engine_names()[i];
 }
 
+// Always found: the options' own default is "auto", and all others come through set_engine().
 std::size_t engine_index(const ServeOptions& options) {
     const auto found = std::ranges::find(engine_names(), options.engine);
     return static_cast<std::size_t>(found - engine_names().begin());

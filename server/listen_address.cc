@@ -6,7 +6,8 @@
 namespace tiderace::server {
 namespace {
 
-// sockaddr_un::sun_path is 108 bytes with its final NUL.
+// sockaddr_un::sun_path is 108 bytes with its final NUL on Linux. Where it has 104 (BSD, macOS),
+// core::Address::parse() refuses what is between.
 constexpr std::size_t unix_path_bytes_max = 107;
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {

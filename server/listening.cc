@@ -26,6 +26,7 @@ Result<std::unique_ptr<Listening>> Listening::open(const SharedParts& parts,
     return listening;
 }
 
+// Also where no drain came before: the thread uses what ends here.
 Listening::~Listening() {
     stop();
 }
@@ -88,6 +89,8 @@ Result<> Listening::spread(ListeningSockets::Socket socket) {
     return {};
 }
 
+// The workers' own sockets are watched from their loops' first turn on, those of the queue from now
+// on: what its thread accepts until then waits in the mailboxes.
 Result<> Listening::start() {
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         for (Socket& socket : of_worker_[i]) {
@@ -113,7 +116,7 @@ Result<> Listening::start_queue() {
             intake.listen(std::move(socket.listener));
         }
     }
-    // The intake belongs to a loop of the group, which runs already.
+    // The intake belongs to the group's first loop, which needs no thread of ours.
     if (queue_loop_ == nullptr) return {};
     try {
         queue_thread_ = std::thread([this] { queue_loop_->run(); });
@@ -175,6 +178,7 @@ std::uint64_t Listening::refused() const {
 }
 
 void Listening::stop() {
+    // The intakes are the group's first loop's, on which a drain calls this.
     if (queue_loop_ == nullptr) {
         for (const auto& intake : intakes_) intake->stop();
         return;

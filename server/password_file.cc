@@ -34,7 +34,7 @@ std::optional<std::string> crypt_password([[maybe_unused]] std::string_view pass
     std::string phrase(password);
     const char* hash = crypt_r(phrase.c_str(), setting.c_str(), scratch.get());
     std::optional<std::string> result;
-    // A refusal is a null pointer, or a text that no hash begins with.
+    // A refusal is a null pointer, or "*0" and "*1" (crypt(3)), which no hash begins with.
     if (hash && hash[0] == '$') result = hash;
     // A core dump, or memory that is used again, should not hold the password.
     explicit_bzero(phrase.data(), phrase.size());
@@ -82,6 +82,8 @@ Result<std::string> read_file(const std::string& path) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                                std::fclose);
     if (!file) return fail(Error::last("read passwords from", path));
+    // One more than is allowed: a longer file shows by it, without a look at its size, which a pipe
+    // has not.
     std::string text(password_file_bytes_max + 1, '\0');
     const std::size_t bytes = std::fread(text.data(), 1, text.size(), file.get());
     if (std::ferror(file.get())) return fail(Error::last("read passwords from", path));
@@ -190,7 +192,8 @@ bool PasswordFile::verify(std::string_view user, std::string_view password) cons
 }
 
 bool PasswordFile::is_right(std::string_view user, std::string_view password) const {
-    // crypt(3) would end the password at a NUL and take the rest for right.
+    // crypt(3) would end the password at a NUL and take the rest for right. Answered at once, which
+    // depends on the password alone and so reveals nothing of the names.
     const bool is_usable =
         password.size() <= password_bytes_max && password.find('\0') == std::string_view::npos;
     if (entries_.empty() || !is_usable) return false;

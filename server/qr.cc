@@ -34,12 +34,14 @@ std::optional<QrMatrix> encode_qr([[maybe_unused]] std::string_view text) {
 #if TIDERACE_HAVE_QRENCODE
     const std::string copy(text);
     const std::unique_ptr<QRcode, void (*)(QRcode*)> code(
-        // The lowest correction makes the smallest code; a screen is not scratched.
+        // The lowest correction makes the smallest code; a screen is not scratched. Version 0: the
+        // smallest that holds the text.
         QRcode_encodeString8bit(copy.c_str(), 0, QR_ECLEVEL_L), QRcode_free);
     if (!code) return std::nullopt;
     QrMatrix matrix{.side = static_cast<std::size_t>(code->width), .dark = {}};
     matrix.dark.reserve(matrix.side * matrix.side);
     for (std::size_t i = 0; i < matrix.side * matrix.side; ++i) {
+        // The library keeps more than the colour in a module's byte: the lowest bit is black.
         matrix.dark.push_back((code->data[i] & 1U) != 0);
     }
     return matrix;

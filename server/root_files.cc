@@ -47,6 +47,7 @@ bool may_remove_from(const std::string& folder) {
 }
 
 bool may_use(const RootFiles::File& file) {
+    // access(2) judges by the real user: right only once root is given up, as needed() is called.
     switch (file.use) {
         case RootFiles::Use::read:
             return ::access(file.path.c_str(), R_OK) == 0;
@@ -74,7 +75,9 @@ bool is_safe_folder(const std::string& given) {
     std::error_code fault;
     std::filesystem::path folder = std::filesystem::canonical(given, fault);
     if (fault || !is_changed_by_root_only(folder.string(), false)) return false;
-    // Every folder above counts, because renaming one replaces all that is below it.
+    // Every folder above counts, because renaming one replaces all that is below it. There the
+    // sticky bit is enough (/tmp): it keeps others from renaming what is not theirs. In the folder
+    // itself it is not, because others may still make the file before us.
     while (folder.has_relative_path()) {
         folder = folder.parent_path();
         if (!is_changed_by_root_only(folder.string(), true)) return false;
@@ -86,6 +89,9 @@ bool is_safe_folder(const std::string& given) {
 // it open any file of the machine.
 bool is_safe(const RootFiles::File& file) {
     if (!is_safe_folder(folder_of(file.path))) return false;
+    // A link for reading is followed, so its target's folder has to be as safe: certificates are
+    // often links (Let's Encrypt's "live"). A log's is not followed (answer()), and a name that is
+    // removed is its own file. `fault`: it leads nowhere, and the start will fail for that.
     std::error_code fault;
     const auto target = std::filesystem::canonical(file.path, fault);
     return file.use != RootFiles::Use::read || fault || is_safe_folder(folder_of(target.string()));
@@ -94,9 +100,11 @@ bool is_safe(const RootFiles::File& file) {
 // The helper keeps `socket`, as 3, and no other inherited descriptor. Its standard streams lead to
 // /dev/null, so that readers of the server's streams see their end when the server ends.
 int keep_only(int socket) {
+    // Absent in a bare chroot: then the streams stay as they are, and their readers see the end
+    // when the helper has ended, too.
     const int nowhere = ::open("/dev/null", O_RDWR);
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
-    constexpr int kept = 3;
+    constexpr int kept = 3;  // the first behind the streams, so that all from 4 on can be closed
     ::dup2(socket, kept);
 #if defined(__linux__)
     // Absent before Linux 5.9.
@@ -205,13 +213,17 @@ int RootFiles::ask(const std::string& path, Use use, dev_t device, ino_t inode) 
     message.msg_iovlen = 1;
     message.msg_control = room.data();
     message.msg_controllen = room.size();
+    // Neither blocks nor is cut: 24 bytes, and one request at a time. With the helper gone it is
+    // EPIPE, since the server ignores SIGPIPE.
     ssize_t got = ::send(socket_, &request, sizeof request, 0);
     if (got == static_cast<ssize_t>(sizeof request)) {
         do {
             got = ::recvmsg(socket_, &message, closed_on_exec);
         } while (got < 0 && errno == EINTR);
     }
-    if (got != static_cast<ssize_t>(sizeof reply)) {  // the helper has ended
+    // The helper has ended. EACCES is what the open itself failed with, so that the caller reports
+    // the file and not the helper.
+    if (got != static_cast<ssize_t>(sizeof reply)) {
         errno = EACCES;
         return -1;
     }

@@ -22,6 +22,7 @@ std::string printable(std::string_view text) {
 
 int print(std::string_view program, std::string_view text) {
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+    // fflush() as well: what the buffer still holds would fail unseen at the exit.
     // `tiderace man | head` is no failure.
     if ((written && std::fflush(stdout) == 0) || errno == EPIPE) return 0;
     complain(program, "cannot write to standard output: " + describe_errno(errno));

@@ -9,7 +9,8 @@
 namespace tiderace::server {
 namespace {
 
-// Bytes of files that the cache has dropped, or never kept, and that answers still send.
+// Bytes of files that the cache has dropped, or never kept, and that answers still send. The help
+// of --cache names this number.
 constexpr std::size_t file_bytes_being_sent = 64_MiB;
 
 core::Links links(SymlinkPolicy policy) {
@@ -111,6 +112,7 @@ tls::ServerOptions tls_options(const ServeOptions& options, bool says_reloads) {
     if (options.http2 != Http2::only) tls.protocols.push_back("http/1.1");
     tls.client_certificates = options.tls.client_auth;
     tls.client_ca = options.tls.client_ca.value_or("");
+    // One flag for all that comes before a request can be read (docs/https.md).
     tls.handshake_timeout = or_never(options.timeouts.header);
     tls.says_reloads = says_reloads;
     return tls;
@@ -232,6 +234,7 @@ void Worker::add_protocols(const SharedParts& parts) {
         // 3.3).
         http1_->set_http2(*http2_);
     }
+    // HTTP/1 first, also over TLS: it hands over a connection whose ALPN, or preface, is HTTP/2's.
     net::SessionFactory* first = http1_.get();
     if (options.http2 == Http2::only) first = http2_.get();
     if (options.echo) first = &echo_;
@@ -305,6 +308,7 @@ void Worker::add_filters(const ServeOptions& options) {
 
 void Worker::add_access_log(const SharedParts& parts) {
     if (parts.access_stream == nullptr && parts.path_logs.empty()) return;
+    // Only with a log: without one no record is made, which spares each answer a look at the clock.
     access_logs_ = std::make_unique<AccessLogs>(parts.access_stream, parts.path_logs,
                                                 log_format(parts.options->log_format));
     site_->set_log(*access_logs_);

@@ -70,6 +70,7 @@ constexpr std::array serve_table{
          .group = Group::listening,
          .about = "how many may wait to be accepted",
          .unit = "connections"},
+        // Below net::Acceptor::queue_max, so that a drain accepts all that wait.
         ServeFlag::Count{[](ServeOptions& o) -> std::uint64_t& { return o.backlog; }, 1, 65'535}},
 
     ServeFlag{{.name = "tls",
@@ -366,6 +367,7 @@ constexpr std::array serve_table{
          .group = Group::engine,
          .about = "event loops, a thread each",
          .unset_means = "one per CPU"},
+        // Each loop has a ring in every log, which has at most log::Stream::rings_max of them.
         ServeFlag::Count{[](ServeOptions& o) -> std::uint64_t& { return o.threads; }, 0, 1024}},
     ServeFlag{
         {.name = "engine",

@@ -246,6 +246,7 @@ constexpr std::array flags{
               .value = "CODE",
               .group = Group::expected,
               .about = "the status of a right answer"},
+             // A 1xx is no answer: the final one follows it (RFC 9110, 15.2).
              LoadFlag::Count{[](LoadOptions& o) -> std::uint64_t& { return o.expect_status; }, 200,
                              999}},
     LoadFlag{{.name = "expect-length",
