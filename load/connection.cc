@@ -51,7 +51,7 @@ Pace pace_of(std::uint64_t number, const LoadOptions& options) {
     const std::uint64_t slow = options.slow_readers + options.slow_senders;
     const std::uint64_t before = part_of(number, slow, 100);
     if (part_of(number + 1, slow, 100) == before) return Pace::usual;
-    // Of the slow ones, the readers evenly again.
+    // The readers among the slow ones are spread evenly, too.
     const bool reads_slowly = part_of(before + 1, options.slow_readers, slow) >
                               part_of(before, options.slow_readers, slow);
     return reads_slowly ? Pace::slow_reader : Pace::slow_sender;
@@ -102,6 +102,7 @@ void LoadConnection::enter(Phase next) {
 // ---- opening ------------------------------------------------------------------------------------
 
 void LoadConnection::start() {
+    // From the worker's queue, which still has entries when the run is over.
     if (phase_ != Phase::idle || run_over_) return;
     const LoadPlan& plan = worker_->plan();
     net::Route route{.to = plan.target.address};
@@ -278,6 +279,7 @@ void LoadConnection::after_hearing(std::size_t bytes) {
         // Reading pauses for as long as these bytes take at the slow rate.
         worker_->loop().arm(*this, now_ + Duration(1s) * static_cast<std::int64_t>(bytes) / rate);
     } else if (answered && options.think > Duration::zero() && !slow_sender_) {
+        // Slow clients do not think: a connection has one timer, and theirs keeps their pace.
         pause_ = Pause::thinking;
         worker_->loop().arm(*this, moment_after(now_, options.think));
     }
@@ -304,6 +306,7 @@ void LoadConnection::answered(const LoadAnswer& answer, Instant intended) {
     tally.body_bytes += answer.length;
     answered_now_ = answered_once_ = true;  // wrong ones too: it talks
     const LoadError wrong = judge(answer);
+    // A wrong answer is in no latency: an error page is quicker made than the page.
     if (wrong == LoadError::count_) {
         ++tally.answers;
         ++answers_;
@@ -344,13 +347,14 @@ void LoadConnection::leave() {
 }
 
 void LoadConnection::on_peer_finished(net::Connection& connection) {
-    const bool securing = phase_ == Phase::securing;
     if (is_open() && !run_over_) {
         now_ = worker_->read_clock();
         dialogue_->ended(connection.has_unread());
     }
     leave();
-    connection.close(securing ? net::CloseReason::peer_reset : net::CloseReason::aborted);
+    // The reason is ours alone to read: in a handshake on_close() looks at the phase, and later all
+    // requests have failed by now.
+    connection.close(net::CloseReason::aborted);
 }
 
 void LoadConnection::on_close(net::Connection& connection, net::CloseReason reason) {
@@ -395,6 +399,12 @@ void LoadConnection::on_close(net::Connection& connection, net::CloseReason reas
 
 // ---- time ---------------------------------------------------------------------------------------
 
+// One timer for all that a connection waits for by itself:
+//
+//   idle         try_again_later() --> the next try
+//   thinking     after an answer   --> the next request
+//   not_reading  after some bytes  --> reading, for a slow reader
+//   dripping     after a drop      --> the next drop, for a slow sender; behind the last, requests
 void LoadConnection::on_expired() {
     if (phase_ == Phase::idle) return worker_->wants_to_open(*this);
     switch (pause_) {

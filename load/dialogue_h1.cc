@@ -11,6 +11,12 @@ using http::wire::ResponseFault;
 using http::wire::ResponseReader;
 using http::wire::ResponseStart;
 
+//   begin() --> between answers --a head--> in an answer --its end--> between answers
+//                    |                           |
+//                    +--- leave(): "close", a fault, unrequested bytes, the end ---> left
+//
+// Left: room() is 0, and the connection ends. Requests in flight were answered, failed or given
+// back by then.
 class LoadH1 final : public LoadDialogue {
   public:
     LoadH1(Client& client, const Rules& rules)

@@ -41,6 +41,9 @@ struct Stream {
     bool has_head = false;
 };
 
+//   begin() --> unsettled --SETTINGS--> asking --GOAWAY--> going --no stream is left--> left
+//               (no room)                 |                (no new streams)              ^
+//                                         +-- the one answer of --close, a fault, the end
 class LoadH2 final : public LoadDialogue {
   public:
     LoadH2(Client& client, const Rules& rules) : client_(&client), rules_(rules) {
@@ -101,6 +104,8 @@ class LoadH2 final : public LoadDialogue {
                [&](std::span<char> out) { return wire::write_h2_frame_header(out, header); });
         out_ += payload;
     }
+    // One write for all that a call has appended. `part_` describes the whole, so send_body_of()
+    // flushes between a head and its body.
     void flush() {
         if (!out_.empty()) client_->say(out_, part_);
         out_.clear();
@@ -393,6 +398,7 @@ void LoadH2::fail_all(LoadError error) {
 }
 
 void LoadH2::ended(bool unread) {
+    // A server that ends inside an answer has a fault; one that ends before it may have a limit.
     const bool begun = unread || std::ranges::any_of(streams_, &Stream::has_head);
     fail_all(begun ? LoadError::cut_short : LoadError::closed_early);
     leave();

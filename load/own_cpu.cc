@@ -7,6 +7,7 @@ namespace {
 
 Duration used_by(int who) {
     rusage used{};
+    // Cannot fail, because both callers name a `who` that exists.
     ::getrusage(who, &used);
     const auto of = [](const timeval& t) {
         return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);

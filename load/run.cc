@@ -22,7 +22,7 @@ namespace tiderace::load {
 namespace {
 
 constexpr std::uint64_t spare_descriptors = 64;  // of each process
-constexpr int look_interval_ms = 250;
+constexpr int look_interval_ms = 250;            // a look costs a reading of /proc
 constexpr int first_look_interval_ms = 20;
 constexpr std::uint64_t body_file_bytes_max = 256_MiB;
 // Longer than a second, after which TCP sends its first SYN again: a lost one must not end the
@@ -157,6 +157,8 @@ class Run {
         return report_.interrupted = true;
     }
 
+    // While it stops, the audience's descriptor is not read any more: a second Ctrl-C would make
+    // this spin.
     void wait(int milliseconds, bool stopping) {
         pollfd ready{audience_ != nullptr && !stopping ? audience_->descriptor() : -1, POLLIN, 0};
         ::poll(&ready, 1, stopping ? first_look_interval_ms : milliseconds);
@@ -231,6 +233,7 @@ LoadOutcome run_load(const LoadOptions& given, LoadAudience* audience) {
     report.processes = static_cast<std::size_t>(plan->options.processes);
     report.threads = threads_for(plan->options) * report.processes;
     report.source_addresses = plan->sources.size();
+    // A server that closes while we send must not end the run.
     core::ignore_sigpipe();
     // What no worker could set up is reported before any process is started.
     if (auto trial = LoadWorker::create(*plan, {}); !trial) {

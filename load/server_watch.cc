@@ -188,8 +188,8 @@ std::optional<ServerUse> read_use(int pid, const std::string& proc) {
     ServerUse use{.cpu = Duration(1s) * (user + system) / ::sysconf(_SC_CLK_TCK),
                   .memory_bytes = memory_of(proc + "/" + std::to_string(pid)),
                   .processes = 1};
-    // The fields count in hundredths of a second, which is coarse for a short run. Tests have a
-    // /proc of their own, whose numbers belong to no process.
+    // The fields count in ticks, mostly hundredths of a second, which is coarse for a short run.
+    // Tests have a /proc of their own, whose numbers belong to no process.
     if (proc == "/proc") use.cpu = clock_of(pid).value_or(use.cpu);
     return use;
 }
@@ -205,6 +205,7 @@ ServerUse read_use(std::span<const int> pids, const std::string& proc) {
     return sum;
 }
 
+// By the processes' clocks alone: the ticks of utime and stime are coarse for a cell of a second.
 Duration read_cpu(std::span<const int> pids) {
     Duration sum = Duration::zero();
     for (const int pid : pids) sum += clock_of(pid).value_or(Duration::zero());

@@ -43,8 +43,7 @@ Duration read_cpu(std::span<const int> pids);
 class ServerWatch {
   public:
     // Watches `pid` or, when it is 0, all processes that listen at `address`: a master and its
-    // workers hold the
-    // same listener, or one each.
+    // workers hold the same listener, or one each.
     ServerWatch(const core::Address& address, int pid, std::string proc = "/proc");
 
     // As often as one likes: what ended between two looks is counted up to the last one.

@@ -67,6 +67,7 @@ class Handshake final : public net::Session {
 }  // namespace
 
 bool speaks_tls(const core::Address& address, std::string_view engine) {
+    // A loop of its own, because the load's loops belong to their threads, or to other processes.
     auto loop = core::EventLoop::create({.engine = engine});
     if (!loop) return false;
     Handshake handshake;

@@ -28,6 +28,7 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
     if (url.empty() || !is_printable(url) || url.find('#') != std::string_view::npos) {
         return std::unexpected(std::string(expected_form) + ", without spaces or a fragment");
     }
+    // '?', too: a query may follow the host with no path between.
     const std::size_t slash = std::min(url.find_first_of("/?"), url.size());
     const std::string_view place = url.substr(0, slash);
     target.path = url.substr(slash);
@@ -36,6 +37,7 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
     target.host = place;
     // A password in a URL would be in the report, and in its headline.
     if (place.empty() || place.find('@') != std::string_view::npos) return refuse();
+    // The last colon, and none inside of "[::1]".
     const std::size_t colon = place.rfind(':');
     const bool has_port = colon != std::string_view::npos && place.find(']', colon) == place.npos;
     if (echoes && (!has_port || slash < url.size())) return refuse();  // it has neither

@@ -21,6 +21,13 @@ namespace {
 constexpr int look_interval_ms = 20;
 constexpr Duration patience = 5s;  // with a child after its stop was requested
 
+//   parent                                       each child
+//   fork, fork, …  ----------------------------> ready = true, then reads its byte
+//   all are ready: a byte for each into the pipe  -> threads; shows its progress, again and again
+//   progress(): the sum of what they show
+//   stop(): closes the pipe  ------------------->  its end: the threads stop
+//   finish(): waits, SIGKILL after `patience`  <-  sum, then the mark that it is final; exits
+//
 // What a child reports to its parent, in shared memory.
 struct Place {
     ShownProgress shown;
@@ -154,6 +161,7 @@ Result<> LoadProcesses::start(const LoadPlan& plan, const LoadWorker::Share& sha
     return {};
 }
 
+// With `wait`, `patience` is for all of them together, because all were stopped at the same time.
 void LoadProcesses::reap(bool wait) {
     int waited_ms = 0;
     for (std::size_t i = 0; i < children_.size();) {

@@ -110,6 +110,7 @@ LoadWorker::Share whole_of(const LoadPlan& plan) {
 }
 
 LoadWorker::Share share_of(const LoadWorker::Share& whole, std::size_t i, std::size_t parts) {
+    // Numbers that no other part has: source addresses and slow clients follow from them.
     std::uint64_t first = whole.first_connection;
     for (std::size_t before = 0; before < i; ++before) {
         first += part(whole.connections, before, parts);

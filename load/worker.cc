@@ -51,6 +51,11 @@ LoadWorker::LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::
 
 LoadWorker::~LoadWorker() = default;
 
+//   run() --few connections, --close or a ramp--> asking --the time, the requests, stop()--> ending
+//     |                                             ^
+//     +--many--> gathering --all are open, none has opened for a while, or gathering_max
+//
+// Ending: shut_down() closes all, and what is under way then is no error.
 void LoadWorker::run() {
     const Duration cpu_before = own_thread_cpu();
     loop_->turn(Duration::zero());  // so that the loop knows the time
@@ -72,6 +77,7 @@ void LoadWorker::run() {
     }
     // The turn that noticed the end may be late, and its delay is no part of the run.
     elapsed_ = std::min(read_clock(), end_) - start_;
+    // Stopped while it gathered, the schedule has not begun.
     if (!gathering_) tally_.never_sent = pacer_.overdue(std::min(now_, end_));
     shut_down();
     cpu_ = own_thread_cpu() - cpu_before;
@@ -177,7 +183,8 @@ void LoadWorker::open_more() {
 }
 
 void LoadWorker::wants_to_open(LoadConnection& connection) {
-    // Nothing left to ask: no connection is opened to ask nothing.
+    // Nothing left to ask: no connection is opened to ask nothing. A request in flight may still be
+    // given back, and then needs one.
     if (ending_ || (pacer_.exhausted() && under_way_ == 0)) return;
     to_open_.push_back(&connection);
     open_more();
