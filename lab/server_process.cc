@@ -87,11 +87,13 @@ std::optional<int> ask_once(const core::Address& address, std::string_view path,
     const int connected =
         kernel.connect(socket.get(), reinterpret_cast<const sockaddr*>(&storage), bytes);
     if (connected != 0 && connected != -EINPROGRESS) return std::nullopt;
+    // A refusal makes it writable as well: the send below fails then.
     if (!await(socket.get(), POLLOUT, until, wait)) return std::nullopt;
     std::string request = "GET ";
     request.append(path).append(" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     if (path.empty()) request = "HTTP/1.1 200 as is\r\n";  // an echo server sends the request back
     const iovec piece{request.data(), request.size()};
+    // All at once, or not at all: the buffer of a new socket holds it.
     if (kernel.send(socket.get(), &piece, 1, false) != static_cast<ssize_t>(request.size())) {
         return std::nullopt;
     }

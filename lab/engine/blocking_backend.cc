@@ -40,6 +40,18 @@ bool is_readable_now(int fd) {
 
 }  // namespace
 
+// A connection of this backend:
+//
+//   below   the epoll below waits for it, and receives
+//      | Sticking::at_once: it is the only one; when_readable: it has brought bytes
+//      v
+//   stuck   wait() blocks in its recv; the epoll below does not know it
+//      | a send found no room for send_block_max, it is paused, it has ended
+//      v
+//   below   until it is alone, or readable, again
+//
+// What recv has brought (got_from_) waits for dispatch() and for an observer that receives.
+//
 // What the backend below tells, on its way to the observer.
 class BlockingBackend::Entry final : public core::IoObserver {
   public:
@@ -223,6 +235,7 @@ void BlockingBackend::set_timeout(Entry& stream, Duration wait_max) {
         return;
     }
     Duration set = wanted;
+    // A power of two below it: waits that are a little shorter or longer keep it (above).
     if (wanted != forever && wanted > 1s) {
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wanted).count();
         set = std::chrono::seconds(std::bit_floor(static_cast<std::uint64_t>(seconds)));
@@ -234,6 +247,7 @@ void BlockingBackend::set_timeout(Entry& stream, Duration wait_max) {
 
 void BlockingBackend::wait(Duration wait_max) {
     if (got_from_ != nullptr && got_from_->receiving) return;  // dispatch() has work
+    // Not while bytes are kept for an observer that is paused: there is one buffer.
     if (stuck_ == nullptr && sticking_ == Sticking::at_once && got_from_ == nullptr) {
         stick_if_alone();
     }

@@ -14,7 +14,8 @@
 namespace tiderace::lab::engine {
 namespace {
 
-// Whether core has this engine compiled in, and this kernel lets us have it.
+// Whether core has this engine compiled in, and this kernel lets us have it. Word by word: "poll"
+// is a part of "epoll".
 bool core_has(std::string_view name) {
     const std::string_view names = core::engine_names();
     for (std::size_t at = 0; at < names.size();) {

@@ -44,7 +44,16 @@ using OwnedEvent = std::unique_ptr<event, FreeEvent>;
 
 class LibeventBackend;
 
-// One for each descriptor number; libevent's callbacks hold its address.
+// One for each descriptor number; libevent's callbacks hold its address, so that it is never moved.
+//
+//   none --set_accepting()--> accept    a plain event
+//     |  --watch()----------> watch     a plain event
+//     |  --start_connect()--> connect   a plain event, until it is connected
+//     |                          |
+//     +---set_receiving(), send()+----> stream   a bufferevent
+//
+// Callbacks only note what happened (note()); dispatch() tells the observers, because a callback
+// runs inside libevent's own loop, where a descriptor must not be closed and given anew.
 struct Entry {
     enum class Purpose : std::uint8_t { none, accept, connect, watch, stream };
 
@@ -214,6 +223,7 @@ Result<IoHandle> LibeventBackend::attach(int fd, IoObserver& observer) {
 
 void LibeventBackend::forget(IoHandle& handle) {
     Entry& gone = entry(handle);
+    // Kept over the reset, so that a handle of an earlier descriptor in noted_ is not found again.
     const std::uint32_t generation = gone.generation;
     gone = Entry(*this);  // libevent forgets the descriptor here, and frees its own a turn later
     gone.generation = generation;

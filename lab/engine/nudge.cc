@@ -34,12 +34,17 @@ Nudge::Nudge() {
     std::call_once(installed, install_handler);
 }
 
+//   at rest --begin()--> receiving --end(), which a nudge hastens--> at rest
+//      | nudge()
+//      v
+//   nudged --begin() says no--> at rest          (any number of nudges are one)
 bool Nudge::begin(int fd) {
     const std::scoped_lock held(lock_);
     if (nudged_) {
         nudged_ = false;
         return false;
     }
+    // Before receiving_ is seen: a signal that comes from here on has to find the socket.
     receiving_on = fd;
     thread_ = ::pthread_self();
     receiving_ = true;

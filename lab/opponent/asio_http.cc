@@ -105,6 +105,7 @@ Reply make_reply(const Serving& serving, const Request& request) {
     const std::string more =
         found.status == 301 ? "\r\nLocation: " + found.location : std::string();
     reply = reply_in_words(found.status, more, closes, keep);
+    // The head still has the length that GET would get (RFC 9110, 9.3.2).
     if (head_only) reply.content.clear();
     return reply;
 }
@@ -152,6 +153,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void after_reply() {
         reply_.content = {};  // an idle connection keeps no file
         if (reply_.closes) {
+            // As the example does it; bytes that are unread then may reset the connection.
             asio::error_code ignored;
             socket_.shutdown(tcp::socket::shutdown_both, ignored);
             return;  // with the last handler the connection goes

@@ -80,6 +80,7 @@ bool add_body(evbuffer* out, ServedFile& found, bool by_sendfile) {
         ::close(file);
         return false;
     }
+    // Read into the buffer's own memory: no copy between.
     evbuffer_iovec room;
     if (evbuffer_reserve_space(out, bytes, &room, 1) != 1) return false;
     const ssize_t got = ::pread(found.file.get(), room.iov_base, found.bytes, 0);

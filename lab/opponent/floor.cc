@@ -69,6 +69,13 @@ Result<Answer> make_answer(const ProgramOptions& options) {
     return answer;
 }
 
+// A connection:
+//
+//   reads --any bytes--> sends --all is out--> reads, or with --close: closed
+//                          |  ^
+//            the socket is |  | it has room
+//            full          v  |
+//                        waits: nothing is read meanwhile
 class Floor {
   public:
     Floor(const Answer& answer, int listener, int stop)
@@ -87,6 +94,7 @@ class Floor {
         for (;;) {
             const int ready =
                 ::epoll_wait(poller_, events.data(), static_cast<int>(events.size()), -1);
+            // -1 for a signal: no events, and the next round.
             for (int i = 0; i < ready; ++i) {
                 const int fd = events[static_cast<std::size_t>(i)].data.fd;
                 if (fd == stop_) return;
@@ -111,6 +119,8 @@ class Floor {
         ::epoll_ctl(poller_, operation, fd, &event);
     }
 
+    // Without a descriptor it spins, because the listener stays readable: nothing here rests, and
+    // the lab asks for no more connections than the limit allows.
     void accept_all() {
         int fd = 0;
         while ((fd = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {

@@ -244,6 +244,7 @@ ServerLaunch launch_nginx(const std::string& program, const OpponentPlan& plan,
                           const core::Address& address) {
     Replacements values = defaults(plan, address);
     values.emplace_back("user", is_root() ? "user root;\n" : "");
+    // A listener for each worker, as our own server has.
     values.emplace_back("spread", plan.workers > 1 ? " reuseport" : "");
     return with_config({program, "-p", "{folder}", "-c", "{folder}/nginx.conf", "-e", "stderr"},
                        "nginx.conf", fill(nginx_config, values));

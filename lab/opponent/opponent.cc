@@ -26,7 +26,8 @@ constexpr Words haproxy_program{"haproxy"};
 constexpr Words long_version{"--version"};
 constexpr Words short_version{"-v"};
 constexpr Words word_version{"version"};
-constexpr string_view in_use = "ddress already in use";  // EADDRINUSE, as they all say it
+// EADDRINUSE, as they all say it, with a large or a small letter.
+constexpr string_view in_use = "ddress already in use";
 constexpr int attempts_max = 3;
 constexpr Duration version_patience = 3s;
 

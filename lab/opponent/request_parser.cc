@@ -60,6 +60,7 @@ bool RequestParser::take_character(char letter) {
             return take_version(letter);
         case State::line_end:
         case State::field_end:
+            // After CR only LF: a bare CR in a field is how requests are smuggled (RFC 9112, 2.2).
             state_ = State::field_start;
             return letter == '\n';
         case State::field_start:

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t path_bytes_max = 4096;
 
 int status_of(int error) {
+    // As our own server answers, so that no comparison is one of answers.
     switch (error) {
         case -EACCES:
         case -EPERM:

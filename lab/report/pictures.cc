@@ -127,7 +127,7 @@ std::vector<Picture> family_pictures(const Findings& findings, LineChart frame, 
         std::vector<Point> points = points_of(findings, subject.name, workload);
         if (!points.empty()) all.emplace_back(subject.name, std::move(points));
     }
-    double least = HUGE_VAL, most = 0;
+    double least = HUGE_VAL, most = 0;  // of all families
     for (const auto& [_, points] : all) {
         for (const Point& point : points) {
             least = std::min(least, point.y);

@@ -25,9 +25,8 @@ class Node {
     }
     double number() const { return as<double>(0); }
     bool flag() const { return as<bool>(false); }
-    // 0 for what is negative or no number.
-    // What is not written as an integer, by way of a number: "1e4" and "100.0" are counts, too, and
-    // a uint64 just holds 1.8e19.
+    // 0 for what is negative or no number. What is not written as an integer goes by way of a
+    // number: "1e4" and "100.0" are counts, too, and a uint64 just holds 1.8e19.
     std::uint64_t count() const {
         const double about = number();
         return as<std::uint64_t>(about > 0 && about < 1.8e19 ? static_cast<std::uint64_t>(about)

@@ -32,6 +32,8 @@ std::vector<LatencyPoint> median_curve(const std::vector<const Cell*>& rounds,
 // `died` is worse than `hung`, … than `ok`, and of two the one that left more without an answer;
 // only where all were skipped was it skipped.
 bool is_worse(const Cell& one, const Cell& than) {
+    // By the order of CellState, in which `skipped` stands before what went wrong, but is no
+    // result.
     const auto badness = [](const Cell& cell) {
         return std::pair(cell.state == CellState::skipped ? -1 : static_cast<int>(cell.state),
                          cell.starved);

@@ -274,6 +274,7 @@ enum class Fault : std::uint8_t { wrong_answer, no_room, no_answer };
 
 Fault fault_of(load::LoadError kind, const load::LoadTally& tally) {
     if (is_no_room(kind, tally)) return Fault::no_room;
+    // By the order of LoadError: the wrong answers come first.
     return kind < load::LoadError::cut_short ? Fault::wrong_answer : Fault::no_answer;
 }
 
@@ -352,6 +353,7 @@ std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
                                        .closes = closes,
                                        .echoes = parts[0].echoes,
                                        .wait = wait});
+    // First: an interrupted start fails, too, and is no finding about the server.
     if (wait(Duration::zero())) return std::nullopt;
     if (!server) {
         cell.state = CellState::failed;

@@ -69,6 +69,7 @@ std::vector<unsigned> usable_cpus() {
 Placing place(const std::vector<unsigned>& cpus) {
     Placing placing;
     if (cpus.size() < 2) return placing;
+    // The odd one is the load's: it has to be the faster side, or it is the load that is measured.
     const auto half = static_cast<std::ptrdiff_t>(cpus.size() / 2);
     placing.server.assign(cpus.begin(), cpus.begin() + half);
     placing.load.assign(cpus.begin() + half, cpus.end());

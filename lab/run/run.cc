@@ -256,6 +256,7 @@ int run(const RunOptions& options) {
     auto signals = core::Signals::open(std::array{SIGINT, SIGTERM, SIGHUP});
     if (!signals) return complain(signals.error().message(), 1);
     bool interrupted = false;
+    // The signals' descriptor is what all of the run sleeps on, so that Ctrl-C ends each sleep.
     const Wait wait = [&](Duration time) {
         const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
         pollfd ready{signals->descriptor(), POLLIN, 0};

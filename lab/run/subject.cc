@@ -11,7 +11,7 @@ namespace tiderace::lab::run {
 namespace {
 
 constexpr Duration start_patience = 5s;
-constexpr Duration end_patience = 1s;
+constexpr Duration end_patience = 1s;  // then KILL: how long a server drains is not measured
 constexpr std::string_view floor_name = "floor";  // what the others are compared with
 constexpr std::string_view own_program = "tiderace-lab";
 
