@@ -12,7 +12,9 @@ ConsoleSink::Written ConsoleSink::write(ByteView lines) {
     Written written;
     while (written.bytes < lines.size()) {
         pollfd watched{descriptor_, POLLOUT, 0};
+        // For the trouble below: poll() sets no errno where there is just no room.
         if (::poll(&watched, 1, 0) == 0) errno = EAGAIN;
+        // A closed or broken one goes on to write(), whose error says what is wrong.
         if ((watched.revents & (POLLOUT | POLLERR | POLLHUP | POLLNVAL)) == 0) {
             written.trouble = Error::last("write", "the console");
             written.room_at = descriptor_;

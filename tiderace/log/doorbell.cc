@@ -56,6 +56,7 @@ bool Doorbell::wait(int timeout_ms, std::span<const int> room) {
     const int ready = ::poll(watched.data(), static_cast<nfds_t>(count), timeout_ms);
     const bool was_rung = ready > 0 && watched[0].revents != 0;
     if (was_rung) {
+        // An eventfd gives its count in one read, which is a short one; a pipe may hold more.
         std::uint64_t rung[16];
         while (::read(wait_descriptor_, rung, sizeof rung) == sizeof rung) {
         }
@@ -65,6 +66,8 @@ bool Doorbell::wait(int timeout_ms, std::span<const int> room) {
 }
 
 bool Doorbell::sleep_for(Duration duration, std::span<const int> room) {
+    // At least one: a flush interval of nothing must not make the writer spin over a sink in
+    // trouble.
     const auto whole_ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
     return wait(
         static_cast<int>(std::clamp<std::int64_t>(whole_ms, 1, std::numeric_limits<int>::max())),

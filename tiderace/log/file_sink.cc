@@ -11,6 +11,16 @@
 
 namespace tiderace::log {
 
+// The place in the file, which decides whether it may be rotated, and what of a batch is ours:
+//
+//   line's start --a write was short--> inside a line --its rest is written--> line's start
+//   (may be rotated)                      |
+//                                         | reopen() found another file
+//                                         v
+//                                       skipping --the rest is dropped--> line's start
+//
+// A half line at the end of the old file is better than the other half at the start of the new one.
+
 Result<std::unique_ptr<FileSink>> FileSink::open(FileSinkOptions options) {
     std::unique_ptr<FileSink> sink(new FileSink(std::move(options)));
     if (Result<> opened = sink->reopen(); !opened) return fail(opened.error());
@@ -26,6 +36,7 @@ Result<> FileSink::reopen() {
     const int opened =
         options_.open ? options_.open(options_.path)
                       : ::open(options_.path.c_str(), flags, static_cast<mode_t>(options_.mode));
+    // The old file stays in use, as Sink::reopen() has it.
     if (opened < 0) return fail(Error::last("open", options_.path));
     struct stat status{};
     struct stat before{};
@@ -47,6 +58,7 @@ std::string FileSink::old_path(unsigned number) const {
 Result<> FileSink::rotate() {
     // Moved away already, by us when opening failed then: moving the old ones again would lose one.
     if (::access(options_.path.c_str(), F_OK) != 0) return reopen();
+    // From the oldest, each into the place that the one before it has left.
     for (unsigned number = options_.files_kept; number > 1; --number) {
         const std::string from = old_path(number - 1);
         if (std::rename(from.c_str(), old_path(number).c_str()) != 0 && errno != ENOENT) {
@@ -68,8 +80,10 @@ FileSink::Written FileSink::write(ByteView lines) {
     Written written;
     written.bytes = rest_of_cut_line(lines);
     if (written.bytes != 0 && lines[written.bytes - 1] == '\n') skip_line_ = inside_line_ = false;
+    // Not an empty one: batches larger than rotate_bytes would leave nothing but empty old files.
     const bool too_large = size_bytes_ != 0 && size_bytes_ + lines.size() > options_.rotate_bytes;
     if (options_.rotate_bytes != 0 && regular_ && too_large && !inside_line_) {
+        // The lines are written all the same, to the file that is open.
         if (Result<> rotated = rotate(); !rotated) written.trouble = rotated.error();
     }
     while (written.bytes < lines.size()) {

@@ -13,7 +13,8 @@ constexpr bool is_plain(unsigned char byte) {
     return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
-// True when each of the eight bytes is plain.
+// True when each of the eight bytes is plain. A borrow may mark the byte above a marked one as
+// well, which costs nothing: then the bytes are looked at one by one.
 bool all_plain(std::uint64_t bytes) {
     constexpr std::uint64_t ones = 0x0101010101010101ULL;
     constexpr std::uint64_t tops = 0x8080808080808080ULL;
@@ -67,6 +68,8 @@ CodePoint decode_utf8(ByteView in) {
         return {(first & 0x1f) << 6 | (byte(1) & 0x3f), 2};
     }
     if (first >= 0xe0 && first <= 0xef && follows(1) && follows(2)) {
+        // Longer than needed, or half of a pair of UTF-16: other readers would see other
+        // characters.
         const char32_t value = (first & 0x0f) << 12 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f);
         const bool surrogate = value >= 0xd800 && value <= 0xdfff;
         return {value, value >= 0x800 && !surrogate ? 3U : 0U};

@@ -1,8 +1,7 @@
 // Record: one event of the diagnostics log, and its two forms.
 //
-//   text  2026-11-21T08:00:00.125Z warning net: peer too slow peer=192.0.2.7:50312 reason="write
-//   idle" json  {"time":"2026-11-21T08:00:00.125Z","level":"warning","scope":"net","text":"peer too
-//   slow",…}
+//   text  2026-11-21T08:00:00.125Z warning net: peer too slow peer=192.0.2.7:50312
+//   json  {"time":"2026-11-21T08:00:00.125Z","level":"warning","scope":"net","text":"peer too…
 //
 // Limits   A line is at most record_bytes_max; of the scope 64 bytes and of the text 512 are shown.
 //          A field that does not fit is left out with those after it. The line then says

@@ -21,8 +21,10 @@ bool Ring::make_room(std::uint64_t end) {
     // tail_seen_ is the producer's copy, read anew only here: the writer's counter is in another
     // cache line.
     if (end - tail_seen_ <= capacity_bytes_) return true;
+    // What is committed and not shown yet may be what fills the ring.
     publish();
     call_writer();
+    // By this thread alone: a plain store is enough, and costs no locked instruction.
     dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return false;
 }
@@ -58,6 +60,8 @@ ByteView Ring::readable(std::uint64_t end) {
         // its note belongs to this lap, or to an earlier one when it filled this lap completely.
         const bool skipped = skipped_from_ >= tail && skipped_from_ < lap_end;
         piece_end = skipped ? skipped_from_ : lap_end;
+        // All of this lap is read: on with the next one, whose place is the ring's first byte
+        // again.
         if (piece_end == tail) {
             tail = lap_end;
             tail_.store(tail, std::memory_order_release);

@@ -14,6 +14,7 @@ ByteView whole_lines(ByteView bytes, std::size_t bytes_max) {
     if (bytes.size() <= bytes_max) return bytes;
     std::size_t last = bytes.rfind('\n', bytes_max - 1);
     if (last == ByteView::npos) last = bytes.find('\n', bytes_max);
+    // Without any line end it is the rest of a line, of which the sink has taken the beginning.
     return bytes.substr(0, last == ByteView::npos ? bytes.size() : last + 1);
 }
 
@@ -44,6 +45,13 @@ bool Stream::empty() const {
                        [](const std::unique_ptr<Ring>& ring) { return ring->empty(); });
 }
 
+// A sink, as the writer sees it:
+//
+//   well --no room (a full pipe)--> waits --all is taken--> well
+//    |                                |
+//    | an error                       | not a byte taken for room_patience
+//    v                                v
+//   in trouble, which is reported once --all is taken--> well, which is reported as well
 Sink::Written Stream::hand_over(ByteView lines, Duration room_patience) {
     Sink::Written written;
     try {

@@ -2,8 +2,10 @@
 //
 //   Writer writer(time);
 //   Stream& diagnostics = writer.add_stream("diagnostics", std::make_unique<ConsoleSink>(2));
-//   Stream& access = writer.add_stream("access", std::move(*FileSink::open({.path =
-//   "access.log"}))); writer.start(); Logger logger(diagnostics.add_ring(64_KiB), time);
+//   auto file = FileSink::open({.path = "access.log"});
+//   Stream& access = writer.add_stream("access", std::move(*file));
+//   writer.start();
+//   Logger logger(diagnostics.add_ring(64_KiB), time);
 //
 // It writes at once after idling, then every flush_interval or when a ring passes half full, and
 // sleeps without a timeout when there is nothing. Producers make no system call except to end that
