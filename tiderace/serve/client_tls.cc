@@ -18,6 +18,7 @@ class ClientTls final : public tcp::ClientSecurity {
 
     Result<std::shared_ptr<tcp::ClientLayer>> layer(task::Runner& runner) const override {
         if (layer_ != nullptr) return layer_;
+        // A failure is not kept: a file that was missing may be there at the next request.
         auto made = tcp::make_client_layer(runner.loop(),
                                            {.verify = options_.verify,
                                             .system_roots = options_.system_roots,
@@ -44,7 +45,8 @@ class ClientTls final : public tcp::ClientSecurity {
 
 }  // namespace
 
-// A copy of the options: the arguments are made in any order.
+// The second security is for servers that answer HTTP_1_1_REQUIRED (RFC 9113, 7). A copy of the
+// options: the arguments are made in any order.
 Client::Client(ClientOptions options)
     : Client(std::make_shared<ClientTls>(options.tls, options.versions), ClientOptions(options),
              std::make_shared<ClientTls>(options.tls, ClientVersions::http_1_1)) {}

@@ -10,7 +10,8 @@
 namespace tiderace::tcp {
 namespace {
 
-// The layers of one loop, by their ClientTls.
+// The layers of one loop, by the number of their ClientTls, because a later object may have the
+// address of an earlier one.
 struct TlsLayers {
     explicit TlsLayers(task::Runner&) {}
     std::map<std::uint64_t, std::shared_ptr<ClientLayer>> made;
@@ -26,10 +27,12 @@ std::uint64_t next_id() {
 ServerTls::ServerTls(PemFiles files)
     : ServerTls(ServerTlsOptions{.certificates = {std::move(files)}}) {}
 
+// The tickets are made here and not for each loop: all layers of it share their keys.
 ServerTls::ServerTls(ServerTlsOptions options)
     : options_(std::move(options)), tickets_(std::make_shared<tls::TicketShare>()) {}
 
 Result<std::shared_ptr<net::TransportLayer>> ServerTls::layer(core::EventLoop& loop) const {
+    // No answer in HTTP to a client in clear text: what is spoken here is the program's.
     tls::ServerOptions options{
         .protocols = options_.protocols, .tickets = tickets_, .plain_http_answer = ""};
     for (const PemFiles& files : options_.certificates) {

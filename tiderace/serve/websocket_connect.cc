@@ -26,9 +26,11 @@ class SocketTls final : public tcp::ClientSecurity {
                                             .system_roots = options_.system_roots,
                                             .ca = options_.ca,
                                             .certificate = {options_.certificate, options_.key},
+                                            // The handshake is HTTP/1.1's: a server that may choose
+                                            // would choose HTTP/2.
                                             .protocols = {"http/1.1"},
                                             .resume = true});
-        if (made) kept = *made;
+        if (made) kept = *made;  // a failure is not: its file may be there the next time
         return made;
     }
 
@@ -42,6 +44,7 @@ class SocketTls final : public tcp::ClientSecurity {
     ClientTlsOptions options_;
 };
 
+// A task of its own, whose frame keeps the security until the socket is there.
 task::Task<ClientResult<WebSocket>> connect_with(std::string url, WebSocketConnect how) {
     const SocketTls security(how.tls);
     co_return co_await connect_websocket(&security, std::move(url), std::move(how));
