@@ -81,6 +81,8 @@ Authority::Authority() : own_(std::make_unique<Pair>()) {
     own_->key = make_key(KeyKind::p256);
     own_->certificate =
         make_certificate({.names = {}, .common_name = "Test Authority"}, own_->key.get());
+    // Without it OpenSSL takes the certificate for a server's, which may sign none (RFC 5280,
+    // 4.2.1.9).
     add_extension(own_->certificate.get(), NID_basic_constraints, "critical,CA:TRUE");
     X509_set_issuer_name(own_->certificate.get(), X509_get_subject_name(own_->certificate.get()));
     TR_CHECK(X509_sign(own_->certificate.get(), own_->key.get(), EVP_sha256()) > 0);

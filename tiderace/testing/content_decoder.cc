@@ -35,6 +35,7 @@ class GzipDecoder final : public ContentDecoder {
             // Z_BUF_ERROR means that no byte moved, which is not a fault of the input.
             broken_ = result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR;
             text.append(room, 0, room.size() - stream_.avail_out);
+            // Room is left: all that the bytes so far give is out.
             if (stream_.avail_out != 0) break;
         }
         // Bytes behind the end belong to nothing.

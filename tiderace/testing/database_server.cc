@@ -200,8 +200,8 @@ void DatabaseServer::kill() {
 
 DatabaseServer::~DatabaseServer() {
     if (process_ != nullptr) {
-        process_->signal(dialect_ == Dialect::postgres ? SIGINT
-                                                       : SIGTERM);  // without waiting for us
+        // Without waiting for connections that a test has left open: PostgreSQL would, on SIGTERM.
+        process_->signal(dialect_ == Dialect::postgres ? SIGINT : SIGTERM);
         process_->wait(10s);
         process_.reset();
     }
@@ -268,6 +268,8 @@ bool DatabaseServer::answers() {
     options.waiting_timeout = 500ms;
     db::Database database =
         db::open(url(dialect_ == Dialect::postgres ? "postgres" : "mysql"), options);
+    // No end but the server's own: on a busy machine it may take long, and a hung one is the test
+    // run's to find.
     while (!process_->exit()) {
         bool answered = false;
         // On a thread of its own: the test's may be a loop's.

@@ -54,6 +54,7 @@ std::uint64_t FailNth::calls() const {
     return std::accumulate(calls_.begin(), calls_.end(), std::uint64_t{0});
 }
 
+// Only fail() leads to `failed_`: fail_all() has no end of its own that a test would wait for.
 int FailNth::arrived(Call kind) {
     ++calls_[static_cast<std::size_t>(kind)];
     if (const int error = always_[static_cast<std::size_t>(kind)]; error != 0) return error;

@@ -11,6 +11,7 @@ FakePeer::FakePeer(FakeNetwork& network, core::Address to)
 }
 
 FakePeer::~FakePeer() {
+    // Events that it has asked for stay with the network, and must find that it is gone.
     *alive_ = false;
     close();
 }
@@ -45,6 +46,8 @@ void FakePeer::act_in(Duration wait) {
     });
 }
 
+// What it says and what it hears have each their pace (saying_, hearing_): some bytes, then a
+// pause.
 void FakePeer::act() {
     if (socket_ == nullptr || closed_) return;
     const Instant now = network_->clock().now();

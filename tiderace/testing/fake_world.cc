@@ -34,6 +34,7 @@ bool FakeWorld::run_until(unique_function<bool()> done) {
     while (!done()) {
         if (clock_.now() > latest) return false;
         loop_->turn(Duration(-1));
+        // What is not so by now never will be.
         if (waiting_.nothing_to_come()) return done();
     }
     return true;

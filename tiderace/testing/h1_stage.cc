@@ -173,6 +173,8 @@ std::string H1Stage::heard(const Peer& peer) {
 }
 
 bool H1Stage::run_until(const std::function<bool()>& done) {
+    // First without time: a wait of the world's would move the clock to the next deadline, though
+    // turns alone may bring what the test waits for.
     constexpr int turns_max = 64;
     for (int turns = 0; turns < turns_max && !done(); ++turns)
         world_->loop().turn(Duration::zero());

@@ -100,6 +100,7 @@ class PipeState final : public std::enable_shared_from_this<PipeState> {
     }
 
     void act() {
+        // First: what happens below may ask for another round.
         asked_ = false;
         for (const std::size_t number : {near_end, far_end}) {
             deliver(number);
@@ -110,6 +111,7 @@ class PipeState final : public std::enable_shared_from_this<PipeState> {
     void deliver(std::size_t number) {
         End& to = end(number);
         if (to.observer == nullptr || to.end_told) return;
+        // Also while it is paused: a transport reports a lost peer whether it is read or not.
         if (to.broken != 0) {
             to.end_told = true;
             to.observer->on_receive_failed(to.broken);

@@ -69,6 +69,7 @@ bool RecordedExchange::finish() {
         if (state == http::BodySource::State::wait) waiting_ = true;
         if (state == http::BodySource::State::failed) broken_ = true;
         if (state == http::BodySource::State::end) source_.reset();
+        // A source that has nothing and does not say `wait` would be pulled for ever.
         if (source_ && empty_pulls == empty_pulls_max) broken_ = true;
     }
     return !broken_;

@@ -101,6 +101,7 @@ std::unique_ptr<Peer> SocketWorld::connect(const core::Address& to) {
     return std::make_unique<SocketPeer>(*this, to);
 }
 
+// The peers on both sides of the turn: they are on this thread, and nothing else lets them act.
 void SocketWorld::turn(Duration wait) {
     for (SocketPeer* peer : peers_) peer->act();
     loop_->turn(wait);

@@ -39,6 +39,7 @@ void TransportPeer::set_listening(bool on) {
 }
 
 void TransportPeer::send_some() {
+    // One send at a time, as a transport has it: on_sent() sends what was added meanwhile.
     if (transport_ == nullptr || pending_ || error_ != 0) return;
     if (!queue_.empty()) {
         const core::Sent sent = transport_->send(queue_);

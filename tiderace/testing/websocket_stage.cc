@@ -85,6 +85,7 @@ std::string describe_server_frames(ByteView bytes) {
             }
             add_word(text, (step.compressed ? "deflated " : "") + describe(step.opcode, whole));
         } else {
+            // A fault, or a frame that is not whole: what is left shows which.
             return text + " !" + std::string(bytes.substr(0, 64));
         }
     }

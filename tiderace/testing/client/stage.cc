@@ -38,6 +38,7 @@ constexpr auto answers_wait_max = std::chrono::seconds(60);
 }  // namespace
 
 void ClientExchange::begin(bool to_head) {
+    // The reader goes on only between two answers: behind a whole one, or before the first byte.
     if (done_) reader_.next(to_head);
     if (taken_ == 0) reader_.next(to_head);
     status_ = 0;
@@ -118,6 +119,12 @@ ClientStage::~ClientStage() {
     world_.settle();
 }
 
+// The test's clock stands while the stage settles; only wait() and advance() move it.
+//
+//   settle()  turns, until `enough`, or until a few turns in a row were still
+//   wait()    settle(), then the clock jumps to the next timer or event, and again; for `patience`
+//   advance() settle(), and the clock goes on to one moment, stopping at all that is due before
+//
 // Nothing can happen without time passing.
 bool ClientStage::still() {
     const auto event = world_.network().next_event();
@@ -135,6 +142,7 @@ void ClientStage::settle(unique_function<bool()> enough) {
             world_.loop().answers_awaited() > 0 && std::chrono::steady_clock::now() < latest;
         turns = still() && !awaits_answer ? turns + 1 : 0;
         if (!awaits_answer) continue;
+        // A database's answer comes in real time: these turns are no loop that spins.
         world_.forget_turns();
         std::this_thread::sleep_for(std::chrono::microseconds(20));
     }

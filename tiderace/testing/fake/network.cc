@@ -190,6 +190,7 @@ int FakeNetwork::accept_now(FakeSocket& listener, sockaddr* peer, socklen_t* byt
     if (listener.backlog.empty()) return -EAGAIN;
     auto accepted = std::move(listener.backlog.front());
     listener.backlog.pop_front();
+    // The dialler sees a reset, since it took itself for connected.
     if (happens(plan_.accept_aborted)) {
         accepted->reset();
         return -ECONNABORTED;
@@ -205,6 +206,8 @@ int FakeNetwork::connect(int fd, const sockaddr* address, socklen_t bytes) {
     if (found == nullptr || found->socket == nullptr) return -EBADF;
     if (happens(plan_.interrupted)) return -EINTR;
     const core::Address to = read_address(address, bytes);
+    // Always EINPROGRESS, also where a kernel would connect at once (a Unix socket): the later
+    // report is the way that needs tests.
     if (std::ranges::find(silent_, to) != silent_.end()) {
         return static_cast<int>(note("connect", fd, -EINPROGRESS));
     }
