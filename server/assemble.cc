@@ -52,7 +52,7 @@ constexpr std::size_t redirects_share = 16;
 // The server, from its parts' making to their end:
 //   assemble()  one thread, still root: root's helper, logs, sockets bound
 //   split()     into several processes, where there are: each of them goes on, the first watches
-//   prepare()   loops and workers; then root is given up
+//   prepare()   each process: loops and workers; then root is given up
 //   run()       threads; until the drain is over
 // Members are destroyed in reverse: workers before loops, loops before the log.
 class Assembly {
@@ -94,7 +94,6 @@ class Assembly {
     void log_counters(const net::ServingReport& ended) const;
     BannerFacts facts() const;
     EncryptionFacts encryption_facts() const;
-
     std::string_view engine_name() const;
 
     ServeOptions options_;
@@ -145,8 +144,9 @@ Result<> Assembly::assemble() {
     return open_sockets();
 }
 
-// Prepares one process. With several processes, each of them runs it.
 Result<> Assembly::prepare() {
+    // Through one socket for several processes, one would get what another has asked for.
+    if (auto done = processes_ > 0 ? keep_root_files() : Result<>(); !done) return done;
     if (auto done = make_workers(); !done) return done;
     if (auto done = listen(); !done) return done;
     return give_up_root();

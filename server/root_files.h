@@ -12,7 +12,8 @@
 // Neither a kept directory descriptor nor a capability would do: the kernel checks the user again
 // at each open, and CAP_DAC_READ_SEARCH would open every file of the machine.
 //
-// Owner    serve(). It outlives the log and the loops.
+// Owner    serve(), of each process that serves: a reply goes to whatever reads the socket first.
+//          It outlives the log and the loops.
 // Thread   start(): the main one, before there is any other. open(), remove(): any.
 // Errors   The system's, as of open(2). Without the helper: EACCES.
 // Limits   files_max. A request blocks as long as opening the file does.

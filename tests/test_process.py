@@ -158,6 +158,30 @@ def test_the_name_of_a_socket_in_a_folder_of_roots_is_removed(serve, folder):
     assert not path.exists()
 
 
+def children_of(pid):
+    """{pid: name} of the processes that it has started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return {int(child): Path(f"/proc/{child}/comm").read_text().strip() for child in children}
+
+
+@needs_root
+def test_each_process_that_serves_has_a_helper_of_its_own(serve, folder):
+    """Through one socket for several of them, one would get a file that another has asked for."""
+    logs = folder / "logs"
+    logs.mkdir(mode=0o700)
+    server = serve_without_root(serve, folder, "--user", "nobody", "--access-log", logs / "log",
+                                engine="prefork")
+    helper = "tr-root-files"
+    serving = [pid for pid, name in children_of(server.pid).items() if name != helper]
+    assert len(serving) == 2
+    assert [list(children_of(pid).values()) for pid in serving] == [[helper], [helper]]
+    (logs / "log").rename(logs / "old")
+    os.kill(server.pid, signal.SIGHUP)
+    wait_until((logs / "log").exists, what="the new log")
+    server.stop()
+    assert all(not Path(f"/proc/{pid}").exists() for pid in serving)
+
+
 @needs_root
 def test_the_folder_of_compressed_files_is_made_for_the_user(serve, folder):
     (folder / "site" / "text.txt").write_text("tide " * 10_000)
