@@ -292,6 +292,89 @@ TEST_P(H2Abuse, TableThrash) {  // every field pushes another out of the table, 
     expect_calm(client);
 }
 
+// So many fields, each of which enters the table.
+std::string entries(int count) {
+    std::string block;
+    for (int i = 0; i < count; ++i) block += std::string("\x40\1a\1b", 5);
+    return block;
+}
+
+TEST_P(H2Abuse, TableThrashByTrailers) {
+    H2Client& client = connect();
+    const std::string block = H2Client::block(
+        {{":method", "POST"}, {":scheme", "http"}, {":path", "/upload"}, {":authority", "a"}});
+    std::uint32_t stream = 1;
+    flood(client, 500, [&] {
+        for (int i = 0; i < 4; ++i, stream += 2) {
+            client.frame(H2FrameType::headers, 4, stream, block);
+            client.frame(H2FrameType::headers, 5, stream, entries(60));
+        }
+    });
+    EXPECT_LE(handled(), 500U);
+    expect_calm(client);
+}
+
+TEST_P(H2Abuse, RequestsAboveTheMaximum) {
+    H2Options options = H2Stage::plain();
+    options.streams_max = 1;
+    const std::string block = H2Client::block(
+        {{":method", "GET"}, {":scheme", "http"}, {":path", "/kept"}, {":authority", "a"}});
+    for (const int insertions : {0, 90}) {
+        SCOPED_TRACE(insertions);
+        start(options);
+        H2Client& client = connect();
+        std::uint32_t stream = 1;
+        flood(client, 500, [&] {
+            for (int i = 0; i < 4; ++i, stream += 2) {
+                client.frame(H2FrameType::headers, 5, stream, block + entries(insertions));
+            }
+        });
+        EXPECT_EQ(handled(), 1U);
+        // 30 units of 10,000 each, and one more for an entry of the table.
+        EXPECT_LE(stream / 2, 10'000U / (30 + static_cast<unsigned>(insertions)) + 5);
+        kept_ = {};
+        expect_calm(client);
+    }
+}
+
+// --- what is no abuse ------------------------------------------------------------------------
+
+// More frames than the budget alone would pay for; each brings as many bytes as it costs.
+constexpr int frames_beyond_the_budget = 11'000;
+
+TEST_P(H2Abuse, AnUploadInSmallFramesPaysForItself) {
+    stage_->on("/sink", [](Exchange& exchange) {
+        testing::receive_whole(
+            exchange, 10'000'000,
+            [](Exchange& each, const testing::ReceivedBody&) { each.respond_status(204); });
+    });
+    H2Client& client = connect();
+    const auto stream = client.request("POST", "/sink", {}, false);
+    flood(client, frames_beyond_the_budget / 100, [&] {
+        for (int i = 0; i < 100; ++i) client.data(stream, std::string(64, 'x'), false);
+    });
+    client.data(stream, "", true);
+    EXPECT_TRUE(ended(stream));
+    EXPECT_FALSE(client.goaway());
+}
+
+TEST_P(H2Abuse, ADownloadThroughSmallWindowsPaysForItself) {
+    const std::string body(64 * frames_beyond_the_budget, 'x');
+    stage_->on("/body", [&](Exchange& exchange) {
+        Response response;
+        response.set_body(ByteView(body));
+        exchange.respond(response);
+    });
+    H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
+    client.window_update(0, 1'000'000);
+    const auto stream = client.get("/body");
+    flood(client, frames_beyond_the_budget / 100, [&] {
+        for (int i = 0; i < 100; ++i) client.window_update(stream, 64);
+    });
+    EXPECT_TRUE(ended(stream));
+    EXPECT_FALSE(client.goaway());
+}
+
 TEST_P(H2Abuse, APeerThatDoesNotReadGetsNoMoreWork) {
     stage_->on("/medium", [](Exchange& exchange) {
         Response response;

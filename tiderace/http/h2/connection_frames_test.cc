@@ -479,5 +479,70 @@ TEST_P(H2Frames, AGoawayWithAnErrorEndsTheConnection) {
     EXPECT_EQ(stage_->counters().faults, 0U) << "none of ours";
 }
 
+// --- the first frame, and frames behind the end ----------------------------------------------
+
+TEST_P(H2Frames, TheFirstFrameSaysTheLimits) {
+    H2Options options = H2Stage::plain();
+    options.streams_max = 7;
+    options.stream_window_bytes = 70'000;
+    options.head.list_bytes_max = 9'000;
+    for (const bool extended : {false, true}) {
+        SCOPED_TRACE(extended);
+        options.head.extended_connect = extended;
+        start(options);
+        ASSERT_TRUE(ended(connect().get("/hello")));
+        const ByteView heard = peer_->heard();
+        const wire::H2FrameHeader first = wire::read_h2_frame_header(heard);
+        ASSERT_EQ(first.type, H2FrameType::settings);
+        wire::H2Settings settings;
+        ASSERT_EQ(settings.apply(heard.substr(wire::h2_frame_header_bytes, first.length)),
+                  H2Error::no_error);
+        EXPECT_EQ(settings.max_concurrent_streams, 7U);
+        EXPECT_EQ(settings.initial_window_size, 70'000U);
+        EXPECT_EQ(settings.max_header_list_size, 9'000U);
+        EXPECT_EQ(settings.enable_connect_protocol, extended);
+        EXPECT_TRUE(settings.no_rfc7540_priorities);
+    }
+}
+
+TEST_P(H2Frames, NothingBehindAFaultOfTheConnectionIsServed) {
+    H2Client& client = connect();
+    client.hold();
+    client.frame(H2FrameType::data, 0, 99, "on an idle stream");
+    client.get("/hello");
+    client.say_all();
+    ASSERT_TRUE(gone());
+    EXPECT_EQ(stage_->stage().served().size(), 0U);
+}
+
+// To close at once could destroy what is on its way to the peer.
+TEST_P(H2Frames, BehindAGoawayWithAnErrorThePeersEndIsWaitedFor) {
+    H2Client& client = connect_with_streams();
+    client.frame(H2FrameType::goaway, 0, 0, std::string("\0\0\0\0\0\0\0\2", 8));
+    ASSERT_TRUE(run_until([&] { return peer_->over(); }));
+    EXPECT_EQ(stage_->server().size(), 1U);
+    peer_->finish();
+    EXPECT_TRUE(run_until([&] { return stage_->server().size() == 0; }));
+}
+
+// These streams will not open, so that nothing is kept for them.
+TEST_P(H2Frames, PrioritiesBehindTheLastGoawayAreNotKept) {
+    H2Options options = H2Stage::plain();
+    options.streams_max = 2;
+    start(options);
+    H2Client& client = connect_with_streams();
+    stage_->server().drain(world_->loop().now() + 1h, [] {});
+    ASSERT_TRUE(run_until([&] { return client.pings().size() == 1; }));
+    client.ping(client.pings()[0], true);
+    ASSERT_TRUE(run_until([&] { return client.goaways().size() == 2; }));
+    for (const char stream : {'\x11', '\x13', '\x15', '\x17'}) {
+        client.frame(H2FrameType::priority_update, 0, 0, std::string("\0\0\0", 3) + stream + "u=1");
+    }
+    kept_->respond_status(204);
+    kept_ = {};
+    ASSERT_TRUE(ended(waiting_));
+    EXPECT_EQ(client.goaway(), H2Error::no_error);
+}
+
 }  // namespace
 }  // namespace tiderace::http

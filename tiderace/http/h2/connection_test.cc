@@ -214,6 +214,7 @@ TEST_P(H2, AResetStreamIsAbandoned) {
     const auto next = client.get("/hello");
     ASSERT_TRUE(ended(next));
     EXPECT_EQ(client.answer(stream).status, 0);
+    EXPECT_EQ(stage_->counters().resets_received, 1U);
 }
 
 TEST_P(H2, StreamsAboveTheMaximumAreRefused) {

@@ -72,8 +72,8 @@ wire::Refusal H2Exchange::begin(const wire::H2Headers& headers,
         const bool is_head = head_.method() == wire::Method::head;
         head_.clear();
         head_.set_method(is_head ? "HEAD" : "-");  // an answer to HEAD never has a body
+        // Without a path, as over HTTP/1.1: recycle() left none.
         head_.set_target("-", wire::TargetForm::origin, {});
-        request_.path = request_.raw_path = {};  // as over HTTP/1.1: a refused head has no path
         return parsed.refusal;
     }
     return take_target();
@@ -152,7 +152,6 @@ void H2Exchange::recycle() {
     started_ = {};
     length_ = wire::H2BodyLength();
     content_length_.reset();
-    body_bytes_max_ = 0;
     pinned_.clear();
     if (room_ != nullptr) service_->forget_arena();
     head_.lend({});

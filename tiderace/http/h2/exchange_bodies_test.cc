@@ -104,6 +104,32 @@ TEST_P(H2Bodies, NothingIsTakenFromASourceWhileTheConnectionsWindowIsShut) {
     ASSERT_TRUE(ended(stream));
 }
 
+// It is first in line, and its own window is open.
+TEST_P(H2Bodies, NothingIsTakenFromTheMostUrgentSourceEither) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, 1 << 20}});
+    const auto large = client.get("/large");
+    ASSERT_TRUE(run_until([&] { return client.answer(large).body.size() == 65'535; }));
+    feed_.ready = "some bytes";
+    const auto stream = client.get("/fed", {{"priority", "u=0"}});
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    world_->settle();
+    EXPECT_EQ(feed_.pulls, 0);
+    client.window_update(0, 4);
+    EXPECT_TRUE(run_until([&] { return client.answer(stream).body == "some"; }));
+}
+
+TEST_P(H2Bodies, ASourceWhoseWindowIsShutHoldsUpNoOther) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, 4}});
+    feed_.ready = "some";
+    const auto shut = client.get("/fed", {{"priority", "u=0"}});
+    ASSERT_TRUE(run_until([&] { return client.answer(shut).body == "some"; }));
+    feed("more");
+    const auto other = client.get("/hello");
+    client.window_update(other, 100);
+    EXPECT_TRUE(ended(other));
+    EXPECT_EQ(client.answer(shut).body, "some");
+}
+
 // A receiver that stops and goes on within its own call is not called inside that.
 TEST_P(H2Bodies, AReceiverIsNotCalledWithinItself) {
     struct Receiver final : BodyReceiver {

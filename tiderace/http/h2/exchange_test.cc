@@ -220,6 +220,7 @@ TEST_P(H2Requests, AMalformedRequestIsReset) {
     EXPECT_EQ(client.answer(upper).reset, H2Error::protocol_error);
     EXPECT_EQ(client.answer(connection).reset, H2Error::protocol_error);
     EXPECT_EQ(stage_->stage().served().size(), 1U);
+    EXPECT_EQ(stage_->counters().refused, 2U);
 }
 
 // --- request bodies --------------------------------------------------------------------------

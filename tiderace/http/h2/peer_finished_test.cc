@@ -166,6 +166,21 @@ TEST_P(PeerFinished, GetsWhatAWindowUpdateThatWaitsToBeReadAllows) {
     EXPECT_EQ(client.answer(large).body, large_);
 }
 
+// No WINDOW_UPDATE can come, and there is no other stream to go on for.
+TEST_P(PeerFinished, IsGoneWithTheLastStreamWhoseWindowIsUsedUp) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, 250'000}});
+    client.window_update(0, open_window);
+    world_->settle();
+    read_at(20'000);
+    const auto stream = client.get("/large");
+    world_->settle();
+    peer_->finish();
+    ASSERT_TRUE(run_until([&] { return peer_->over(); }));
+    EXPECT_EQ(client.answer(stream).body.size(), 250'000U);
+    EXPECT_EQ(client.answer(stream).reset, H2Error::cancel);
+    EXPECT_LT(elapsed(), 20s) << "not by a time-out";
+}
+
 TEST_P(PeerFinished, IsNotWaitedForWithHalfAFrame) {
     H2Client& client = connect();
     const auto stream = client.get("/kept");

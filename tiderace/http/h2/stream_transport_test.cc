@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "tiderace/http/h2/stream_transport.h"
 #include "tiderace/testing/h2_fixture.h"
@@ -40,15 +41,18 @@ struct Brackets final : net::Session {
 class H2Tunnel : public testing::H2Test {
   protected:
     H2Tunnel() {
-        stage_->on("/tunnel", [this](Exchange& exchange) {
-            protocol_ = exchange.request().protocol;
-            Response response(101);
-            upgraded_ = exchange.upgrade(response, [this](net::Connection& made) -> net::Session& {
-                session_.connection = &made;
-                return session_;
-            });
-            if (!upgraded_) exchange.respond_status(400);
+        stage_->on("/tunnel", [this](Exchange& exchange) { offer(exchange); });
+    }
+    ~H2Tunnel() override { kept_ = {}; }
+
+    void offer(Exchange& exchange) {
+        protocol_ = exchange.request().protocol;
+        Response response(101);
+        upgraded_ = exchange.upgrade(response, [this](net::Connection& made) -> net::Session& {
+            session_.connection = &made;
+            return session_;
         });
+        if (!upgraded_ && !exchange.responded()) exchange.respond_status(400);
     }
     std::uint32_t open(H2Client& client) {
         client.headers(next_,
@@ -58,6 +62,7 @@ class H2Tunnel : public testing::H2Test {
                         {":authority", "a"},
                         {":protocol", "websocket"}},
                        false);
+        client.skip(next_);
         return std::exchange(next_, next_ + 2);
     }
 
@@ -232,6 +237,126 @@ TEST_P(H2Tunnel, PushesBackOnTheWriterAndOnThePeer) {
     ASSERT_TRUE(run_until([&] { return client.answer(stream).body.size() >= 365'002; }));
 }
 
+// --- where there is nothing to upgrade ---------------------------------------------------------
+
+TEST_P(H2Tunnel, IsNotMadeOfAnOrdinaryRequest) {
+    H2Client& client = connect();
+    const auto stream = client.get("/tunnel");
+    ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(client.answer(stream).status, 400);
+    EXPECT_EQ(session_.connection, nullptr);
+}
+
+TEST_P(H2Tunnel, IsNotMadeWhileItsBodyHasAReceiver) {
+    stage_->on("/tunnel", [this](Exchange& exchange) {
+        testing::receive_whole(exchange, 100, [](Exchange&, const testing::ReceivedBody&) {});
+        offer(exchange);
+    });
+    H2Client& client = connect();
+    const auto stream = open(client);
+    ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(client.answer(stream).status, 400);
+}
+
+TEST_P(H2Tunnel, IsNotMadeBehindAnAnswer) {
+    stage_->on("/tunnel", [this](Exchange& exchange) {
+        exchange.respond_status(204);
+        offer(exchange);
+    });
+    H2Client& client = connect();
+    const auto stream = open(client);
+    ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(client.answer(stream).heads, std::vector<int>{204});
+    EXPECT_FALSE(upgraded_);
+}
+
+TEST_P(H2Tunnel, IsNotMadeOfAStreamThatIsGone) {
+    stage_->on("/tunnel", [this](Exchange& exchange) { kept_ = exchange.defer(); });
+    H2Client& client = connect();
+    client.reset(open(client));
+    ASSERT_TRUE(run_until([&] { return kept_ && kept_->abandoned(); }));
+    offer(*kept_);
+    EXPECT_FALSE(upgraded_);
+    EXPECT_EQ(session_.connection, nullptr);
+}
+
+TEST_P(H2Tunnel, AStreamOfWhichNoneIsMadeIsReset) {
+    stage_->on("/tunnel", [](Exchange& exchange) { exchange.respond_status(403); });
+    H2Client& client = connect();
+    const auto stream = open(client);
+    ASSERT_TRUE(reset(stream));
+    EXPECT_EQ(client.answer(stream).status, 403);
+    EXPECT_EQ(client.answer(stream).reset, H2Error::no_error);
+}
+
+TEST_P(H2Tunnel, OneWhoseSessionCannotBeMadeIsReset) {
+    stage_->on("/tunnel", [](Exchange& exchange) {
+        Response response(101);
+        exchange.upgrade(response, [](net::Connection&) -> net::Session& {
+            throw std::runtime_error("no session");
+        });
+    });
+    H2Client& client = connect();
+    const auto stream = open(client);
+    ASSERT_TRUE(reset(stream));
+    EXPECT_FALSE(client.answer(stream).ended);
+    EXPECT_TRUE(ended(client.get("/hello")));
+}
+
+// --- its beginning and its end -------------------------------------------------------------------
+
+TEST_P(H2Tunnel, MayBeMadeLaterOfAStreamThatHasBytesAlready) {
+    stage_->on("/tunnel", [this](Exchange& exchange) { kept_ = exchange.defer(); });
+    H2Client& client = connect();
+    const auto stream = open(client);
+    client.data(stream, "early", false);
+    ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+    world_->settle();
+    offer(*kept_);
+    kept_ = {};
+    EXPECT_TRUE(upgraded_);
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).body == "<early>"; }));
+    EXPECT_EQ(client.answer(stream).status, 200);
+}
+
+// Its head leaves at once, as nothing else may follow for long.
+TEST_P(H2Tunnel, OneThatIsMadeLaterIsAnsweredAtOnce) {
+    stage_->on("/tunnel", [this](Exchange& exchange) { kept_ = exchange.defer(); });
+    H2Client& client = connect();
+    const auto stream = open(client);
+    ASSERT_TRUE(run_until([&] { return static_cast<bool>(kept_); }));
+    world_->settle();
+    offer(*kept_);
+    kept_ = {};
+    EXPECT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+}
+
+// END_STREAM needs no window.
+TEST_P(H2Tunnel, EndsThoughItsWindowIsShut) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
+    const auto stream = open(client);
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    world_->loop().post([&] { session_.connection->finish(); });
+    EXPECT_TRUE(ended(stream));
+}
+
+TEST_P(H2Tunnel, WhatWaitsForItsWindowIsSentWhenItIsClosed) {
+    H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
+    const auto stream = open(client);
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    world_->loop().post([&] {
+        session_.connection->write("last");
+        session_.connection->finish();
+    });
+    world_->settle();
+    client.data(stream, "", true);
+    ASSERT_TRUE(run_until([&] { return session_.closed.has_value(); }));
+    EXPECT_EQ(client.answer(stream).body, "");
+    client.window_update(stream, 100);
+    ASSERT_TRUE(ended(stream));
+    EXPECT_EQ(client.answer(stream).body, "last");
+}
+
 // --- the transport alone -------------------------------------------------------------------------
 
 // On a stream that no tunnel was made of, so the test takes its steps.
@@ -341,6 +466,21 @@ TEST_P(H2StreamTransportAlone, ReportsBytesThenTheEndOnceAndOnlyWhileItReceives)
     EXPECT_EQ(step(), Calls{});
     transport_->set_receiving(true);
     EXPECT_EQ(step(), Calls{}) << "the end is reported once";
+}
+
+// A report may end the transport, so each has a step of its own.
+TEST_P(H2StreamTransportAlone, ReportsTheEndBeforeRoom) {
+    constexpr std::uint32_t most = H2StreamTransport::out_bytes_max;
+    H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
+    make(client, client.request("POST", "/kept", {}, false));
+    begin_answer();
+    transport_->set_receiving(true);
+    EXPECT_TRUE(send(most + 1).pending);
+    client.data(1, "", true);
+    leave(most / 2 + 1);
+    EXPECT_EQ(step(), Calls{"''"});
+    EXPECT_EQ(step(), Calls{"sent 0"});
+    queue_.clear();
 }
 
 TEST_P(H2StreamTransportAlone, ReportsOnceThatItsStreamIsGone) {

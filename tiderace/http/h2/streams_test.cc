@@ -159,6 +159,31 @@ TEST_F(H2StreamsTest, ATunnelThatHasSentAllWaitsForNothing) {
     world_->settle();
 }
 
+TEST_F(H2StreamsTest, HoldWhatWaitsInTheirTunnelsToo) {
+    struct Silent final : net::Session {
+        std::size_t on_data(net::Connection&, ByteView data) override { return data.size(); }
+        void on_close(net::Connection&, net::CloseReason) override {}
+    } silent;
+    stage_.on("/tunnel", [&](Exchange& exchange) {
+        Response response(101);
+        exchange.upgrade(response, [&](net::Connection& made) -> net::Session& {
+            made.write(std::string(300'000, 'x'));
+            return silent;
+        });
+    });
+    client_->headers(1,
+                     {{":method", "CONNECT"},
+                      {":scheme", "http"},
+                      {":path", "/tunnel"},
+                      {":authority", "a"},
+                      {":protocol", "websocket"}},
+                     false);
+    ASSERT_TRUE(world_->run_until([&] { return client_->answer(1).body.size() == 65'535; }));
+    EXPECT_GE(streams().held_bytes().all(), 300'000U - 65'535);
+    client_->reset(1);
+    world_->settle();
+}
+
 TEST_F(H2StreamsTest, OneWhoseHandlerThrowsAfterItsAnswerIsReset) {
     stage_.on("/late", [](Exchange& exchange) {
         Response response;
