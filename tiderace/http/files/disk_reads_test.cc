@@ -294,10 +294,13 @@ TEST_F(ColdFiles, AHotFileThatIsLargerThanAWindowIsLookedAtEachTime) {
 
 // The system may drop what the pool has read before it is sent: it is not read for ever.
 TEST_F(ColdFiles, WhatThePoolHasReadIsSentThoughTheSystemHasDroppedIt) {
-    write_cold("middle", pattern(200'000));
     disk_.set_forgetting(true);
+    write_cold("middle", pattern(200'000));
     EXPECT_TRUE(get("/middle") == pattern(200'000));
     EXPECT_EQ(disk_.other_bytes(), 200'000U) << "once";
+    write_cold("byte", "b");
+    EXPECT_EQ(get("/byte"), "b");
+    EXPECT_EQ(disk_.other_bytes(), 200'001U) << "once";
 }
 
 // As in a server that was started without a standard input.

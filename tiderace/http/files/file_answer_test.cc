@@ -424,6 +424,8 @@ TEST_F(OneFileAnswer, AConditionOfAMethodThatDidItsWorkIsNotJudgedAgain) {
     EXPECT_EQ(exchange_->status(), 200);
     EXPECT_EQ(exchange_->body(), plain);
     EXPECT_EQ(answer("/plain.txt", {}, {{"If-Match", "\"other\""}}).status(), 412);
+    const std::string tag = answer("/plain.txt", {}).field("ETag");
+    EXPECT_EQ(answer("/plain.txt", {}, {{"If-None-Match", tag}}, "POST").status(), 200);
 }
 
 TEST_F(OneFileAnswer, AFaultWhileItIsReadIsAnswered) {

@@ -195,6 +195,7 @@ TEST_F(FileCacheTest, AHitAtTheEndOfItsWindowIsTheFirstOfTheNext) {
         EXPECT_EQ(cache().descriptors(), late > Duration::zero() ? 0U : 1U) << late / 1ms;
     }
     get("/big.bin");
+    EXPECT_EQ(cache().descriptors(), 1U) << "the second of that window";
     get("/big.bin");
     EXPECT_EQ(cache().descriptors(), 0U) << "in that window it is hot";
 }

@@ -93,7 +93,9 @@ TEST_F(FileVariantsTest, TheFirstAnswerIsPlainAndTheNextIsCompressed) {
         EXPECT_EQ(decode_all(coding, hot.body()), text);
         EXPECT_NE(hot.field("ETag"), plain_tag);
         EXPECT_THAT(hot.field("ETag"), ::testing::HasSubstr("-" + name + "-"));
+        EXPECT_EQ(hot.count("ETag"), 1U);
         EXPECT_EQ(get("/a.css").body(), text);
+        EXPECT_EQ(exchange_->count("ETag"), 1U);
     }
     EXPECT_EQ(store_.counters().made, 3u);
 }
@@ -314,6 +316,28 @@ TEST_F(FileVariantsTest, RangesAreOfWhatTheClientSays) {
     EXPECT_EQ(exchange_->field("Content-Encoding"), "gzip");
     EXPECT_EQ(range("\"other\"").status(), 200);
     EXPECT_EQ(range("", "gzip, identity;q=0").body(), coded.substr(10, 10));
+}
+
+// A HEAD has no range, and its answer is that to a GET without one.
+TEST_F(FileVariantsTest, AHeadThatNamesARangeIsOfTheCompressedFile) {
+    folder_.write("a.css", text_of(20'000));
+    warm("/a.css", "gzip");
+    auto& answer = ask("HEAD", "/a.css", {{"Accept-Encoding", "gzip"}, {"Range", "bytes=10-19"}});
+    EXPECT_EQ(answer.status(), 200);
+    EXPECT_EQ(answer.field("Content-Encoding"), "gzip");
+}
+
+// It is read in pieces of 64 KiB; the last is a short one, or whole.
+TEST_F(FileVariantsTest, AFileOfSeveralPiecesIsCompressedWhole) {
+    for (const std::size_t bytes : {3 * 64_KiB, 150'000UL}) {
+        const std::string text = text_of(bytes);
+        folder_.replace("a.css", text);
+        server_.reset();
+        warm("/a.css", "gzip");
+        auto& answer = get("/a.css", {{"Accept-Encoding", "gzip"}});
+        EXPECT_EQ(answer.field("Content-Encoding"), "gzip") << bytes;
+        EXPECT_TRUE(decode_all(ContentCoding::gzip, answer.body()) == text) << bytes;
+    }
 }
 
 TEST_F(FileVariantsTest, WhatTheCacheDropsComesBackFromTheStore) {

@@ -217,6 +217,40 @@ TEST_F(FileWatchTest, AFolderIsWatchedOnlyBehindThoseAboveIt) {
     EXPECT_EQ(next("/x/y/b"), "new");
 }
 
+TEST_F(FileWatchTest, AFolderIsWatchedOnlyBehindOneAboveItThatCouldBeOpened) {
+    for (const char* name : {"x/y/a", "x/y/b"}) folder_.write(name, "old");
+    folder_.write("other/y/b", "new");
+    next("/");
+    kernel_.fail_at(1, EMFILE);  // the look at /x/
+    EXPECT_EQ(next("/x/y/a"), "old");
+    kernel_.reset();
+    EXPECT_EQ(next("/x/y/b"), "old");
+    rename("x", "away");
+    rename("other", "x");
+    EXPECT_EQ(next("/x/y/b"), "new");
+}
+
+// A second look is for what is watched only now, and costs as much as the first.
+TEST_F(FileWatchTest, TheDiskIsReadOnceWhereNothingMoreCanBeWatched) {
+    for (const char* name : {"a.txt", "b.txt"}) folder_.write(name, "text");
+    const auto calls = [&](core::Links links) {
+        options_.links = links;
+        options_.watch.notices = std::make_shared<core::SharedNotices>(&open_scripted);
+        server_.reset();
+        next("/a.txt");
+        kernel_.reset();
+        EXPECT_EQ(next("/b.txt"), "text");
+        return kernel_.calls();
+    };
+    const std::size_t once = calls(core::Links::inside);
+    EXPECT_EQ(calls(core::Links::never), once);
+    script.names = false;
+    options_.watch.watches_max = 1;
+    EXPECT_EQ(calls(core::Links::inside), once) << "there are no more watches";
+    script.open_fails = true;
+    EXPECT_EQ(calls(core::Links::inside), once) << "there are no notices";
+}
+
 TEST_F(FileWatchTest, TheDiskIsReadOnceForAFileInAFolderThatIsWatched) {
     for (const char* name : {"a.txt", "b.txt"}) folder_.write(name, "text");
     next("/a.txt");
@@ -299,6 +333,65 @@ TEST_F(FileWatchTest, WatchesOnlyAsManyFoldersAsItMay) {
     }
 }
 
+// Where folders report no names, the files have watches of their own.
+TEST_F(FileWatchTest, WatchesOnlyAsManyFilesAsItMay) {
+    script.names = false;
+    for (const char* name : {"a", "b", "c", "d"}) folder_.write(std::string("site/") + name, "x");
+    options_.root = folder_.path_of("site");
+    const std::size_t of_the_root = server().watch()->watches();
+    for (const std::size_t most : {1U, 2U, 3U}) {
+        options_.watch.watches_max = most;
+        server_.reset();
+        for (const char* path : {"/a", "/b", "/c", "/d"}) EXPECT_EQ(next(path), "x");
+        EXPECT_EQ(server().watch()->watches(), of_the_root + 1 + most) << "one is the folder's";
+    }
+}
+
+// The root's own name is one of them, and the link's is another.
+TEST_F(FileWatchTest, TheNamesThatLinksLeadThroughAreWatchedUpToTheirMaximum) {
+    for (const bool lost_before : {false, true}) {
+        for (const std::size_t most : {2U, 3U}) {
+            SCOPED_TRACE(std::to_string(most) + (lost_before ? ", all lost before" : ""));
+            options_.watch.watches_max = most;
+            server_.reset();
+            remove_all("site");
+            for (const char* name : {"1", "2"})
+                folder_.write("site/.." + std::string(name) + "/a", name);
+            folder_.link("site/..data", "..1");
+            folder_.link("site/l", "..data/a");
+            options_.root = folder_.path_of("site");
+            if (lost_before) {
+                next("/");
+                script.loses = true;
+                folder_.write("site/b", "");
+                next("/");
+            }
+            EXPECT_EQ(next("/l"), "1");
+            folder_.link("site/..next", "..2");
+            rename("site/..next", "site/..data");
+            EXPECT_EQ(next("/l"), most == 3 ? "2" : "1");
+        }
+    }
+}
+
+// Its path leads through one folder after the other to the same directory.
+TEST_F(FileWatchTest, ARootIsWatchedWhereItsPathLeadsThroughAndNoMoreWhereItLedBefore) {
+    folder_.write("real/a", "a");
+    folder_.link("site", "current/site");
+    options_.root = folder_.path_of("site");
+    std::size_t watches = 0;
+    for (int i = 0; i < 5; ++i) {
+        const std::string release = "release" + std::to_string(i);
+        folder_.make_folder(release);
+        folder_.link(release + "/site", "../real");
+        folder_.link("next", release);
+        rename("next", "current");
+        EXPECT_EQ(next("/a"), "a");
+        if (i == 0) watches = server().watch()->watches();
+        EXPECT_EQ(server().watch()->watches(), watches) << i;
+    }
+}
+
 // What a link leads to may be in a busy folder, too, but there the content counts.
 TEST_F(FileWatchTest, AFileBesideTheRootThatALinkLeadsToIsReportedWithItsContent) {
     folder_.make_folder("site");
@@ -350,6 +443,21 @@ TEST_F(FileWatchTest, ALinkThatChangesOftenUsesUpNoMoreThanOne) {
     }
     folder_.write("one/a.txt", "seen");
     EXPECT_EQ(next("/current/a.txt"), "seen");
+}
+
+// All but its folder's watch failed. It gets them with the next release.
+TEST_F(FileWatchTest, ALinkThatCouldNotBeFollowedIsFollowedOnceItIsReplaced) {
+    for (const char* name : {"1", "2"}) folder_.write("releases/" + std::string(name) + "/a", name);
+    folder_.link("current", "releases/1");
+    next("/");
+    script.watches_max = script.watches + 1;
+    EXPECT_EQ(next("/current/a"), "1");
+    script.watches_max = 1 << 20;
+    folder_.link("next", "releases/2");
+    rename("next", "current");
+    EXPECT_EQ(next("/current/a"), "2");
+    rename("releases", "gone");
+    EXPECT_EQ(next("/current/a"), "404");
 }
 
 // Requests never name it: only the parts of the link that leads through it show a change.

@@ -108,6 +108,16 @@ TEST_P(EveryChange, FoldersAreRenamedReplacedAndMade) {
     EXPECT_EQ(next("/a"), "301");
 }
 
+// The folder itself is reported, and nothing of the files in it.
+TEST_P(EveryChange, AFolderThatIsRenamedIsFoundUnderItsNewName) {
+    folder_.write("dir/a.txt", "a");
+    EXPECT_EQ(next("/dir/a.txt"), "a");
+    EXPECT_EQ(next("/away/a.txt"), "404");
+    rename("dir", "away");
+    EXPECT_EQ(next("/away/a.txt"), "a");
+    EXPECT_EQ(next("/dir/a.txt"), "404");
+}
+
 TEST_P(EveryChange, LinksLeadToAnotherRelease) {
     folder_.write("releases/1/a.txt", "one");
     folder_.write("releases/2/a.txt", "two");

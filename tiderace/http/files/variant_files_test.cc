@@ -92,6 +92,38 @@ TEST_F(VariantFilesTest, AFileThatOthersMayWriteOrThatIsALinkIsNotBelieved) {
     EXPECT_EQ(kept->read(key_, 100), std::nullopt);
 }
 
+// FNV-1a, as files that an earlier version left have it.
+TEST_F(VariantFilesTest, ItsBytesFollowTheirLengthAndDigest) {
+    open()->write(key_, "compressed");
+    std::string text;
+    std::getline(std::ifstream(files().at(0), std::ios::binary), text, '\0');
+    EXPECT_TRUE(text.starts_with("tiderace variant 1\n0 0 0 0 0 ")) << text;
+    EXPECT_TRUE(text.ends_with("\n10 14578925572845590548\ncompressed")) << text;
+}
+
+TEST_F(VariantFilesTest, OneByteIsEnough) {
+    auto kept = open();
+    EXPECT_TRUE(kept->write(key_, "x"));
+    EXPECT_EQ(kept->read(key_, 1), "x");
+}
+
+// A call that succeeds leaves errno as it was.
+TEST_F(VariantFilesTest, AnInterruptionOfACallBeforeIsNone) {
+    auto kept = open();
+    errno = EINTR;
+    EXPECT_TRUE(kept->write(key_, "compressed"));
+    errno = EINTR;
+    EXPECT_EQ(kept->read(key_, 100), "compressed");
+}
+
+TEST_F(VariantFilesTest, AFileOfAnotherUserIsNotBelieved) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+    auto kept = open();
+    kept->write(key_, "compressed");
+    ASSERT_EQ(::chown(files().at(0).c_str(), 65'534, 65'534), 0);
+    EXPECT_EQ(kept->read(key_, 100), std::nullopt);
+}
+
 TEST_F(VariantFilesTest, OneLargerThanAllowedIsNotRead) {
     auto kept = open();
     kept->write(key_, std::string(2000, 'x'));
