@@ -109,6 +109,31 @@ TEST_F(ListenerTest, OfTwoThatStartAtOnceOneGetsThePortAndTheOtherTheError) {
     }
 }
 
+// A port that is shared would be divided with another server unnoticed.
+TEST_F(ListenerTest, ThePortOfOneLoopIsNotShared) {
+    auto bound = bind_listener(kernel_, Address::loopback(0), {});
+    ASSERT_TRUE(bound) << message(bound);
+    const Address at = local_address(kernel_, *bound);
+    const auto all = share_listener(kernel_, std::move(*bound), 1, 16);
+    ASSERT_TRUE(all) << all.error().message();
+    EXPECT_EQ(all->size(), 1U);
+    EXPECT_FALSE(open(at, {.reuse_port = true}));
+}
+
+TEST_F(ListenerTest, APortInUseIsAskedForAgainUntilTheTimeIsUp) {
+    kernel_.fail_all(Call::bind, EADDRINUSE);
+    std::uint64_t before = kernel_.calls(Call::bind);
+    EXPECT_FALSE(bind_listener(kernel_, Address::loopback(0), {}));
+    EXPECT_EQ(kernel_.calls(Call::bind) - before, 1U) << "no time was given";
+    before = kernel_.calls(Call::bind);
+    EXPECT_FALSE(bind_listener(kernel_, Address::loopback(0), {.in_use_retry = 20ms}));
+    EXPECT_EQ(kernel_.calls(Call::bind) - before, 3U) << "every 10 ms";
+    kernel_.fail_all(Call::bind, EACCES);
+    before = kernel_.calls(Call::bind);
+    EXPECT_FALSE(bind_listener(kernel_, Address::loopback(0), {.in_use_retry = 20ms}));
+    EXPECT_EQ(kernel_.calls(Call::bind) - before, 1U) << "it will not change";
+}
+
 TEST_F(ListenerTest, ConnectionsAreSpreadOverAllThatShare) {
     if (!shared_ports_are_spread()) GTEST_SKIP() << "one socket has all connections here";
     auto bound = bind_listener(kernel_, Address::loopback(0), {});

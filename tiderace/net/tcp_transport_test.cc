@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -117,6 +119,38 @@ TEST(TcpTransportOptions, SayWhetherTheKernelTakesThem) {
         world->kernel().fail_all(testing::Call::set_option, 0);
     }
     transport->close({});
+}
+
+TEST(TcpTransportOptions, AreThoseOfItsSocket) {
+    auto world = testing::make_world("epoll");
+    core::Kernel& kernel = world->kernel();
+    const int fd = kernel.open_socket(AF_INET, SOCK_STREAM, 0);
+    const auto transport = std::move(*TcpTransport::make(world->loop(), fd));
+    const auto option = [&](int level, int name) {
+        int value = -1;
+        socklen_t bytes = sizeof value;
+        kernel.get_option(fd, level, name, &value, &bytes);
+        return value;
+    };
+    transport->tune({.no_delay = true});
+    EXPECT_NE(option(IPPROTO_TCP, TCP_NODELAY), 0);
+    transport->tune({.no_delay = false});
+    EXPECT_EQ(option(IPPROTO_TCP, TCP_NODELAY), 0);
+    const struct {
+        Duration silence;
+        int seconds;  // whole ones, rounded up
+    } each[] = {{1s, 1}, {1'001ms, 2}, {1ms, 1}, {60s, 60}};
+    for (const auto& [silence, seconds] : each) {
+        transport->tune({.keep_alive = silence});
+        EXPECT_NE(option(SOL_SOCKET, SO_KEEPALIVE), 0);
+#if defined(TCP_KEEPIDLE)
+        EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), seconds);
+#endif
+    }
+    transport->tune({.keep_alive = Duration::zero()});
+    EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 0);
+    transport->close({});
+    EXPECT_FALSE(transport->tune({.no_delay = true})) << "there is no socket any more";
 }
 
 TEST(TcpTransportMemory, WithoutItTheDescriptorIsClosedAndNothingIsThrown) {
