@@ -371,6 +371,12 @@ TEST_F(H1Limits, AnEndlessRequestLineIsRefusedHoweverSlowlyItComes) {
     EXPECT_THAT(peer_->heard(), ::testing::StartsWith("HTTP/1.1 414 URI Too Long\r\n"));
 }
 
+// Its line has no end yet, and may be as long as this.
+TEST_F(H1Limits, AMethodThatIsTooLongIsRefusedBeforeItsLineEnds) {
+    EXPECT_EQ(heard_after(std::string(32, 'A')), "");
+    EXPECT_THAT(heard_after(std::string(33, 'A')), ::testing::StartsWith("HTTP/1.1 501 "));
+}
+
 TEST_F(H1Limits, AnUnwantedBodyIsDroppedUpToTheLimit) {
     EXPECT_EQ(heard_after(post("/hello", 10, "0123456789") + get_hello), hello + hello);
     EXPECT_EQ(heard_after(post("/hello", 11, "0123456789a") + get_hello), hello_close);
@@ -398,6 +404,18 @@ TEST_F(H1Limits, UnwantedChunksAreDroppedUpToTheLimit) {
     EXPECT_TRUE(peer_->ended());
     EXPECT_EQ(heard_after(chunked("4\r\nabcd\r\n6\r\n")), hello);
     EXPECT_FALSE(peer_->ended());
+}
+
+// To close at once would reset what the peer still sends, and the answer with it.
+TEST_F(H1Limits, BehindChunksThatAreTooManyThePeersEndIsWaitedFor) {
+    EXPECT_EQ(heard_after(chunked("4\r\nabcd\r\n7\r\n")), hello);
+    ASSERT_TRUE(peer_->ended());
+    EXPECT_EQ(stage_.server().size(), 1U);
+    peer_->say("0123456\r\n");
+    peer_->finish();
+    world_.settle();
+    EXPECT_FALSE(peer_->was_reset());
+    EXPECT_EQ(stage_.server().size(), 0U);
 }
 
 TEST_F(H1Limits, ARefusedHeadRequestIsAnsweredWithoutABody) {
