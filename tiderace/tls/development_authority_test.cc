@@ -55,6 +55,30 @@ int verified(const CertificateAndKey& leaf, const CertificateAndKey& authority, 
 
 class DevelopmentAuthority : public ::testing::Test {
   protected:
+    // The test's authority with this constraint in the place of its own. Takes it.
+    CertificateAndKey constrained(X509_EXTENSION* constraint) const {
+        const Certificate changed = parsed(authority_.certificate);
+        const int at = X509_get_ext_by_NID(changed.get(), NID_name_constraints, -1);
+        X509_EXTENSION_free(X509_delete_ext(changed.get(), at));
+        X509_add_ext(changed.get(), constraint, -1);
+        X509_EXTENSION_free(constraint);
+        i2d_re_X509_tbs(changed.get(), nullptr);  // or it would be written as it was read
+        BIO* bio = BIO_new(BIO_s_mem());
+        PEM_write_bio_X509(bio, changed.get());
+        char* bytes = nullptr;
+        const long size = BIO_get_mem_data(bio, &bytes);
+        const std::string pem(bytes, static_cast<std::size_t>(size));
+        BIO_free(bio);
+        return {pem, authority_.key};
+    }
+
+    // Narrow enough, as an earlier version wrote it.
+    const std::string own_constraints_ =
+        "critical,permitted;DNS:localhost,permitted;DNS:box,excluded;DNS:.box,"
+        "permitted;DNS:box.local,excluded;DNS:.box.local,"
+        "permitted;IP:127.0.0.0/255.0.0.0,permitted;IP:192.168.0.0/255.255.0.0,"
+        "permitted;IP:::1/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff,"
+        "permitted;IP:fc00::/fe00::";
     LocalNames names_ = local_names("Box", {"192.168.1.5", "fd00::5"});
     CertificateAndKey authority_ = *make_authority(names_, today);
     CertificateAndKey leaf_ = *make_leaf(authority_, names_, today);
@@ -147,32 +171,33 @@ TEST_F(DevelopmentAuthority, SaysWhatItMaySignFor) {
 
 // As earlier versions made it.
 TEST_F(DevelopmentAuthority, IsMadeAnewWhenItMaySignForMore) {
-    for (const char* more : {"", "permitted;DNS:local", "permitted;DNS:dev",
-                             "permitted;IP:8.8.8.0/255.255.255.0", "permitted;email:local"}) {
-        const Certificate wide = parsed(authority_.certificate);
-        const int at = X509_get_ext_by_NID(wide.get(), NID_name_constraints, -1);
-        X509_EXTENSION_free(X509_delete_ext(wide.get(), at));
-        const std::string value =
-            std::string(
-                "critical,permitted;DNS:localhost,permitted;DNS:box,excluded;DNS:.box,"
-                "permitted;DNS:box.local,excluded;DNS:.box.local,"
-                "permitted;IP:127.0.0.0/255.0.0.0,permitted;IP:192.168.0.0/255.255.0.0,"
-                "permitted;IP:::1/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff,"
-                "permitted;IP:fc00::/fe00::") +
-            (more[0] != '\0' ? "," : "") + more;
-        X509_EXTENSION* constraint =
-            X509V3_EXT_conf_nid(nullptr, nullptr, NID_name_constraints, value.c_str());
+    for (const char* more : {"", ",permitted;DNS:local", ",permitted;DNS:dev",
+                             ",permitted;IP:8.8.8.0/255.255.255.0", ",permitted;email:local"}) {
+        X509_EXTENSION* constraint = X509V3_EXT_conf_nid(nullptr, nullptr, NID_name_constraints,
+                                                         (own_constraints_ + more).c_str());
         ASSERT_NE(constraint, nullptr) << more;
-        X509_add_ext(wide.get(), constraint, -1);
-        X509_EXTENSION_free(constraint);
-        i2d_re_X509_tbs(wide.get(), nullptr);  // or it would be written as it was read
-        BIO* bio = BIO_new(BIO_s_mem());
-        PEM_write_bio_X509(bio, wide.get());
-        char* bytes = nullptr;
-        const long size = BIO_get_mem_data(bio, &bytes);
-        const std::string pem(bytes, static_cast<std::size_t>(size));
-        BIO_free(bio);
-        EXPECT_EQ(authority_serves({pem, authority_.key}, names_, today), more[0] == '\0') << more;
+        EXPECT_EQ(authority_serves(constrained(constraint), names_, today), *more == '\0') << more;
+    }
+}
+
+// Neither four bytes nor sixteen, each with a mask of as many.
+TEST_F(DevelopmentAuthority, IsMadeAnewWhenItMaySignForWhatIsNoAddress) {
+    for (const std::size_t bytes : {2U, 6U, 9U, 10U, 30U, 33U, 34U}) {
+        std::string range(bytes, '\xff');
+        X509_EXTENSION* text =
+            X509V3_EXT_conf_nid(nullptr, nullptr, NID_name_constraints, own_constraints_.c_str());
+        auto* const all = static_cast<NAME_CONSTRAINTS*>(X509V3_EXT_d2i(text));
+        X509_EXTENSION_free(text);
+        GENERAL_SUBTREE* const more = GENERAL_SUBTREE_new();
+        ASN1_OCTET_STRING* const address = ASN1_OCTET_STRING_new();
+        ASN1_OCTET_STRING_set(address, reinterpret_cast<const unsigned char*>(range.data()),
+                              static_cast<int>(range.size()));
+        GENERAL_NAME_set0_value(more->base, GEN_IPADD, address);
+        sk_GENERAL_SUBTREE_push(all->permittedSubtrees, more);
+        X509_EXTENSION* constraint = X509V3_EXT_i2d(NID_name_constraints, 1, all);
+        NAME_CONSTRAINTS_free(all);
+        ASSERT_NE(constraint, nullptr);
+        EXPECT_FALSE(authority_serves(constrained(constraint), names_, today)) << bytes;
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tiderace/testing/temporary_folder.h"
 
@@ -37,6 +39,42 @@ TEST(ReadFile, IsOpenedByTheOpenerOfTheProcess) {
     EXPECT_EQ(asked, "elsewhere");
     set_file_opener({});
     EXPECT_FALSE(read_file("elsewhere", 10));
+}
+
+// While it lives, the process may not enter the folder, even as root.
+class LockedOut {
+  public:
+    explicit LockedOut(const std::string& folder) : folder_(folder), was_root_(::geteuid() == 0) {
+        EXPECT_EQ(::chmod(folder_.c_str(), 0), 0);
+        if (was_root_) EXPECT_EQ(::seteuid(65'534), 0);
+    }
+    ~LockedOut() {
+        if (was_root_) EXPECT_EQ(::seteuid(0), 0);
+        EXPECT_EQ(::chmod(folder_.c_str(), 0700), 0);
+    }
+
+  private:
+    std::string folder_;
+    bool was_root_;
+};
+
+// A server that has given up root still notices new certificates.
+TEST(FileLook, IsThatOfTheOpenersFileWhereTheProcessMayNotLook) {
+    const testing::TemporaryFolder folder;
+    folder.write("a", "one");
+    const std::string path = folder.path_of("a");
+    const std::string look = file_look(path);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    {
+        const LockedOut locked_out(folder.path());
+        EXPECT_EQ(file_look(path), "none;");
+        set_file_opener([&](const std::string&) { return ::dup(file); });
+        EXPECT_EQ(file_look(path), look);
+        set_file_opener([](const std::string&) { return -1; });
+        EXPECT_EQ(file_look(path), "none;");
+        set_file_opener({});
+    }
+    ::close(file);
 }
 
 TEST(FileLook, ChangesWithTheFile) {
