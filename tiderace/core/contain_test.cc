@@ -40,6 +40,7 @@ TEST_F(ContainTest, SaysInOneLineWhatWasThrown) {
     EXPECT_THAT(line, ::testing::HasSubstr("a handler"));
     EXPECT_THAT(line, ::testing::HasSubstr("no such user"));
     EXPECT_EQ(std::ranges::count(line, '\n'), 1);
+    EXPECT_THAT(line, ::testing::Not(::testing::HasSubstr("more_before"))) << "none was left out";
 }
 
 TEST_F(ContainTest, TakesAnythingThatCanBeThrown) {
@@ -59,6 +60,15 @@ TEST_F(ContainTest, AStormOfThemIsOneLineASecond) {
     const std::string second = log::take_all(ring_);
     EXPECT_EQ(std::ranges::count(second, '\n'), 1) << second;
     EXPECT_THAT(second, ::testing::HasSubstr("more_before=999"));
+}
+
+TEST_F(ContainTest, ASingleOneThatWasLeftOutIsCounted) {
+    const auto fault = [] { throw std::runtime_error("no such user"); };
+    for (int i = 0; i < 2; ++i) contain(&logger_, "http", "a handler", fault);
+    log::take_all(ring_);
+    time_.ms += 1'000;
+    contain(&logger_, "http", "a handler", fault);
+    EXPECT_THAT(log::take_all(ring_), ::testing::HasSubstr("more_before=1"));
 }
 
 TEST_F(ContainTest, LackOfMemoryDoesNotHideAFaultOfAnotherKind) {
