@@ -118,6 +118,18 @@ TEST_P(EveryChange, AFolderThatIsRenamedIsFoundUnderItsNewName) {
     EXPECT_EQ(next("/dir/a.txt"), "404");
 }
 
+// The folder has no requests of its own: it is watched for another link that leads through it.
+TEST_P(EveryChange, ALinkThatLedNowhereIsFoundWhenAnotherLinksFolderIsRenamed) {
+    folder_.write("releases/1/a.txt", "a");
+    folder_.link("one.txt", "releases/1/a.txt");
+    folder_.link("two.txt", "releases/2/a.txt");
+    EXPECT_EQ(next("/one.txt"), "a");
+    EXPECT_EQ(next("/two.txt"), "404");
+    rename("releases/1", "releases/2");
+    EXPECT_EQ(next("/two.txt"), "a");
+    EXPECT_EQ(next("/one.txt"), "404");
+}
+
 TEST_P(EveryChange, LinksLeadToAnotherRelease) {
     folder_.write("releases/1/a.txt", "one");
     folder_.write("releases/2/a.txt", "two");
