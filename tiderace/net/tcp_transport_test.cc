@@ -147,7 +147,7 @@ TEST(TcpTransportOptions, AreThoseOfItsSocket) {
         EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE), seconds);
 #endif
     }
-    transport->tune({.keep_alive = Duration::zero()});
+    EXPECT_TRUE(transport->tune({.keep_alive = Duration::zero()}));
     EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 0);
     transport->close({});
     EXPECT_FALSE(transport->tune({.no_delay = true})) << "there is no socket any more";
