@@ -49,7 +49,7 @@ class WebSocket::Wire {
         fields.add("Upgrade", "websocket");
         fields.add("Connection", "Upgrade");
         fields.add("Sec-WebSocket-Version", "13");
-        fields.add("Sec-WebSocket-Key", std::string(key));
+        fields.add("Sec-WebSocket-Key", key);
         say(stage.head("GET", target, "", "", fields));
         listen([&] { return peer_->over() || parse_answer(offered); });
         if (!parse_answer(offered)) fault = "the server closed the connection without an answer";

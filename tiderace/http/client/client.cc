@@ -306,13 +306,13 @@ void Client::write_head(ClientHead& head, const Journey& journey, const Proxy* p
                           method == "POST" || method == "PUT" || method == "PATCH";
     Fields& fields = head.fields;
     fields.reserve(own.size() + 5);  // and those that are added below
-    if (!options_.user_agent.empty()) fields.add_copy("User-Agent", options_.user_agent);
+    if (!options_.user_agent.empty()) fields.add("User-Agent", options_.user_agent);
     if (options_.compression && !journey.own_coding && !accepted_codings().empty()) {
-        fields.add_copy("Accept-Encoding", accepted_codings());
+        fields.add("Accept-Encoding", accepted_codings());
     }
-    if (!journey.type.empty()) fields.add_copy("Content-Type", journey.type);
-    if (std::string cookies = cookies_for(journey.url); !cookies.empty()) {
-        fields.add("Cookie", std::move(cookies));
+    if (!journey.type.empty()) fields.add("Content-Type", journey.type);
+    if (const std::string cookies = cookies_for(journey.url); !cookies.empty()) {
+        fields.add("Cookie", cookies);
     }
     // An http request is the proxy's own to forward, so it names the whole URL (RFC 9112, 3.2.2)
     // and shows our credentials. An https request goes through a tunnel: the server at its end must
@@ -327,7 +327,7 @@ void Client::write_head(ClientHead& head, const Journey& journey, const Proxy* p
         if (!is_ours(field.name)) fields.remove(field.name);
     }
     for (const Field& field : own) {
-        if (!is_ours(field.name)) fields.add_copy(field.name, field.value);
+        if (!is_ours(field.name)) fields.add(field.name, field.value);
     }
     const bool known_length = !journey.streams || journey.request.known_stream_bytes();
     if (has_body && known_length) {

@@ -21,14 +21,10 @@ void render(const ClientHead& head, bool chunked, Put&& put) {
     put(head.target);
     put(" HTTP/1.1\r\nHost: ");
     put(head.authority);
-    for (const Field& field : head.fields) {
-        put("\r\n");
-        put(field.name);
-        put(": ");
-        put(field.value);
-    }
-    if (chunked) put("\r\nTransfer-Encoding: chunked");
-    put("\r\n\r\n");
+    put("\r\n");
+    put(head.fields.lines());
+    if (chunked) put("Transfer-Encoding: chunked\r\n");
+    put("\r\n");
 }
 
 // Written in place in the queue if it fits into one block, which saves a copy.
@@ -50,11 +46,7 @@ void write_head(net::Connection& below, const ClientHead& head, bool chunked) {
 
 // With trailers (RFC 9112, 7.1.2).
 std::string render_last_chunk(const Fields& trailers) {
-    std::string text = "0\r\n";
-    for (const Field& field : trailers) {
-        text.append(field.name).append(": ").append(field.value).append("\r\n");
-    }
-    return text += "\r\n";
+    return std::string("0\r\n").append(trailers.lines()).append("\r\n");
 }
 
 class ClientH1 final : public ClientProtocol, private ClientLink {
@@ -168,7 +160,7 @@ std::size_t ClientH1::on_data(ByteView data) {
                 exchange_->on_data(step.data);
                 break;
             case Status::trailer:
-                trailers_.add(std::string(step.trailer.name), std::string(step.trailer.value));
+                trailers_.add(step.trailer.name, step.trailer.value);
                 break;
             case Status::done:
                 exchange_->on_trailers(std::exchange(trailers_, {}));

@@ -76,7 +76,7 @@ void ClientH2::on_frame(const wire::H2Headers& frame) {
         connection_->all().arena(decoder_.arena_bytes(head_limits.list_bytes_max)), head_limits,
         trailers ? wire::H2ResponsePart::trailers : wire::H2ResponsePart::head,
         [&](ByteView name, ByteView value) {
-            if (stream != nullptr) fields.add(std::string(name), std::string(value));
+            if (stream != nullptr) fields.add(name, value);
         });
     using Status = wire::H2ResponseParse::Status;
     // Both tables differ from here on, so no later head could be trusted (RFC 9113, 4.3).

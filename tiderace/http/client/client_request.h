@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "tiderace/base/units.h"
@@ -29,8 +30,8 @@ class ClientRequest {
 
     // In the place of the client's own of that name (Accept-Encoding, User-Agent, Cookie …). Those
     // that frame or route (Host, Content-Length, Transfer-Encoding, Connection) are the client's.
-    ClientRequest& field(std::string name, std::string value) & {
-        fields_.add(std::move(name), std::move(value));
+    ClientRequest& field(std::string_view name, std::string_view value) & {
+        fields_.add(name, value);
         return *this;
     }
     ClientRequest& content(Content content) & {
@@ -64,8 +65,8 @@ class ClientRequest {
     }
 
     // The same for temporaries. By value, so that `r = std::move(r).field(…)` is no move to itself.
-    ClientRequest field(std::string name, std::string value) && {
-        return std::move(field(std::move(name), std::move(value)));
+    ClientRequest field(std::string_view name, std::string_view value) && {
+        return std::move(field(name, value));
     }
     ClientRequest content(Content content) && {
         return std::move(this->content(std::move(content)));

@@ -1,6 +1,8 @@
 #include "tiderace/http/client/fields.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "tiderace/http/wire/field_syntax.h"
 
@@ -8,59 +10,111 @@ namespace tiderace::http {
 namespace {
 
 constexpr std::size_t usual_lines = 12;
-
-// The sizes first: nearly all fields of an answer differ in them, which saves a call.
-bool is_called(const Field& field, std::string_view name) {
-    return field.name.size() == name.size() && wire::equals_ignoring_case(field.name, name);
-}
+constexpr std::size_t usual_field_bytes = 40;
 
 }  // namespace
 
-void Fields::remove(std::string_view name) {
-    std::erase_if(all_, [&](const Field& field) { return is_called(field, name); });
+Fields::Fields(std::initializer_list<Field> all) {
+    for (const Field& each : all) add(each.name, each.value);
 }
 
-void Fields::set(std::string name, std::string value) {
-    remove(name);
-    add(std::move(name), std::move(value));
+void Fields::reserve(std::size_t count) {
+    places_.reserve(places_.size() + count);
+    text_.reserve(text_.size() + count * usual_field_bytes);
+}
+
+// For so many bytes behind the text. If it moves for that, returns the old one, because what is to
+// be added may be a view into it.
+std::vector<char> Fields::make_room(std::size_t bytes) {
+    if (text_.capacity() - text_.size() >= bytes) return {};
+    std::vector<char> larger;
+    larger.reserve(2 * text_.size() + bytes);
+    larger.insert(larger.end(), text_.begin(), text_.end());
+    text_.swap(larger);
+    return larger;
+}
+
+void Fields::add(ByteView name, ByteView value) {
+    constexpr ByteView between = ": ";
+    constexpr ByteView end = "\r\n";
+    const std::size_t bytes = name.size() + between.size() + value.size() + end.size();
+    const std::vector<char> old = make_room(bytes);
+    const std::size_t name_at = text_.size();
+    const std::size_t value_at = name_at + name.size() + between.size();
+    places_.push_back({name_at, name.size(), value_at, value.size()});
+    text_.resize(name_at + bytes);
+    char* to = text_.data() + name_at;
+    for (const ByteView piece : {name, between, value, end}) to += piece.copy(to, piece.size());
+}
+
+// The sizes first: nearly all fields of an answer differ in them, which saves a call.
+bool Fields::is_called(const Place& place, std::string_view name) const {
+    return place.name_bytes == name.size() &&
+           wire::equals_ignoring_case({text_.data() + place.name_at, place.name_bytes}, name);
+}
+
+void Fields::remove(std::string_view name) {
+    if (!has(name)) return;
+    Fields kept;
+    for (const Place& place : places_) {
+        if (!is_called(place, name)) kept.add(at(place).name, at(place).value);
+    }
+    *this = std::move(kept);
+}
+
+void Fields::set(ByteView name, ByteView value) {
+    // Copied, because they may be views of what is removed.
+    const std::string kept_name(name);
+    const std::string kept_value(value);
+    remove(kept_name);
+    add(kept_name, kept_value);
 }
 
 void Fields::add_lines(ByteView lines) {
-    all_.reserve(all_.size() + usual_lines);  // one allocation for nearly every answer
+    const std::vector<char> old = make_room(lines.size());
+    const std::size_t before = text_.size();
+    text_.insert(text_.end(), lines.begin(), lines.end());
+    places_.reserve(places_.size() + usual_lines);  // one allocation for nearly every answer
     for (std::size_t at = 0; at < lines.size();) {
         const std::size_t colon = lines.find(':', at);
         const std::size_t end = lines.find('\r', colon);  // no value holds one
         // The reader of the answer has checked each line, so this is the end, or a bug that loses a
         // field.
         if (colon == ByteView::npos || end == ByteView::npos) return;
-        const ByteView value = wire::trim_ows(lines.substr(colon + 1, end - colon - 1));
-        // In place, because a move of a short string copies it.
-        all_.emplace_back(wire::between(lines, at, colon), value);
+        const ByteView value = wire::trim_ows(wire::between(lines, colon + 1, end));
+        places_.push_back({before + at, colon - at,
+                           before + static_cast<std::size_t>(value.data() - lines.data()),
+                           value.size()});
         at = end + 2;
     }
 }
 
-std::string_view Fields::find(std::string_view name) const {
-    for (const Field& field : all_) {
-        if (is_called(field, name)) return field.value;
+const Fields::Place* Fields::first_called(std::string_view name) const {
+    for (const Place& place : places_) {
+        if (is_called(place, name)) return &place;
     }
-    return {};
+    return nullptr;
+}
+
+std::string_view Fields::find(std::string_view name) const {
+    const Place* const found = first_called(name);
+    return found != nullptr ? at(*found).value : std::string_view();
 }
 
 bool Fields::has(std::string_view name) const {
-    return std::ranges::any_of(all_, [&](const Field& field) { return is_called(field, name); });
+    return first_called(name) != nullptr;
 }
 
 std::vector<std::string_view> Fields::all(std::string_view name) const {
     std::vector<std::string_view> values;
-    for (const Field& field : all_) {
-        if (is_called(field, name)) values.push_back(field.value);
+    for (const Place& place : places_) {
+        if (is_called(place, name)) values.push_back(at(place).value);
     }
     return values;
 }
 
 bool Fields::valid() const {
-    return std::ranges::all_of(all_, [](const Field& field) {
+    return std::ranges::all_of(*this, [](const Field& field) {
         return wire::is_token(field.name) && wire::is_field_value(field.value);
     });
 }

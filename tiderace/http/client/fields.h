@@ -1,47 +1,42 @@
 // Fields: the fields of a message, owned, in their order.
 //
+//   text_     Accept: text/html CRLF Cookie: a=1 CRLF    the lines of a head (RFC 9112, 5)
+//   places_   |       |              |       |           where each name and value stands in it
+//
 // Thread   One at a time.
 // Errors   None: what may stand in a message is decided where it is written (valid()).
-// Memory   Two strings a field.
+// Memory   One text for all of them, and their places.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <initializer_list>
-#include <string>
+#include <iterator>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tiderace/base/bytes.h"
 
 namespace tiderace::http {
 
+// One of Fields: valid until these are changed, or end. A move of them keeps it.
 struct Field {
-    // Not an aggregate: g++ 12 destroys temporary ones within a co_await twice.
-    Field(std::string n, std::string v) : name(std::move(n)), value(std::move(v)) {}
-    // Of views alone: from two literals it would be either.
-    template <std::same_as<ByteView> View>
-    Field(View n, View v) : name(n), value(v) {}
-    Field() = default;
-
-    std::string name;
-    std::string value;
+    ByteView name;
+    ByteView value;
 };
 
 class Fields {
   public:
-    Fields() = default;
-    Fields(std::initializer_list<Field> all) : all_(all) {}
+    class Iterator;
 
-    void add(std::string name, std::string value) {
-        all_.emplace_back(std::move(name), std::move(value));
-    }
-    // Copies both, in place: a move of a short string costs as much as a copy.
-    void add_copy(ByteView name, ByteView value) { all_.emplace_back(name, value); }
-    void reserve(std::size_t count) { all_.reserve(count); }
+    Fields() = default;
+    Fields(std::initializer_list<Field> all);
+
+    // Copies both.
+    void add(ByteView name, ByteView value);
+    // Room for so many of the usual size.
+    void reserve(std::size_t count);
     // In the place of all of that name.
-    void set(std::string name, std::string value);
+    void set(ByteView name, ByteView value);
     void remove(std::string_view name);
     // Whole lines, each with its CR LF, as ResponseReader gives them. It has checked their syntax,
     // so they are only split here.
@@ -56,13 +51,66 @@ class Fields {
     // Every name is a token, and no value holds a control character (RFC 9110, 5.1 and 5.5).
     bool valid() const;
 
-    std::size_t size() const { return all_.size(); }
-    bool empty() const { return all_.empty(); }
-    auto begin() const { return all_.begin(); }
-    auto end() const { return all_.end(); }
+    std::size_t size() const { return places_.size(); }
+    bool empty() const { return places_.empty(); }
+    // As HTTP/1.1 has them, each line with its CR LF; if they are valid().
+    ByteView lines() const { return {text_.data(), text_.size()}; }
+    Iterator begin() const;
+    Iterator end() const;
 
   private:
-    std::vector<Field> all_;
+    // Of one field in the text.
+    struct Place {
+        std::size_t name_at;
+        std::size_t name_bytes;
+        std::size_t value_at;
+        std::size_t value_bytes;
+    };
+
+    Field at(const Place& place) const {
+        return {.name = {text_.data() + place.name_at, place.name_bytes},
+                .value = {text_.data() + place.value_at, place.value_bytes}};
+    }
+    bool is_called(const Place& place, std::string_view name) const;
+    const Place* first_called(std::string_view name) const;
+    [[nodiscard]] std::vector<char> make_room(std::size_t bytes);
+
+    std::vector<char> text_;  // no std::string, which moves the bytes of a short one
+    std::vector<Place> places_;
 };
+
+class Fields::Iterator {
+  public:
+    using value_type = Field;
+    using difference_type = std::ptrdiff_t;
+
+    Iterator() = default;
+    Field operator*() const { return fields_->at(*place_); }
+    Iterator& operator++() {
+        ++place_;
+        return *this;
+    }
+    Iterator operator++(int) {
+        Iterator before = *this;
+        ++place_;
+        return before;
+    }
+    bool operator==(const Iterator& other) const { return place_ == other.place_; }
+
+  private:
+    friend class Fields;
+
+    Iterator(const Fields& fields, const Place* place) : fields_(&fields), place_(place) {}
+
+    const Fields* fields_ = nullptr;
+    const Place* place_ = nullptr;
+};
+
+inline Fields::Iterator Fields::begin() const {
+    return {*this, places_.data()};
+}
+inline Fields::Iterator Fields::end() const {
+    return {*this, places_.data() + places_.size()};
+}
 
 }  // namespace tiderace::http

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 namespace tiderace::http {
 namespace {
 
@@ -27,6 +32,48 @@ TEST(Fields, LinesAreReadAsTheyStandInAHead) {
     EXPECT_EQ(fields.find("a"), "1");
     EXPECT_EQ(fields.find("B"), "two words");
     EXPECT_TRUE(fields.has("empty"));
+}
+
+TEST(Fields, AreReadInTheirOrder) {
+    Fields fields{{"A", "1"}, {"B", ""}};
+    fields.add_lines("C: 3\r\n");
+    fields.add("A", "4");
+    std::string all;
+    for (const Field& field : fields) all.append(field.name).append("=").append(field.value) += ' ';
+    EXPECT_EQ(all, "A=1 B= C=3 A=4 ");
+    EXPECT_EQ(fields.lines(), "A: 1\r\nB: \r\nC: 3\r\nA: 4\r\n");
+    EXPECT_FALSE(fields.empty());
+    EXPECT_TRUE(Fields().empty());
+    EXPECT_EQ(Fields().begin(), Fields().end());
+}
+
+TEST(Fields, AValueMayBeOneOfTheirOwn) {
+    Fields fields{{"A", std::string(50, 'a')}};
+    // Some of these find no room and move the text that they are a view of.
+    for (int i = 0; i < 20; ++i) fields.add("B", fields.find("A"));
+    fields.set("A", fields.find("B"));
+    EXPECT_EQ(fields.all("B"), (std::vector<std::string_view>(20, std::string(50, 'a'))));
+    EXPECT_EQ(fields.find("A"), std::string(50, 'a'));
+}
+
+TEST(Fields, OneThatIsSetAgainAndAgainKeepsTheOthers) {
+    Fields fields{{"First", "1"}};
+    fields.add_lines("Second:  2 \r\n");
+    for (int i = 0; i < 1'000; ++i) fields.set("Third", std::to_string(i));
+    EXPECT_EQ(fields.size(), 3U);
+    EXPECT_EQ(fields.find("First"), "1");
+    EXPECT_EQ(fields.find("Second"), "2");
+    EXPECT_EQ(fields.lines(), "First: 1\r\nSecond: 2\r\nThird: 999\r\n");
+}
+
+TEST(Fields, AMoveKeepsViewsAndACopyHasItsOwn) {
+    Fields fields{{"A", "1"}};
+    const std::string_view view = fields.find("A");
+    const Fields copy = fields;
+    const Fields moved = std::move(fields);
+    EXPECT_EQ(moved.find("A").data(), view.data());
+    EXPECT_NE(copy.find("A").data(), view.data());
+    EXPECT_EQ(copy.find("A"), "1");
 }
 
 TEST(Fields, WhatNoMessageMayHoldIsNotValid) {

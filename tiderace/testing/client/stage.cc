@@ -71,7 +71,7 @@ void ClientExchange::look(std::size_t body_bytes_max) {
                 body_ += step.data;
                 break;
             case Status::trailer:
-                trailers_.add(std::string(step.trailer.name), std::string(step.trailer.value));
+                trailers_.add(step.trailer.name, step.trailer.value);
                 break;
             case Status::done:
                 done_ = true;
@@ -183,10 +183,11 @@ std::string ClientStage::head(std::string_view method, std::string_view target,
                               const Fields& fields) {
     Fields all;
     all.add("Host", options_.host);
-    if (!type.empty()) all.add("Content-Type", std::string(type));
+    if (!type.empty()) all.add("Content-Type", type);
     const std::string_view path = target.substr(0, target.find('?'));
-    std::string cookies = cookies_.field({true, options_.host, path}, world_.loop().unix_now());
-    if (options_.cookies && !cookies.empty()) all.add("Cookie", std::move(cookies));
+    const std::string cookies =
+        cookies_.field({true, options_.host, path}, world_.loop().unix_now());
+    if (options_.cookies && !cookies.empty()) all.add("Cookie", cookies);
     for (const http::Field& field : standing_) all.set(field.name, field.value);
     // All of them go before any comes, for a request may have one name twice.
     for (const http::Field& field : fields) {
@@ -194,8 +195,8 @@ std::string ClientStage::head(std::string_view method, std::string_view target,
     }
     for (const http::Field& field : fields) all.add(field.name, field.value);
     std::string text = std::string(method) + " " + std::string(target) + " HTTP/1.1\r\n";
-    for (const http::Field& field : all) text += field.name + ": " + field.value + "\r\n";
-    return text + std::string(framing) + "\r\n";
+    text.append(all.lines()).append(framing).append("\r\n");
+    return text;
 }
 
 void ClientStage::keep_cookies(const http::Fields& fields, std::string_view target) {

@@ -177,7 +177,9 @@ WebSocketClientRequest request_of(const Url& url, const WebSocketConnect& how,
         // within() ends the wait; of two limits at one instant the
         // connection's would come first, and report less.
         .timeout = how.timeout < Duration::max() - 1s ? how.timeout + 1s : Duration::max()};
-    for (const Field& field : how.fields) request.fields.push_back(field.name + ": " + field.value);
+    for (const Field& field : how.fields) {
+        request.fields.emplace_back(field.name).append(": ").append(field.value);
+    }
     const std::string cookies = cookies_for(url, how, loop);
     if (!cookies.empty()) request.fields.push_back("Cookie: " + cookies);
     return request;
@@ -236,15 +238,15 @@ task::Task<> wait_for_change(ClientExchange& exchange) {
 
 // The fields of an extended CONNECT (RFC 8441, 5): there is no key.
 Fields stream_fields(const WebSocketConnect& how, const WebSocketOffer& offer,
-                     std::string cookies) {
+                     const std::string& cookies) {
     Fields fields;
     fields.add("Sec-WebSocket-Version", "13");
     std::string names;
     for (const std::string& name : how.subprotocols) names += (names.empty() ? "" : ", ") + name;
-    if (!names.empty()) fields.add("Sec-WebSocket-Protocol", std::move(names));
+    if (!names.empty()) fields.add("Sec-WebSocket-Protocol", names);
     if (!offer.extensions().empty()) fields.add("Sec-WebSocket-Extensions", offer.extensions());
     if (!how.origin.empty()) fields.add("Origin", how.origin);
-    if (!cookies.empty()) fields.add("Cookie", std::move(cookies));
+    if (!cookies.empty()) fields.add("Cookie", cookies);
     for (const Field& field : how.fields) fields.add(field.name, field.value);
     return fields;
 }
