@@ -85,18 +85,44 @@ bool may_go_again(std::string_view method, const ClientExchange& exchange, bool 
 
 // A request and where it has led.
 struct Client::Journey {
-    explicit Journey(ClientRequest& asked) : request(asked) {}
+    Journey(ClientRequest& asked, Url&& first, std::shared_ptr<const Proxies> known);
+
+    void go_to(Url&& next) {
+        url = std::move(next);
+        proxy = proxies->find(url);
+        stale = 0;
+        attempts = 0;
+    }
 
     ClientRequest& request;  // in the frame of request() or open(), which awaits the journey
     Url url;
     std::string method;
     std::shared_ptr<const std::string> body;  // shared by all attempts; nullptr: none
     std::string type;
+    // Kept by the journey, because `proxy` points into them, and set_proxies() may come meanwhile.
+    std::shared_ptr<const Proxies> proxies;
+    const Proxy* proxy = nullptr;  // on the way to `url`
+    std::uint64_t stale = 0;       // of the present URL, as are the attempts
+    unsigned attempts = 0;
     unsigned redirects = 0;
     bool streams = false;      // the body is a generator
     bool sent_stream = false;  // which is gone
     bool own_coding = false;   // Accept-Encoding is the user's
 };
+
+Client::Journey::Journey(ClientRequest& asked, Url&& first, std::shared_ptr<const Proxies> known)
+    : request(asked),
+      method(asked.method_),
+      type(asked.content_.type()),
+      proxies(std::move(known)),
+      streams(static_cast<bool>(asked.pieces_)),
+      // A range of an encoded body cannot be decoded, so we ask for no coding then.
+      own_coding(asked.fields_.has("Accept-Encoding") || asked.fields_.has("Range")) {
+    if (std::string bytes = std::move(asked.content_).take_bytes(); !bytes.empty()) {
+        body = std::make_shared<std::string>(std::move(bytes));
+    }
+    go_to(std::move(first));
+}
 
 Client::Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOptions options,
                std::shared_ptr<const tcp::ClientSecurity> http_1_1)
@@ -170,8 +196,8 @@ task::Task<ClientResult<Answer>> Client::request_whole(ClientRequest& request) {
     co_return answer;
 }
 
+// One coroutine for all attempts at all URLs, because each frame costs every request.
 task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
-    Journey journey(asked);
     auto url = Url::parse(asked.url_);
     if (!url) co_return fault(Kind::bad_request, "\"" + asked.url_ + "\" is no http(s) URL");
     // Checked before anything is sent: a line break in a method or a field would let its
@@ -180,23 +206,31 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
         !asked.fields_.valid() || !wire::is_field_value(asked.content_.type())) {
         co_return fault(Kind::bad_request, url->text() + ": no message may hold its fields");
     }
-    journey.url = std::move(*url);
-    journey.method = asked.method_;
-    journey.type = asked.content_.type();
-    if (std::string bytes = std::move(asked.content_).take_bytes(); !bytes.empty()) {
-        journey.body = std::make_shared<std::string>(std::move(bytes));
-    }
-    journey.streams = static_cast<bool>(asked.pieces_);
-    // A range of an encoded body cannot be decoded, so we ask for no coding then.
-    journey.own_coding = asked.fields_.has("Accept-Encoding") || asked.fields_.has("Range");
+    Journey journey(asked, std::move(*url), proxies_);
+    ClientPool& pool = pool_here();
     while (true) {
-        auto done = co_await exchange(journey);
-        if (!done) co_return std::unexpected(std::move(done.error()));
-        keep_cookies(journey.url, (*done)->fields());
-        const auto follows = follow(journey, **done);
+        ClientConnection* ready = pool.take_at_once(journey.url, journey.proxy, journey.stale);
+        if (ready == nullptr) {
+            auto taken = co_await pool.take(journey.url, journey.proxy, journey.stale);
+            if (!taken) co_return std::unexpected(std::move(taken.error()));
+            ready = *taken;
+        }
+        // Read before send(), which marks the connection as used, and which may end it.
+        const bool may_be_stale = ready->used();
+        const std::uint64_t number = ready->number();
+        OwnedExchange exchange = send(journey, *ready);
+        while (exchange->status() == 0 && !exchange->over()) co_await exchange->changed();
+        if (exchange->status() == 0) {
+            if (!goes_again(journey, *exchange, may_be_stale, number)) {
+                co_return std::unexpected(*exchange->fault());
+            }
+            continue;
+        }
+        keep_cookies(journey.url, exchange->fields());
+        const auto follows = follow(journey, *exchange);
         if (!follows) co_return std::unexpected(follows.error());
         if (*follows) continue;  // the rest of that answer is not read: its connection closes
-        AnswerStream stream(std::move(*done), std::move(journey.url), options_.read_timeout);
+        AnswerStream stream(std::move(exchange), std::move(journey.url), options_.read_timeout);
         if (options_.compression && !journey.own_coding && !stream.decode()) {
             co_return fault(Kind::bad_answer, stream.url().text() + ": a coding not asked for");
         }
@@ -204,53 +238,36 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
     }
 }
 
-// Sends the request, perhaps twice, and waits for the head of the answer.
-task::Task<ClientResult<OwnedExchange>> Client::exchange(Journey& journey) {
-    ClientPool& pool = pool_here();
-    // The frame keeps them alive, because `proxy` points into them across every co_await below.
-    const std::shared_ptr<const Proxies> proxies = proxies_;  // set_proxies() may come meanwhile
-    const Proxy* const proxy = proxies->find(journey.url);
-    if (journey.sent_stream) {
-        co_return fault(Kind::bad_redirect, journey.url.text() + ": the body cannot be sent twice");
+OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
+    OwnedExchange made(new ClientExchange);
+    write_head(made->head, journey);
+    made->body = journey.body;
+    if (journey.streams) {
+        made->pieces = std::move(journey.request.pieces_);
+        made->piece_bytes_left = journey.request.known_stream_bytes();
+        made->make_trailers = checked_trailers(journey.request.trailers_);
+        journey.sent_stream = true;
     }
-    std::uint64_t stale = 0;
-    for (unsigned attempt = 1;; ++attempt) {
-        ClientConnection* ready = pool.take_at_once(journey.url, proxy, stale);
-        if (ready == nullptr) {
-            auto taken = co_await pool.take(journey.url, proxy, stale);
-            if (!taken) co_return std::unexpected(std::move(taken.error()));
-            ready = *taken;
-        }
-        ClientConnection& connection = *ready;
-        // Read before send(), which marks the connection as used, and which may end it.
-        const bool may_be_stale = connection.used();
-        const std::uint64_t number = connection.number();
-        OwnedExchange made(new ClientExchange);
-        write_head(made->head, journey, proxy);
-        made->body = journey.body;
-        if (journey.streams) {
-            made->pieces = std::move(journey.request.pieces_);
-            made->piece_bytes_left = journey.request.known_stream_bytes();
-            made->make_trailers = checked_trailers(journey.request.trailers_);
-            journey.sent_stream = true;
-        }
-        made->send(*runner_, connection);
-        while (made->status() == 0 && !made->over()) co_await made->changed();
-        if (made->status() != 0) co_return made;
-        using Progress = ClientExchange::Progress;
-        bool again = may_go_again(journey.method, *made, may_be_stale);
-        if (made->progress() == Progress::http_1_1_required) {
-            again &= pool.fall_back(journey.url, proxy);
-        }
-        // A generator has given its pieces away by now, so a request with one has a single attempt.
-        if (!again || journey.streams || attempt == attempts_max) {
-            co_return std::unexpected(*made->fault());
-        }
-        // A server that closes one kept connection has often closed all of them (it restarted,
-        // say). Trying each in turn would spend the attempts, so the pool leaves out all that may
-        // be as stale.
-        if (made->progress() == Progress::untouched) stale = number;
+    ++journey.attempts;
+    made->send(*runner_, connection);
+    return made;
+}
+
+// Of a request without an answer.
+bool Client::goes_again(Journey& journey, const ClientExchange& failed, bool may_be_stale,
+                        std::uint64_t number) {
+    using Progress = ClientExchange::Progress;
+    bool again = may_go_again(journey.method, failed, may_be_stale);
+    if (failed.progress() == Progress::http_1_1_required) {
+        again &= pool_->fall_back(journey.url, journey.proxy);
     }
+    // A generator has given its pieces away by now, so a request with one has a single attempt.
+    if (!again || journey.streams || journey.attempts == attempts_max) return false;
+    // A server that closes one kept connection has often closed all of them (it restarted, say).
+    // Trying each in turn would spend the attempts, so the pool leaves out all that may be as
+    // stale.
+    if (failed.progress() == Progress::untouched) journey.stale = number;
+    return true;
 }
 
 ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
@@ -266,7 +283,7 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     if (++journey.redirects > options_.redirects_max) {
         return fault(Kind::too_many_redirects, journey.url.text() + ": too many redirects");
     }
-    const auto next = journey.url.resolve(location);
+    auto next = journey.url.resolve(location);
     if (!next) return fault(Kind::bad_redirect, journey.url.text() + ": leads to no http(s) URL");
     // A server must not be able to lead a secret request into the clear.
     if (journey.url.secure && !next->secure) {
@@ -294,11 +311,14 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
             journey.request.fields_.remove(name);
         }
     }
-    journey.url = *next;
+    if (journey.sent_stream) {
+        return fault(Kind::bad_redirect, next->text() + ": the body cannot be sent twice");
+    }
+    journey.go_to(std::move(*next));
     return true;
 }
 
-void Client::write_head(ClientHead& head, const Journey& journey, const Proxy* proxy) {
+void Client::write_head(ClientHead& head, const Journey& journey) {
     const Fields& own = journey.request.fields_;
     // Without framing, the bytes of a generator would be the server's next request.
     const std::string_view method = journey.method;
@@ -317,9 +337,9 @@ void Client::write_head(ClientHead& head, const Journey& journey, const Proxy* p
     // An http request is the proxy's own to forward, so it names the whole URL (RFC 9112, 3.2.2)
     // and shows our credentials. An https request goes through a tunnel: the server at its end must
     // not get them.
-    const bool absolute = proxy != nullptr && !journey.url.secure;
-    if (absolute && !proxy->authorization.empty()) {
-        fields.add("Proxy-Authorization", proxy->authorization);
+    const bool absolute = journey.proxy != nullptr && !journey.url.secure;
+    if (absolute && !journey.proxy->authorization.empty()) {
+        fields.add("Proxy-Authorization", journey.proxy->authorization);
     }
     // In two passes: the caller's fields replace ours of the same name, and yet several of the
     // caller's own with one name are all sent.

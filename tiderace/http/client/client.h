@@ -103,9 +103,11 @@ class Client {
     ClientPool& pool_here();
     task::Task<ClientResult<Answer>> request_whole(ClientRequest& request);
     task::Task<ClientResult<AnswerStream>> travel(ClientRequest& asked);
-    task::Task<ClientResult<OwnedExchange>> exchange(Journey& journey);
+    OwnedExchange send(Journey& journey, ClientConnection& connection);
+    bool goes_again(Journey& journey, const ClientExchange& failed, bool may_be_stale,
+                    std::uint64_t number);
     ClientResult<bool> follow(Journey& journey, ClientExchange& exchange);
-    void write_head(ClientHead& head, const Journey& journey, const Proxy* proxy);
+    void write_head(ClientHead& head, const Journey& journey);
     std::string cookies_for(const Url& url);
     void keep_cookies(const Url& url, const Fields& fields);
 
