@@ -85,11 +85,11 @@ bool may_go_again(std::string_view method, const ClientExchange& exchange, bool 
 
 // A request and where it has led.
 struct Client::Journey {
-    Journey(ClientRequest& asked, Url&& first, std::shared_ptr<const Proxies> known);
+    Journey(ClientRequest& asked, Url&& first, core::Ref<SharedProxies> known);
 
     void go_to(Url&& next) {
         url = std::move(next);
-        proxy = proxies->find(url);
+        proxy = proxies->all.find(url);
         stale = 0;
         attempts = 0;
     }
@@ -100,7 +100,7 @@ struct Client::Journey {
     std::shared_ptr<const std::string> body;  // shared by all attempts; nullptr: none
     std::string type;
     // Kept by the journey, because `proxy` points into them, and set_proxies() may come meanwhile.
-    std::shared_ptr<const Proxies> proxies;
+    core::Ref<SharedProxies> proxies;
     const Proxy* proxy = nullptr;  // on the way to `url`
     std::uint64_t stale = 0;       // of the present URL, as are the attempts
     unsigned attempts = 0;
@@ -110,7 +110,7 @@ struct Client::Journey {
     bool own_coding = false;   // Accept-Encoding is the user's
 };
 
-Client::Journey::Journey(ClientRequest& asked, Url&& first, std::shared_ptr<const Proxies> known)
+Client::Journey::Journey(ClientRequest& asked, Url&& first, core::Ref<SharedProxies> known)
     : request(asked),
       method(asked.method_),
       type(asked.content_.type()),

@@ -32,7 +32,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "tiderace/core/shared.h"
 #include "tiderace/http/client/answer.h"
 #include "tiderace/http/client/answer_stream.h"
 #include "tiderace/http/client/client_fault.h"
@@ -89,9 +91,9 @@ class Client {
     CookieJar& cookies() { return cookies_; }
     // For requests that begin from now on; those on their way keep the ones before.
     void set_proxies(Proxies proxies) {
-        proxies_ = std::make_shared<const Proxies>(std::move(proxies));
+        proxies_ = core::make_ref<SharedProxies>(std::move(proxies));
     }
-    const Proxies& proxies() const { return *proxies_; }
+    const Proxies& proxies() const { return proxies_->all; }
     // nullptr before the first request.
     ClientPool* pool() { return pool_.get(); }
     // The TLS that agrees on HTTP/1.1 alone; nullptr: none.
@@ -99,6 +101,11 @@ class Client {
 
   private:
     struct Journey;
+    // Of the client and the requests that began with them.
+    struct SharedProxies final : core::Shared {
+        explicit SharedProxies(Proxies proxies) : all(std::move(proxies)) {}
+        const Proxies all;
+    };
 
     ClientPool& pool_here();
     task::Task<ClientResult<Answer>> request_whole(ClientRequest& request);
@@ -114,7 +121,7 @@ class Client {
     ClientOptions options_;
     std::shared_ptr<const tcp::ClientSecurity> security_;
     std::shared_ptr<const tcp::ClientSecurity> http_1_1_;
-    std::shared_ptr<const Proxies> proxies_ = std::make_shared<const Proxies>();
+    core::Ref<SharedProxies> proxies_ = core::make_ref<SharedProxies>(Proxies());
     CookieJar cookies_;
     task::Runner* runner_ = nullptr;
     std::unique_ptr<ClientPool> pool_;
