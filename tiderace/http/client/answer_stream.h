@@ -46,6 +46,7 @@ class AnswerStream final {
     const Fields& fields() const { return exchange_->fields(); }
     // Moves them out, once the answer's body was read.
     Fields take_fields() && { return std::move(exchange_->fields()); }
+    Fields take_trailers() && { return std::move(exchange_->trailers()); }
     // Behind the body, once read() gave its end: HTTP/2, and chunked bodies of HTTP/1.1.
     const Fields& trailers() const { return exchange_->trailers(); }
     std::string_view field(std::string_view name) const { return fields().find(name); }

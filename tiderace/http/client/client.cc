@@ -154,9 +154,11 @@ task::Task<ClientResult<Answer>> Client::post(std::string url, Content content) 
 
 task::Task<ClientResult<Answer>> Client::request(ClientRequest request) {
     const Duration limit = request.timeout_.value_or(options_.timeout);
-    auto made = co_await task::within(limit, request_whole(request));
+    Answer answer;
+    auto made = co_await task::within(limit, request_whole(request, answer));
     if (!made) co_return fault(Kind::timed_out, request.url() + ": no whole answer in time");
-    co_return std::move(*made);
+    if (!*made) co_return std::unexpected(std::move(made->error()));
+    co_return answer;
 }
 
 task::Task<ClientResult<AnswerStream>> Client::open(ClientRequest request) {
@@ -167,10 +169,10 @@ task::Task<ClientResult<AnswerStream>> Client::open(ClientRequest request) {
     co_return std::move(*made);
 }
 
-task::Task<ClientResult<Answer>> Client::request_whole(ClientRequest& request) {
+// Into the caller's answer, because a result is moved several times on its way up.
+task::Task<ClientResult<void>> Client::request_whole(ClientRequest& request, Answer& answer) {
     auto stream = co_await travel(request);
     if (!stream) co_return std::unexpected(std::move(stream.error()));
-    Answer answer;
     while (!stream->ended()) {
         std::string piece = stream->take_received();
         if (piece.empty()) {
@@ -192,8 +194,8 @@ task::Task<ClientResult<Answer>> Client::request_whole(ClientRequest& request) {
     answer.status = stream->status();
     answer.version = stream->version();
     answer.fields = std::move(*stream).take_fields();
-    answer.trailers = stream->trailers();
-    co_return answer;
+    answer.trailers = std::move(*stream).take_trailers();
+    co_return ClientResult<void>();
 }
 
 // One coroutine for all attempts at all URLs, because each frame costs every request.

@@ -108,7 +108,7 @@ class Client {
     };
 
     ClientPool& pool_here();
-    task::Task<ClientResult<Answer>> request_whole(ClientRequest& request);
+    task::Task<ClientResult<void>> request_whole(ClientRequest& request, Answer& answer);
     task::Task<ClientResult<AnswerStream>> travel(ClientRequest& asked);
     OwnedExchange send(Journey& journey, ClientConnection& connection);
     bool goes_again(Journey& journey, const ClientExchange& failed, bool may_be_stale,

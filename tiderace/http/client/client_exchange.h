@@ -135,7 +135,7 @@ class ClientExchange final : private task::Root {
     HttpVersion version() const { return version_; }
     int status() const { return status_; }
     Fields& fields() { return fields_; }
-    const Fields& trailers() const { return trailers_; }
+    Fields& trailers() { return trailers_; }
     bool ended() const { return ended_; }
     const std::optional<ClientFault>& fault() const { return fault_; }
     bool over() const { return ended_ || fault_.has_value(); }
