@@ -22,6 +22,7 @@
 
 #include "tiderace/http/client/client_exchange.h"
 #include "tiderace/http/client/client_protocol.h"
+#include "tiderace/http/client/client_route.h"
 #include "tiderace/http/client/receive_room.h"
 #include "tiderace/http/client/signal.h"
 #include "tiderace/net/connection.h"
@@ -54,7 +55,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     };
     struct Setup {
         std::string place;  // "http://a.example:80": the server that it leads to
-        std::string key;    // the pool's name for this way to it
+        ClientRoute route;  // to it
         bool secure = false;
         ClientVersions versions = ClientVersions::any;
         std::shared_ptr<std::string> refusal;  // where a proxy's will be written
@@ -64,7 +65,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
 
     void set_observer(Observer* observer) { observer_ = observer; }
     bool is_observed_by(const Observer& observer) const { return observer_ == &observer; }
-    const std::string& key() const { return setup_.key; }
+    const ClientRoute& route() const { return setup_.route; }
     // Each is higher than that of every connection that was made before it.
     std::uint64_t number() const { return number_; }
 

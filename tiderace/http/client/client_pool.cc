@@ -18,13 +18,6 @@ std::string place_of(const Url& url) {
     return text;
 }
 
-// A connection by a proxy is another one than that without it, or with other credentials.
-std::string key_of(const Url& url, const Proxy* proxy) {
-    std::string key = place_of(url);
-    if (proxy != nullptr) key.append(" by ").append(proxy->place) += ' ' + proxy->authorization;
-    return key;
-}
-
 task::Task<> wait_for_change(ClientHandshake& handshake) {
     co_await handshake.changed();
 }
@@ -34,12 +27,12 @@ task::Task<> wait_for_change(ClientHandshake& handshake) {
 // In the queue. One that was woken and ends before it looked lets the next one look.
 class ClientPool::Waiting final : private task::Waiter {
   public:
-    Waiting(ClientPool& pool, const std::string& key, bool first)
-        : pool_(&pool), key_(&key), first_(first) {}
+    Waiting(ClientPool& pool, const ClientRoute& route, bool first)
+        : pool_(&pool), route_(&route), first_(first) {}
     ~Waiting() {
         // The task may end at any await (a time-out, a cancel), woken or not.
         std::erase(pool_->waiting_, this);
-        pool_->forget_if_unused(*key_);
+        pool_->forget_if_unused(*route_);
         if (std::exchange(woken_, false)) pool_->wake_next();
     }
     Waiting(const Waiting&) = delete;
@@ -53,7 +46,7 @@ class ClientPool::Waiting final : private task::Waiter {
     }
     void await_resume() noexcept { woken_ = false; }
 
-    const std::string& key() const { return *key_; }
+    const ClientRoute& route() const { return *route_; }
     void wake() {
         woken_ = true;
         std::erase(pool_->waiting_, this);
@@ -62,7 +55,7 @@ class ClientPool::Waiting final : private task::Waiter {
 
   private:
     ClientPool* pool_;
-    const std::string* key_;
+    const ClientRoute* route_;
     bool first_;
     bool woken_ = false;
 };
@@ -70,7 +63,7 @@ class ClientPool::Waiting final : private task::Waiter {
 // The place of a connection that is being made; given back unless it is made.
 class ClientPool::Place final {
   public:
-    Place(ClientPool& pool, const std::string& key) : pool_(&pool), key_(&key) {
+    Place(ClientPool& pool, const ClientRoute& route) : pool_(&pool), route_(&route) {
         ++pool_->open_;
         ++host().open;
         ++host().making;
@@ -84,7 +77,7 @@ class ClientPool::Place final {
             --pool_->open_;
             --host().open;
         }
-        pool_->forget_if_unused(*key_);
+        pool_->forget_if_unused(*route_);
         pool_->wake_next();
     }
     Place(const Place&) = delete;
@@ -97,10 +90,10 @@ class ClientPool::Place final {
     }
 
   private:
-    Host& host() { return pool_->hosts_[*key_]; }
+    Host& host() { return pool_->hosts_[*route_]; }
 
     ClientPool* pool_;
-    const std::string* key_;
+    const ClientRoute* route_;
     bool connected_ = false;
     bool made_ = false;
 };
@@ -119,8 +112,8 @@ ClientPool::~ClientPool() {
 }
 
 // An idle one leaves the list; one of HTTP/2 stays until it is gone.
-ClientConnection* ClientPool::take_ready(const std::string& key, std::uint64_t stale) {
-    const auto host = hosts_.find(key);
+ClientConnection* ClientPool::take_ready(ClientRouteView route, std::uint64_t stale) {
+    const auto host = hosts_.find(route);
     if (host == hosts_.end()) return nullptr;
     auto& ready = host->second.ready;
     // From the back: the connection that was used last is the most likely to be open still, and the
@@ -131,7 +124,7 @@ ClientConnection* ClientPool::take_ready(const std::string& key, std::uint64_t s
         // closed by the server, too.
         const bool may_be_stale = each->multiplexes() ? each->number() <= stale : stale != 0;
         if (may_be_stale || each->room() == 0) continue;
-        if (each->multiplexes() && has_fallen_back(key)) continue;
+        if (each->multiplexes() && has_fallen_back(route)) continue;
         if (!each->multiplexes()) ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(i));
         return each;
     }
@@ -139,9 +132,9 @@ ClientConnection* ClientPool::take_ready(const std::string& key, std::uint64_t s
 }
 
 ClientConnection* ClientPool::take_for_tunnel(const Url& url, const Proxy* proxy) {
-    const std::string key = key_of(url, proxy);
-    const auto host = hosts_.find(key);
-    if (host == hosts_.end() || has_fallen_back(key)) return nullptr;
+    const ClientRouteView route(url, proxy);
+    const auto host = hosts_.find(route);
+    if (host == hosts_.end() || has_fallen_back(route)) return nullptr;
     const auto& ready = host->second.ready;
     const auto found = std::ranges::find_if(ready, [](const ClientConnection* each) {
         return each->takes_tunnels() && each->room() > 0;
@@ -151,21 +144,21 @@ ClientConnection* ClientPool::take_for_tunnel(const Url& url, const Proxy* proxy
     return *found;
 }
 
-bool ClientPool::has_ready(const std::string& key) const {
-    const auto host = hosts_.find(key);
+bool ClientPool::has_ready(ClientRouteView route) const {
+    const auto host = hosts_.find(route);
     const auto serves = [&](const ClientConnection* each) {
-        return each->room() > 0 && !(each->multiplexes() && has_fallen_back(key));
+        return each->room() > 0 && !(each->multiplexes() && has_fallen_back(route));
     };
     return host != hosts_.end() && std::ranges::any_of(host->second.ready, serves);
 }
 
-bool ClientPool::may_open(const std::string& key) const {
-    const auto host = hosts_.find(key);
+bool ClientPool::may_open(ClientRouteView route) const {
+    const auto host = hosts_.find(route);
     if (host != hosts_.end()) {
         const Host& known = host->second;
         if (known.open >= limits_.connections_per_host_max) return false;
         const bool grows = std::ranges::any_of(known.ready, &ClientConnection::may_grow);
-        const bool h2 = known.one_by_one && !has_fallen_back(key);
+        const bool h2 = known.one_by_one && !has_fallen_back(route);
         // A new connection would not bring room for unread bytes.
         if (h2 && ClientConnections::of(*runner_)->receive_room()->shares_left() == 0) return false;
         if (h2 && (known.making > 0 || grows)) return false;
@@ -173,15 +166,15 @@ bool ClientPool::may_open(const std::string& key) const {
     return open_ < limits_.connections_max || idle() > 0;
 }
 
-bool ClientPool::may_be_h2(const std::string& key, const Url& url, const Proxy* proxy) const {
+bool ClientPool::may_be_h2(ClientRouteView route, const Url& url, const Proxy* proxy) const {
     // In clear text nothing negotiates HTTP/2, and a proxy for http URLs speaks HTTP/1.1.
-    if (versions_ == ClientVersions::http_1_1 || has_fallen_back(key)) return false;
+    if (versions_ == ClientVersions::http_1_1 || has_fallen_back(route)) return false;
     return url.secure || (versions_ == ClientVersions::http_2 && proxy == nullptr);
 }
 
 std::size_t ClientPool::idle() const {
     std::size_t count = 0;
-    for (const auto& [key, host] : hosts_) {
+    for (const auto& [route, host] : hosts_) {
         count +=
             static_cast<std::size_t>(std::ranges::count_if(host.ready, &ClientConnection::unused));
     }
@@ -190,14 +183,14 @@ std::size_t ClientPool::idle() const {
 
 // The one that lies idle for the longest of its host; false: none does.
 bool ClientPool::evict_idle() {
-    for (const auto& [key, host] : hosts_) {
-        if (evict_idle_of(key)) return true;  // which may have taken the host out
+    for (const auto& [route, host] : hosts_) {
+        if (evict_idle_of(route)) return true;  // which may have taken the host out
     }
     return false;
 }
 
-bool ClientPool::evict_idle_of(const std::string& key) {
-    const auto host = hosts_.find(key);
+bool ClientPool::evict_idle_of(ClientRouteView route) {
+    const auto host = hosts_.find(route);
     if (host == hosts_.end()) return false;
     const auto found = std::ranges::find_if(host->second.ready, &ClientConnection::unused);
     if (found == host->second.ready.end()) return false;
@@ -209,16 +202,16 @@ bool ClientPool::fall_back(const Url& url, const Proxy* proxy) {
     if (versions_ != ClientVersions::any || !url.secure || security_.http_1_1 == nullptr) {
         return false;
     }
-    const std::string key = key_of(url, proxy);
+    const ClientRoute route(url, proxy);
     // A server that is forgotten resets one more request, which teaches it again. An order of age
     // is not worth its memory.
     if (fallen_back_.size() >= fallen_back_max) fallen_back_.clear();
-    fallen_back_.insert(key);
+    fallen_back_.insert(route);
     // A busy connection of HTTP/2 ends after its requests, and its idle time.
     const auto idle_h2 = [](const ClientConnection* each) {
         return each->multiplexes() && each->unused();
     };
-    for (auto host = hosts_.find(key); host != hosts_.end(); host = hosts_.find(key)) {
+    for (auto host = hosts_.find(route); host != hosts_.end(); host = hosts_.find(route)) {
         const auto found = std::ranges::find_if(host->second.ready, idle_h2);
         if (found == host->second.ready.end()) break;
         (*found)->retire();  // on_gone takes it out, and perhaps its host
@@ -232,8 +225,8 @@ void ClientPool::close_idle() {
     }
 }
 
-ClientConnection* ClientPool::take_at_once(const std::string& key, std::uint64_t stale) {
-    ClientConnection* const ready = take_ready(key, stale);
+ClientConnection* ClientPool::take_at_once(ClientRouteView route, std::uint64_t stale) {
+    ClientConnection* const ready = take_ready(route, stale);
     if (ready == nullptr) return nullptr;
     ++counters_.reused;
     wake_next();  // there may be room for more
@@ -242,19 +235,19 @@ ClientConnection* ClientPool::take_at_once(const std::string& key, std::uint64_t
 
 ClientConnection* ClientPool::take_at_once(const Url& url, const Proxy* proxy,
                                            std::uint64_t stale) {
-    return take_at_once(key_of(url, proxy), stale);
+    return take_at_once(ClientRouteView(url, proxy), stale);
 }
 
 task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, const Proxy* proxy,
                                                              std::uint64_t stale) {
-    const std::string key = key_of(url, proxy);
+    const ClientRoute route(url, proxy);
     unsigned without_room = 0;
     for (bool waited = false;; waited = true) {
-        if (ClientConnection* const ready = take_at_once(key, stale)) co_return ready;
+        if (ClientConnection* const ready = take_at_once(route, stale)) co_return ready;
         // It would wait for a place that a connection holds which it does not take.
-        if (stale != 0 && !may_open(key)) evict_idle_of(key);
-        if (may_open(key)) {
-            auto made = co_await open(key, url, proxy);
+        if (stale != 0 && !may_open(route)) evict_idle_of(route);
+        if (may_open(route)) {
+            auto made = co_await open(route, url, proxy);
             // Opened, and without room: a server that accepts and at once refuses all streams would
             // have us open connections for ever.
             if (!made || *made != nullptr) co_return made;
@@ -270,18 +263,18 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
                 ClientFault::Kind::busy, place_of(url) + ": too many requests wait for it"));
         }
         if (!waited) ++counters_.waited;
-        Waiting turn(*this, key, waited);
+        Waiting turn(*this, route, waited);
         co_await turn;
     }
 }
 
 // nullptr: its room was taken by others, or the server takes it back, since it was settled.
-task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& key, const Url& url,
-                                                             const Proxy* proxy) {
+task::Task<ClientResult<ClientConnection*>> ClientPool::open(const ClientRoute& route,
+                                                             const Url& url, const Proxy* proxy) {
     if (open_ >= limits_.connections_max) evict_idle();
-    if (!hosts_.contains(key)) hosts_[key].one_by_one = may_be_h2(key, url, proxy);
+    if (!hosts_.contains(route)) hosts_[route].one_by_one = may_be_h2(route, url, proxy);
     // Counted before the first await, so that tasks that open at once respect the limits together.
-    Place place(*this, key);
+    Place place(*this, route);
     wake_next();  // others that may open, too
     const bool plain_proxy = proxy != nullptr && !url.secure;
     ServerWay way{.secure = url.secure,
@@ -289,10 +282,10 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const std::string& 
                   .place = url.place(),
                   .proxy = proxy,
                   .tunnels = url.secure,
-                  .security = has_fallen_back(key) ? security_.http_1_1 : security_.any,
+                  .security = has_fallen_back(route) ? security_.http_1_1 : security_.any,
                   .timeout = limits_.connect_timeout};
     ClientConnection::Setup setup{.place = place_of(url),
-                                  .key = key,
+                                  .route = route,
                                   .secure = url.secure,
                                   .versions = plain_proxy ? ClientVersions::http_1_1 : versions_,
                                   .refusal = way.refusal};
@@ -317,24 +310,24 @@ void ClientPool::on_ready(ClientConnection& connection) {
     // A connection with requests under way is never idle, however long they take.
     if (connection.unused())
         connection.idle_until(moment_after(runner_->loop().now(), limits_.idle));
-    auto& ready = hosts_[connection.key()].ready;
+    auto& ready = hosts_[connection.route()].ready;
     if (std::ranges::find(ready, &connection) == ready.end()) ready.push_back(&connection);
     wake_next();
 }
 
 void ClientPool::on_gone(ClientConnection& connection) {
     connection.set_observer(nullptr);
-    Host& host = hosts_[connection.key()];
+    Host& host = hosts_[connection.route()];
     std::erase(host.ready, &connection);
     --open_;
     --host.open;
-    forget_if_unused(connection.key());
+    forget_if_unused(connection.route());
     wake_next();
 }
 
-void ClientPool::forget_if_unused(const std::string& key) {
-    const auto host = hosts_.find(key);
-    const auto waits = [&](const Waiting* each) { return each->key() == key; };
+void ClientPool::forget_if_unused(const ClientRoute& route) {
+    const auto host = hosts_.find(route);
+    const auto waits = [&](const Waiting* each) { return each->route() == route; };
     if (host == hosts_.end() || host->second.open > 0 || host->second.making > 0) return;
     if (!std::ranges::any_of(waiting_, waits)) hosts_.erase(host);
 }
@@ -342,7 +335,7 @@ void ClientPool::forget_if_unused(const std::string& key) {
 // The first that could go on now.
 void ClientPool::wake_next() {
     for (Waiting* each : waiting_) {
-        if (!has_ready(each->key()) && !may_open(each->key())) continue;
+        if (!has_ready(each->route()) && !may_open(each->route())) continue;
         each->wake();
         return;
     }

@@ -24,6 +24,7 @@
 
 #include "tiderace/http/client/client_connection.h"
 #include "tiderace/http/client/client_fault.h"
+#include "tiderace/http/client/client_route.h"
 #include "tiderace/http/client/proxy.h"
 #include "tiderace/http/client/url.h"
 #include "tiderace/task/task.h"
@@ -93,17 +94,17 @@ class ClientPool final : private ClientConnection::Observer {
     void on_ready(ClientConnection& connection) override;
     void on_gone(ClientConnection& connection) override;
 
-    ClientConnection* take_ready(const std::string& key, std::uint64_t stale);
-    ClientConnection* take_at_once(const std::string& key, std::uint64_t stale);
-    bool has_ready(const std::string& key) const;
-    bool has_fallen_back(const std::string& key) const { return fallen_back_.contains(key); }
-    bool may_open(const std::string& key) const;
-    bool may_be_h2(const std::string& key, const Url& url, const Proxy* proxy) const;
+    ClientConnection* take_ready(ClientRouteView route, std::uint64_t stale);
+    ClientConnection* take_at_once(ClientRouteView route, std::uint64_t stale);
+    bool has_ready(ClientRouteView route) const;
+    bool has_fallen_back(ClientRouteView route) const { return fallen_back_.contains(route); }
+    bool may_open(ClientRouteView route) const;
+    bool may_be_h2(ClientRouteView route, const Url& url, const Proxy* proxy) const;
     bool evict_idle();
-    bool evict_idle_of(const std::string& key);
-    void forget_if_unused(const std::string& key);
+    bool evict_idle_of(ClientRouteView route);
+    void forget_if_unused(const ClientRoute& route);
     void wake_next();
-    task::Task<ClientResult<ClientConnection*>> open(const std::string& key, const Url& url,
+    task::Task<ClientResult<ClientConnection*>> open(const ClientRoute& route, const Url& url,
                                                      const Proxy* proxy);
 
     task::Runner* runner_;
@@ -111,8 +112,8 @@ class ClientPool final : private ClientConnection::Observer {
     PoolLimits limits_;
     Security security_;
     ClientVersions versions_;
-    std::map<std::string, Host> hosts_;  // those with a connection, or waited for
-    std::set<std::string> fallen_back_;  // by the same names
+    std::map<ClientRoute, Host, ClientRouteOrder> hosts_;  // those with a connection, or waited for
+    std::set<ClientRoute, ClientRouteOrder> fallen_back_;
     std::size_t open_ = 0;
     std::vector<Waiting*> waiting_;
     PoolCounters counters_;
