@@ -9,6 +9,10 @@
 namespace tiderace::http::wire::cgi {
 namespace {
 
+// Of most programs, so that a head takes one allocation of each.
+constexpr std::size_t usual_head_bytes = 512;
+constexpr std::size_t usual_fields = 12;
+
 // They describe the connection between the program and us, or are made by ours.
 bool is_dropped(ByteView name, FieldName id) {
     switch (id) {
@@ -57,6 +61,7 @@ void AnswerHeadReader::refuse(AnswerFault fault) {
 
 std::size_t AnswerHeadReader::feed(ByteView bytes) {
     std::size_t used = 0;
+    if (text_.empty()) text_.reserve(usual_head_bytes);
     while (state_ == State::need_more && used < bytes.size()) {
         // RFC 3875, 7.2: a script's line ends with LF, and CR LF is accepted, too.
         const std::size_t newline = bytes.find('\n', used);
@@ -80,6 +85,7 @@ std::size_t AnswerHeadReader::feed(ByteView bytes) {
 void AnswerHeadReader::parse() {
     ByteView rest = text_;
     bool first = true;
+    head_.fields.reserve(usual_fields);
     while (!rest.empty()) {
         const std::size_t newline = rest.find('\n');
         ByteView line = rest.substr(0, newline);

@@ -1,6 +1,7 @@
 #include "tiderace/http/wire/cgi/fcgi_records.h"
 
 #include <algorithm>
+#include <array>
 
 #include "tiderace/base/check.h"
 
@@ -9,27 +10,52 @@ namespace {
 
 constexpr std::size_t content_max = 65'535;
 constexpr std::size_t params_record_max = 32'768;
+constexpr std::size_t header_bytes = 8;
 
 void append_header(std::string& out, FcgiType type, std::uint16_t id, std::size_t content) {
     const auto byte = [](std::size_t value) { return static_cast<char>(value & 0xff); };
     // FCGI_VERSION_1; the last two bytes are the length of the padding, none, and a reserved one.
-    out += '\1';
-    out += static_cast<char>(type);
-    out += byte(id >> 8);
-    out += byte(id);
-    out += byte(content >> 8);
-    out += byte(content);
-    out.append(2, '\0');
+    const std::array<char, header_bytes> header{
+        1, static_cast<char>(type), byte(id >> 8), byte(id), byte(content >> 8), byte(content), 0,
+        0};
+    out.append(header.data(), header.size());
+}
+
+// Below it a length takes one byte (FastCGI, 3.4).
+constexpr std::size_t long_length = 128;
+
+std::size_t bytes_of_length(std::size_t length) {
+    return length < long_length ? 1 : 4;
 }
 
 // One byte, or four with the topmost bit set (FastCGI, 3.4).
 void append_length(std::string& out, std::size_t length) {
-    if (length < 128) {
+    if (length < long_length) {
         out += static_cast<char>(length);
         return;
     }
     out += static_cast<char>(0x80 | ((length >> 24) & 0x7f));
     for (const int shift : {16, 8, 0}) out += static_cast<char>((length >> shift) & 0xff);
+}
+
+std::size_t bytes_of_pairs(const MetaVariables& variables) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+        const MetaVariables::Variable variable = variables[i];
+        for (const ByteView part : {variable.name, variable.value}) {
+            bytes += bytes_of_length(part.size()) + part.size();
+        }
+    }
+    return bytes;
+}
+
+void append_pairs(std::string& out, const MetaVariables& variables) {
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+        const MetaVariables::Variable variable = variables[i];
+        append_length(out, variable.name.size());
+        append_length(out, variable.value.size());
+        out.append(variable.name).append(variable.value);
+    }
 }
 
 // The length at the front of `pairs`; false: it is cut off.
@@ -64,17 +90,20 @@ void append_begin_request(std::string& out, std::uint16_t id) {
 }
 
 void append_params(std::string& out, std::uint16_t id, const MetaVariables& variables) {
-    std::string pairs;
-    for (std::size_t i = 0; i < variables.size(); ++i) {
-        const MetaVariables::Variable variable = variables[i];
-        append_length(pairs, variable.name.size());
-        append_length(pairs, variable.value.size());
-        pairs.append(variable.name).append(variable.value);
-    }
-    for (ByteView rest = pairs; !rest.empty();) {
-        const ByteView part = rest.substr(0, params_record_max);
-        append_record(out, FcgiType::params, id, part);
-        rest.remove_prefix(part.size());
+    const std::size_t bytes = bytes_of_pairs(variables);
+    out.reserve(out.size() + bytes + (bytes / params_record_max + 2) * header_bytes);
+    if (bytes > params_record_max) {
+        std::string pairs;
+        pairs.reserve(bytes);
+        append_pairs(pairs, variables);
+        for (ByteView rest = pairs; !rest.empty();) {
+            const ByteView part = rest.substr(0, params_record_max);
+            append_record(out, FcgiType::params, id, part);
+            rest.remove_prefix(part.size());
+        }
+    } else if (bytes > 0) {  // mostly: in place
+        append_header(out, FcgiType::params, id, bytes);
+        append_pairs(out, variables);
     }
     // An empty record ends the stream.
     append_record(out, FcgiType::params, id, {});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "tiderace/testing/split_feed.h"
@@ -58,6 +59,18 @@ TEST(FcgiRecords, ManyParamsTakeSeveralRecords) {
     std::string out;
     append_params(out, 1, variables);
     EXPECT_EQ(out.size(), 100'000U + 6 + 5 * 8);
+    // The largest that one record holds, and one byte more; and none at all.
+    using Case = std::pair<std::size_t, std::size_t>;
+    for (const auto& [bytes, records] : {Case(32'762, 1), Case(32'763, 2)}) {
+        MetaVariables one;
+        one.add("A", std::string(bytes, 'x'));
+        out.clear();
+        append_params(out, 1, one);
+        EXPECT_EQ(out.size(), bytes + 6 + (records + 1) * 8) << bytes;
+    }
+    out.clear();
+    append_params(out, 1, MetaVariables());
+    EXPECT_EQ(out, std::string("\1\4\0\1\0\0\0\0", 8));
 }
 
 TEST(FcgiReader, GivesTheSameWhateverTheSplit) {

@@ -8,6 +8,10 @@
 namespace tiderace::http::wire::cgi {
 namespace {
 
+// Of a browser's request.
+constexpr std::size_t usual_variables = 40;
+constexpr std::size_t usual_bytes = 2'048;
+
 bool is_letter_or_digit(char c) {
     return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
 }
@@ -42,7 +46,10 @@ bool is_passed_on(const Field& field, bool without_authorization) {
 }
 
 std::string variable_name(ByteView field) {
-    std::string name("HTTP_");
+    constexpr ByteView prefix = "HTTP_";
+    std::string name;
+    name.reserve(prefix.size() + field.size());
+    name += prefix;
     for (const char c : field) {
         const bool lower = c >= 'a' && c <= 'z';
         name += c == '-' ? '_' : lower ? static_cast<char>(c - 'a' + 'A') : c;
@@ -88,6 +95,11 @@ void add_if_there(MetaVariables& out, ByteView name, ByteView value) {
 
 }  // namespace
 
+void MetaVariables::reserve(std::size_t variables, std::size_t bytes) {
+    begins_.reserve(variables);
+    text_.reserve(bytes);
+}
+
 void MetaVariables::add(ByteView name, ByteView value) {
     Begin begin{text_.size(), text_.size() + name.size() + 1, 0};
     text_.append(name).append("=").append(value);
@@ -125,6 +137,7 @@ std::vector<char*> MetaVariables::environment() {
 
 MetaVariables make_meta_variables(const RequestFacts& facts) {
     MetaVariables out;
+    out.reserve(usual_variables, usual_bytes);
     out.add("GATEWAY_INTERFACE", "CGI/1.1");
     out.add("REQUEST_METHOD", facts.method);
     out.add("SERVER_PROTOCOL", facts.protocol);

@@ -45,6 +45,8 @@ struct RequestFacts {
 
 class MetaVariables {
   public:
+    // For so many, with so many bytes in all, without an allocation for each.
+    void reserve(std::size_t variables, std::size_t bytes);
     // Both are copied. A name is given once.
     void add(ByteView name, ByteView value);
     void add(ByteView name, std::uint64_t value);
