@@ -15,7 +15,7 @@ task::Task<> wait_for_more(ClientExchange& exchange) {
 
 }  // namespace
 
-AnswerStream::AnswerStream(OwnedExchange exchange, Url url, Duration read_timeout)
+AnswerStream::AnswerStream(OwnedExchange exchange, Url&& url, Duration read_timeout)
     : exchange_(std::move(exchange)), read_timeout_(read_timeout) {
     exchange_->url = std::move(url);
 }

@@ -36,7 +36,7 @@ class AnswerStream final {
   public:
     static constexpr std::size_t read_bytes_max = 64 * 1024;  // of decoded bodies, at a time
 
-    AnswerStream(OwnedExchange exchange, Url url, Duration read_timeout);
+    AnswerStream(OwnedExchange exchange, Url&& url, Duration read_timeout);
     ~AnswerStream();
     AnswerStream(AnswerStream&&) noexcept;
     AnswerStream& operator=(AnswerStream&&) noexcept;

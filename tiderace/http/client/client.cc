@@ -94,11 +94,14 @@ struct Client::Journey {
         attempts = 0;
     }
 
+    // It goes to the proxy itself, not through a tunnel.
+    bool asks_proxy() const { return proxy != nullptr && !url.secure; }
+
     ClientRequest& request;  // in the frame of request() or open(), which awaits the journey
     Url url;
-    std::string method;
+    ByteView method;                          // the request's, or "GET"
     std::shared_ptr<const std::string> body;  // shared by all attempts; nullptr: none
-    std::string type;
+    ByteView type;                            // the request's; "": none
     // Kept by the journey, because `proxy` points into them, and set_proxies() may come meanwhile.
     core::Ref<SharedProxies> proxies;
     const Proxy* proxy = nullptr;  // on the way to `url`
@@ -242,7 +245,6 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
 
 OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
     OwnedExchange made(new ClientExchange);
-    write_head(made->head, journey);
     made->body = journey.body;
     if (journey.streams) {
         made->pieces = std::move(journey.request.pieces_);
@@ -251,7 +253,17 @@ OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
         journey.sent_stream = true;
     }
     ++journey.attempts;
-    made->send(*runner_, connection);
+    // An http request is the proxy's own to forward, so it names the whole URL (RFC 9112, 3.2.2).
+    const std::string whole = journey.asks_proxy() ? journey.url.text() : std::string();
+    const std::string authority = journey.url.authority();
+    const Fields fields = fields_of(journey);
+    made->send(*runner_, connection,
+               {.method = journey.method,
+                .secure = journey.url.secure,
+                .authority = authority,
+                .target = whole.empty() ? journey.url.target : whole,
+                .protocol = {},
+                .fields = fields});
     return made;
 }
 
@@ -299,7 +311,7 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     if (becomes_get) {
         journey.method = "GET";
         journey.body.reset();
-        journey.type.clear();
+        journey.type = {};
         journey.streams = journey.sent_stream = false;
         // What describes a body goes with it (RFC 9110, 15.4).
         for (const char* name : {"Content-Type", "Content-Encoding", "Content-Language",
@@ -320,13 +332,13 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     return true;
 }
 
-void Client::write_head(ClientHead& head, const Journey& journey) {
+Fields Client::fields_of(const Journey& journey) {
     const Fields& own = journey.request.fields_;
     // Without framing, the bytes of a generator would be the server's next request.
-    const std::string_view method = journey.method;
     const bool has_body = journey.streams || journey.body != nullptr || !journey.type.empty() ||
-                          method == "POST" || method == "PUT" || method == "PATCH";
-    Fields& fields = head.fields;
+                          journey.method == "POST" || journey.method == "PUT" ||
+                          journey.method == "PATCH";
+    Fields fields;
     fields.reserve(own.size() + 5);  // and those that are added below
     if (!options_.user_agent.empty()) fields.add("User-Agent", options_.user_agent);
     if (options_.compression && !journey.own_coding && !accepted_codings().empty()) {
@@ -336,11 +348,8 @@ void Client::write_head(ClientHead& head, const Journey& journey) {
     if (const std::string cookies = cookies_for(journey.url); !cookies.empty()) {
         fields.add("Cookie", cookies);
     }
-    // An http request is the proxy's own to forward, so it names the whole URL (RFC 9112, 3.2.2)
-    // and shows our credentials. An https request goes through a tunnel: the server at its end must
-    // not get them.
-    const bool absolute = journey.proxy != nullptr && !journey.url.secure;
-    if (absolute && !journey.proxy->authorization.empty()) {
+    // An https request goes through a tunnel: the server at its end must not get our credentials.
+    if (journey.asks_proxy() && !journey.proxy->authorization.empty()) {
         fields.add("Proxy-Authorization", journey.proxy->authorization);
     }
     // In two passes: the caller's fields replace ours of the same name, and yet several of the
@@ -357,10 +366,7 @@ void Client::write_head(ClientHead& head, const Journey& journey) {
         const std::uint64_t bytes = journey.streams ? *journey.request.known_stream_bytes() : whole;
         fields.add("Content-Length", std::to_string(bytes));
     }
-    head.method = journey.method;
-    head.secure = journey.url.secure;
-    head.authority = journey.url.authority();
-    head.target = absolute ? journey.url.text() : journey.url.target;
+    return fields;
 }
 
 std::string Client::cookies_for(const Url& url) {

@@ -114,7 +114,7 @@ class Client {
     bool goes_again(Journey& journey, const ClientExchange& failed, bool may_be_stale,
                     std::uint64_t number);
     ClientResult<bool> follow(Journey& journey, ClientExchange& exchange);
-    void write_head(ClientHead& head, const Journey& journey);
+    Fields fields_of(const Journey& journey);
     std::string cookies_for(const Url& url);
     void keep_cookies(const Url& url, const Fields& fields);
 

@@ -27,9 +27,9 @@ std::size_t ClientConnection::room() const {
     return settled() && !gone_ && !connection_.closing() ? protocol_->room() : 0;
 }
 
-ClientLink* ClientConnection::begin(ClientExchange& exchange) {
+ClientLink* ClientConnection::begin(ClientExchange& exchange, const ClientHead& head) {
     used_ = true;
-    return protocol_->begin(exchange);
+    return protocol_->begin(exchange, head);
 }
 
 // Only now is it known which protocol is spoken: over TLS, ALPN has decided.

@@ -84,7 +84,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     // It has had a request before: it may have been closed by now.
     bool used() const { return used_; }
     // With room(). nullptr: it failed, and so did the exchange.
-    ClientLink* begin(ClientExchange& exchange);
+    ClientLink* begin(ClientExchange& exchange, const ClientHead& head);
     void idle_until(Instant when) { protocol_->idle_until(when); }
     void abort();
     // Closes it; it is not busy.

@@ -36,9 +36,12 @@ void ClientExchange::leave() {
     if (link_ != nullptr) std::exchange(link_, nullptr)->give_up();
 }
 
-void ClientExchange::send(task::Runner& runner, ClientConnection& connection) {
+void ClientExchange::send(task::Runner& runner, ClientConnection& connection,
+                          const ClientHead& head) {
+    to_head_ = head.method == "HEAD";
+    tunnels_ = !head.protocol.empty();
     pieces_ = static_cast<bool>(pieces);
-    link_ = connection.begin(*this);
+    link_ = connection.begin(*this, head);
     if (link_ == nullptr || tunnels()) return;
     const ByteView whole = body != nullptr ? ByteView(*body) : ByteView();
     // The usual request: head and body leave in the same turn, without a coroutine frame.

@@ -30,14 +30,14 @@ namespace tiderace::http {
 
 class ClientConnection;
 
-// What a request begins with, in any version.
+// What a request begins with, in any version; views for the call that sends it.
 struct ClientHead {
-    std::string method;
+    ByteView method;
     bool secure = false;
-    std::string authority;  // "example.org:8080"
-    std::string target;     // "/path?query"; the whole URL for a proxy
-    std::string protocol;   // of an extended CONNECT (RFC 8441), HTTP/2 alone; "" for none
-    Fields fields;
+    ByteView authority;  // "example.org:8080"
+    ByteView target;     // "/path?query"; the whole URL for a proxy
+    ByteView protocol;   // of an extended CONNECT (RFC 8441), HTTP/2 alone; "" for none
+    const Fields& fields;
 };
 
 // What an exchange has of its connection, until the answer's end: all of it with HTTP/1.1, one
@@ -83,7 +83,6 @@ class ClientExchange final : private task::Root {
     ClientExchange() = default;
 
     // The request.
-    ClientHead head;
     Url url;                                  // of the one that was answered, after all redirects
     std::shared_ptr<const std::string> body;  // nullptr: none
     task::Generator<std::string> pieces;      // instead of `body`
@@ -92,14 +91,15 @@ class ClientExchange final : private task::Root {
     std::function<Fields()> make_trailers;  // behind `pieces`; {}: none
     Fields request_trailers;                // of these, once made: the body ends with them
 
-    bool to_head() const { return head.method == "HEAD"; }
+    // Once it is sent.
+    bool to_head() const { return to_head_; }
     // An extended CONNECT: bytes both ways, by write() below.
-    bool tunnels() const { return !head.protocol.empty(); }
+    bool tunnels() const { return tunnels_; }
     bool has_body() const { return tunnels() || pieces || (body != nullptr && !body->empty()); }
     bool unknown_length() const { return pieces_ && !piece_bytes_left; }
 
     // Sends it all on a connection that has room.
-    void send(task::Runner& runner, ClientConnection& connection);
+    void send(task::Runner& runner, ClientConnection& connection, const ClientHead& head);
 
     // Called by the protocol.
     void hold(ReceiveShare share) { share_ = std::move(share); }
@@ -169,6 +169,8 @@ class ClientExchange final : private task::Root {
     std::string buffer_;
     ReceiveShare share_;  // of HTTP/2: its window, then what is unread of the whole answer
     std::optional<ClientFault> fault_;
+    bool to_head_ = false;
+    bool tunnels_ = false;
     bool pieces_ = false;  // the body is a generator
     bool answer_ended_ = false;
     bool ended_ = false;

@@ -53,7 +53,7 @@ class ClientH1 final : public ClientProtocol, private ClientLink {
   public:
     explicit ClientH1(ClientConnection& connection) : connection_(&connection) {}
 
-    ClientLink* begin(ClientExchange& exchange) override;
+    ClientLink* begin(ClientExchange& exchange, const ClientHead& head) override;
     std::size_t room() const override { return exchange_ == nullptr ? 1 : 0; }
     std::size_t exchanges() const override { return exchange_ == nullptr ? 0 : 1; }
     bool multiplexes() const override { return false; }
@@ -90,7 +90,7 @@ class ClientH1 final : public ClientProtocol, private ClientLink {
     bool answer_ended_ = false;
 };
 
-ClientLink* ClientH1::begin(ClientExchange& exchange) {
+ClientLink* ClientH1::begin(ClientExchange& exchange, const ClientHead& head) {
     TR_CHECK(exchange_ == nullptr, "two requests at once on a connection of HTTP/1.1");
     exchange_ = &exchange;
     // An answer to HEAD has the fields of a GET's and no body (RFC 9112, 6.3). Only the request
@@ -99,7 +99,7 @@ ClientLink* ClientH1::begin(ClientExchange& exchange) {
     touched_ = request_sent_ = answer_ended_ = false;
     trailers_ = {};
     connection_->below().set_deadline(Instant::max());
-    write_head(connection_->below(), exchange.head, exchange.unknown_length());
+    write_head(connection_->below(), head, exchange.unknown_length());
     return this;
 }
 

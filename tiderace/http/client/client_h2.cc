@@ -131,9 +131,9 @@ void ClientH2::reset(std::uint32_t stream, H2Error error) {
     say({frame.data(), wire::write_h2_rst_stream(frame, stream, error)});
 }
 
-ClientLink* ClientH2::begin(ClientExchange& exchange) {
+ClientLink* ClientH2::begin(ClientExchange& exchange, const ClientHead& head) {
     TR_CHECK(room() > 0, "a request on a connection that has no room for it");
-    const std::size_t size = list_bytes(exchange.head);
+    const std::size_t size = list_bytes(head);
     const auto refuse = [&](const char* why) {
         exchange.on_failed(connection_->fault(ClientFault::Kind::bad_request, why, false),
                            Progress::untouched);
@@ -143,7 +143,7 @@ ClientLink* ClientH2::begin(ClientExchange& exchange) {
     // into our table must be in the server's.
     if (size > peer_.max_header_list_size) return refuse("the server takes no head that large");
     std::string out(size, '\0');  // each field counts for more than it takes
-    const ByteView block = encode(encoder_, exchange.head, out);
+    const ByteView block = encode(encoder_, head, out);
     if (block.empty()) return refuse("no message may hold its fields");
     const std::uint32_t id = std::exchange(next_id_, next_id_ + 2);
     // Frames of streams that we never opened are a fault of the server's, and this is where we know

@@ -92,7 +92,7 @@ class ClientH2 final : public ClientProtocol {
 
     explicit ClientH2(ClientConnection& connection);
 
-    ClientLink* begin(ClientExchange& exchange) override;
+    ClientLink* begin(ClientExchange& exchange, const ClientHead& head) override;
     std::size_t room() const override;
     std::size_t exchanges() const override { return streams_.size(); }
     bool multiplexes() const override { return true; }

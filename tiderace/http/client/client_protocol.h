@@ -25,7 +25,7 @@ class ClientProtocol {
 
     // Sends the head of a request, when room() is not 0. nullptr: it cannot be sent, and the
     // exchange has failed.
-    virtual ClientLink* begin(ClientExchange& exchange) TR_ON_LOOP = 0;
+    virtual ClientLink* begin(ClientExchange& exchange, const ClientHead& head) TR_ON_LOOP = 0;
     // How many exchanges may begin now.
     virtual std::size_t room() const = 0;
     virtual std::size_t exchanges() const = 0;

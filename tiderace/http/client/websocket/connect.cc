@@ -262,13 +262,15 @@ task::Task<std::optional<ClientResult<WebSocket>>> open_stream(ClientConnection&
     core::Address peer = connection.below().peer();
     WebSocketOffer offer(*service);
     OwnedExchange exchange(new ClientExchange);
-    exchange->head = {.method = "CONNECT",
-                      .secure = parsed.secure,
-                      .authority = parsed.authority(),
-                      .target = parsed.target,
-                      .protocol = "websocket",
-                      .fields = stream_fields(how, offer, cookies_for(parsed, how, runner.loop()))};
-    exchange->send(runner, connection);
+    const std::string authority = parsed.authority();
+    const Fields sent = stream_fields(how, offer, cookies_for(parsed, how, runner.loop()));
+    exchange->send(runner, connection,
+                   {.method = "CONNECT",
+                    .secure = parsed.secure,
+                    .authority = authority,
+                    .target = parsed.target,
+                    .protocol = "websocket",
+                    .fields = sent});
     while (exchange->status() == 0 && !exchange->over()) co_await wait_for_change(*exchange);
     if (exchange->status() == 0) {
         // Without a byte of an answer. An opening handshake may be repeated: it changes nothing by
