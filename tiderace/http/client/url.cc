@@ -61,8 +61,9 @@ std::string without_dots(ByteView path) {
 
 bool take_authority(Url& url, ByteView authority) {
     if (!wire::valid_host(authority)) return false;
-    const std::size_t bracket = authority.rfind(']');
-    const std::size_t colon = authority.find(':', bracket == ByteView::npos ? 0 : bracket);
+    // Not one inside an IPv6 address.
+    const std::size_t colon =
+        authority.find(':', authority.starts_with('[') ? authority.rfind(']') : 0);
     url.host = std::string(authority.substr(0, colon));
     std::ranges::transform(url.host, url.host.begin(), wire::to_lower);
     url.port = url.secure ? 443 : 80;
