@@ -282,6 +282,24 @@ TEST_F(ClientTest, ProxiesThatAreSetAnewTakeTheNextRequest) {
     EXPECT_EQ(get(server.url), "200 by proxy");
 }
 
+TEST_F(ClientTest, ARedirectKeepsTheProxiesThatItsRequestBeganWith) {
+    ClientTestServer proxy(world);
+    ClientTestServer first(world);
+    ClientTestServer second(world);
+    proxy.say(ok("by proxy"));
+    second.say(ok("directly"));
+    first.answer = [&](net::Connection& connection, const std::string&) {
+        client->set_proxies(Proxies::from([&](const char* name) -> const char* {
+            return std::string_view(name) == "http_proxy" ? proxy.url.c_str() : nullptr;
+        }));
+        connection.write("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + second.url +
+                         "/\r\n\r\n");
+    };
+    make();
+    EXPECT_EQ(get(first.url), "200 directly");
+    EXPECT_EQ(get(second.url), "200 by proxy");
+}
+
 TEST_F(ClientTest, OfTheBodyNoMoreIsKeptThanAllowed) {
     ClientTestServer server(world);
     make({.body_bytes_max = 1'000});
