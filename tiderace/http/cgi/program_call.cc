@@ -131,8 +131,11 @@ void ProgramCall::ready_to_start() {
     if (length_ || !pending_.empty()) {
         variables_.add("CONTENT_LENGTH", length_.value_or(pending_.size()));
     }
-    loop_->arm(deadline_, moment_after(loop_->now(), room_->rules.waiting_max));
     on_ready_to_start();
+    // Most find a place at once.
+    if (phase_ == Phase::waiting) {
+        loop_->arm(deadline_, moment_after(loop_->now(), room_->rules.waiting_max));
+    }
 }
 
 void ProgramCall::let_in() {
