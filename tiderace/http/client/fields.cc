@@ -1,16 +1,29 @@
 #include "tiderace/http/client/fields.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/scan.h"
 
 namespace tiderace::http {
 namespace {
 
 constexpr std::size_t usual_lines = 12;
 constexpr std::size_t usual_field_bytes = 40;
+
+// For scan::find_first: inline, because the pieces of a line are short.
+template <char wanted>
+struct At {
+    static constexpr bool exact = true;
+    static constexpr bool stops(char c) { return c == wanted; }
+    template <typename B>
+    static std::uint64_t candidates(B block) {
+        return block.equal(wanted).bits();
+    }
+};
 
 }  // namespace
 
@@ -76,11 +89,11 @@ void Fields::add_lines(ByteView lines) {
     text_.insert(text_.end(), lines.begin(), lines.end());
     places_.reserve(places_.size() + usual_lines);  // one allocation for nearly every answer
     for (std::size_t at = 0; at < lines.size();) {
-        const std::size_t colon = lines.find(':', at);
-        const std::size_t end = lines.find('\r', colon);  // no value holds one
+        const std::size_t colon = wire::scan::find_first<At<':'>>(lines, at);
+        const std::size_t end = wire::scan::find_first<At<'\r'>>(lines, colon);  // in no value
         // The reader of the answer has checked each line, so this is the end, or a bug that loses a
         // field.
-        if (colon == ByteView::npos || end == ByteView::npos) return;
+        if (end == lines.size()) return;
         const ByteView value = wire::trim_ows(wire::between(lines, colon + 1, end));
         places_.push_back({before + at, colon - at,
                            before + static_cast<std::size_t>(value.data() - lines.data()),
