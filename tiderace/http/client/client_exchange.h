@@ -23,6 +23,7 @@
 #include "tiderace/http/client/url.h"
 #include "tiderace/http/wire/method.h"
 #include "tiderace/net/connection.h"
+#include "tiderace/task/frame_pool.h"
 #include "tiderace/task/generator.h"
 #include "tiderace/task/runner.h"
 
@@ -81,6 +82,11 @@ class ClientExchange final : private task::Root {
     };
 
     ClientExchange() = default;
+    // One comes and goes with each request.
+    static void* operator new(std::size_t bytes) { return task::FramePool::allocate(bytes); }
+    static void operator delete(void* block, std::size_t bytes) noexcept {
+        task::FramePool::free(block, bytes);
+    }
 
     // The request.
     Url url;                                  // of the one that was answered, after all redirects

@@ -38,9 +38,9 @@ void Fields::reserve(std::size_t count) {
 
 // For so many bytes behind the text. If it moves for that, returns the old one, because what is to
 // be added may be a view into it.
-std::vector<char> Fields::make_room(std::size_t bytes) {
+Fields::Text Fields::make_room(std::size_t bytes) {
     if (text_.capacity() - text_.size() >= bytes) return {};
-    std::vector<char> larger;
+    Text larger;
     larger.reserve(2 * text_.size() + bytes);
     larger.insert(larger.end(), text_.begin(), text_.end());
     text_.swap(larger);
@@ -51,7 +51,7 @@ void Fields::add(ByteView name, ByteView value) {
     constexpr ByteView between = ": ";
     constexpr ByteView end = "\r\n";
     const std::size_t bytes = name.size() + between.size() + value.size() + end.size();
-    const std::vector<char> old = make_room(bytes);
+    const Text old = make_room(bytes);
     const std::size_t name_at = text_.size();
     const std::size_t value_at = name_at + name.size() + between.size();
     places_.push_back({name_at, name.size(), value_at, value.size()});
@@ -84,7 +84,7 @@ void Fields::set(ByteView name, ByteView value) {
 }
 
 void Fields::add_lines(ByteView lines) {
-    const std::vector<char> old = make_room(lines.size());
+    const Text old = make_room(lines.size());
     const std::size_t before = text_.size();
     text_.insert(text_.end(), lines.begin(), lines.end());
     places_.reserve(places_.size() + usual_lines);  // one allocation for nearly every answer

@@ -5,7 +5,8 @@
 //
 // Thread   One at a time.
 // Errors   None: what may stand in a message is decided where it is written (valid()).
-// Memory   One text for all of them, and their places.
+// Memory   One text for all of them, and their places, from the thread's FramePool: a turn brings
+//          many messages, which end with the tasks that it resumes, as frames do.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/task/frame_pool.h"
 
 namespace tiderace::http {
 
@@ -67,16 +69,18 @@ class Fields {
         std::size_t value_bytes;
     };
 
+    using Text = std::vector<char, task::FrameAllocator<char>>;
+
     Field at(const Place& place) const {
         return {.name = {text_.data() + place.name_at, place.name_bytes},
                 .value = {text_.data() + place.value_at, place.value_bytes}};
     }
     bool is_called(const Place& place, std::string_view name) const;
     const Place* first_called(std::string_view name) const;
-    [[nodiscard]] std::vector<char> make_room(std::size_t bytes);
+    [[nodiscard]] Text make_room(std::size_t bytes);
 
-    std::vector<char> text_;  // no std::string, which moves the bytes of a short one
-    std::vector<Place> places_;
+    Text text_;  // no std::string, which moves the bytes of a short one
+    std::vector<Place, task::FrameAllocator<Place>> places_;
 };
 
 class Fields::Iterator {
