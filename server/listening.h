@@ -25,12 +25,14 @@
 #include "server/options.h"
 #include "server/worker.h"
 #include "tiderace/net/hand_off.h"
+#include "tiderace/net/intake.h"
 
 namespace tiderace::server {
 
 class Listening {
   public:
-    static constexpr std::size_t waiting_max = 1024;  // accept mode "queue"
+    // Accept mode "queue".
+    static constexpr std::size_t waiting_max = net::IntakeOptions{}.waiting_max;
 
     // `sockets` outlives it.
     static Result<std::unique_ptr<Listening>> open(const SharedParts& parts,

@@ -12,8 +12,6 @@ namespace tiderace::server {
 namespace {
 
 constexpr std::uint16_t ports_tried_max = 20;
-// For the server before this one, which has just ended.
-constexpr Duration in_use_retry = 1s;
 
 // [::] is opened for IPv4 too; no other IPv6 address is.
 bool covers(const core::Address& all, const core::Address& address) {
@@ -61,9 +59,10 @@ Result<> ListeningSockets::open_one(const ServeOptions& options, const std::stri
                           ours->flag + " listens there already; leave one of the two out"));
     }
     const bool may_move = options.listen_is_default && purpose == Purpose::site;
-    const net::ListenOptions plain{.backlog = static_cast<int>(options.backlog),
-                                   // A default port moves to the next one at once instead.
-                                   .in_use_retry = may_move ? Duration{} : in_use_retry};
+    const net::ListenOptions plain{
+        .backlog = static_cast<int>(options.backlog),
+        // A default port moves to the next one at once instead.
+        .in_use_retry = may_move ? Duration{} : net::ServingDefaults::in_use_retry};
     auto listener = net::bind_listener(kernel, *address, plain);
     const std::uint16_t wanted = address->port();
     // The user has not chosen a default port, so the next free one serves as well. A port that was

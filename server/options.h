@@ -134,13 +134,14 @@ struct ServeOptions {
 
     // Files and folders.
     std::string root = ".";
-    std::vector<std::string> index = {"index.html"};  // the first that exists wins; empty: none
-    std::optional<bool> listing;                      // unset: assemble.cc decides
-    std::optional<std::string> spa_file;              // served where nothing is found; unset: 404
-    bool clean_urls = false;
-    bool precompressed = true;
+    std::vector<std::string> index =
+        http::files::PathRules{}.index;   // the first that exists wins; empty: none
+    std::optional<bool> listing;          // unset: assemble.cc decides
+    std::optional<std::string> spa_file;  // served where nothing is found; unset: 404
+    bool clean_urls = http::files::PathRules{}.clean_urls;
+    bool precompressed = http::files::PathRules{}.precompressed;
     CompressOptions compress;
-    bool hidden_files = false;
+    bool hidden_files = http::files::PathRules{}.hidden;
     SymlinkPolicy symlinks = SymlinkPolicy::inside;
     std::vector<ErrorPage> error_pages;
     std::vector<MimeAddition> mime_additions;
@@ -169,8 +170,8 @@ struct ServeOptions {
         log_files_kept;  // rotated ones; unset: FileSinkOptions::files_kept
 
     // Threads, engine and caches.
-    std::uint64_t threads = 0;    // loops; 0: one for each CPU that the process may use
-    std::string engine = "auto";  // one of engines() in version.h, or auto
+    std::uint64_t threads = 0;  // loops; 0: one for each CPU that the process may use
+    std::string engine{core::LoopOptions{}.engine};  // one of engines() in version.h, or auto
     AcceptMode accept = AcceptMode::reuseport;
     std::optional<std::string> user;  // NAME[:GROUP]; unset: nobody if root started it; account.h
     CacheOptions cache;

@@ -36,12 +36,12 @@ namespace tiderace::server {
 // What the workers of one server have in common.
 struct SharedParts {
     const ServeOptions* options = nullptr;
-    net::LoopGroup* group = nullptr;             // nullptr: the loops stand alone, in a test
-    bool small = false;                          // many workers of one connection each
-    std::string_view engine = "auto";            // its name, for reports
-    std::string_view listening_engine = "auto";  // of a loop that only listens
-    log::Stream* access_stream = nullptr;        // nullptr: no access log
-    std::vector<AccessLogs::Place> path_logs;    // instead of it
+    net::LoopGroup* group = nullptr;  // nullptr: the loops stand alone, in a test
+    bool small = false;               // many workers of one connection each
+    std::string_view engine = core::LoopOptions{}.engine;            // its name, for reports
+    std::string_view listening_engine = core::LoopOptions{}.engine;  // of a loop that only listens
+    log::Stream* access_stream = nullptr;                            // nullptr: no access log
+    std::vector<AccessLogs::Place> path_logs;                        // instead of it
     SharedPasswords passwords;
     PathRates path_rates;
     core::WorkerPool* compress_pool = nullptr;  // nullptr: no file is compressed

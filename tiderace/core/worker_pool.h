@@ -32,8 +32,13 @@ class WorkerPool final {
         std::size_t threads = 0;  // started so far
     };
 
+    // For programs that choose nothing else.
+    static constexpr std::size_t threads_max_default = 4;
+    static constexpr std::size_t queue_max_default = 1'024;
+
     // Starts no thread yet. Both at least 1.
-    WorkerPool(std::size_t threads_max, std::size_t queue_max);
+    explicit WorkerPool(std::size_t threads_max = threads_max_default,
+                        std::size_t queue_max = queue_max_default);
     // Waits for running tasks. Queued ones are destroyed unrun: their loops are stopping, too.
     ~WorkerPool();
     WorkerPool(const WorkerPool&) = delete;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tiderace/base/units.h"
+#include "tiderace/db/options.h"
 #include "tiderace/task/backoff.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/task/semaphore.h"
@@ -57,12 +58,12 @@ class Counted final {
 };
 
 struct ReserveOptions {
-    std::size_t connections_max = 8;
-    std::size_t waiting_max = 1'024;
-    Duration connect_timeout = 5s;
-    Duration reconnect_pause = 50ms;
-    Duration reconnect_pause_max = 5s;
-    Duration check_after = 30s;
+    std::size_t connections_max = Options{}.connections_max;
+    std::size_t waiting_max = Options{}.waiting_max;
+    Duration connect_timeout = Options{}.connect_timeout;
+    Duration reconnect_pause = Options{}.reconnect_pause;
+    Duration reconnect_pause_max = Options{}.reconnect_pause_max;
+    Duration check_after = Options{}.check_after;
 };
 
 class Reserve;

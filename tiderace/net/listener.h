@@ -18,11 +18,12 @@
 #include "tiderace/core/address.h"
 #include "tiderace/core/kernel.h"
 #include "tiderace/net/folder_lock.h"
+#include "tiderace/net/serving_defaults.h"
 
 namespace tiderace::net {
 
 struct ListenOptions {
-    int backlog = 4096;  // the kernel caps it at net.core.somaxconn
+    int backlog = ServingDefaults::backlog;  // the kernel caps it at net.core.somaxconn
     bool reuse_port =
         false;  // several sockets on one address; the kernel spreads connections over them
     // How long to retry a port in use: a server that has just ended may hold it for some

@@ -51,9 +51,6 @@ void change_mask(int how) {
     ::pthread_sigmask(how, &numbers, nullptr);
 }
 
-// The server before this one may have just ended, and hold the port for some milliseconds more.
-constexpr Duration in_use_retry = 1s;
-
 // The sockets of one address, one for each loop, and where they are.
 struct Listeners {
     std::vector<core::Descriptor> sockets;
@@ -64,8 +61,8 @@ Result<Listeners> open_listeners(const std::string& text, std::size_t loops, int
     core::Kernel& kernel = core::system_kernel();
     auto address = core::Address::parse(text);
     if (!address) return fail(address.error());
-    auto first =
-        bind_listener(kernel, *address, {.backlog = backlog, .in_use_retry = in_use_retry});
+    auto first = bind_listener(kernel, *address,
+                               {.backlog = backlog, .in_use_retry = ServingDefaults::in_use_retry});
     if (!first) return fail(first.error());
     Listeners made;
     // Port 0 has become a real port now; a Unix socket keeps its name.

@@ -37,6 +37,7 @@
 #include "tiderace/core/signals.h"
 #include "tiderace/core/watch.h"
 #include "tiderace/net/loop_group.h"
+#include "tiderace/net/serving_defaults.h"
 #include "tiderace/net/tcp_server.h"
 
 namespace tiderace::net {
@@ -61,14 +62,15 @@ struct ServingOptions {
     // "127.0.0.1:8080", "[::]:8080", ":8080" (all addresses), "unix:/run/site.sock". Port 0: the
     // kernel chooses one.
     std::vector<std::string> listen = {};
-    std::size_t threads = 0;      // loops, each on its own thread; 0: one for each usable CPU
-    std::string engine = "auto";  // core::LoopOptions::engine
-    int backlog = 4096;           // connections waiting in the kernel, for each socket
+    std::size_t threads = 0;  // loops, each on its own thread; 0: one for each usable CPU
+    std::string engine{core::LoopOptions{}.engine};
+    int backlog = ServingDefaults::backlog;  // connections waiting in the kernel, for each socket
     ConnectionLimits connection = {};
     std::size_t connections_max = 0;  // of all loops; 0: what the descriptor limit allows
     std::size_t send_bytes_max = core::LoopOptions{}.send_bytes_max;  // of each loop
-    std::string refusal = {};      // sent to a connection above the maximum, in clear text
-    Duration drain_timeout = 10s;  // from the end of the notice to the end; max(): none
+    std::string refusal = {};  // sent to a connection above the maximum, in clear text
+    // From the end of the notice to the end; max(): none.
+    Duration drain_timeout = ServingDefaults::drain_timeout;
     // From the first signal until draining begins: connections are still accepted meanwhile, and
     // on_drain was called.
     Duration drain_notice = Duration::zero();

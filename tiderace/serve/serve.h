@@ -20,6 +20,9 @@
 #include "tiderace/base/shared_function.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/address.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/http/site.h"
+#include "tiderace/net/serving_defaults.h"
 
 namespace tiderace::http {
 
@@ -57,7 +60,8 @@ struct ServeOptions {
     // certificate that does not verify is refused in either case.
     bool client_required = true;
     std::size_t threads = 0;  // loops, each on a thread of its own; 0: one for each CPU
-    Duration drain = 10s;     // from the end of the notice to the end; max(): none
+    // From the end of the notice to the end; max(): none.
+    Duration drain = net::ServingDefaults::drain_timeout;
     // From the signal on: connections are accepted and App::ready() answers 503, so that a balancer
     // sends its requests elsewhere.
     Duration drain_notice = Duration::zero();
@@ -65,8 +69,9 @@ struct ServeOptions {
     // A loop that a handler blocks for longer is logged with the handler's stack: 100ms, say. Zero:
     // none is. It wakes an idle loop twice in that time (serve/watchdog.h).
     Duration watchdog = Duration::zero();
-    std::string engine = "auto";           // "epoll", "io_uring", "kqueue", "poll", "select"
-    std::string server_name = "tiderace";  // the Server field; "": none
+    std::string engine{
+        core::LoopOptions{}.engine};  // "epoll", "io_uring", "kqueue", "poll", "select"
+    std::string server_name = MessageDefaults::server_name;  // the Server field; "": none
     // Called when all sockets listen, instead of printing where.
     shared_function<void(const std::vector<core::Address>&)> on_listening = {};
 };

@@ -7,9 +7,6 @@
 namespace tiderace::task {
 namespace {
 
-constexpr std::size_t pool_threads_max = 4;
-constexpr std::size_t pool_queue_max = 1'024;
-
 class Program final : public Root {
   public:
     explicit Program(core::EventLoop& loop) : loop_(&loop) {}
@@ -30,7 +27,7 @@ class Program final : public Root {
 void run_to_end(Task<> task) {
     auto loop = core::EventLoop::create({});
     if (!loop) throw std::runtime_error(loop.error().message());
-    core::WorkerPool pool(pool_threads_max, pool_queue_max);
+    core::WorkerPool pool;
     Runner runner(**loop, &pool);
     // Declared last, so that its task ends while the runner, the pool and the loop still exist.
     Program program(**loop);

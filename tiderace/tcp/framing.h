@@ -56,7 +56,7 @@ struct Delimiter {
 
 // Up to "\n" or "\r\n".
 struct Line {
-    std::size_t bytes_max = 8_KiB;  // without the end of the line
+    std::size_t bytes_max = Delimiter{}.bytes_max;  // without the end of the line
     Found operator()(ByteView bytes, std::size_t seen) const;
 };
 

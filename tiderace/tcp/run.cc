@@ -15,9 +15,6 @@
 namespace tiderace::tcp {
 namespace {
 
-constexpr std::size_t pool_threads_max = 4;
-constexpr std::size_t pool_queue_max = 1'024;
-
 // What one loop serves with. Declared in the order in which one needs the other.
 class LoopProtocol final : public net::LoopService {
   public:
@@ -76,7 +73,7 @@ int run_server(const ListenOn& listen, const ServeOptions& options, const MakePr
                      started.error().message().c_str());
         return 1;
     }
-    core::WorkerPool pool(pool_threads_max, pool_queue_max);
+    core::WorkerPool pool;
     return serving.run([&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
         auto service = std::make_unique<LoopProtocol>(loop, pool, log, time, make);
         if (options.security != nullptr) {

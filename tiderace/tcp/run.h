@@ -15,7 +15,9 @@
 
 #include "tiderace/base/units.h"
 #include "tiderace/core/address.h"
+#include "tiderace/core/event_loop.h"
 #include "tiderace/net/connection.h"
+#include "tiderace/net/serving_defaults.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/tcp/security.h"
@@ -34,16 +36,17 @@ struct ListenOn {
 };
 
 struct ServeOptions {
-    std::size_t threads = 0;          // loops, each on a thread of its own; 0: one for each CPU
-    Duration drain = 10s;             // from the signal to the end
+    std::size_t threads = 0;  // loops, each on a thread of its own; 0: one for each CPU
+    Duration drain = net::ServingDefaults::drain_timeout;  // from the signal to the end
     std::size_t connections_max = 0;  // of all loops; 0: what the descriptor limit allows
     StreamOptions stream = {};        // of a coroutine's streams
     net::ConnectionLimits limits = {};
     net::SocketOptions socket = {};            // of each connection
     const ServerSecurity* security = nullptr;  // TLS; it outlives the server
-    std::string engine = "auto";               // "epoll", "io_uring", "kqueue", "poll", "select"
-    std::string program = "tcp";               // begins each sentence on standard error
-    bool takes_signals = true;                 // false: the program has its own; see net::Serving
+    std::string engine{
+        core::LoopOptions{}.engine};  // "epoll", "io_uring", "kqueue", "poll", "select"
+    std::string program = "tcp";      // begins each sentence on standard error
+    bool takes_signals = true;        // false: the program has its own; see net::Serving
     // Called when all sockets listen, instead of printing where.
     std::function<void(const std::vector<core::Address>&)> on_listening = {};
 };

@@ -26,6 +26,7 @@
 #include "tiderace/http/client/content.h"
 #include "tiderace/http/client/cookie_jar.h"
 #include "tiderace/http/client/fields.h"
+#include "tiderace/http/site.h"
 #include "tiderace/testing/client_socket.h"
 #include "tiderace/testing/client_stream.h"
 
@@ -40,8 +41,8 @@ struct ClientOptions {
     Duration patience = 1h;                 // on the test's clock, for one answer
     std::size_t answer_bytes_max = 64_MiB;  // of a body that is read whole
     bool cookies = true;                    // kept and sent back
-    Duration idle_timeout = 60s;            // as H1Options has it
-    std::size_t connections_max = 10'000;   // open streams among them
+    Duration idle_timeout = http::MessageDefaults::idle_timeout;
+    std::size_t connections_max = 10'000;  // open streams among them
 };
 
 struct Answer : http::Answer {

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "tiderace/base/units.h"
+#include "tiderace/db/options.h"
 #include "tiderace/tcp/security.h"
 
 namespace tiderace::db::redis {
@@ -18,20 +19,20 @@ struct Options {
     // Bytes of commands that were not sent yet; above it a command fails at once (Error{busy}).
     std::size_t unsent_bytes_max = 64_MiB;
     // One command waits this long for the connection (Error{connection_lost}).
-    Duration waiting_timeout = 5s;
+    Duration waiting_timeout = db::Options{}.waiting_timeout;
     // A server that answers nothing for this long is given up, with all commands that were sent
     // (Error{timeout} of those that only read, Error{unknown_outcome} of the others).
     Duration command_timeout = 5s;
-    Duration connect_timeout = 5s;
+    Duration connect_timeout = db::Options{}.connect_timeout;
     // The pause after a failed connection doubles from the first to the second, a little random.
-    Duration reconnect_pause = 50ms;
-    Duration reconnect_pause_max = 5s;
+    Duration reconnect_pause = db::Options{}.reconnect_pause;
+    Duration reconnect_pause_max = db::Options{}.reconnect_pause_max;
 
     // Connections of a loop for transactions and blocking commands, and tasks that wait for one.
-    std::size_t connections_max = 8;
-    std::size_t waiting_max = 1'024;
+    std::size_t connections_max = db::Options{}.connections_max;
+    std::size_t waiting_max = db::Options{}.waiting_max;
     // One of these that was idle for this long is pinged before it is used.
-    Duration check_after = 30s;
+    Duration check_after = db::Options{}.check_after;
 
     // For one reply; a larger one is Error{row} and ends the connection: other commands on it are
     // sent again if they only read, or are Error{unknown_outcome}.

@@ -19,6 +19,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/db/batch.h"
 #include "tiderace/db/connection.h"
+#include "tiderace/db/options.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -28,7 +29,7 @@ namespace tiderace::db::sqlite {
 struct FileOptions {
     std::string path;  // ":memory:": none
     bool reads_only = false;
-    std::size_t statements_max = 128;
+    std::size_t statements_max = Options{}.statements_max;
 };
 
 class File final {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tiderace/base/units.h"
+#include "tiderace/core/worker_pool.h"
 #include "tiderace/json/type.h"
 
 namespace tiderace::http {
@@ -20,8 +21,9 @@ struct AppOptions {
     // For a handler that waits; above: 503, and it is cancelled. Not for one that takes its body as
     // it comes, because a client's upload may last.
     Duration handler_timeout = 30s;
-    std::size_t pool_threads_max = 4;  // for offload(), of all loops
-    std::size_t pool_queue_max = 1'024;
+    // For offload(), of all loops.
+    std::size_t pool_threads_max = core::WorkerPool::threads_max_default;
+    std::size_t pool_queue_max = core::WorkerPool::queue_max_default;
 };
 
 }  // namespace tiderace::http

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "tiderace/http/files/cached_file.h"
 #include "tiderace/http/files/file_answer.h"
 #include "tiderace/http/files/file_cache.h"
 #include "tiderace/http/files/root_directory.h"
@@ -10,8 +11,6 @@
 
 namespace tiderace::http {
 namespace {
-
-constexpr std::size_t small_copy_bytes_max = 16_KiB;
 
 // What the files of one loop share.
 struct SentFiles {
@@ -114,7 +113,7 @@ void File::answer(Exchange& exchange, task::Runner& runner) && {
                           .cache_control = cache_control_,
                           .disposition = disposition_,
                           .sendfile_bytes_min = files::FileCacheLimits().sendfile_bytes_min,
-                          .small_copy_bytes_max = small_copy_bytes_max},
+                          .small_copy_bytes_max = files::small_copy_bytes_default},
                          sent.disk);
 }
 

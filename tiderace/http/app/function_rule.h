@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tiderace/base/moment.h"
+#include "tiderace/http/app/app_options.h"
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/site.h"
 
@@ -39,7 +40,7 @@ struct LayerPlace {
     core::WorkerPool* pool;  // nullptr: none
     task::Runner& runner;
     const app::States& states;
-    Duration timeout = 30s;      // of a function that waits
+    Duration timeout = AppOptions{}.handler_timeout;  // of a function that waits
     Handler* handler = nullptr;  // the App on this loop, for what answers by another path
 };
 

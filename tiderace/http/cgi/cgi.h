@@ -43,7 +43,7 @@ struct CgiOptions {
     // Whether a request of this path has a password that the server has checked (RFC 7617): it is
     // not given to programs, the name is. {}: none has.
     std::function<bool(ByteView path)> server_authenticates;
-    std::string server_software = "tiderace";
+    std::string server_software = MessageDefaults::server_name;
     Handler* local = nullptr;  // answers local redirects; nullptr: 502
     // Checks them before: they go to paths that the client did not request. nullptr: they pass.
     AccessRule* local_access = nullptr;

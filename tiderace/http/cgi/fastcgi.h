@@ -51,7 +51,7 @@ struct FastCgiOptions {
     Duration connect_max = 5s;
     std::size_t output_bytes_high = 256_KiB;
     std::function<bool(ByteView path)> server_authenticates;  // as CgiOptions has it
-    std::string server_software = "tiderace";
+    std::string server_software = MessageDefaults::server_name;
     Handler* local = nullptr;  // answers local redirects; nullptr: 502
     // Checks them before: they go to paths that the client did not request. nullptr: they pass.
     AccessRule* local_access = nullptr;

@@ -37,6 +37,7 @@
 #include "tiderace/http/wire/h2/scheduler.h"
 #include "tiderace/http/wire/h2/settings.h"
 #include "tiderace/http/wire/h2/window.h"
+#include "tiderace/http/wire/response_reader.h"
 
 namespace tiderace::http {
 
@@ -86,9 +87,10 @@ class ClientH2 final : public ClientProtocol {
     static constexpr std::uint32_t streams_before_settings_max = 16;
     static constexpr std::uint32_t streams_max = 100;  // at a time; fewer, if the server sets fewer
     static constexpr std::uint64_t queue_bytes_wanted = 128_KiB;  // then bodies wait
-    static constexpr std::uint8_t interim_max = 16;               // heads of 1xx before an answer
+    // Heads of 1xx before an answer.
+    static constexpr std::uint8_t interim_max = wire::ResponseLimits{}.interim_max;
     static constexpr Duration ping_timeout = 5s;
-    static constexpr wire::H2ResponseLimits head_limits{.list_bytes_max = 64_KiB};
+    static constexpr wire::H2ResponseLimits head_limits{};
 
     explicit ClientH2(ClientConnection& connection);
 

@@ -28,6 +28,7 @@
 #include "tiderace/http/client/proxy.h"
 #include "tiderace/http/client/url.h"
 #include "tiderace/task/task.h"
+#include "tiderace/tcp/dial.h"
 
 namespace tiderace::http {
 
@@ -36,7 +37,8 @@ struct PoolLimits {
     std::size_t connections_per_host_max = 8;  // of one scheme, host, port and proxy
     std::size_t waiting_max = 1'024;           // requests that wait for one; above: busy
     Duration idle = 30s;                       // then an unused one is closed; max(): never
-    Duration connect_timeout = 10s;            // from the name to the open connection
+    // From the name to the open connection.
+    Duration connect_timeout = tcp::ConnectOptions{}.timeout;
 };
 
 struct PoolCounters {

@@ -24,6 +24,7 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
+#include "tiderace/http/wire/cookie.h"
 
 namespace tiderace::http {
 
@@ -38,8 +39,9 @@ class CookieJar {
   public:
     static constexpr std::size_t cookies_max = 1'000;
     static constexpr std::size_t cookies_per_domain_max = 50;
-    static constexpr std::size_t cookie_bytes_max = 4'096;  // name and value together
-    static constexpr std::size_t attribute_bytes_max = 1'024;
+    // Name and value together.
+    static constexpr std::size_t cookie_bytes_max = wire::cookie_bytes_max;
+    static constexpr std::size_t attribute_bytes_max = wire::cookie_attribute_bytes_max;
 
     // One Set-Cookie field of an answer from `origin`.
     void keep(const CookieOrigin& origin, ByteView set_cookie, UnixSeconds now);

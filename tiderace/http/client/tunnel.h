@@ -36,8 +36,8 @@ struct ServerWay {
     std::string place;             // "example.org:443"
     const Proxy* proxy = nullptr;  // nullptr: none
     bool tunnels = false;          // through the proxy; or the requests are the proxy's
-    const tcp::ClientSecurity* security = nullptr;  // nullptr: no TLS
-    Duration timeout = 10s;                         // to the open connection
+    const tcp::ClientSecurity* security = nullptr;     // nullptr: no TLS
+    Duration timeout = tcp::ConnectOptions{}.timeout;  // to the open connection
     // Where the proxy's refusal will be written, before the connection closes.
     std::shared_ptr<std::string> refusal = std::make_shared<std::string>();
 };

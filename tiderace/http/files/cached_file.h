@@ -28,6 +28,10 @@
 
 namespace tiderace::http::files {
 
+// Bytes in memory are copied behind the head of their answer up to this size; more are sent from
+// where they are.
+inline constexpr std::size_t small_copy_bytes_default = 16_KiB;
+
 // Distinguishes one state of a file from another. Programs cannot set the time of change (ctime)
 // back.
 struct FileIdentity {

@@ -21,6 +21,7 @@
 
 #include "tiderace/base/result.h"
 #include "tiderace/core/event_loop.h"
+#include "tiderace/http/files/cached_file.h"
 #include "tiderace/http/files/disk_reads.h"
 #include "tiderace/http/files/file_cache.h"
 #include "tiderace/http/files/file_variants.h"
@@ -47,7 +48,7 @@ struct StaticFilesOptions {
     listing::ListingLimits listings;
     // An answer in memory up to this is copied behind its head, one larger is sent from where it
     // is.
-    std::size_t small_copy_bytes_max = 16_KiB;
+    std::size_t small_copy_bytes_max = files::small_copy_bytes_default;
     files::FileCacheLimits cache;
     // Unused if every request reads the disk (cache.revalidate == 0).
     files::FileWatchOptions watch;

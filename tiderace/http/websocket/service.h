@@ -41,8 +41,10 @@ struct WebSocketOptions {
     // Instead of the list.
     std::function<bool(ByteView origin, const Request& request)> origin_allowed;
 
-    std::size_t message_bytes_max = 16_MiB;      // of a message, inflated; above: 1009
-    std::uint64_t frame_bytes_max = UINT64_MAX;  // of one frame; above: 1009
+    // For a message, inflated; above: 1009.
+    std::size_t message_bytes_max = wire::WebSocketReaderOptions{}.message_bytes_max;
+    // For one frame; above: 1009.
+    std::uint64_t frame_bytes_max = wire::WebSocketReaderOptions{}.frame_bytes_max;
     // Of all messages that wait, for their rest or for the task that receives them; at least
     // message_bytes_max and 128 KiB. Above half of it no socket is read while a message of it waits
     // for its task; above: sockets with the larger ones are closed with 1008, and those dropped.

@@ -29,6 +29,7 @@
 #include "tiderace/http/client/client_fault.h"
 #include "tiderace/http/client/cookie_jar.h"
 #include "tiderace/http/client/fields.h"
+#include "tiderace/http/websocket/service.h"
 #include "tiderace/http/websocket/socket.h"
 #include "tiderace/task/task.h"
 #include "tiderace/tcp/security.h"
@@ -44,12 +45,13 @@ struct WebSocketConnect {
     std::string origin;                     // "" for none: what is no browser has none
     const CookieJar* cookies = nullptr;     // those for this URL are sent; outlives the call
 
-    Duration timeout = 30s;                  // from the name to the server's answer
-    std::size_t message_bytes_max = 16_MiB;  // of one that is received, inflated; above: 1009
-    Duration ping_interval = 30s;            // of silence, until we ask; Duration::max(): never
-    Duration pong_timeout = 20s;             // of silence after that
-    Duration close_timeout = 5s;             // for the server's close frame, and its end
-    bool compression = true;
+    Duration timeout = 30s;  // from the name to the server's answer
+    // As a server's (WebSocketOptions).
+    std::size_t message_bytes_max = WebSocketOptions{}.message_bytes_max;
+    Duration ping_interval = WebSocketOptions{}.ping_interval;
+    Duration pong_timeout = WebSocketOptions{}.pong_timeout;
+    Duration close_timeout = WebSocketOptions{}.close_timeout;
+    bool compression = WebSocketOptions{}.compression;
     bool proxy_from_environment = true;  // HTTP_PROXY, HTTPS_PROXY (proxy.h), by CONNECT
     ClientTlsOptions tls;
 };

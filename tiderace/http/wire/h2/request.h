@@ -33,10 +33,11 @@
 namespace tiderace::http::wire {
 
 struct H2RequestLimits {
-    std::size_t list_bytes_max = 32_KiB;   // our SETTINGS_MAX_HEADER_LIST_SIZE; 431
-    std::size_t target_bytes_max = 8_KiB;  // ":path"; 414
-    std::size_t fields_max = 100;          // cookie crumbs count as one; 431
-    bool extended_connect = false;         // our SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441)
+    std::size_t list_bytes_max =
+        HeadLimits{}.head_bytes_max;  // our SETTINGS_MAX_HEADER_LIST_SIZE; 431
+    std::size_t target_bytes_max = HeadLimits{}.request_line_bytes_max;  // ":path"; 414
+    std::size_t fields_max = HeadLimits{}.fields_max;  // cookie crumbs count as one; 431
+    bool extended_connect = false;  // our SETTINGS_ENABLE_CONNECT_PROTOCOL (RFC 8441)
 };
 
 inline constexpr std::size_t h2_crumbs_max = 256;  // cookie fields in one request; 431
