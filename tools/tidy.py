@@ -69,10 +69,28 @@ ARROWS = {
     "text": {"base"},
     "resp": {"base"},
     "http/wire": {"base"},
-    "http/wire/h2": {"base", "http/wire"},
+    # Of http/wire these two use what every version shares, and no more (decision 20): a header in
+    # place of a room is an arrow to it alone.
+    "http/wire/h2": {
+        "base",
+        "http/wire/field_name.h",
+        "http/wire/field_syntax.h",
+        "http/wire/framing.h",
+        "http/wire/host.h",
+        "http/wire/refusal.h",
+        "http/wire/request_head.h",
+        "http/wire/scan.h",
+    },
     "http/wire/cgi": {"base", "http/wire"},
     "http/wire/text": {"base", "http/wire"},
-    "http/wire/websocket": {"base", "http/wire", "http/wire/text"},
+    "http/wire/websocket": {
+        "base",
+        "http/wire/field_line.h",
+        "http/wire/field_syntax.h",
+        "http/wire/refusal.h",
+        "http/wire/request_head.h",
+        "http/wire/text/utf8_validator.h",
+    },
     "http/route": {"base", "http/wire"},
     "http": BELOW_NET | {"net", "http/wire", "http/wire/h2"},
     "http/h2": BELOW_NET | {"net", "http", "http/wire", "http/wire/h2"},
@@ -255,7 +273,9 @@ def includes_of(tree, path):
 
 
 def arrows(tree):
-    """Includes follow the arrows of the house."""
+    """Includes follow the arrows of the house, and each arrow to a header is used."""
+    unused = {room: {name for name in ARROWS[room] if name.endswith(".h")} for room in ARROWS}
+    rooms = set()
     for path in tree.having(*CPP):
         room = room_of(path)
         if room is None:
@@ -265,6 +285,7 @@ def arrows(tree):
                 path, 0, f"room {room} has no arrows; add it to ARROWS in tools/tidy.py"
             )
             continue
+        rooms.add(room)
         allowed = ARROWS[room] | {room}
         if is_test(path):
             allowed = allowed | BELOW_NET | {"net", "core/backend", "testing"}
@@ -275,8 +296,16 @@ def arrows(tree):
             ):
                 yield Complaint(path, number, f"include {name} by its full path")
             target = room_of(name)
-            if target is not None and target not in allowed:
+            header = name.removeprefix("tiderace/")
+            if not is_test(path):
+                unused[room].discard(header)
+            if target is not None and not {target, header} & allowed:
                 yield Complaint(path, number, f"{room} may not include {target} ({name})")
+    for room in sorted(rooms):
+        for header in sorted(unused[room]):
+            yield Complaint(
+                "tools/tidy.py", 0, f"{room} does not use {header}: take it out of ARROWS"
+            )
 
 
 def inner_folder_of(path):

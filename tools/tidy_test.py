@@ -61,6 +61,18 @@ FALSE_HOUSES = [
     ),
     (
         tidy.arrows,
+        "a version of HTTP uses another's codec",
+        {"tiderace/http/wire/h2/a.cc": '#include "tiderace/http/wire/chunked.h"\n'},
+        "http/wire/h2 may not include http/wire (tiderace/http/wire/chunked.h)",
+    ),
+    (
+        tidy.arrows,
+        "an arrow to a header that is not included",
+        {"tiderace/http/wire/h2/a.cc": '#include "tiderace/http/wire/host.h"\n'},
+        "http/wire/h2 does not use http/wire/scan.h",
+    ),
+    (
+        tidy.arrows,
         "net names a backend",
         {"tiderace/net/a.cc": '#include "tiderace/core/backend/epoll.h"\n'},
         "core/backend",
@@ -354,6 +366,15 @@ ALLOWED = [
     (tidy.exceptions_once, {"tools/tidy_ratchet.txt": "# a comment\n\n# a comment\n\n"}),
     (tidy.arrows, {"tiderace/base/a.cc": "#include <net/if.h>\n"}),
     (tidy.arrows, {"tiderace/net/a_test.cc": '#include "tiderace/testing/pipe.h"\n'}),
+    (
+        tidy.arrows,
+        {
+            "tiderace/http/wire/websocket/a.cc": "".join(
+                f'#include "tiderace/{name}"\n'
+                for name in tidy.ARROWS["http/wire/websocket"] - {"base"}
+            )
+        },
+    ),
     (tidy.arrows, {"tiderace/http/handler/a.cc": '#include "tiderace/http/app.h"\n'}),
     (tidy.inner_folders, {"tiderace/net/a.cc": '#include "tiderace/net/ring/a.h"\n'}),
     (tidy.inner_folders, {"tiderace/http/a.cc": '#include "tiderace/http/wire/a.h"\n'}),

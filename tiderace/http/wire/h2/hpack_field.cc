@@ -1,6 +1,5 @@
 #include "tiderace/http/wire/h2/hpack_field.h"
 
-#include "tiderace/http/wire/field_line.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/scan.h"
 
