@@ -106,7 +106,7 @@ struct PressForm {
 };
 
 // A form that changes something by one press, within the limits of that.
-template <tiderace::http::route::PatternText pattern, typename F>
+template <tiderace::http::route::RoutePattern pattern, typename F>
 void add_press(tiderace::http::App& app, F handler) {
     app.post<pattern>(std::move(handler), tiderace::http::rate_limit(press_rate),
                       shared_rate_limit("press", press_rate));

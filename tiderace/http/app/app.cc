@@ -69,7 +69,7 @@ app::Scope app::Scope::inner(std::string prefix) const {
 void app::Scope::use(Middleware middleware) const {
     app->scopes_[number].middleware.push_back(std::move(middleware));
 }
-void app::Scope::add(wire::Method method, std::string pattern, std::size_t parameters,
+void app::Scope::add(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
                      std::unique_ptr<Endpoint> endpoint, std::vector<Middleware> middleware) const {
     app->add(number, method, std::move(pattern), parameters, std::move(endpoint),
              std::move(middleware));
@@ -120,9 +120,11 @@ const route::Router& App::router_for(ByteView authority) const {
     return best->router;
 }
 
-void App::add(std::uint32_t scope, wire::Method method, std::string pattern, std::size_t parameters,
-              std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware) {
+void App::add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
+              std::size_t parameters, std::unique_ptr<app::Endpoint> endpoint,
+              std::vector<Middleware> middleware) {
     if (!fault_.empty()) return;
+    std::string& pattern = placed.text;
     const Scope& outer = scopes_[scope];
     // The "/" of a group is its prefix itself, without a slash at its end.
     if (!outer.prefix.empty()) pattern = outer.prefix + (pattern == "/" ? "" : pattern);
@@ -133,18 +135,18 @@ void App::add(std::uint32_t scope, wire::Method method, std::string pattern, std
     }
     const auto number = static_cast<std::uint32_t>(routes_.size());
     route::Router& router = hosts_[scopes_[scope].host].router;
-    if (const auto added = router.add(method, pattern, number); !added) {
+    if (const auto added = router.add(method, pattern, number, placed.place); !added) {
         fault_ = added.error();
         // Patterns that are template arguments are checked by the compiler; one that is made at run
         // time is checked here.
     } else if (route::count_parameters(pattern) != parameters) {
-        fault_ = "route " + pattern + ": its handler takes " + std::to_string(parameters) +
-                 " parameters of the path";
+        fault_ = "route " + pattern + to_string(placed.place) + ": its handler takes " +
+                 std::to_string(parameters) + " parameters of the path";
     }
     const std::size_t first_use = page_uses_.size();
     endpoint->list_pages(page_uses_);
     check_pages(first_use);
-    routes_.push_back({std::move(pattern), method, scope, std::move(endpoint)});
+    routes_.push_back({std::move(pattern), placed.place, method, scope, std::move(endpoint)});
 }
 
 App& App::mount(std::string prefix, App&& other) {
@@ -181,8 +183,8 @@ App& App::mount(std::string prefix, App&& other) {
         // alone.
         std::string own = scopes_[root].prefix;
         std::swap(own, scopes_[scope].prefix);
-        add(scope, route.method, std::move(route.pattern), parameters, std::move(route.endpoint),
-            {});
+        add(scope, route.method, {std::move(route.pattern), route.place}, parameters,
+            std::move(route.endpoint), {});
         scopes_[scope].prefix = std::move(own);
     }
     for (State& state : other.states_) states_.push_back(std::move(state));
@@ -212,7 +214,7 @@ void App::set_error_page(std::uint32_t scope, app::CheckedErrorPage page) {
     scopes_[scope].error_page = std::move(page.show);
 }
 
-App& App::health(std::string path) {
+App& App::health(route::PlacedPattern path) {
     const std::size_t routes = routes_.size();
     route(wire::Method::get, std::move(path),
           [] { return Reply().field("Cache-Control", "no-store").text("ok\n"); });
@@ -225,7 +227,7 @@ App& App::health(std::string path) {
     return *this;
 }
 
-App& App::ready(std::string path) {
+App& App::ready(route::PlacedPattern path) {
     return ready(std::move(path), [] { return true; });
 }
 
@@ -234,13 +236,13 @@ App& App::on_answer(shared_function<void(const AccessRecord&)> call) {
     return *this;
 }
 
-App& App::add_route(wire::Method method, std::string pattern, std::size_t parameters,
+App& App::add_route(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
                     std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware) {
     add(0, method, std::move(pattern), parameters, std::move(endpoint), std::move(middleware));
     return *this;
 }
 
-App& App::add_ready(std::string path, Duration limit, Middleware check) {
+App& App::add_ready(route::PlacedPattern path, Duration limit, Middleware check) {
     // First, so that a draining server answers without asking what the check would ask.
     const auto stays = [life = life_]() -> std::optional<Problem> {
         if (life->draining()) return Problem{.status = 503, .detail = "it drains"};

@@ -16,9 +16,9 @@
 //
 // Owner    The program; built before it serves, then constant.
 // Thread   One, until it serves; then all loops read it.
-// Errors   A route that cannot be (a bad pattern, hidden by another, too few parameters) does not
-//          compile where the pattern is a template argument; the others are one sentence when it
-//          serves.
+// Errors   A route that cannot be (a bad pattern, too few parameters) does not compile where the
+//          pattern is a template argument; the others, and two routes that conflict, are one
+//          sentence when it serves, with the place of each in the source.
 // Limits   AppOptions.
 #pragma once
 
@@ -86,12 +86,13 @@ class App : public Routes<App, 0> {
 
     // The files of a folder below a prefix, as http/handler/static_files.h serves them: conditions,
     // ranges, types, no hidden files. Routes come first.
-    App& files(std::string prefix, const std::string& folder,
+    App& files(route::PlacedPattern prefix, const std::string& folder,
                std::vector<Middleware> middleware = {});
     // Programs of a folder (http/cgi/cgi.h); a FastCGI peer, for all below a path or for scripts
     // of `root` that a glob names (http/cgi/fastcgi.h).
-    App& cgi(std::string prefix, const std::string& folder);
-    App& fastcgi(std::string pattern, const std::string& address, const std::string& root = "");
+    App& cgi(route::PlacedPattern prefix, const std::string& folder);
+    App& fastcgi(route::PlacedPattern pattern, const std::string& address,
+                 const std::string& root = "");
 
     // The templates of pages (http/app/pages/page.h): all of a folder, compiled now.
     App& templates(const std::string& folder);
@@ -124,15 +125,15 @@ class App : public Routes<App, 0> {
         return add_state({app::state_key<S>, {}, const_cast<S*>(&shared)});
     }
     // GET: an OpenAPI 3.1 document of the routes (http/app/openapi/openapi.h).
-    App& openapi(std::string path, OpenApiInfo info = {});
+    App& openapi(route::PlacedPattern path, OpenApiInfo info = {});
     // GET: 200 for as long as the process answers. No middleware runs before it, because sessions
     // or users may be in a database that is away.
-    App& health(std::string path);
+    App& health(route::PlacedPattern path);
     // GET: 200; 503 while it drains, and when `check` is false or lasts longer than `limit`. The
     // check takes what middleware takes and returns bool or Task<bool>.
-    App& ready(std::string path);
+    App& ready(route::PlacedPattern path);
     template <typename F>
-    App& ready(std::string path, F check, Duration limit = 5s) {
+    App& ready(route::PlacedPattern path, F check, Duration limit = 5s) {
         return add_ready(std::move(path), limit, app::ready_rule(std::move(check)));
     }
     // Beside the requests, once or on each loop (http/app/life/background.h).
@@ -169,14 +170,15 @@ class App : public Routes<App, 0> {
     std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
     App& add_state(State state);
     App& add_background(app::Background task);
-    App& add_route(wire::Method method, std::string pattern, std::size_t parameters,
+    App& add_route(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
                    std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware);
-    void add(std::uint32_t scope, wire::Method method, std::string pattern, std::size_t parameters,
-             std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware);
+    void add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
+             std::size_t parameters, std::unique_ptr<app::Endpoint> endpoint,
+             std::vector<Middleware> middleware);
     std::uint32_t host_number(std::string name);
     void check_pages(std::size_t first_use);
     void set_error_page(std::uint32_t scope, app::CheckedErrorPage page);
-    App& add_ready(std::string path, Duration limit, Middleware check);
+    App& add_ready(route::PlacedPattern path, Duration limit, Middleware check);
     const route::Router& router_for(ByteView authority) const;
 
     AppOptions options_;

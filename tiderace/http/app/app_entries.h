@@ -14,6 +14,7 @@
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/app/middleware.h"
 #include "tiderace/http/app/pages/error_page.h"
+#include "tiderace/http/route/placed_pattern.h"
 #include "tiderace/http/wire/method.h"
 
 namespace tiderace::http::app {
@@ -30,6 +31,7 @@ struct ScopeEntry {
 
 struct RouteEntry {
     std::string pattern;
+    route::Place place;
     wire::Method method;
     std::uint32_t scope;
     std::unique_ptr<Endpoint> endpoint;

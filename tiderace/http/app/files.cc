@@ -37,7 +37,9 @@ class FilesRule final : public AccessRule {
 
 }  // namespace
 
-App& App::files(std::string prefix, const std::string& folder, std::vector<Middleware> middleware) {
+App& App::files(route::PlacedPattern placed, const std::string& folder,
+                std::vector<Middleware> middleware) {
+    std::string& prefix = placed.text;
     std::error_code ignored;
     if (fault_.empty() && !std::filesystem::is_directory(folder, ignored)) {
         fault_ = "files " + prefix + ": " + folder + " is no directory";
@@ -53,12 +55,13 @@ App& App::files(std::string prefix, const std::string& folder, std::vector<Middl
     // The endpoint that is never reached; it takes the one parameter of its pattern.
     const auto below = [](std::string_view) {};
     if (middleware.empty()) {
-        return route(wire::Method::other, prefix + "/{path...}", below,
+        return route(wire::Method::other, {prefix + "/{path...}", placed.place}, below,
                      Middleware(Middleware::Make(make)));
     }
     Group<0> files = group(prefix);
     for (Middleware& each : middleware) files.use(std::move(each));
-    files.route(wire::Method::other, "/{path...}", below, Middleware(Middleware::Make(make)));
+    files.route(wire::Method::other, {"/{path...}", placed.place}, below,
+                Middleware(Middleware::Make(make)));
     return *this;
 }
 

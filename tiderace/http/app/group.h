@@ -34,7 +34,7 @@ struct Scope {
     Scope inner(std::string prefix) const;
     void use(Middleware middleware) const;
     void set_error_page(CheckedErrorPage page) const;
-    void add(wire::Method method, std::string pattern, std::size_t parameters,
+    void add(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
              std::unique_ptr<Endpoint> endpoint, std::vector<Middleware> middleware) const;
 };
 
@@ -66,7 +66,7 @@ class Group : public Routes<Group<prefix_parameters>, prefix_parameters> {
     friend class Group;
     friend class Routes<Group, prefix_parameters>;
     explicit Group(app::Scope scope) : scope_(scope) {}
-    Group& add_route(wire::Method method, std::string pattern, std::size_t parameters,
+    Group& add_route(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
                      std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware) {
         scope_.add(method, std::move(pattern), parameters, std::move(endpoint),
                    std::move(middleware));

@@ -46,7 +46,8 @@ bool is_folder(const std::string& path) {
 
 }  // namespace
 
-App& App::cgi(std::string prefix, const std::string& folder) {
+App& App::cgi(route::PlacedPattern placed, const std::string& folder) {
+    const std::string& prefix = placed.text;
     if (fault_.empty() && !is_folder(folder)) {
         fault_ = "cgi " + prefix + ": " + folder + " is no directory";
     }
@@ -61,11 +62,13 @@ App& App::cgi(std::string prefix, const std::string& folder) {
         return Layer(std::make_shared<ProgramsRule<cgi::Cgi>>(place.loop, std::move(own)));
     };
     return route(
-        wire::Method::other, options.prefix + "/{path...}", [](std::string_view) {},
+        wire::Method::other, {options.prefix + "/{path...}", placed.place}, [](std::string_view) {},
         Middleware(Middleware::Make(make)));
 }
 
-App& App::fastcgi(std::string pattern, const std::string& address, const std::string& root) {
+App& App::fastcgi(route::PlacedPattern placed, const std::string& address,
+                  const std::string& root) {
+    std::string& pattern = placed.text;
     const bool is_glob = pattern.find_first_of("*?") != std::string::npos;
     auto peer = core::Address::parse(address);
     if (fault_.empty() && !peer) fault_ = "fastcgi " + pattern + ": " + peer.error().message();
@@ -86,7 +89,7 @@ App& App::fastcgi(std::string pattern, const std::string& address, const std::st
     // A glob is no pattern of a route, so all paths come here and FastCgi picks those that match.
     if (is_glob || pattern == "/") pattern.clear();
     return route(
-        wire::Method::other, pattern + "/{path...}", [](std::string_view) {},
+        wire::Method::other, {pattern + "/{path...}", placed.place}, [](std::string_view) {},
         Middleware(Middleware::Make(make)));
 }
 

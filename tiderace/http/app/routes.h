@@ -16,6 +16,7 @@
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/app/middleware.h"
 #include "tiderace/http/route/pattern.h"
+#include "tiderace/http/route/placed_pattern.h"
 #include "tiderace/http/wire/method.h"
 
 namespace tiderace::http {
@@ -34,40 +35,40 @@ using SocketOptions = typename SocketEndpointOf<F>::Options;
 template <typename Self, std::size_t prefix_parameters>
 class Routes {
   public:
-    template <route::PatternText pattern, typename F, typename... M>
+    template <route::RoutePattern pattern, typename F, typename... M>
     Self& get(F handler, M... middleware) {
         return add<pattern>(wire::Method::get, std::move(handler), std::move(middleware)...);
     }
-    template <route::PatternText pattern, typename F, typename... M>
+    template <route::RoutePattern pattern, typename F, typename... M>
     Self& post(F handler, M... middleware) {
         return add<pattern>(wire::Method::post, std::move(handler), std::move(middleware)...);
     }
-    template <route::PatternText pattern, typename F, typename... M>
+    template <route::RoutePattern pattern, typename F, typename... M>
     Self& put(F handler, M... middleware) {
         return add<pattern>(wire::Method::put, std::move(handler), std::move(middleware)...);
     }
-    template <route::PatternText pattern, typename F, typename... M>
+    template <route::RoutePattern pattern, typename F, typename... M>
     Self& patch(F handler, M... middleware) {
         return add<pattern>(wire::Method::patch, std::move(handler), std::move(middleware)...);
     }
     // DELETE, which C++ keeps for itself.
-    template <route::PatternText pattern, typename F, typename... M>
+    template <route::RoutePattern pattern, typename F, typename... M>
     Self& del(F handler, M... middleware) {
         return add<pattern>(wire::Method::delete_, std::move(handler), std::move(middleware)...);
     }
     // Every method that has no route of its own.
-    template <route::PatternText pattern, typename F, typename... M>
+    template <route::RoutePattern pattern, typename F, typename... M>
     Self& any(F handler, M... middleware) {
         return add<pattern>(wire::Method::other, std::move(handler), std::move(middleware)...);
     }
     // A WebSocket; <tiderace/websocket.h> describes its handler and options. Its request is a GET,
     // or an extended CONNECT of HTTP/2.
     //   app.ws<"/chat">(chat, {.message_bytes_max = 4_KiB}, basic_auth(…));
-    template <route::PatternText pattern, typename F, typename... M>
+    template <route::RoutePattern pattern, typename F, typename... M>
     Self& ws(F handler, app::SocketOptions<F> options = {}, M... middleware) {
-        if constexpr (fits<pattern, F>()) {
+        if constexpr (fits<pattern.text, F>()) {
             return add_endpoint(
-                wire::Method::get, std::string(pattern.view()),
+                wire::Method::get, placed<pattern>(),
                 std::make_unique<app::SocketEndpointOf<F>>(std::move(handler), std::move(options)),
                 app::SignatureOf<F>::path_parameters, std::move(middleware)...);
         } else {
@@ -76,12 +77,17 @@ class Routes {
     }
     // For patterns that the program makes. The parameters are counted when it serves.
     template <typename F, typename... M>
-    Self& route(wire::Method method, std::string pattern, F handler, M... middleware) {
+    Self& route(wire::Method method, route::PlacedPattern pattern, F handler, M... middleware) {
         return add(method, std::move(pattern), std::move(handler), std::move(middleware)...);
     }
 
   private:
     Self& self() { return static_cast<Self&>(*this); }
+
+    template <route::RoutePattern pattern>
+    static route::PlacedPattern placed() {
+        return {std::string(pattern.view()), pattern.place()};
+    }
 
     // The checks below stop at the first fault, whose sentence is the only error: what has one is
     // not compiled any further.
@@ -145,17 +151,16 @@ class Routes {
             return named == app::SignatureOf<F>::path_parameters;
         }
     }
-    template <route::PatternText pattern, typename F, typename... M>
+    template <route::RoutePattern pattern, typename F, typename... M>
     Self& add(wire::Method method, F handler, M... middleware) {
-        if constexpr (fits<pattern, F>()) {
-            return add(method, std::string(pattern.view()), std::move(handler),
-                       std::move(middleware)...);
+        if constexpr (fits<pattern.text, F>()) {
+            return add(method, placed<pattern>(), std::move(handler), std::move(middleware)...);
         } else {
             return self();
         }
     }
     template <typename F, typename... M>
-    Self& add(wire::Method method, std::string pattern, F handler, M... middleware) {
+    Self& add(wire::Method method, route::PlacedPattern pattern, F handler, M... middleware) {
         if constexpr (is_handler<F>()) {
             return add_endpoint(method, std::move(pattern),
                                 std::make_unique<app::EndpointOf<F>>(std::move(handler)),
@@ -165,8 +170,8 @@ class Routes {
         }
     }
     template <typename E, std::convertible_to<Middleware>... M>
-    Self& add_endpoint(wire::Method method, std::string pattern, std::unique_ptr<E> endpoint,
-                       std::size_t parameters, M... middleware) {
+    Self& add_endpoint(wire::Method method, route::PlacedPattern pattern,
+                       std::unique_ptr<E> endpoint, std::size_t parameters, M... middleware) {
         std::vector<Middleware> own;
         (own.push_back(Middleware(std::move(middleware))), ...);
         return self().add_route(method, std::move(pattern), parameters, std::move(endpoint),

@@ -11,13 +11,18 @@ namespace {
 
 constexpr std::size_t edges_at_first = 64;
 
-std::string quoted(wire::Method method, std::string_view pattern) {
+std::string quoted(wire::Method method, std::string_view pattern, Place place) {
     const std::string_view name =
         method == wire::Method::other ? "any method" : wire::to_string(method);
-    return std::string(name) + " " + std::string(pattern);
+    return std::string(name) + " " + std::string(pattern) + to_string(place);
 }
 
 }  // namespace
+
+std::string to_string(Place place) {
+    if (place.line == 0) return "";
+    return " (" + std::string(place.file) + ":" + std::to_string(place.line) + ")";
+}
 
 Router::Router() : edges_(edges_at_first) {
     make_node();
@@ -93,12 +98,12 @@ std::uint32_t Router::child_for(std::uint32_t node, const Segment& segment) {
 }
 
 std::expected<void, std::string> Router::add(wire::Method method, std::string_view pattern,
-                                             std::uint32_t route) {
+                                             std::uint32_t route, Place place) {
     if (const PatternFault fault = check_pattern(pattern); fault != PatternFault::none) {
-        return std::unexpected("route " + quoted(method, pattern) + ": " +
+        return std::unexpected("route " + quoted(method, pattern, place) + ": " +
                                std::string(to_string(fault)));
     }
-    if (patterns_.size() >= routes_max) return std::unexpected("more than a million routes");
+    if (added_.size() >= routes_max) return std::unexpected("more than a million routes");
     std::uint32_t node = 0;
     for (Segments segments(pattern); !segments.done();) node = child_for(node, segments.next());
     if (nodes_[node].routes == none) {
@@ -108,12 +113,14 @@ std::expected<void, std::string> Router::add(wire::Method method, std::string_vi
     Routes& routes = routes_[nodes_[node].routes];
     std::uint32_t& slot = routes.by_method[static_cast<std::size_t>(method)];
     if (slot != none) {
-        return std::unexpected("route " + quoted(method, pattern) + " is hidden by " +
-                               quoted(method, this->pattern(slot)) + ", which was added before");
+        const Added& before = *find(slot);
+        return std::unexpected("route " + quoted(method, pattern, place) + " conflicts with " +
+                               quoted(method, before.pattern, before.place) +
+                               ", which was added before");
     }
     slot = route;
     texts_.push_back(std::make_unique<std::string>(pattern));
-    patterns_.emplace_back(route, *texts_.back());
+    added_.push_back({route, *texts_.back(), place});
     add_allow(routes);
     return {};
 }
@@ -133,11 +140,14 @@ void Router::add_allow(Routes& routes) const {
     }
 }
 
+const Router::Added* Router::find(std::uint32_t route) const {
+    const auto found = std::ranges::find(added_, route, &Added::route);
+    return found == added_.end() ? nullptr : &*found;
+}
+
 std::string_view Router::pattern(std::uint32_t route) const {
-    for (const auto& [number, text] : patterns_) {
-        if (number == route) return text;
-    }
-    return {};
+    const Added* found = find(route);
+    return found == nullptr ? std::string_view{} : found->pattern;
 }
 
 // The node where `rest` ends, or none. Each node of the tree is reached by one way only, so what is

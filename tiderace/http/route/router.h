@@ -10,7 +10,8 @@
 //
 // Owner    The application; built before it serves, then constant.
 // Thread   add(): one. find(): any number at once.
-// Errors   A pattern with a fault, and a route that another one hides: a sentence with both.
+// Errors   A pattern with a fault, and two routes that conflict: a sentence with both, and their
+//          places in the source.
 // Limits   pattern.h; routes_max routes.
 #pragma once
 
@@ -27,6 +28,7 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/http/route/pattern.h"
+#include "tiderace/http/route/placed_pattern.h"
 #include "tiderace/http/wire/method.h"
 
 namespace tiderace::http::route {
@@ -51,7 +53,7 @@ class Router {
 
     // Method::other stands for every method that has no route of its own.
     std::expected<void, std::string> add(wire::Method method, std::string_view pattern,
-                                         std::uint32_t route);
+                                         std::uint32_t route, Place place = {});
     // A GET route answers HEAD, too.
     Found find(wire::Method method, ByteView path, Parameters& parameters) const;
 
@@ -71,6 +73,11 @@ class Router {
         std::uint32_t rest = none;
         std::uint32_t routes = none;  // of those that end here
     };
+    struct Added {
+        std::uint32_t route;
+        std::string_view pattern;
+        Place place;
+    };
     struct Edge {
         std::uint32_t from = none;
         std::uint32_t to = none;
@@ -85,13 +92,14 @@ class Router {
     void insert(Edge edge);
     void add_allow(Routes& routes) const;
     std::uint32_t match(std::uint32_t node, ByteView rest, Parameters& parameters) const;
+    const Added* find(std::uint32_t route) const;
 
     std::vector<Node> nodes_;
     std::vector<Routes> routes_;
     std::vector<Edge> edges_;  // open addressing, a power of two, at most half full
     std::size_t edge_count_ = 0;
-    std::vector<std::unique_ptr<std::string>> texts_;                   // of edges and patterns
-    std::vector<std::pair<std::uint32_t, std::string_view>> patterns_;  // by route, in order of add
+    std::vector<std::unique_ptr<std::string>> texts_;  // of edges and patterns
+    std::vector<Added> added_;                         // in order of add
 };
 
 }  // namespace tiderace::http::route

@@ -77,17 +77,23 @@ TEST(Router, MethodsAreDistinguished) {
     EXPECT_EQ(router.find(Method::put, "/any", parameters).route, 5u);
 }
 
-TEST(Router, AHiddenRouteIsRefusedWithBothPlaces) {
+TEST(Router, AConflictIsRefusedWithBothPlaces) {
     Router router;
-    ASSERT_TRUE(router.add(Method::get, "/users/{id}", 0));
-    const auto again = router.add(Method::get, "/users/{name}", 1);
+    ASSERT_TRUE(router.add(Method::get, "/users/{id}", 0, Place("/src/main.cc", 9)));
+    const auto again = router.add(Method::get, "/users/{name}", 1, Place("/src/users.cc", 12));
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error(),
-              "route GET /users/{name} is hidden by GET /users/{id}, which was added before");
+              "route GET /users/{name} (users.cc:12) conflicts with GET /users/{id} (main.cc:9),"
+              " which was added before");
+    const auto nowhere = router.add(Method::get, "/users/{key}", 1);
+    ASSERT_FALSE(nowhere);
+    EXPECT_EQ(nowhere.error(),
+              "route GET /users/{key} conflicts with GET /users/{id} (main.cc:9), which was added"
+              " before");
     EXPECT_TRUE(router.add(Method::post, "/users/{name}", 1));
-    const auto bad = router.add(Method::get, "users", 2);
+    const auto bad = router.add(Method::get, "users", 2, Place("main.cc", 3));
     ASSERT_FALSE(bad);
-    EXPECT_EQ(bad.error(), "route GET users: a pattern begins with '/'");
+    EXPECT_EQ(bad.error(), "route GET users (main.cc:3): a pattern begins with '/'");
 }
 
 TEST(Router, TenThousandRoutesAreAllFound) {

@@ -280,8 +280,8 @@ void OpenApiDocument::write_answers(Writer& out, const RouteShape& shape) {
 
 }  // namespace app
 
-App& App::openapi(std::string path, OpenApiInfo info) {
-    const auto make = [path, info = std::move(info)](LayerPlace& place) {
+App& App::openapi(route::PlacedPattern path, OpenApiInfo info) {
+    const auto make = [path = path.text, info = std::move(info)](LayerPlace& place) {
         // Not `this`: the App may have been moved, or mounted in another one, since this call.
         const App& app = static_cast<const AppLoop*>(place.handler)->app();
         return Layer(std::make_shared<app::DocumentRule>(app, path, info));
