@@ -109,6 +109,21 @@ struct Word {
     std::string word;
 };
 
+Task<bool> comes(std::shared_ptr<task::Channel<int>> answer) {
+    const Alive here;
+    const auto value = co_await answer->receive();
+    co_return value.has_value();
+}
+
+// Asks another loop, which may have ended; then no answer comes.
+Task<std::string> ask_elsewhere(OtherLoop& other, core::EventLoop& home) {
+    const Alive here;
+    const auto answer = std::make_shared<task::Channel<int>>(1);
+    other.post([answer, &home] { home.post([answer] { answer->try_send(1); }); });
+    co_await within(50ms, comes(answer));
+    co_return "asked";
+}
+
 // A page whose template turns into one that includes itself, before it is shown: the last good
 // version is, whatever the folder has become.
 TemporaryFolder& template_folder() {
@@ -152,6 +167,8 @@ void add_answers(App& app) {
         co_await sleep(10ms);
         co_return "begun";
     });
+    app.get<"/elsewhere">(
+        [](OtherLoop& other, task::Runner& runner) { return ask_elsewhere(other, runner.loop()); });
     app.get<"/blocks">([](ManualClock& clock) {
         clock.advance(300ms);
         return "at last";
@@ -231,11 +248,14 @@ AppQuestion post(std::string path, std::string type, std::string body) {
 
 }  // namespace
 
-AppSite::AppSite(World& world, http::H1Options h1, http::H2Options h2,
+AppSite::AppSite(FakeWorld& world, http::H1Options h1, http::H2Options h2,
                  const net::TcpServerOptions& connections)
-    : app_({.body_bytes_max = body_bytes_max, .handler_timeout = 2s}) {
+    : other_loop_(world), app_({.body_bytes_max = body_bytes_max, .handler_timeout = 2s}) {
     app_.state<ManualClock>([&world](core::EventLoop&) {
         return std::shared_ptr<ManualClock>(&world.clock(), [](ManualClock*) {});
+    });
+    app_.state<OtherLoop>([this](core::EventLoop&) {
+        return std::shared_ptr<OtherLoop>(&other_loop_, [](OtherLoop*) {});
     });
     add_page(app_);
     add_answers(app_);
@@ -259,6 +279,7 @@ void AppSite::expect_to_end(FakeWorld& world) {
     EXPECT_EQ(Alive::count, 0);
     world.advance(1s);
     EXPECT_EQ(Detached::count, 0);
+    other_loop_.expect_to_end();
 }
 
 std::string all_pieces_before_break() {
@@ -284,6 +305,7 @@ std::vector<AppQuestion> all_questions() {
         get("/awaits"),
         get("/parent"),
         get("/detached"),
+        get("/elsewhere"),
         get("/blocks"),
         get("/pieces"),
         get("/breaks"),

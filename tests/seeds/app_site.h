@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/seeds/other_loop.h"
 #include "tiderace/http/app/app.h"
 #include "tiderace/http/app/app_loop.h"
 #include "tiderace/http/h1/service.h"
@@ -20,17 +21,20 @@ namespace tiderace::testing {
 
 class AppSite {
   public:
-    AppSite(World& world, http::H1Options h1, http::H2Options h2,
+    AppSite(FakeWorld& world, http::H1Options h1, http::H2Options h2,
             const net::TcpServerOptions& connections);
 
     net::TcpServer& server() { return *server_; }
     http::App& app() { return app_; }
+    // It turns between the turns of the world's loop, and ends at some time.
+    OtherLoop& other_loop() { return other_loop_; }
 
     // After its server drained: each frame of a handler has ended, and the background task and what
     // outlives its request end in time.
     void expect_to_end(FakeWorld& world);
 
   private:
+    OtherLoop other_loop_;
     http::App app_;
     std::unique_ptr<http::AppLoop> loop_;
     std::unique_ptr<http::Site> site_;

@@ -21,6 +21,11 @@ FakeWorld::~FakeWorld() {
     loop_.reset();
 }
 
+std::unique_ptr<core::EventLoop> FakeWorld::make_loop() {
+    others_waiting_.push_back(std::make_unique<FakeWait>(network_));
+    return make_loop_on(std::make_unique<FakePoller>(network_, *others_waiting_.back()));
+}
+
 std::unique_ptr<FakePeer> FakeWorld::connect_fake(const core::Address& to) {
     return std::make_unique<FakePeer>(network_, to);
 }

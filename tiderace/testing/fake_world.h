@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "tiderace/testing/fake/network.h"
 #include "tiderace/testing/fake/wait.h"
@@ -30,6 +31,10 @@ class FakeWorld final : public World {
     // Virtual time since this world began.
     Duration elapsed() const { return clock_.now() - began_; }
 
+    // Another loop on this network and under this clock. It ends before the world, and turns only
+    // between the turns of the world's own.
+    std::unique_ptr<core::EventLoop> make_loop();
+
     using World::connect;
     std::unique_ptr<Peer> connect(const core::Address& to) override;
     bool run_until(unique_function<bool()> done) override;
@@ -40,6 +45,7 @@ class FakeWorld final : public World {
   private:
     FakeNetwork network_;
     FakeWait waiting_;
+    std::vector<std::unique_ptr<FakeWait>> others_waiting_;  // of make_loop()
     Instant began_;
 };
 

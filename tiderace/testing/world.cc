@@ -21,8 +21,12 @@ core::LoopOptions World::options() {
 
 void World::start(core::Kernel& below, std::unique_ptr<core::Poller> poller) {
     kernel_ = std::make_unique<FailNth>(below);
+    loop_ = make_loop_on(std::move(poller));
+}
+
+std::unique_ptr<core::EventLoop> World::make_loop_on(std::unique_ptr<core::Poller> poller) {
     const core::LoopOptions chosen = options();
-    loop_ = std::make_unique<core::EventLoop>(
+    return std::make_unique<core::EventLoop>(
         std::make_unique<core::ReadinessBackend>("fake", std::move(poller), chosen.backend),
         chosen);
 }

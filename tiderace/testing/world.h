@@ -84,6 +84,8 @@ class World {
     World() = default;
     void start(core::Kernel& below, std::unique_ptr<core::Poller> poller);
     void start(core::Kernel& below, std::string_view engine);
+    // After start().
+    std::unique_ptr<core::EventLoop> make_loop_on(std::unique_ptr<core::Poller> poller);
 
     ManualClock clock_;
     std::unique_ptr<FailNth> kernel_;
