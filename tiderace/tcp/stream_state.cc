@@ -324,18 +324,16 @@ void StreamState::on_close(net::Connection& connection, net::CloseReason reason)
     if (!reported && !orderly && keeper_ != nullptr) keeper_->on_abandoned();
 }
 
-namespace {
-
 // Waits until the TLS handshake is done or the connection closed (on_close() wakes it, too).
-class Secured final {
+class StreamState::Secured final {
   public:
     explicit Secured(StreamState& state) : state_(&state) {}
-    ~Secured() { state_->wait_secured(nullptr); }
+    ~Secured() { state_->securing_ = nullptr; }
 
-    bool await_ready() const { return state_->begin_secured(); }
+    bool await_ready() const { return state_->connection_ == nullptr || state_->secured_; }
     void await_suspend(std::coroutine_handle<> handle) {
         waiter_.suspend(handle);
-        state_->wait_secured(&waiter_);
+        state_->securing_ = &waiter_;
     }
     void await_resume() const {}
 
@@ -344,10 +342,8 @@ class Secured final {
     task::Waiter waiter_;
 };
 
-}  // namespace
-
 task::Task<> until_secured(StreamState& state) {
-    Secured secured(state);
+    StreamState::Secured secured(state);
     co_await secured;
 }
 

@@ -127,9 +127,6 @@ class StreamState final : public net::Session, private core::Timer {
     void wait(StreamWriter& writer, std::coroutine_handle<> handle) TR_ON_LOOP;
     static bool result(const StreamWriter& writer) { return writer.sent_; }
 
-    bool begin_secured() const { return connection_ == nullptr || secured_; }
-    void wait_secured(task::Waiter* waiter) { securing_ = waiter; }
-
     void finish() TR_ON_LOOP;
     void abort() TR_ON_LOOP;
 
@@ -139,6 +136,9 @@ class StreamState final : public net::Session, private core::Timer {
     net::CloseReason reason() const { return reason_; }
 
   private:
+    friend task::Task<> until_secured(StreamState& state);
+    class Secured;
+
     std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override;
     void on_secured(net::Connection&) TR_ON_LOOP override;
     void on_drained(net::Connection&) TR_ON_LOOP override;
