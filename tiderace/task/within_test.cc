@@ -2,14 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <expected>
+#include <optional>
 #include <stdexcept>
+#include <thread>
 
+#include "tiderace/task/offload.h"
 #include "tiderace/task/runner_fixture.h"
 
 namespace tiderace::task {
 namespace {
 
 class WithinTest : public TaskTest {};
+
+Task<int> value_of_a_thread() {
+    co_return co_await offload([] { return 7; });
+}
 
 Task<int> value_after(Duration wait, int value) {
     co_await sleep(wait);
@@ -54,6 +62,21 @@ TEST_F(WithinTest, ABlockedLoopLosesNoValueThatIsReady) {
     world.settle();
     EXPECT_TRUE(root.ended);
     EXPECT_EQ(value, 5);
+}
+
+// The process was stopped: a thread's value that came before the loop turned again is in time,
+// whatever the clock says now.
+TEST_F(WithinTest, AThreadsValueThatCameBeforeABlockedLoopTurnsCounts) {
+    std::optional<std::expected<int, TimedOut>> value;
+    Kept root;
+    root.start(runner, [](auto& out) -> Task<> {
+        out = co_await within(1s, value_of_a_thread());
+    }(value));
+    world.loop().turn(0ms);
+    while (pool.counters().completed == 0) std::this_thread::sleep_for(1ms);
+    world.clock().advance(1h);
+    turn_until([&] { return root.ended; });
+    EXPECT_EQ(value, (std::expected<int, TimedOut>(7)));
 }
 
 TEST_F(WithinTest, AnExceptionPasses) {
