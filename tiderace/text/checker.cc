@@ -1,9 +1,11 @@
 #include "tiderace/text/checker.h"
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tiderace/text/renderer.h"
 #include "tiderace/text/type_of.h"
@@ -20,9 +22,18 @@ Known inside(Known type) {
     return type && type->kind == Kind::dynamic ? nullptr : type;
 }
 
-// The same as steps, where each optional is one.
-void add_steps_inside(Way& way, Known type) {
-    for (; type->kind == Kind::optional; type = type->element) way.steps.push_back(type->get);
+// The same as hops, where each optional is one.
+void add_hops_inside(Way& way, Known type) {
+    for (; type->kind == Kind::optional; type = type->element) {
+        way.hops.push_back({std::exchange(way.offset, 0), type->get});
+    }
+}
+
+// The same in every object, so room for one shows it. Nothing is read there.
+std::size_t offset_of(const Member& member, const Type& object) {
+    const std::vector<std::max_align_t> room(object.bytes / sizeof(std::max_align_t) + 1);
+    const auto* const begin = reinterpret_cast<const std::byte*>(room.data());
+    return static_cast<std::size_t>(static_cast<const std::byte*>(member.address(begin)) - begin);
 }
 
 class Checker {
@@ -148,14 +159,14 @@ bool Checker::path(std::uint32_t index, Known& type) {
             return true;
         }
         if (from->kind != Kind::object) way.from = nullptr;
-        add_steps_inside(way, type);
+        add_hops_inside(way, type);
         type = nullptr;
         const std::string name = "\"" + std::string(names[at].text) + "\"";
         // The keys of a map are known only when it is rendered, so any name passes.
         if (from->kind == Kind::map) type = from->element;
         if (const Member* const member = find_member(*from, names[at].text)) {
             found[at] = {from, member};
-            way.steps.push_back(member->address);
+            way.offset += offset_of(*member, *from);
             type = member->type;
         }
         if (type != nullptr) continue;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "tiderace/base/byte_block.h"
 
@@ -97,6 +98,11 @@ std::size_t find_mark(std::string_view text, std::size_t from) {
 #endif
     while (from < text.size() && !Marks::table[static_cast<unsigned char>(text[from])]) ++from;
     return from;
+}
+
+template <typename Marks>
+bool has_no_mark(std::string_view text) {
+    return find_mark<Marks>(text, 0) == text.size();
 }
 
 // Appends runs of unmarked characters whole, and calls `replace(at)` for each marked one, which
@@ -299,6 +305,23 @@ void append_escaped(std::string& out, Escape how, std::string_view text) {
         case Escape::js_value:
             return append_js_string(out, text);
     }
+}
+
+bool stays_as_it_is(Escape how, std::string_view text) {
+    switch (how) {
+        case Escape::none:
+            return true;
+        case Escape::html:
+            return has_no_mark<HtmlMarks>(text);
+        case Escape::url:
+            return has_no_mark<UrlMarks>(text) && has_safe_scheme(text);
+        case Escape::url_part:
+            return has_no_mark<UrlPartMarks>(text);
+        case Escape::js_string:
+        case Escape::js_value:
+            return has_no_mark<JsMarks>(text);
+    }
+    std::unreachable();
 }
 
 bool append_js_value(std::string& out, Ref value, std::size_t bytes_max) {

@@ -27,6 +27,8 @@ inline constexpr std::size_t json_depth_max = 32;
 
 // For every way but js_value.
 void append_escaped(std::string& out, Escape how, std::string_view text);
+// Whether append_escaped() appends the text as it is, which is so for most.
+bool stays_as_it_is(Escape how, std::string_view text);
 
 // False: nested too deeply, or longer than `bytes_max`; `out` then holds a part of it.
 bool append_js_value(std::string& out, Ref value, std::size_t bytes_max);

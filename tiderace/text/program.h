@@ -34,12 +34,20 @@ struct FoundMember {
     const Member* member = nullptr;
 };
 
-// The whole way of a path whose types are all known beforehand: from one address to the next.
+// The whole way of a path whose types are all known beforehand. Members lie in their object, so any
+// number of them are one distance; only an optional or a pointer leads elsewhere.
+//
+//   frame.words.post.like    [to `words`, get] then as far as `like` lies in *words
 struct Way {
+    struct Hop {
+        std::size_t offset = 0;
+        const void* (*get)(const void* optional) = nullptr;  // nullptr: it is empty, and the path
+                                                             // is nothing
+    };
     const Type* from = nullptr;  // what the path begins at; null: the way is not known
     const Type* to = nullptr;
-    // Each gives nullptr for an empty optional: then the path is nothing.
-    std::vector<const void* (*)(const void* at)> steps = {};
+    std::vector<Hop> hops = {};
+    std::size_t offset = 0;  // behind the last hop
 };
 
 // An Expression with its variables found.

@@ -1,7 +1,10 @@
 #include "tiderace/text/renderer.h"
 
 #include <array>
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "tiderace/text/escape.h"
@@ -13,10 +16,44 @@ namespace {
 constexpr std::size_t slots_max = 2 * loop_depth_max;
 constexpr std::size_t shown_members_max = 12;
 
+// Appends to a text, which stays as it was unless keep() is called. A page is hundreds of short
+// pieces, so each is copied into room that was made beforehand.
+class Output {
+  public:
+    Output(std::string& out, std::size_t expected) : out_(out), start_(out.size()), end_(start_) {
+        out_.reserve(start_ + expected);
+    }
+    ~Output() { out_.resize(kept_ ? end_ : start_); }
+    Output(const Output&) = delete;
+    Output& operator=(const Output&) = delete;
+
+    void append(std::string_view piece) {
+        if (out_.size() - end_ < piece.size()) out_.resize(end_ + piece.size() + room_bytes);
+        piece.copy(out_.data() + end_, piece.size());
+        end_ += piece.size();
+    }
+    // `write` appends to a std::string.
+    void append_by(auto write) {
+        out_.resize(end_);
+        write(out_);
+        end_ = out_.size();
+    }
+    std::size_t size() const { return end_ - start_; }
+    void keep() { kept_ = true; }
+
+  private:
+    static constexpr std::size_t room_bytes = 1'024;
+
+    std::string& out_;
+    const std::size_t start_;
+    std::size_t end_;
+    bool kept_ = false;
+};
+
 class Renderer {
   public:
-    Renderer(std::string& out, const Program& program, Ref root, const Ways& ways)
-        : out_(out), start_(out.size()), program_(program), ways_(ways), root_(root) {}
+    Renderer(Output& out, const Program& program, Ref root, const Ways& ways)
+        : out_(out), program_(program), ways_(ways), root_(root) {}
 
     bool run(std::uint32_t from, std::uint32_t to);
     // For the text behind the last value, whose place a fault names.
@@ -56,8 +93,7 @@ class Renderer {
     }
     bool check_output(const Operation& operation);
 
-    std::string& out_;
-    const std::size_t start_;
+    Output& out_;
     const Program& program_;
     const Ways& ways_;
     const Ref root_;
@@ -84,7 +120,8 @@ bool Renderer::run(std::uint32_t at, std::uint32_t to) {
         ++at;
         switch (instruction.code) {
             case Instruction::Code::text:
-                out_.append(program_.text, instruction.from, instruction.to - instruction.from);
+                out_.append(std::string_view(program_.text)
+                                .substr(instruction.from, instruction.to - instruction.from));
                 break;
             case Instruction::Code::value:
                 if (!write_value(instruction)) return false;
@@ -110,7 +147,7 @@ bool Renderer::run(std::uint32_t at, std::uint32_t to) {
 
 bool Renderer::check_output(const Operation& operation) {
     last_checked_ = &operation;
-    if (out_.size() - start_ <= program_.limits.output_bytes_max) return true;
+    if (out_.size() <= program_.limits.output_bytes_max) return true;
     fail(operation, operation.expression.offset,
          "the output is longer than output_bytes_max (" +
              std::to_string(program_.limits.output_bytes_max) + ")");
@@ -126,9 +163,13 @@ bool Renderer::write_value(const Instruction& instruction) {
         return write_text(operation, instruction.escape, value);
     }
     // Bounded while it is written, because a value of JavaScript may be a whole tree.
-    const std::size_t used = out_.size() - start_;
+    const std::size_t used = out_.size();
     const std::size_t most = program_.limits.output_bytes_max;
-    if (append_js_value(out_, value, most > used ? most - used : 0)) return check_output(operation);
+    bool fits = false;
+    out_.append_by([&](std::string& out) {
+        fits = append_js_value(out, value, most > used ? most - used : 0);
+    });
+    if (fits) return check_output(operation);
     fail(operation, operation.expression.offset,
          "the value is nested too deeply for JavaScript, or longer than output_bytes_max");
     return false;
@@ -136,14 +177,19 @@ bool Renderer::write_value(const Instruction& instruction) {
 
 bool Renderer::write_text(const Operation& operation, Escape how, Ref value) {
     std::array<char, number_bytes_max> room;
-    const auto text = text_of(value, room);
+    const bool is_text = value.type->kind == Kind::text && value.at != nullptr;
+    const auto text = is_text ? std::optional(value.type->text(value.at)) : text_of(value, room);
     if (!text) {
         const std::string kind(kind_text(plain(value).type->kind));
         fail(operation, operation.expression.offset,
              kind + " has no text; go through it by {% for %}, or show one of its members");
         return false;
     }
-    append_escaped(out_, how, *text);
+    if (stays_as_it_is(how, *text)) {
+        out_.append(*text);
+    } else {
+        out_.append_by([&](std::string& out) { append_escaped(out, how, *text); });
+    }
     return check_output(operation);
 }
 
@@ -226,12 +272,12 @@ Ref Renderer::path(std::uint32_t index, bool missing_is_nothing) {
     Ref value = is_root ? root_ : slots_[static_cast<std::size_t>(operation.slot)];
     if (index < ways_.size() && ways_[index].from == value.type && value.at != nullptr) {
         const Way& way = ways_[index];
-        const void* at = value.at;
-        for (const auto step : way.steps) {
-            at = step(at);
+        const auto* at = static_cast<const std::byte*>(value.at);
+        for (const Way::Hop& hop : way.hops) {
+            at = static_cast<const std::byte*>(hop.get(at + hop.offset));
             if (at == nullptr) return nothing;
         }
-        return {way.to, at};
+        return {way.to, at + way.offset};
     }
     const auto& names = operation.expression.names;
     for (std::size_t name = is_root ? 0 : 1; name < names.size(); ++name) {
@@ -366,17 +412,15 @@ std::string members_text(const Type& type) {
 
 std::expected<void, Fault> render(std::string& out, const Program& program, Ref root,
                                   const Ways& ways) {
-    const std::size_t before = out.size();
     // Most of a page is its template's own text.
-    out.reserve(before + program.text.size());
-    Renderer renderer(out, program, root, ways);
-    if (renderer.run(0, static_cast<std::uint32_t>(program.instructions.size())) &&
-        renderer.check_end()) {
-        return {};
+    Output output(out, program.text.size());
+    Renderer renderer(output, program, root, ways);
+    if (!renderer.run(0, static_cast<std::uint32_t>(program.instructions.size())) ||
+        !renderer.check_end()) {
+        return std::unexpected(std::move(*renderer.fault()));
     }
-    // No half page is left behind.
-    out.resize(before);
-    return std::unexpected(std::move(*renderer.fault()));
+    output.keep();
+    return {};
 }
 
 }  // namespace tiderace::text

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tiderace/template.h"
@@ -230,6 +231,38 @@ TEST(Renderer, AppendsToWhatIsThere) {
     std::string out = "a";
     ASSERT_TRUE(made->render(out, Note{}));
     EXPECT_EQ(out, "aTidesseamoonwind");
+}
+
+// Pieces that fill the room to the last byte, and escaped ones, which are written another way.
+TEST(Renderer, WritesPagesOfAnyLength) {
+    const auto made = Template::compile("t", "<p>{% for t in tags %}{{ t }};{% endfor %}</p>");
+    ASSERT_TRUE(made);
+    for (std::size_t size = 1; size < 2'100; size += 1 + size / 64) {
+        Note note;
+        note.tags.assign(9, std::string(size, 'a'));
+        note.tags[4] = "<" + note.tags[4];
+        note.tags[8] += "&";
+        std::string expected = "before<p>";
+        for (const std::string& tag : note.tags) {
+            if (tag.starts_with('<')) expected += "&lt;";
+            expected += std::string(size, 'a');
+            if (tag.ends_with('&')) expected += "&amp;";
+            expected += ";";
+        }
+        std::string out = "before";
+        ASSERT_TRUE(made->render(out, note));
+        ASSERT_EQ(out, expected + "</p>") << size;
+    }
+}
+
+TEST(Renderer, LeavesTheTextAsItWasWhereAFilterThrows) {
+    Options options;
+    options.filter("fail", [](std::string&, std::string_view, auto) { throw std::bad_alloc(); });
+    const auto made = Template::compile("t", "<p>{{ title | fail }}</p>", std::move(options));
+    ASSERT_TRUE(made);
+    std::string out = "before";
+    EXPECT_THROW((void)made->render(out, Note{}), std::bad_alloc);
+    EXPECT_EQ(out, "before");
 }
 
 #ifndef TIDERACE_SANITIZED

@@ -45,7 +45,7 @@ struct Member {
 // What is null does not apply to the kind.
 struct Type {
     Kind kind = Kind::nothing;
-    std::uint8_t bytes = 0;  // of an integer or a number
+    std::size_t bytes = 0;  // of an integer, a number or an object
     bool is_signed = false;
     std::string_view name = {};     // of an object's type, without its namespace
     const Type* element = nullptr;  // of a list, a map, an optional

@@ -115,7 +115,10 @@ consteval Type describe() {
         static_assert(
             PlainStruct<T>,
             "template: a value of this type cannot be shown; see tiderace/text/type_of.h");
-        return {.kind = Kind::object, .name = type_name<T>(), .members = access::member_table<T>};
+        return {.kind = Kind::object,
+                .bytes = sizeof(T),
+                .name = type_name<T>(),
+                .members = access::member_table<T>};
     }
 }
 
