@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 #include "tiderace/db/error.h"
 
@@ -135,22 +136,20 @@ std::int64_t read_enumerator(const Place& place, std::span<const EnumName> names
 }
 
 // By name, and all of them: a column without a member is a mistake in one of the two.
-std::vector<std::size_t> match_columns(const std::vector<std::string>& columns,
-                                       std::span<const std::string_view> members) {
-    std::vector<std::size_t> found;
-    found.reserve(members.size());
+void match_columns(const std::vector<std::string>& columns,
+                   std::span<const std::string_view> members, std::span<std::size_t> found) {
     // Most statements name them in the order of the members.
     if (std::equal(columns.begin(), columns.end(), members.begin(), members.end())) {
-        for (std::size_t i = 0; i < members.size(); ++i) found.push_back(i);
-        return found;
+        std::iota(found.begin(), found.end(), std::size_t{0});
+        return;
     }
-    for (const std::string_view member : members) {
-        const auto at = std::find(columns.begin(), columns.end(), member);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        const auto at = std::find(columns.begin(), columns.end(), members[i]);
         if (at == columns.end()) {
             throw Error(Fault::row,
-                        "no column " + std::string(member) + " among: " + listed(columns));
+                        "no column " + std::string(members[i]) + " among: " + listed(columns));
         }
-        found.push_back(static_cast<std::size_t>(at - columns.begin()));
+        found[i] = static_cast<std::size_t>(at - columns.begin());
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
         if (std::find(found.begin(), found.end(), i) != found.end()) continue;
@@ -158,19 +157,13 @@ std::vector<std::size_t> match_columns(const std::vector<std::string>& columns,
         throw Error(Fault::row, "column " + columns[i] +
                                     (twice ? " is there twice" : ": no member has this name"));
     }
-    return found;
 }
 
-std::vector<std::size_t> count_columns(const std::vector<std::string>& columns,
-                                       std::size_t wanted) {
-    if (columns.size() != wanted) {
-        throw Error(Fault::row, std::to_string(wanted) + (wanted == 1 ? " column" : " columns") +
-                                    " expected, and there are " + std::to_string(columns.size()) +
-                                    ": " + listed(columns));
-    }
-    std::vector<std::size_t> found(wanted);
-    for (std::size_t i = 0; i < wanted; ++i) found[i] = i;
-    return found;
+void check_width(const std::vector<std::string>& columns, std::size_t wanted) {
+    if (columns.size() == wanted) return;
+    throw Error(Fault::row, std::to_string(wanted) + (wanted == 1 ? " column" : " columns") +
+                                " expected, and there are " + std::to_string(columns.size()) +
+                                ": " + listed(columns));
 }
 
 }  // namespace tiderace::db

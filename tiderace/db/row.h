@@ -22,11 +22,13 @@
 // Thread   Any; pure functions.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <ratio>
 #include <span>
@@ -60,11 +62,11 @@ Blob read_blob(const Place& place);
 Decimal read_decimal(const Place& place);
 std::int64_t read_microseconds(const Place& place);
 std::int64_t read_enumerator(const Place& place, std::span<const EnumName> names);
-// For each member the index of its column.
-std::vector<std::size_t> match_columns(const std::vector<std::string>& columns,
-                                       std::span<const std::string_view> members);
-// Each position its own column.
-std::vector<std::size_t> count_columns(const std::vector<std::string>& columns, std::size_t wanted);
+// Writes for each member the index of its column.
+void match_columns(const std::vector<std::string>& columns,
+                   std::span<const std::string_view> members, std::span<std::size_t> found);
+// Each position is its own column: there are as many.
+void check_width(const std::vector<std::string>& columns, std::size_t wanted);
 
 template <typename T>
 inline constexpr bool is_time = false;
@@ -131,11 +133,10 @@ class RowReader {
   public:
     explicit RowReader(const Batch& batch) {
         if constexpr (PlainStruct<T>) {
-            columns_ = match_columns(*batch.columns(), member_names<T>);
-        } else if constexpr (is_tuple<T>) {
-            columns_ = count_columns(*batch.columns(), std::tuple_size_v<T>);
+            match_columns(*batch.columns(), member_names<T>, columns_);
         } else {
-            columns_ = count_columns(*batch.columns(), 1);
+            check_width(*batch.columns(), width);
+            std::iota(columns_.begin(), columns_.end(), std::size_t{0});
         }
     }
 
@@ -162,7 +163,13 @@ class RowReader {
     }
 
   private:
-    std::vector<std::size_t> columns_;
+    static constexpr std::size_t width = [] {
+        if constexpr (PlainStruct<T>) return member_count<T>;
+        if constexpr (is_tuple<T>) return std::tuple_size_v<T>;
+        return std::size_t{1};
+    }();
+
+    std::array<std::size_t, width> columns_;
 };
 
 }  // namespace tiderace::db
