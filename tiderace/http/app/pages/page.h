@@ -58,16 +58,19 @@ class Page {
     // `reply` gives status, fields and cookies.
     template <typename T>
     Page(std::string_view name, T value, Reply reply = Reply())
-        : name_(name),
-          type_(&text::type_of<T>),
-          value_(std::make_shared<const T>(std::move(value))),
-          reply_(std::move(reply)) {}
+        : Page(name, text::type_of<T>, std::make_shared<const T>(std::move(value)),
+               std::move(reply)) {}
 
     void answer(Exchange& exchange, task::Runner& runner) &&;
     // It may be any page, but needs the templates of one.
     static app::PageUse use() { return {{}, nullptr}; }
     // The whole reply; nullopt: the template cannot show the value, which is logged.
     std::optional<Reply> make(task::Runner& runner) &&;
+
+  protected:
+    Page(std::string_view name, const text::Type& type, std::shared_ptr<const void> value,
+         Reply&& reply)
+        : name_(name), type_(&type), value_(std::move(value)), reply_(std::move(reply)) {}
 
   private:
     std::string name_;
@@ -81,14 +84,15 @@ template <route::PatternText name, typename T>
 class PageOf : public Page {
   public:
     explicit PageOf(T value, Reply reply = Reply())
-        : Page(name.view(), std::move(value), std::move(reply)) {}
+        : Page(name.view(), text::type_of<T>, std::make_shared<const T>(std::move(value)),
+               std::move(reply)) {}
 
     static app::PageUse use() { return {name.view(), &text::type_of<T>}; }
 };
 
 template <route::PatternText name, typename T>
-PageOf<name, T> page(T value, Reply reply = Reply()) {
-    return PageOf<name, T>(std::move(value), std::move(reply));
+PageOf<name, std::remove_cvref_t<T>> page(T&& value, Reply reply = Reply()) {
+    return PageOf<name, std::remove_cvref_t<T>>(std::forward<T>(value), std::move(reply));
 }
 template <typename T>
 Page page(std::string_view name, T value, Reply reply = Reply()) {
