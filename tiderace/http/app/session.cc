@@ -115,6 +115,7 @@ class Session::Record final : public Attachment {
 
     void replace_id() {
         if (!id.empty()) replaced = std::exchange(id, std::string());
+        attached.reset();
     }
     // False: another request has ended it.
     task::Task<bool> end_replaced() {
@@ -124,7 +125,7 @@ class Session::Record final : public Attachment {
         client = Client::has_to_forget;
         co_return was_there;
     }
-    task::Task<> load(std::string given) {
+    task::Task<> load(std::string given, bool keeps_attached) {
         auto data = co_await store->load(key_of(given), loop->unix_now());
         if (!data) {
             // It expired, or we never made it: an unknown id is not taken over (session fixation).
@@ -133,6 +134,7 @@ class Session::Record final : public Attachment {
         }
         id = std::move(given);
         read(data->text);
+        if (keeps_attached) attached = std::move(data->attached);
         // Slides on with its use, but a request that changes nothing rarely writes.
         if (expires() - data->expires < slack()) co_return;
         const bool is_there = co_await store->replace(key_of(id), std::move(data->text), expires());
@@ -141,6 +143,7 @@ class Session::Record final : public Attachment {
         } else {  // ended since we read it
             id.clear();
             values.clear();
+            attached.reset();
         }
     }
 
@@ -152,14 +155,15 @@ class Session::Record final : public Attachment {
     // that a handler that ignores the failure saves nothing under it.
     std::string replaced;
     std::map<std::string, std::string, std::less<>> values;
+    std::any attached;     // empty once a value changes
     bool is_over = false;  // another request has ended it
     Client client = Client::keeps;
 };
 
 namespace {
 
-task::Task<> load_session(core::Ref<Session::Record> record, std::string id) {
-    co_await record->load(std::move(id));
+task::Task<> load_session(core::Ref<Session::Record> record, std::string id, bool keeps_attached) {
+    co_await record->load(std::move(id), keeps_attached);
 }
 
 class SessionLayer final : public AccessRule, public ResponseFilter {
@@ -180,7 +184,9 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
         app::Call call{exchange, *runner_, *states_, "a session",
                        moment_after(exchange.loop().now(), timeout_)};
         using One = app::RuleInvocation<void>;
-        One::run<One>(call, load_session(std::move(record), std::string(*id)));
+        // Without a body the handler runs next; behind one it runs whenever the client is done.
+        const bool keeps_attached = exchange.request().is_get_or_head();
+        One::run<One>(call, load_session(std::move(record), std::string(*id), keeps_attached));
         return Verdict::later;
     }
 
@@ -241,12 +247,18 @@ bool Session::exists() const {
     return !record()->id.empty() || !record()->replaced.empty();
 }
 
+const std::any& Session::attachment() const {
+    return record()->attached;
+}
+
 // A change of one value, which is taken back unless the store has it: when the store throws, and
 // when the task ends at its await. The rest of the request sees what the store has.
 class Session::Change final {
   public:
     Change(Record& record, std::string name)
-        : record_(&record), name_(std::move(name)), before_(record.values.extract(name_)) {}
+        : record_(&record), name_(std::move(name)), before_(record.values.extract(name_)) {
+        record.attached.reset();
+    }
     ~Change() {
         if (saved_) return;
         record_->values.erase(name_);

@@ -29,6 +29,7 @@
 // Limits   SessionStore::data_bytes_max for all values; above: 413, thrown as a Problem.
 #pragma once
 
+#include <any>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,14 @@ class Session final {
     bool has(std::string_view name) const;
     // It is in the store, or was made by set().
     bool exists() const;
+    // What the store read along with the session, at the same moment (SessionStore::Found).
+    // nullptr: it is of another type, or there is none; the request has changed the session; or it
+    // is neither GET nor HEAD, because the user may log out elsewhere while its body comes in.
+    // Valid as long as a value.
+    template <typename T>
+    const T* attached() const {
+        return std::any_cast<T>(&attachment());
+    }
 
     // Kept in the store when they return. When they throw, or are cancelled, the values are as
     // before.
@@ -82,6 +91,7 @@ class Session final {
 
   private:
     core::Ref<Record> record() const;
+    const std::any& attachment() const;
 
     core::Ref<Attachment> record_;
 };

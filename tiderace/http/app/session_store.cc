@@ -26,9 +26,19 @@
 #include "tiderace/base/random.h"
 #include "tiderace/base/unique_function.h"
 #include "tiderace/http/app/new_file.h"
+#include "tiderace/http/wire/query.h"
 #include "tiderace/task/offload.h"
 
 namespace tiderace::http {
+
+std::optional<std::string> SessionStore::value_in(std::string_view text, std::string_view name) {
+    std::string room(text.size(), '\0');
+    wire::QueryPairs pairs(text, room);
+    while (const auto pair = pairs.next()) {
+        if (pair->name == name) return std::string(pair->value);
+    }
+    return std::nullopt;
+}
 
 // A bounded table in the order of use.
 class MemorySessions::Table {

@@ -13,11 +13,13 @@
 //          that a crash left.
 #pragma once
 
+#include <any>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "tiderace/base/units.h"
@@ -33,6 +35,9 @@ class SessionStore {
     struct Found {
         std::string text;
         UnixSeconds expires = 0;
+        // What one statement can read along with the session, such as its user: for
+        // Session::attached(). Empty: nothing.
+        std::any attached = {};
     };
     // `key`: letters and digits. nullopt: there is none, or it expired before `now`.
     virtual task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) = 0;
@@ -43,6 +48,10 @@ class SessionStore {
     virtual task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) = 0;
     // False: there is none.
     virtual task::Task<bool> erase(std::string key) = 0;
+
+    // A value that the text of a session holds, for a store that has a column of it. nullopt: there
+    // is none of that name.
+    static std::optional<std::string> value_in(std::string_view text, std::string_view name);
 };
 
 class MemorySessions final : public SessionStore {

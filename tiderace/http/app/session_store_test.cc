@@ -47,6 +47,16 @@ task::Task<std::string> use_store(SessionStore& store) {
 }
 constexpr std::string_view used = "none,one,two\n,none,none,none,,three,none,";
 
+TEST(SessionStore, ReadsAValueInTheTextOfASession) {
+    using Value = std::optional<std::string>;
+    constexpr std::string_view text = "csrf=a%26b&user=ann+%26+bob&empty=&user=eve";
+    EXPECT_EQ(SessionStore::value_in(text, "csrf"), Value("a&b"));
+    EXPECT_EQ(SessionStore::value_in(text, "user"), Value("ann & bob"));
+    EXPECT_EQ(SessionStore::value_in(text, "empty"), Value(""));
+    EXPECT_EQ(SessionStore::value_in(text, "use"), std::nullopt);
+    EXPECT_EQ(SessionStore::value_in("", "user"), std::nullopt);
+}
+
 TEST(SessionStore, MemoryKeepsAndExpires) {
     MemorySessions store;
     EXPECT_EQ(task::run(use_store(store)), used);

@@ -156,6 +156,87 @@ TEST_F(SessionTest, AUseThatChangesNothingWritesNothing) {
     EXPECT_EQ(body_of(ask_with("GET", "/", id)), "[ann]");
 }
 
+// Reads the user along with the session, as a database can in one statement.
+class StoreWithUsers final : public SessionStore {
+  public:
+    struct User {
+        std::string name;
+    };
+    task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
+        auto found = co_await inner.load(std::move(key), now);
+        if (found) found->attached = User{value_in(found->text, "user").value_or("nobody")};
+        co_return found;
+    }
+    task::Task<> save(std::string key, std::string data, UnixSeconds expires) override {
+        return inner.save(std::move(key), std::move(data), expires);
+    }
+    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
+        return inner.replace(std::move(key), std::move(data), expires);
+    }
+    task::Task<bool> erase(std::string key) override { return inner.erase(std::move(key)); }
+
+    MemorySessions inner;
+};
+
+std::string user_of(const Session& session) {
+    const auto* const user = session.attached<StoreWithUsers::User>();
+    return user != nullptr ? user->name : "none";
+}
+
+class AttachedTest : public SessionTest {
+  protected:
+    AttachedTest() {
+        serve_sessions({.lifetime = 240s}, std::make_shared<StoreWithUsers>());
+        app.get<"/user">([](Session session) { return user_of(session); });
+        app.post<"/user">([](Session session) { return user_of(session); });
+        app.get<"/other-type">([](Session session) {
+            return std::string(session.attached<std::string>() == nullptr ? "none" : "some");
+        });
+        app.get<"/set">([](Session session) -> task::Task<std::string> {
+            co_await session.set("user", "ann & bob");  // which it is already
+            std::string users = user_of(session);
+            co_await session.set("user", "eve");
+            co_return users + "," + user_of(session);
+        });
+        app.get<"/renew">([](Session session) -> task::Task<std::string> {
+            co_await session.renew();
+            co_return user_of(session);
+        });
+        app.get<"/end">([](Session session) -> task::Task<std::string> {
+            co_await session.end();
+            co_return user_of(session);
+        });
+        id = id_of(ask("POST", "/login"));
+    }
+    std::string id;
+};
+
+TEST_F(AttachedTest, IsWhatTheStoreReadAlongWithTheSession) {
+    EXPECT_EQ(body_of(ask_with("GET", "/user", id)), "ann & bob");
+    EXPECT_EQ(body_of(ask_with("GET", "/other-type", id)), "none");
+    EXPECT_EQ(body_of(get("/user")), "none") << "a visitor has no session";
+    world.advance(100s);  // this use writes, too
+    EXPECT_EQ(body_of(ask_with("GET", "/user", id)), "ann & bob");
+}
+
+// Its body may take as long as the client likes, and the user may be gone by then.
+TEST_F(AttachedTest, IsNotThereForARequestWithABody) {
+    EXPECT_EQ(body_of(ask_with("POST", "/user", id)), "none");
+}
+
+TEST_F(AttachedTest, GoesWithTheFirstChange) {
+    EXPECT_EQ(body_of(ask_with("GET", "/set", id)), "ann & bob,none");
+    EXPECT_EQ(body_of(ask_with("GET", "/user", id)), "eve");
+    EXPECT_EQ(body_of(ask_with("GET", "/end", id)), "none");
+    EXPECT_EQ(body_of(ask_with("GET", "/user", id)), "none");
+}
+
+TEST_F(AttachedTest, GoesWithTheOldId) {
+    const std::string answer = ask_with("GET", "/renew", id);
+    EXPECT_EQ(body_of(answer), "none");
+    EXPECT_EQ(body_of(ask_with("GET", "/user", id_of(answer))), "ann & bob");
+}
+
 TEST_F(SessionTest, AFullStoreForgetsTheLongestUnused) {
     serve_sessions();
     const std::string first = id_of(ask("POST", "/login"));
