@@ -208,17 +208,19 @@ Task<std::vector<LoginView>> Accounts::logins(std::int64_t member, std::string h
 }
 
 Task<std::optional<Viewer>> Accounts::viewer(std::string login) {
-    auto viewer = co_await db_.one<Viewer>(
-        "select m.id, m.username, m.name, l.id as login, l.used_at, (select count(*) from "
-        "notifications n"
-        " where n.member = m.id and n.seen = 0) as unseen from logins l"
-        " join members m on m.id = l.member where l.id = ?",
-        login);
-    // Seldom, so that reading pages does not write: each request passes here.
-    if (viewer && seconds_now() - viewer->used_at > use_noted_after) {
-        co_await db_.exec("update logins set used_at = ? where id = ?", seconds_now(), login);
-    }
+    static const std::string sql = "select " + std::string(viewer_columns) +
+                                   " from logins l join members m on m.id = l.member"
+                                   " where l.id = ?";
+    auto viewer = co_await db_.one<Viewer>(sql, login);
+    if (viewer) co_await note_use(*viewer);
     co_return viewer;
+}
+
+// Seldom, so that reading pages does not write: each request passes here.
+Task<> Accounts::note_use(const Viewer& viewer) {
+    const std::int64_t now = seconds_now();
+    if (now - viewer.used_at <= use_noted_after) co_return;
+    co_await db_.exec("update logins set used_at = ? where id = ?", now, viewer.login);
 }
 
 Task<> Accounts::set_profile(std::int64_t member, std::string name, std::string about) {

@@ -12,6 +12,7 @@
 #include <expected>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "examples/tidepool/member_pages.h"
@@ -51,8 +52,14 @@ class Accounts {
     tiderace::Task<> end_login_of(std::int64_t member, std::string login);
     // The last used first. `here`: the one that asks.
     tiderace::Task<std::vector<LoginView>> logins(std::int64_t member, std::string here);
-    // The member of this log-in, unless it has ended. Now and then this records when it was used.
+    // The member of this log-in, unless it has ended. Notes its use.
     tiderace::Task<std::optional<Viewer>> viewer(std::string login);
+    // Of `logins l` and `members m`, for others that read a Viewer.
+    static constexpr std::string_view viewer_columns =
+        "m.id, m.username, m.name, l.id as login, l.used_at, (select count(*) from notifications n"
+        " where n.member = m.id and n.seen = 0) as unseen";
+    // Records when the log-in was used, now and then.
+    tiderace::Task<> note_use(const Viewer& viewer);
 
     tiderace::Task<> set_profile(std::int64_t member, std::string name, std::string about);
     tiderace::Task<std::string> about(std::int64_t member);

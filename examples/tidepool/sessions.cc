@@ -3,7 +3,11 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <utility>
+
+#include "examples/tidepool/accounts.h"
 
 namespace tidepool {
 
@@ -14,36 +18,60 @@ namespace {
 struct Row {
     std::string data;
     std::int64_t expires_at;
+    // The members of a Viewer; null where the session has no log-in.
+    std::optional<std::int64_t> id;
+    std::optional<std::string> username;
+    std::optional<std::string> name;
+    std::optional<std::string> login;
+    std::optional<std::int64_t> used_at;
+    std::int64_t unseen;
 };
+
+std::optional<std::string> login_in(const std::string& data) {
+    return http::SessionStore::value_in(data, "login");
+}
 
 }  // namespace
 
 Task<std::optional<DbSessions::Found>> DbSessions::load(std::string key, UnixSeconds now) {
-    auto row = co_await db_.one<Row>(
-        "select data, expires_at from sessions where id = ? and expires_at > ?", key, now);
+    static const std::string sql =
+        "select s.data, s.expires_at, " + std::string(Accounts::viewer_columns) +
+        " from sessions s left join logins l on l.id = s.login"
+        " left join members m on m.id = l.member where s.id = ? and s.expires_at > ?";
+    auto row = co_await db_.one<Row>(sql, key, now);
     // Expired: no request came with them in time.
     if (++loads_ % sweep_every == 0) {
         co_await db_.exec("delete from sessions where expires_at <= ?", now);
     }
     if (!row) co_return std::nullopt;
-    Found found{std::move(row->data), row->expires_at};
+    Found found{.text = std::move(row->data), .expires = row->expires_at};
+    if (row->id) {
+        found.attached = Viewer{.id = *row->id,
+                                .username = std::move(*row->username),
+                                .name = std::move(*row->name),
+                                .login = std::move(*row->login),
+                                .used_at = *row->used_at,
+                                .unseen = row->unseen};
+    }
     co_return found;
 }
 
 Task<> DbSessions::save(std::string key, std::string data, UnixSeconds expires) {
-    std::string sql = "insert into sessions (id, data, expires_at) values (?, ?, ?) ";
+    std::string sql = "insert into sessions (id, data, expires_at, login) values (?, ?, ?, ?) ";
     sql += db_.dialect() == db::Dialect::mariadb
-               ? "on duplicate key update data = values(data), expires_at = values(expires_at)"
+               ? "on duplicate key update data = values(data), expires_at = values(expires_at),"
+                 " login = values(login)"
                : "on conflict (id) do update set data = excluded.data,"
-                 " expires_at = excluded.expires_at";
-    co_await db_.exec(sql, key, data, expires);
+                 " expires_at = excluded.expires_at, login = excluded.login";
+    co_await db_.exec(sql, key, data, expires, login_in(data));
 }
 
 // Only where it is still there: a session that was ended meanwhile does not come back by a request
 // that was under way.
 Task<bool> DbSessions::replace(std::string key, std::string data, UnixSeconds expires) {
-    const auto done = co_await db_.exec("update sessions set data = ?, expires_at = ? where id = ?",
-                                        data, expires, key);
+    const auto done =
+        co_await db_.exec("update sessions set data = ?, expires_at = ?, login = ? where id = ?",
+                          data, expires, login_in(data), key);
     co_return done.rows > 0;
 }
 

@@ -13,6 +13,9 @@
 
 namespace tidepool {
 
+// load() reads the member of the session's log-in in the same statement, and attaches it as a
+// Viewer. The row names the log-in in a column of its own, which a program of an older version does
+// not write, so a reader compares Viewer::login with the session's.
 class DbSessions final : public tiderace::http::SessionStore {
   public:
     explicit DbSessions(tiderace::db::Database db) : db_(std::move(db)) {}

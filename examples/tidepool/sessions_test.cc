@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <any>
 #include <chrono>
+#include <optional>
 #include <regex>
 #include <set>
 #include <string>
@@ -85,6 +87,54 @@ TEST_P(SessionsTest, WhatHasEndedIsNotReplaced) {
         co_return did;
     };
     EXPECT_EQ(run(use(*db_)), "no yes yes two yes no no none");
+}
+
+// One statement finds both, and a log-in that has ended has no member.
+TEST_P(SessionsTest, AMemberComesWithTheSession) {
+    auto ann = member("ann");
+    const auto use = [](db::Database db) -> Task<std::string> {
+        DbSessions store(db);
+        const auto login = co_await db.one<std::string>("select id from logins");
+        std::string seen;
+        const auto add = [&](const std::optional<DbSessions::Found>& found) {
+            const auto* const viewer = std::any_cast<Viewer>(&found->attached);
+            seen += viewer == nullptr ? "none " : viewer->username + " ";
+            EXPECT_TRUE(viewer == nullptr || viewer->login == *login);
+        };
+        co_await store.save("key", "language=en", 2'000'000'000);
+        auto found = co_await store.load("key", 1'000'000'000);
+        add(found);
+        co_await store.replace("key", "csrf=1&login=" + *login, 2'000'000'000);
+        found = co_await store.load("key", 1'000'000'000);
+        add(found);
+        co_await store.save("key", "login=" + *login + "&language=en", 2'000'000'000);
+        found = co_await store.load("key", 1'000'000'000);
+        add(found);
+        co_await db.exec("delete from logins");
+        found = co_await store.load("key", 1'000'000'000);
+        add(found);
+        co_return seen;
+    };
+    EXPECT_EQ(run(use(*db_)), "none ann ann none ");
+    EXPECT_FALSE(ann->is_logged_in());
+}
+
+// As a program of an older version leaves it, which writes no such column.
+TEST_P(SessionsTest, TheSessionsDataDecidesWhoTheMemberIs) {
+    auto ann = member("ann");
+    auto bob = member("bob");
+    const std::string bobs =
+        "(select l.id from logins l join members m on m.id = l.member"
+        " where m.username = 'bob')";
+    for (const std::string& login : {bobs, std::string("null"), std::string("'gone'")}) {
+        const auto change = [](db::Database db, std::string sql) -> Task<int> {
+            co_await db.exec(sql);
+            co_return 0;
+        };
+        run(change(*db_, "update sessions set login = " + login));
+        EXPECT_THAT(ann->get("/about").text(), HasSubstr("/members/ann")) << login;
+        EXPECT_THAT(bob->get("/about").text(), HasSubstr("/members/bob")) << login;
+    }
 }
 
 TEST_P(SessionsTest, FollowersComeInPagesThatMissNobody) {

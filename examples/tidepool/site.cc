@@ -45,9 +45,16 @@ Task<Visitor> Visitor::of(Site& site, Session session, const Request& request) {
     visitor.frame_.csrf = session.get("csrf");
     // For each page anew: by it a form that comes twice is known (PostStore::add).
     visitor.frame_.form = site.forms.next();
-    // A guest costs no query.
+    // A guest costs no query, and a member most times none but the session's.
     if (!session.has("login")) co_return visitor;
-    visitor.frame_.viewer = co_await site.accounts.viewer(std::string(session.get("login")));
+    const std::string_view login = session.get("login");
+    const Viewer* const known = session.attached<Viewer>();
+    if (known != nullptr && known->login == login) {
+        visitor.frame_.viewer = *known;
+        co_await site.accounts.note_use(*known);
+    } else {
+        visitor.frame_.viewer = co_await site.accounts.viewer(std::string(login));
+    }
     if (!visitor.is_member()) co_return visitor;
     visitor.frame_.unseen = visitor.viewer().unseen;
     visitor.frame_.moderator = site.moderators->contains(visitor.viewer().username);
