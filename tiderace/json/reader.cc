@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -90,7 +91,7 @@ Form form_of(const element& found) {
         case element_type::BOOL:
             return Form::boolean;
         case element_type::NULL_VALUE:
-            return Form::any;  // fits no alternative
+            return Form::any;  // fits no alternative: null stands for an empty optional alone
         case element_type::INT64:
         case element_type::UINT64:
         case element_type::DOUBLE:
@@ -115,6 +116,9 @@ bool fits(std::int64_t value, const Type& type) {
 
 // Walks along a value and its Type. After a fault it goes on, to name them all, until there are
 // faults_max. Each read function is false after a fault in its value.
+//
+// It recurses once for each level of the text, of which there are depth_limit at most; a Type that
+// contains itself adds none without a level of the text.
 class Walk {
   public:
     Walk(ByteView text, const Options& options) : text_(text), options_(options) {}
@@ -292,6 +296,7 @@ bool Walk::read_object(const element& from, void* to, const Type& type, const Pl
     shape.addresses(to, members);
     // A bit for each member, of which there are members_max (64) at most.
     std::uint64_t seen = 0;
+    // Members that are not in the text keep what the struct's own declaration gives them.
     bool good = true;
     std::size_t ordinal = 0;
     std::size_t next = 0;
@@ -362,6 +367,7 @@ bool Walk::read_variant(const element& from, void* to, const Type& type, const P
 
 bool Walk::read_checked(const element& from, void* to, const Type& type, const Place& place) {
     const CheckedShape& shape = *type.checked;
+    // A value of another type has its own message, and none of the range beside it.
     if (!read(from, to, *shape.value, place)) return false;
     if (shape.holds == nullptr || shape.holds(to)) return true;
     return unexpected(from, type, place);
@@ -385,7 +391,7 @@ bool Walk::read(const element& from, void* to, const Type& type, const Place& pl
             static_cast<std::string*>(to)->assign(value);
             return true;
         }
-        case Kind::text_view:
+        case Kind::text_view:  // it would refer to simdjson's memory, which the next text gets
             TR_CHECK(false, "json::read does not compile for a std::string_view");
             break;
         case Kind::enumeration:
@@ -418,11 +424,15 @@ class Parser {
     simdjson::simdjson_result<element> parse(ByteView text, std::size_t depth_max) {
         // A parser for the largest text so far; simdjson reuses its tape for smaller ones.
         if (capacity_ < text.size() || depth_max_ != depth_max) {
+            // None, until all of it is there: memory may run out on the way, and the thread keeps
+            // this parser for its next text.
+            capacity_ = 0;
             // At least what a thread keeps, so that growing texts do not reallocate each time.
-            capacity_ = std::max<std::size_t>(text.size(), parser_kept_bytes);
+            const std::size_t bytes = std::max<std::size_t>(text.size(), parser_kept_bytes);
+            copy_ = std::make_unique<std::uint8_t[]>(bytes + simdjson::SIMDJSON_PADDING);
+            if (const auto error = parser_.allocate(bytes, depth_max)) return error;
+            capacity_ = bytes;
             depth_max_ = depth_max;
-            copy_ = std::make_unique<std::uint8_t[]>(capacity_ + simdjson::SIMDJSON_PADDING);
-            if (const auto error = parser_.allocate(capacity_, depth_max)) return error;
         }
         if (!text.empty()) std::memcpy(copy_.get(), text.data(), text.size());
         std::memset(copy_.get() + text.size(), ' ', simdjson::SIMDJSON_PADDING);
@@ -443,6 +453,7 @@ class LentParser {
   public:
     LentParser() : parser_(kept_ ? std::move(kept_) : std::make_unique<Parser>()) {}
     ~LentParser() {
+        // A large one goes: 15 times a text of megabytes would stay with each thread for ever.
         if (!parser_->is_large()) kept_ = std::move(parser_);
     }
     LentParser(const LentParser&) = delete;
@@ -526,7 +537,9 @@ std::expected<void, Error> read_value(ByteView text, void* value, const Type& ty
     if (error == simdjson::NUMBER_ERROR && !first_fault(text, depth_max)) {
         error = parser->parse(with_large_integers_as_numbers(text), depth_max).get(root);
     }
+    if (error == simdjson::MEMALLOC) throw std::bad_alloc();  // no fault of the text
     if (error != simdjson::SUCCESS) return refuse_syntax(text, depth_max, error);
+    // Offsets are looked up in the text as it came, not in the widened one.
     Walk walk(text, options);
     if (walk.read(root, value, type, Place{})) return {};
     return std::unexpected(Error(Error::Kind::content, walk.take_faults()));

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "tiderace/json.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::json {
 namespace {
@@ -48,6 +51,43 @@ TEST(JsonReader, RefusesMoreLevelsThanAllowed) {
                     .starts_with("too_deep"))
         << "the stack has its limit, whatever the options";
     EXPECT_EQ(fault_of(nested(1024), {.depth_max = 1 << 20, .unknown = Unknown::ignore}), "none");
+}
+
+// Reads while its nth allocation fails, and then again, as the thread's next request would. False:
+// there are fewer.
+bool reads_after_failing(std::uint64_t nth, const std::string& text) {
+    const Options options = {.depth_max = 8};
+    bool failed = false;
+    bool refused = false;  // for lack of memory, which is no fault of the text
+    {
+        const testing::ScarceMemory scarce(nth);
+        try {
+            refused = !json::read<std::string>(text, options);
+        } catch (const std::bad_alloc&) {
+        }
+        failed = scarce.failed();
+    }
+    EXPECT_FALSE(refused) << nth;
+    const auto again = json::read<std::string>(text, options);
+    EXPECT_TRUE(again && again->size() == text.size() - 2) << "after failure " << nth;
+    EXPECT_EQ(fault_of<Numbers>("[[[[[[[[[]]]]]]]]]", options),
+              "too_deep: too many levels (byte 8)")
+        << "after failure " << nth;
+    return failed;
+}
+
+// Each in a thread of its own, because a thread keeps its parser.
+TEST(JsonReader, ReadsOnWhereMemoryRanOut) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    for (const std::size_t size : {10, 100'000}) {
+        bool failed = true;
+        for (std::uint64_t nth = 1; failed && nth < 100; ++nth) {
+            std::thread([&] {
+                failed = reads_after_failing(nth, '"' + std::string(size, 'a') + '"');
+            }).join();
+        }
+        EXPECT_FALSE(failed) << "not all were tried";
+    }
 }
 
 TEST(JsonReader, RefusesMoreElementsThanAllowed) {
