@@ -36,6 +36,7 @@ bool matches_one(const PatternItem& item, unsigned char c) {
     return c < 0x80 ? (item.ascii[c / 64] >> (c % 64) & 1) != 0 : item.others;
 }
 
+// In rising order, so that a run of optional positions is skipped in one pass.
 void skip_optional(const Positions& positions, Waiting& waiting) {
     for (std::size_t i = 0; i < positions.count; ++i) {
         if (waiting[i] && positions.optional[i]) waiting.set(i + 1);
@@ -44,6 +45,8 @@ void skip_optional(const Positions& positions, Waiting& waiting) {
 
 }  // namespace
 
+// All ways of matching at once, a step for each character: a pattern that could be matched in many
+// ways costs no more than another, which a search with backtracking would not promise.
 bool matches(std::span<const PatternItem> pattern, std::string_view text) {
     // The work is bytes times positions, so a bound on both bounds it.
     if (text.size() > pattern_text_bytes_max) return false;

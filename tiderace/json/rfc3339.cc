@@ -26,7 +26,7 @@ class Digits {
         unsigned value = 0;
         for (unsigned i = 0; i < digits; ++i) {
             const char c = take();
-            if (c < '0' || c > '9') good_ = false;
+            if (c < '0' || c > '9') good_ = false;  // the value is not used then
             value = value * 10 + static_cast<unsigned>(c - '0');
         }
         return value;
@@ -66,6 +66,7 @@ std::optional<std::int64_t> read_day(Digits& digits) {
     const unsigned month = digits.number(2);
     digits.expect("-");
     const unsigned day = digits.number(2);
+    // Year 0 is none that write_rfc3339() writes.
     if (!digits.good() || year == 0) return std::nullopt;
     const year_month_day date(std::chrono::year(static_cast<int>(year)), std::chrono::month(month),
                               std::chrono::day(day));

@@ -181,7 +181,8 @@ class Scanner {
         if (!skip('u')) return fail("no such escape");
         const int code = four_digits();
         if (code < 0) return false;
-        // A surrogate has to be the first half of a pair (RFC 8259, 7 and 8.2).
+        // A surrogate has to be the first half of a pair (RFC 8259, 7 and 8.2): UTF-8 has no form
+        // of a half.
         if (code < 0xD800 || code > 0xDFFF) return true;
         const bool paired = code < 0xDC00 && skip('\\') && skip('u');
         const int low = paired ? four_digits() : 0;
@@ -194,7 +195,7 @@ class Scanner {
         ++at_;
         while (at_ < text_.size()) {
             const auto c = static_cast<unsigned char>(text_[at_]);
-            if (c == '"') return ++at_ != 0;
+            if (c == '"') return ++at_ != 0;  // true
             if (c < 0x20) return fail("a control character has to be escaped");
             if (c == '\\') {
                 if (!escape()) return false;
@@ -231,6 +232,7 @@ std::size_t offset_of(ByteView text, std::span<const std::size_t> ordinals) {
 }
 
 bool may_have_surrogates(ByteView text) {
+    // Also behind a backslash that is itself escaped: then the text is scanned for nothing.
     for (std::size_t at = text.find("\\u"); at != ByteView::npos; at = text.find("\\u", at + 2)) {
         const ByteView code = text.substr(at + 2, 2);
         if (code.size() == 2 && (code[0] | 0x20) == 'd' && hex_value(code[1]) >= 8) return true;

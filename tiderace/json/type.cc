@@ -43,6 +43,7 @@ std::string variant_text(const VariantShape& shape) {
 
 }  // namespace
 
+// By memcpy, because the member behind the pointer has a type of its own: an enum, or long long.
 std::int64_t load_integer(const void* value, std::uint8_t bytes, bool is_signed) {
     switch (bytes) {
         case 1: {
@@ -179,6 +180,7 @@ std::string_view tag_of(const Type& type) {
     return "";
 }
 
+// The reader cannot choose between two alternatives of one form by the value alone.
 bool is_tagged(const VariantShape& variant) {
     unsigned seen = 0;
     for (const Alternative& alternative : variant.alternatives) {

@@ -71,6 +71,7 @@ void write_unknown(TextOut& out) {
 
 void write_variant(TextOut& out, const void* value, const VariantShape& shape, std::size_t depth) {
     const std::size_t index = shape.index(value);
+    // A variant that an exception left without a value.
     if (index >= shape.alternatives.size()) return write_unknown(out);
     const Alternative& alternative = shape.alternatives[index];
     if (!is_tagged(shape)) {
@@ -96,7 +97,7 @@ void write_enumeration(TextOut& out, const void* value, const Type& type) {
     for (const EnumName& known : type.enumeration->names) {
         if (known.value == read) return out.string(known.name);
     }
-    write_unknown(out);
+    write_unknown(out);  // a number that was cast, and has no name
 }
 
 void write_time(TextOut& out, const void* value, const Type& type) {
