@@ -50,27 +50,27 @@ std::uint32_t ExpressionParser::value() {
 }
 
 std::uint32_t ExpressionParser::either() {
-    std::uint32_t left = both();
-    while (left != no_expression && cursor_.peek_word() == "or") {
-        const std::uint32_t offset = cursor_.offset();
-        cursor_.word();
-        const std::uint32_t right = both();
-        if (right == no_expression) return no_expression;
-        left = add({.kind = Expression::Kind::either, .offset = offset, .operands = {left, right}});
-    }
-    return left;
+    return chain("or", Expression::Kind::either, &ExpressionParser::both);
 }
 
 std::uint32_t ExpressionParser::both() {
-    std::uint32_t left = negate();
-    while (left != no_expression && cursor_.peek_word() == "and") {
-        const std::uint32_t offset = cursor_.offset();
+    return chain("and", Expression::Kind::both, &ExpressionParser::negate);
+}
+
+// One expression however long the chain is: compiler, checker and renderer recurse once for each
+// level, and nesting_max bounds only those that parentheses make.
+std::uint32_t ExpressionParser::chain(std::string_view word, Expression::Kind kind,
+                                      std::uint32_t (ExpressionParser::*operand)()) {
+    Expression all = {.kind = kind};
+    while (true) {
+        const std::uint32_t next = (this->*operand)();
+        if (next == no_expression) return no_expression;
+        all.operands.push_back(next);
+        if (cursor_.peek_word() != word) break;
+        all.offset = cursor_.offset();
         cursor_.word();
-        const std::uint32_t right = negate();
-        if (right == no_expression) return no_expression;
-        left = add({.kind = Expression::Kind::both, .offset = offset, .operands = {left, right}});
     }
-    return left;
+    return all.operands.size() == 1 ? all.operands[0] : add(std::move(all));
 }
 
 std::uint32_t ExpressionParser::negate() {

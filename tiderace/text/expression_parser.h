@@ -35,6 +35,9 @@ class ExpressionParser {
   private:
     std::uint32_t either();
     std::uint32_t both();
+    // `operand`s with `word` between them.
+    std::uint32_t chain(std::string_view word, Expression::Kind kind,
+                        std::uint32_t (ExpressionParser::*operand)());
     std::uint32_t negate();
     std::uint32_t compare();
     std::uint32_t operand();

@@ -180,6 +180,16 @@ TEST(Errors, OfValuesAreFoundWhenRendered) {
               "date: expects a format of %Y %m %d %H %M %S %y %e %j %B %b %A %a %%");
 }
 
+// The thousandth condition is no deeper than the first, so nothing recurses for it.
+TEST(Errors, AreNotMadeByALongChainOfConditions) {
+    for (const std::string more : {" or open", " and not open"}) {
+        std::string chain = "{% if not open";
+        for (int i = 0; i < 70'000; ++i) chain += more;
+        EXPECT_EQ(check_fault_of(chain + " %}a{% endif %}"), "none") << more;
+        EXPECT_EQ(render_fault_of(chain + " %}a{% endif %}", Post{}), "none") << more;
+    }
+}
+
 TEST(Errors, NameTheLimitThatIsReached) {
     const auto begins = [](const std::string& text, std::string_view with) {
         EXPECT_EQ(text.substr(0, with.size()), with) << text;

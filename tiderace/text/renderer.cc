@@ -385,12 +385,14 @@ Ref Renderer::compared(const Operation& operation) {
 
 Ref Renderer::both_or_either(const Operation& operation) {
     const Expression& expression = operation.expression;
-    const Ref left = evaluate(expression.operands[0]);
-    if (left.type == nullptr) return left;
     const bool decides = expression.kind == Expression::Kind::either;
-    if (is_true(left) == decides) return truth(decides);
-    const Ref right = evaluate(expression.operands[1]);
-    return right.type ? truth(is_true(right)) : right;
+    for (const std::uint32_t operand : expression.operands) {
+        const Ref value = evaluate(operand);
+        if (value.type == nullptr) return value;
+        // Those behind it are not evaluated: `a and a.b` needs no a.
+        if (is_true(value) == decides) return truth(decides);
+    }
+    return truth(!decides);
 }
 
 }  // namespace

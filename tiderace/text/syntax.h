@@ -34,9 +34,10 @@ struct Expression {
     Compare compare = Compare::equal;
     std::uint32_t offset = 0;
     Value literal = {};
-    std::vector<Name> names = {};              // of a path
-    const Filter* filter = nullptr;            // the tree's, or one in the box
-    std::vector<std::uint32_t> operands = {};  // of a filter: the value and the arguments
+    std::vector<Name> names = {};    // of a path
+    const Filter* filter = nullptr;  // the tree's, or one in the box
+    // filter: the value and the arguments. both, either: every part that `and` or `or` joins.
+    std::vector<std::uint32_t> operands = {};
 };
 
 struct Node;
