@@ -16,11 +16,17 @@ bool is_mark(char c) {
 // Whether a URL that begins with `prefix` stays at its origin, whatever follows.
 bool origin_is_fixed(std::string_view prefix) {
     for (const std::string_view scheme : {"https:", "http:"}) {
-        if (prefix.starts_with(scheme)) prefix.remove_prefix(scheme.size());
+        if (!prefix.starts_with(scheme)) continue;
+        prefix.remove_prefix(scheme.size());
+        // "https:/cdn" is a path of a page with that scheme, and a host on any other page.
+        if (!prefix.starts_with("//")) return false;
     }
-    // "//host/": the host is complete only with the slash behind it.
-    if (prefix.starts_with("//")) return prefix.find('/', 2) != prefix.npos && prefix[2] != '/';
-    // Browsers read '\' as '/', so "/\host" leads to another host as "//host" does.
+    // "//host/": the host is complete only with the slash behind it. Browsers read '\' as '/', and
+    // skip any number of them before a host.
+    if (prefix.starts_with("//")) {
+        return prefix.find('/', 2) != prefix.npos && prefix[2] != '/' && prefix[2] != '\\';
+    }
+    // "/\host" leads to another host as "//host" does.
     if (prefix.starts_with('/')) return prefix.size() > 1 && prefix[1] != '\\';
     // A relative path: what follows its first mark can change neither scheme nor host.
     return prefix.find_first_of("/?#") != prefix.npos && prefix[0] != '\\';
@@ -51,8 +57,10 @@ bool may_be_scheme_entity(std::string_view rest) {
 
 std::string_view UrlContext::step(char c, std::string_view rest) {
     if (state_ == State::settled || state_ == State::refused) return {};
-    // Browsers drop spaces before a URL, so a scheme may still follow.
-    if (state_ == State::start && is_html_space(c)) return {};
+    // Browsers drop spaces and controls before a URL, and tabs and ends of lines inside it (URL
+    // Standard, 4.4): a scheme or a host may still follow.
+    if (state_ == State::start && static_cast<unsigned char>(c) <= ' ') return {};
+    if (runs_ && (c == '\t' || c == '\n' || c == '\r')) return {};
     if (state_ != State::dynamic && state_ != State::either) {
         step_literal(c);
         return {};
