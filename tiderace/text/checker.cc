@@ -209,8 +209,7 @@ bool Checker::filter(const Operation& operation, Known& type) {
         case Filter::Gives::html:
             type = given;
             break;
-        // `default` may give either of two types.
-        case Filter::Gives::value:  // the value, or what the argument says
+        case Filter::Gives::value:  // `default`: of the value's type, or of the argument's
             type = nullptr;
             break;
     }

@@ -43,6 +43,7 @@ Ref wrong(const FilterCall& call, std::string problem) {
     return {};
 }
 
+// ASCII letters alone: the bytes of others have the highest bit, and stay as they are.
 Ref by_character(const FilterCall& call, char (*change)(char)) {
     std::array<char, number_bytes_max> room;
     call.scratch.text = text_in(call.value, room);
@@ -178,11 +179,11 @@ Ref join(const FilterCall& call) {
         auto& to = *static_cast<Joining*>(context);
         std::array<char, number_bytes_max> own_room;
         const auto text = text_of({to.element, element}, own_room);
-        if (!text) return to.is_good = false;
+        if (!text) return to.is_good = false;  // and `each` ends
         if (!to.is_first) to.out += to.between;
         to.is_first = false;
         to.out += *text;
-        return to.out.size() <= to.bytes_max;
+        return to.out.size() <= to.bytes_max;  // the renderer refuses what is longer
     });
     if (!joining.is_good) return wrong(call, "join: expects a list of texts or numbers");
     return text_made(call);

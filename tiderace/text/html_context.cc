@@ -85,6 +85,7 @@ std::string HtmlContext::step_open(char c) {
 }
 
 std::string HtmlContext::step_markup(char c) {
+    // HTML takes it for a comment up to the next '>', and SVG for text up to "]]>".
     if (c == '[') return "a CDATA section is read differently in HTML and in SVG; write text";
     if (c == '-' && pending_.empty()) {
         pending_ = "-";
@@ -438,6 +439,7 @@ std::string HtmlContext::describe() const {
     }
 }
 
+// Branches that end inside one tag, between attributes: `<a{% if x %} hidden{% endif %}>`.
 bool HtmlContext::join_tags(const HtmlContext& other) {
     const auto is_between = [](State state) {
         return state == State::tag || state == State::tag_unclear || state == State::tag_name ||

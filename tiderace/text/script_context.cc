@@ -143,7 +143,7 @@ void ScriptContext::step_template(char c) {
     } else if (c == '{' && last_ == '$') {
         state_ = braces_.size() < nested_templates_max ? State::code : State::uncertain;
         slash_ = Slash::expression;
-        braces_ += '\0';
+        braces_ += '\0';  // no { is open yet in this ${
         last_ = 0;
     } else {
         last_ = c;
@@ -152,7 +152,7 @@ void ScriptContext::step_template(char c) {
 
 void ScriptContext::step_comment(char c) {
     // The last byte of U+2028 and U+2029 in UTF-8; both end a line of JavaScript (ECMA-262, 12.3).
-    const bool ends_line = is_line_end(c) || c == '\xA8' || c == '\xA9';  // U+2028, U+2029
+    const bool ends_line = is_line_end(c) || c == '\xA8' || c == '\xA9';
     if (state_ == State::line_comment ? is_line_end(c) : (c == '/' && last_ == '*')) {
         state_ = State::code;
         last_ = 0;

@@ -160,6 +160,7 @@ std::expected<const Tree*, Fault> Templates::find(std::string_view name) {
         known = entries_.find(name);
     }
     Entry& found = *known->second;
+    // Kept with its fault, if it has one: each template that names it would parse it again.
     if (!found.tree) found.tree.emplace(parse(found.source, *filters_, options_.limits));
     if (!*found.tree) return std::unexpected(found.tree->error());
     return &**found.tree;
@@ -196,7 +197,8 @@ Faults Templates::compile_changed() {
         });
     }
     Faults faults;
-    // The loader may add some while we go: they are in the map, behind us or before us.
+    // The loader may add some while we go. Those that stand behind us in the map are still met in
+    // this round, the others in the next.
     for (bool found_more = true; found_more;) {
         found_more = false;
         const std::size_t count = entries_.size();
@@ -238,6 +240,7 @@ std::expected<void, Fault> Templates::render_value(std::string& out, std::string
     }
     const Entry& known = *found->second;
     const Program& program = *known.good;
+    // A Type is one object for each C++ type, so its address is its name.
     const bool is_checked = value.type == known.checked;
     return text::render(out, program, value,
                         is_checked ? program.ways : known.others.of(program, *value.type));

@@ -10,8 +10,8 @@
 namespace tiderace::text {
 namespace {
 
-template <typename T>
 // By memcpy: the member behind `at` has a type of its own, such as an enum or long long.
+template <typename T>
 T load(const void* at) {
     T value;
     std::memcpy(&value, at, sizeof(T));
@@ -244,7 +244,7 @@ std::optional<std::string_view> text_of(Ref given, NumberRoom room) {
         case Kind::html:
             return value.type->text(value.at);
         case Kind::time: {
-            std::string text;  // of 20 bytes; a time is the one value that may allocate
+            std::string text;  // of 20 bytes, which may allocate: no other value does
             append_time(text, value.type->seconds(value.at), "%Y-%m-%dT%H:%M:%SZ");
             const std::size_t bytes = text.copy(room.data(), room.size());
             return std::string_view(room.data(), bytes);
