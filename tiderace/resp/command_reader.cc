@@ -72,7 +72,9 @@ Step CommandReader::scan(ByteView message) {
         std::size_t from = at_ + 1;
         std::int64_t bytes = 0;
         const Progress progress = read_length(message, from, bytes);
+        // One byte more, because where its line ends is not known.
         if (progress == Progress::more) return need(message.size() + 1);
+        // Redis has no null among arguments.
         if (progress == Progress::fault || bytes < 0) return refuse(Fault::bad_length);
         const auto size = static_cast<std::size_t>(bytes);
         if (size > limits_->bulk_bytes_max) return refuse(Fault::bulk_too_large);
@@ -108,6 +110,7 @@ Step CommandReader::scan_head(ByteView message) {
 Step CommandReader::scan_inline(ByteView message) {
     const ByteView front = message.substr(0, limits_->line_bytes_max + 2);
     const std::size_t end = front.find('\n');
+    // Nothing of it is kept between two calls: MessageBytes calls again only with the whole line.
     if (end == ByteView::npos) {
         if (front.size() == limits_->line_bytes_max + 2) return refuse(Fault::line_too_long);
         return {Progress::more, limits_->line_bytes_max + 2, true};
@@ -115,7 +118,7 @@ Step CommandReader::scan_inline(ByteView message) {
     ByteView line = front.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.size() > limits_->line_bytes_max) return refuse(Fault::line_too_long);
-    words_.reserve(line.size() + 1);
+    words_.reserve(line.size() + 1);  // its words have no more bytes than the line
     if (!split_inline(line, words_, ranges_)) return refuse(Fault::unbalanced_quotes);
     at_ = end + 1;
     return complete(at_);

@@ -64,6 +64,7 @@ class Words {
                 text_->push_back(c);
                 continue;
             }
+            // \x without two digits behind it is an x, as in Redis.
             if (line_[at_] == 'x' && at_ + 2 < line_.size()) {
                 const auto high = hex_digit(line_[at_ + 1]);
                 const auto low = hex_digit(line_[at_ + 2]);

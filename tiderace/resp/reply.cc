@@ -51,6 +51,7 @@ std::optional<bool> Reply::boolean() const {
 
 Reply Reply::operator[](std::size_t i) const {
     if (i >= size()) return {};
+    // Elements differ in how many nodes they have, so there is no step to the i-th.
     Iterator at = begin();
     while (i-- > 0) ++at;
     return *at;
@@ -60,7 +61,7 @@ Reply Reply::operator[](ByteView key) const {
     // Key and value are neighbours, in maps and in RESP 2's flat arrays alike.
     for (Iterator at = begin(); at != end(); ++at) {
         const bool found = has_text((*at).kind()) && (*at).text() == key;
-        if (++at == end()) break;
+        if (++at == end()) break;  // an array of an odd number of elements
         if (found) return *at;
     }
     return {};
@@ -79,6 +80,7 @@ Reply Reply::attributes() const {
 OwnedReply Reply::copy() const {
     OwnedReply owned;
     if (nodes_ == nullptr) return owned;
+    // From its attributes on, and all that it contains: the nodes of a value stand together.
     for (std::uint32_t i = first_; i < node().end; ++i) {
         ReplyNode copied = nodes_[i];
         copied.end -= first_;

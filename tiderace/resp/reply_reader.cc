@@ -9,7 +9,7 @@
 namespace tiderace::resp {
 namespace {
 
-constexpr std::size_t nodes_kept_max = 32;
+constexpr std::size_t nodes_kept_max = 32;  // 1 KiB, as MessageBytes keeps
 
 Step need(std::size_t bytes) {
     return {Progress::more, bytes};
@@ -121,7 +121,8 @@ Step ReplyReader::scan_line(ByteView message) {
     // A lone CR may be a line's end to another reader of the same stream.
     if (text.find('\r') != ByteView::npos) return refuse(Fault::bad_line);
     const char type = message[at_];
-    // add() notes at_ as the offset of the node's text.
+    // add() notes at_ as the offset of the node's text. It is called only where the whole value is
+    // there: a scan that goes on later begins at the value, and would add its node again.
     at_ = from;
     const Fault fault = take_line(type, text);
     if (fault != Fault::none) return refuse(fault);
@@ -162,9 +163,11 @@ Step ReplyReader::scan_bulk(ByteView message) {
     const char type = message[at_];
     std::size_t from = at_ + 1;
     std::int64_t bytes = 0;
+    // "$?" and "*?" announce no length, so no limit could be applied beforehand.
     if (from < message.size() && message[from] == '?') return refuse(Fault::streamed);
     const Progress progress = read_length(message, from, bytes);
     if (progress == Progress::more) return need(message.size() + 1);
+    // RESP 2's null. An error or a verbatim string that is null does not exist.
     const bool null = bytes == -1 && type == '$';
     if (progress == Progress::fault || (bytes < 0 && !null)) return refuse(Fault::bad_length);
     if (null) {
