@@ -11,7 +11,9 @@
 namespace tiderace::db {
 namespace {
 
-constexpr std::uint64_t steps_together_max = 20'000;  // of SQLite, well below a millisecond
+// Instructions of SQLite's machine, well below a millisecond: a statement that took more goes
+// alone, because those that go with it get their rows only when it has ended.
+constexpr std::uint64_t steps_together_max = 20'000;
 
 bool is_sqlite(const Pool& pool) {
     return pool.settings().url.dialect == Dialect::sqlite;
@@ -84,8 +86,7 @@ bool Gather::helps(const Query& query) const {
     if (settings.options.reads_together <= 1) return false;
     switch (settings.url.dialect) {
         case Dialect::sqlite:
-            // The way to a thread and back costs more than most reads. One that takes long would
-            // keep the others.
+            // The way to a thread and back costs more than most reads, so they share it.
             return query.statement->steps <= steps_together_max;
         case Dialect::postgres:
             // Only where all connections are lent: alone, a read is quicker.
@@ -110,6 +111,7 @@ task::Task<std::optional<Batch>> Gather::read(QueryRef query, Portion portion) {
     if (waiting_.size() >= pool_->settings().options.waiting_max + free) {
         throw Error(Fault::busy, "too many tasks wait for a connection (waiting_max)");
     }
+    // Shared: SQLite may still write its outcome on a thread when this task has been destroyed.
     auto read = std::make_shared<Read>();
     read->query = std::move(query);
     read->portion = portion;
@@ -126,7 +128,8 @@ task::Task<std::optional<Batch>> Gather::read(QueryRef query, Portion portion) {
     co_return std::move(read->batch);
 }
 
-// As many as each of the connections gets that are waited for.
+// As many as each of the connections gets that are waited for. The time of a statement counts from
+// here on, as it does for one that has a connection for itself.
 Reads Gather::share() {
     const std::size_t sharers = collectors_waiting_ + 1;
     const std::size_t fair = (waiting_.size() + sharers - 1) / sharers;
@@ -140,11 +143,11 @@ Reads Gather::share() {
 
 // No connection could be had: for those whose time to wait is over, or for all. Where memory runs
 // out in between, all of them are waiting still.
-void Gather::fail(const Error& error) {
+void Gather::fail(const Error& error, bool is_over) {
     const Instant now = pool_->now();
     for (const ReadRef& each : waiting_) {
         // The collector waited only as long as its first read may; the others may have more time.
-        const bool may_wait = error.kind() == Fault::busy && each->wait_until > now;
+        const bool may_wait = is_over && each->wait_until > now;
         if (!may_wait) each->failure = error;
     }
     std::erase_if(waiting_, [](const ReadRef& each) {
@@ -158,14 +161,21 @@ task::Task<> Gather::collect() {
     try {
         co_await let_others_ask();
         while (!waiting_.empty()) {
+            const Instant until = waiting_.front()->wait_until;
             std::optional<Error> failure;
             try {
-                Lease lease = co_await take_for_the_first();
+                Lease lease = co_await take(until);
                 co_await serve(*lease);
             } catch (const Error& error) {
                 failure = error;
             }
-            if (failure) fail(*failure);
+            if (!failure) continue;
+            // Busy before the time is over: other tasks fill the queue (waiting_max), and another
+            // attempt would be refused in the same turn, again and again.
+            const bool is_busy = failure->kind() == Fault::busy;
+            const bool is_refused = is_busy && pool_->now() < until;
+            if (is_refused && collectors_waiting_ > 0) co_return;  // one is in the queue for all
+            fail(*failure, is_busy && !is_refused);
         }
     } catch (...) {  // such as a lack of memory
         leave_to_themselves();
@@ -173,15 +183,16 @@ task::Task<> Gather::collect() {
     }
 }
 
-// This task ends, and no other may come for those that wait. Allocates nothing.
+// This task ends, and no other may come for those that wait. Allocates nothing, because it is
+// called where memory has run out.
 void Gather::leave_to_themselves() {
     for (const ReadRef& each : waiting_) end(*each);
     waiting_.clear();
 }
 
-task::Task<Lease> Gather::take_for_the_first() {
+task::Task<Lease> Gather::take(Instant until) {
     const Counted counted(collectors_waiting_);
-    co_return co_await pool_->take(Lane::reads, waiting_.front()->wait_until);
+    co_return co_await pool_->take(Lane::reads, until);
 }
 
 // For as long as reads wait and nobody else does.
@@ -212,6 +223,7 @@ task::Task<> Gather::run_share(Connection& connection) {
     for (const ReadRef& each : company.reads) {
         // Its rows may be whole, and yet part of a transaction that the failure has undone.
         if (!all_done) each->batch.reset();
+        // Here on the loop, and not where they were counted: Statement::steps has no lock.
         if (each->steps > 0) each->query->statement->steps = each->steps;
         if (each->ended()) log_if_slow(*pool_, *each->query, each->took);
     }

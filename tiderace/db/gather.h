@@ -47,6 +47,7 @@ class Gather final {
     // Reads that wait for a connection, and tasks of this room that do so for them.
     std::size_t waiting() const { return waiting_.size(); }
     std::size_t collectors_waiting() const { return collectors_waiting_; }
+    bool unused() const { return waiting_.empty() && collectors_ == 0; }
 
   private:
     class Waiting;
@@ -55,11 +56,12 @@ class Gather final {
     std::size_t collectors_wanted() const;
     task::Task<> collect();
     task::Task<> let_others_ask();
-    task::Task<Lease> take_for_the_first();
+    task::Task<Lease> take(Instant until);
     task::Task<> serve(Connection& connection);
     task::Task<> run_share(Connection& connection);
     Reads share();
-    void fail(const Error& error);
+    // `is_over`: those that have time left go on waiting.
+    void fail(const Error& error, bool is_over);
     void leave_to_themselves();
 
     Pool* pool_;

@@ -212,6 +212,36 @@ TEST_P(GatherTest, TooManyThatWaitAreRefused) {
         options);
 }
 
+Task<> stream_all(Database db, int& rows) {
+    auto all = db.stream<int>("select n from number");
+    while (auto row = co_await all.next()) ++rows;
+}
+
+// It needs a place in the queue of the pool, which streams fill here.
+TEST_P(GatherTest, AReadIsRefusedWhereOtherTasksFillTheQueue) {
+    Options options;
+    options.waiting_max = 2;
+    with_one_connection(
+        [](Database& db) -> Task<> {
+            int rows = 0;
+            Scope scope;
+            {
+                auto held = db.stream<int>("select n from number");
+                co_await held.next();  // holds the connection
+                for (int i = 0; i < 2; ++i) scope.spawn(stream_all(db, rows));
+                co_await yield();
+                EXPECT_EQ(db.counters().waiting, 2U);
+                const Fault kind =
+                    co_await fault_of(db.one<int>("select n from number where n = 7"));
+                EXPECT_EQ(kind, Fault::busy);
+            }
+            co_await scope.join();
+            EXPECT_EQ(rows, 100);
+            EXPECT_EQ(co_await db.one<int>("select n from number where n = 7"), 7);
+        },
+        options);
+}
+
 Pool& pool_of(Database& db) {
     return task::Context::here().runner->local<Pools>().of(db.settings());
 }
@@ -220,13 +250,13 @@ class GatherInSqliteTest : public ::testing::Test {
   protected:
     // Of numbers from 0, with free connections.
     template <typename F>
-    void with_numbers(F body) {
+    void with_numbers(F body, const Options& options = {}) {
         auto prepare = [](Database db) -> Task<> {
             co_await db.exec("create table number (n int primary key)");
             for (int n = 0; n < 50; ++n) co_await db.exec("insert into number values (?)", n);
         };
         task::run(prepare(open(url)));
-        Database db = open(url);
+        Database db = open(url, options);
         task::run(body(db));
     }
 
@@ -255,6 +285,38 @@ TEST_F(GatherInSqliteTest, MoreThanOneTakesAtOnceGoToSeveralConnections) {
         EXPECT_EQ(right, 2 * static_cast<int>(most) + 1);
         EXPECT_EQ(db.counters().opened, 3U);
     });
+}
+
+// The third read asks for a second connection, for which the queue has no place: the task that has
+// one takes all three.
+TEST_F(GatherInSqliteTest, AReadThatIsRefusedAPlaceGoesWithThoseThatHaveOne) {
+    Options options;
+    options.connections_max = 2;
+    options.reads_together = 2;
+    options.waiting_max = 3;
+    with_numbers(
+        [](Database& db) -> Task<> {
+            int rows = 0;
+            int right = 0;
+            Scope scope;
+            {
+                auto first = db.stream<int>("select n from number");
+                co_await first.next();
+                auto second = db.stream<int>("select n from number");
+                co_await second.next();
+                scope.spawn(ask(db, 7, 1, right));
+                for (int i = 0; i < 2; ++i) co_await yield();
+                for (int i = 0; i < 2; ++i) scope.spawn(stream_all(db, rows));
+                co_await yield();
+                for (int i = 0; i < 2; ++i) scope.spawn(ask(db, 7, 1, right));
+                for (int i = 0; i < 2; ++i) co_await yield();
+                EXPECT_EQ(db.counters().waiting, 5U);
+            }
+            co_await scope.join();
+            EXPECT_EQ(right, 3);
+            EXPECT_EQ(rows, 100);
+        },
+        options);
 }
 
 std::string count_to(const std::string& last) {
