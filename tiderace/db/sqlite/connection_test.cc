@@ -202,6 +202,18 @@ TEST_F(SqliteTest, PreparedStatementsAreKeptAndFewOfThem) {
         options);
 }
 
+TEST_F(SqliteTest, ALimitOfNoStatementsKeepsOne) {
+    Options options;
+    options.statements_max = 0;
+    with_database(
+        [](Database& db) -> Task<> {
+            for (int i = 0; i < 3; ++i) {
+                EXPECT_EQ(co_await db.one<int>("select " + std::to_string(i)), i);
+            }
+        },
+        options);
+}
+
 TEST_F(SqliteTest, TheColumnsOfAKeptStatementAreThoseOfItsTable) {
     with_database([](Database& db) -> Task<> {
         struct Short {

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -192,7 +193,8 @@ File::Prepared& File::prepare(const Query& query) {
         found->second.used = ++uses_;
         return found->second;
     }
-    if (statements_.size() >= options_.statements_max) {
+    // The one that is about to run is kept in any case.
+    if (statements_.size() >= std::max<std::size_t>(options_.statements_max, 1)) {
         // A search is cheaper than an order that every use would have to keep: an application has
         // fewer texts than this, unless it builds them of values.
         auto oldest = statements_.begin();
