@@ -46,9 +46,14 @@ task::Generator<Batch> batches_from(std::shared_ptr<const Settings> settings, st
         const bool more = begun.batch.more;
         co_yield std::move(begun.batch);
         if (!more) co_return;
-        // A deadline of its own for each portion: how long the reader takes between them is its own
-        // affair.
-        begun.batch = co_await begun.lease->more(portion, statement_deadline(pool));
+        std::optional<Error> failure;
+        try {
+            begun.batch = co_await read_on(pool, *begun.lease, query, portion);
+        } catch (const Error& error) {
+            failure = outcome_of(error, *begun.lease, *query, Wanted::all_rows);
+        }
+        // Not begun anew, as begin_statement() would: the reader has seen rows of it.
+        if (failure) throw *failure;
     }
 }
 

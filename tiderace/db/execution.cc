@@ -23,7 +23,8 @@ constexpr Duration grace = 100ms;
 constexpr unsigned repeats_max = 2;
 
 // Messages to PostgreSQL and MariaDB have 16 bits for the number of the values, and neither takes a
-// message of a gibibyte: it closes the connection instead.
+// message of a gibibyte: it closes the connection instead. Below it is room for what bytes_of()
+// does not count.
 constexpr std::size_t values_max = 65'535;
 constexpr std::uint64_t message_bytes_max = 1'020_MiB;
 constexpr std::uint64_t value_bytes = 40;  // of a number or a time, and beside the bytes of each
@@ -35,7 +36,8 @@ void check_text(std::string_view text, const std::string& sql) {
     }
 }
 
-// After a failed statement outside of a transaction.
+}  // namespace
+
 Error outcome_of(const Error& failure, const Connection& connection, const Query& query,
                  Wanted wanted) {
     // A read changes nothing, so whether it was done makes no difference.
@@ -47,8 +49,7 @@ Error outcome_of(const Error& failure, const Connection& connection, const Query
     return unknown ? failure.with_kind(Fault::unknown_outcome) : failure;
 }
 
-}  // namespace
-
+// The larger of the two: text and values go in messages of their own.
 std::uint64_t bytes_of(const Query& query) {
     std::uint64_t bytes = 0;
     for (const Value& value : query.values) bytes += value.bytes().size() + value_bytes;
@@ -176,6 +177,18 @@ task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Por
     co_return batch;
 }
 
+task::Task<Batch> read_on(Pool& pool, Connection& connection, QueryRef query, Portion portion) {
+    std::optional<Error> failure;
+    Batch batch;
+    try {
+        batch = co_await connection.more(portion, statement_deadline(pool));
+    } catch (const Error& error) {
+        failure = error.with_statement(query->sql());
+    }
+    if (failure) throw *failure;
+    co_return batch;
+}
+
 //
 //   take a connection -> run -> done
 //      ^                  |-- it wants the writer: again there
@@ -185,7 +198,8 @@ task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Por
 //
 task::Task<Begun> begin_statement(Pool& pool, QueryRef query, Wanted wanted, Portion portion) {
     const Instant until = waiting_deadline(pool);
-    // "with" may read or change (with ... insert): a reader finds out and asks for the writer.
+    // "with" may read or change (with ... insert): SQLite's reader finds out and asks for the
+    // writer. The servers have one lane.
     const bool may_read = query->scanned().reads || query->scanned().with;
     Lane lane = may_read && wanted != Wanted::no_rows ? Lane::reads : Lane::writes;
     const bool reads = only_reads(*query, wanted);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tiderace/db/connection.h"
+#include "tiderace/db/error.h"
 #include "tiderace/db/pool.h"
 #include "tiderace/db/statements.h"
 
@@ -44,6 +45,13 @@ void log_if_slow(const Pool& pool, const Query& query, Duration took);
 
 // Runs it and reads its first portion.
 task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Portion portion);
+
+// The next portion, with a deadline of its own: how long the reader takes between them is its own
+// affair. Its errors are those of run_on().
+task::Task<Batch> read_on(Pool& pool, Connection& connection, QueryRef query, Portion portion);
+// What a failed statement outside of a transaction came to, by what it may have done.
+Error outcome_of(const Error& failure, const Connection& connection, const Query& query,
+                 Wanted wanted);
 
 // A connection with the first portion of a result.
 struct Begun {

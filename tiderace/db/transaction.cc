@@ -68,7 +68,9 @@ task::Task<std::unique_ptr<Transaction>> Transaction::begin(Pool& pool,
     const Dialect dialect = pool.settings().url.dialect;
     const Lane lane = options.reads_only ? Lane::reads : Lane::writes;
     if (dialect == Dialect::mariadb && options.serializable) {
-        // The isolation of the next transaction belongs to the connection, which both need.
+        // The first statement is about the next transaction of the same connection. It fails
+        // without another attempt where the pool's connection was lost: begin_statement() repeats
+        // one statement and not two.
         auto one = std::unique_ptr<Transaction>(
             new Transaction(co_await pool.take(lane, waiting_deadline(pool))));
         co_await one->command("set transaction isolation level serializable");
@@ -93,7 +95,9 @@ task::Task<Batch> Transaction::fetch(Wanted wanted, std::string sql, std::vector
         batch = co_await run_on(pool, *lease_, query, portion_for(wanted, options));
         check_size(batch, wanted, *query, options);
         if (batch.wants_writer) throw Error(Fault::other, "a change in a transaction that reads");
-        while (batch.more && wanted != Wanted::no_rows) {  // a second row: leave the rest
+        // one() has its second row by now. The rest is read and dropped, because the transaction
+        // goes on with this connection.
+        while (batch.more && wanted != Wanted::no_rows) {
             const Portion rest{.rows_max = options.stream_rows, .bytes_max = options.stream_bytes};
             batch.more = (co_await lease_->more(rest, statement_deadline(pool))).more;
         }
@@ -105,9 +109,13 @@ task::Task<Batch> Transaction::fetch(Wanted wanted, std::string sql, std::vector
     // PostgreSQL refuses all further statements by itself. SQLite and MariaDB would go on, and
     // commit half of what was meant.
     failed_ = true;
-    // Whatever it did, it ends with the connection; but for a commit.
-    const bool ended = failure->kind() == Fault::unknown_outcome && !committing_;
-    throw ended ? failure->with_kind(Fault::timeout) : *failure;
+    throw ended_with(*failure);
+}
+
+// Whatever the statement did, it ends with the connection; but for a commit.
+Error Transaction::ended_with(const Error& failure) const {
+    const bool ended = failure.kind() == Fault::unknown_outcome && !committing_;
+    return ended ? failure.with_kind(Fault::timeout) : failure;
 }
 
 task::Generator<Batch> Transaction::batches(std::string sql, std::vector<Value> values) {
@@ -116,9 +124,10 @@ task::Generator<Batch> Transaction::batches(std::string sql, std::vector<Value> 
     const Options& options = pool.settings().options;
     const Portion portion{.rows_max = options.stream_rows, .bytes_max = options.stream_bytes};
     std::optional<Error> failure;
+    QueryRef query;
     Batch batch;
     try {
-        QueryRef query = make_query(pool, std::move(sql), std::move(values));
+        query = make_query(pool, std::move(sql), std::move(values));
         batch = co_await run_on(pool, *lease_, query, portion);
     } catch (const Error& error) {
         failure = error;
@@ -128,15 +137,16 @@ task::Generator<Batch> Transaction::batches(std::string sql, std::vector<Value> 
         co_yield std::move(batch);
         if (!more) break;
         try {
-            batch = co_await lease_->more(portion, statement_deadline(pool));
+            batch = co_await read_on(pool, *lease_, query, portion);
         } catch (const Error& error) {
             failure = error;
         }
     }
+    // A reader that stops before the end does not come here, and Use dooms the transaction.
     use.finished();
     if (!failure) co_return;
     failed_ = true;
-    throw *failure;
+    throw ended_with(*failure);
 }
 
 task::Task<> Transaction::command(std::string sql) {
@@ -183,7 +193,6 @@ task::Task<> Transaction::release() {
 }
 
 task::Task<> Transaction::roll_back_to_savepoint() {
-    if (depth_ == 0) co_return;  // save() failed
     // The savepoint is what makes a failed statement harmless to the rest.
     failed_ = false;
     const std::string name = "tiderace_" + std::to_string(depth_);

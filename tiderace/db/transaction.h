@@ -68,6 +68,7 @@ class Transaction final : public Statements {
     task::Task<> roll_back_to_savepoint();
     void doom() { doomed_ = true; }
     void check_usable() const;
+    Error ended_with(const Error& failure) const;
     task::Task<> command(std::string sql);
     task::Task<Batch> fetch(Wanted wanted, std::string sql, std::vector<Value> values) override;
     task::Generator<Batch> batches(std::string sql, std::vector<Value> values) override;

@@ -214,6 +214,37 @@ TEST_F(SqliteTest, ALimitOfNoStatementsKeepsOne) {
         options);
 }
 
+// What a stream ends with.
+template <typename S>
+Task<Error> end_of_stream(S& from, std::string sql) {
+    auto rows = from.template stream<int>(sql);
+    try {
+        while (auto row = co_await rows.next()) continue;
+    } catch (const Error& error) {
+        co_return error;
+    }
+    co_return Error(Fault::other, "it did not fail");
+}
+
+TEST_F(SqliteTest, AStreamThatFailsBehindItsFirstRowsNamesItsStatement) {
+    Options options;
+    options.stream_rows = 1;
+    with_database(
+        [](Database& db) -> Task<> {
+            co_await db.exec("create table t (n)");
+            for (int n = 0; n < 5; ++n) co_await db.exec("insert into t values (?)", n);
+            const std::string sql = "select case when n < 3 then n else json('{') end from t";
+            const Error outside = co_await end_of_stream(db, sql);
+            EXPECT_EQ(outside.statement(), sql) << outside.what();
+            auto body = [&](Transaction& tx) -> Task<> {
+                const Error inside = co_await end_of_stream(tx, sql);
+                EXPECT_EQ(inside.statement(), sql) << inside.what();
+            };
+            EXPECT_EQ(co_await fault_of(db.transaction(body)), Fault::other);
+        },
+        options);
+}
+
 TEST_F(SqliteTest, TheColumnsOfAKeptStatementAreThoseOfItsTable) {
     with_database([](Database& db) -> Task<> {
         struct Short {
