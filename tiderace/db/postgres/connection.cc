@@ -109,7 +109,7 @@ task::Task<> Connection::open(Instant deadline) {
     if (url.socket.empty()) addresses = co_await addresses_of(url.host, deadline);
     co_await connect(std::move(addresses), deadline);
     readiness_.keep(PQsocket(connection_));
-    PQsetErrorVerbosity(connection_, PQERRORS_DEFAULT);
+    PQsetErrorVerbosity(connection_, PQERRORS_DEFAULT);  // results have their state apart
     if (PQsetnonblocking(connection_, 1) != 0 || PQenterPipelineMode(connection_) != 1) {
         lose(first_line(PQerrorMessage(connection_)));
     }
@@ -117,6 +117,8 @@ task::Task<> Connection::open(Instant deadline) {
 
 task::Task<> Connection::connect(std::vector<std::string> addresses, Instant deadline) {
     const Url& url = settings_.url;
+    // As many names as addresses: the certificate is compared with the name, and where an address
+    // stands beside it libpq does not look the name up, which would block the loop.
     const std::string hosts =
         url.socket.empty() ? repeated(url.host, addresses.size()) : url.socket;
     const std::string hostaddr = listed(addresses);
@@ -335,7 +337,7 @@ task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadl
         if (PQtransactionStatus(connection_) == PQTRANS_IDLE) {
             batch = co_await run_once(*query, portion, deadline);
         } else if (failure_) {
-            failure_ = Error(Fault::serialization, failure_->what());
+            failure_ = failure_->with_kind(Fault::serialization);
         }
     }
     if (!batch.more && failure_) throw *std::exchange(failure_, std::nullopt);
@@ -476,7 +478,7 @@ task::Task<Batch> Connection::read(Portion portion, const Instant& deadline) {
 task::Task<> Connection::drain(Instant deadline) {
     while (true) {
         const Result result = co_await next(deadline);
-        if (result == nullptr) continue;
+        if (result == nullptr) continue;  // libpq's mark between the results of two commands
         const auto status = PQresultStatus(result.get());
         if (status == PGRES_PIPELINE_SYNC) break;
         if (status == PGRES_FATAL_ERROR && PQstatus(connection_) == CONNECTION_BAD) {
@@ -490,7 +492,7 @@ void Connection::end_statement() {
     reading_ = false;
     used_ = runner_->loop().now();
     if (failure_ && failure_->kind() == Fault::connection_lost) broken_ = true;
-    // It would hit the next statement.
+    // A cancel that is still under way would hit the next statement.
     if (cancels_.pending()) broken_ = true;
     if (listens_) return;
     // A script may have begun to listen, and these notifications have no reader.
@@ -531,7 +533,9 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
 
 task::Task<bool> Connection::recover() {
     if (broken_ || connection_ == nullptr) co_return false;
-    if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF) co_return false;  // within a script
+    // Within a script. What is left of it would have to be read before the pipeline mode can begin
+    // again, and it may be a statement of hours.
+    if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF) co_return false;
     if (reading_) {
         co_await send_cancel();
         failure_.reset();

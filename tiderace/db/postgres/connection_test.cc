@@ -64,6 +64,23 @@ TEST_F(PostgresTest, StatementsOfWhichThereAreTooManyAreForgottenThere) {
         options);
 }
 
+// Outside of a transaction it is prepared anew (APreparedStatementFollowsItsTable).
+TEST_F(PostgresTest, AnOutdatedStatementMayBeDoneAgainWithItsTransaction) {
+    Options options;
+    options.connections_max = 1;
+    with_database(
+        [](Database& db) -> Task<> {
+            co_await db.exec("create table t (n int)");
+            auto ask = [](Transaction& tx) -> Task<> { co_await tx.all<int>("select * from t"); };
+            co_await db.transaction(ask);
+            co_await db.exec("alter table t add column m int");
+            EXPECT_EQ(co_await complaint_of(db.transaction(ask)),
+                      "cached plan must not change result type");
+            EXPECT_EQ(co_await fault_of(db.transaction(ask)), Fault::row);
+        },
+        options);
+}
+
 TEST_F(PostgresTest, AStatementThatCannotBePreparedLeavesTheConnection) {
     Options options;
     options.connections_max = 1;
