@@ -91,9 +91,13 @@ std::vector<File> read_files(const std::string& folder, Dialect dialect) {
         }
         // The file for this dialect wins, whichever of the two the folder lists first.
         if (before != files.end() && before->second.special) continue;
+        // A folder can be opened, too, and reading from it throws what is no Error.
+        std::error_code unknown;
         std::ifstream stream(entry.path(), std::ios::binary);
+        if (!stream || !entry.is_regular_file(unknown)) {
+            refuse("cannot read " + entry.path().string());
+        }
         file->text.assign(std::istreambuf_iterator<char>(stream), {});
-        if (!stream && !stream.eof()) refuse("cannot read " + entry.path().string());
         file->hash = hash_of(file->text);
         files[file->number] = std::move(*file);
     }

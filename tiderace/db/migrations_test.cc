@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -135,6 +136,12 @@ TEST_P(MigrationsTest, NamesAreChecked) {
     write("0001_a.oracle.sql", "");
     EXPECT_EQ(complaint(),
               "migrations: 0001_a.oracle.sql: behind the point is sqlite, postgres or mariadb");
+}
+
+TEST_P(MigrationsTest, AFolderThatIsCalledLikeOneIsRefused) {
+    write("0001_a.sql", "create table a (n int)");
+    std::filesystem::create_directory(folder.file("0002_b.sql"));
+    EXPECT_EQ(complaint(), "migrations: cannot read " + folder.file("0002_b.sql"));
 }
 
 TEST_P(MigrationsTest, ManyProcessesAtOnceDoThemOnce) {
