@@ -7,7 +7,8 @@
 //       co_await tx.exec("update account set cents = cents + ? where id = ?", cents, to);
 //   });
 //
-// Owner    A handle: copy it, keep it as long as you like. Each loop has its own pool.
+// Owner    A handle: copy it, keep it as long as you like. Each loop has its own pool, which ends
+//          some time after the last handle.
 // Thread   Any loop's, in a task. A Transaction is one task's.
 // Errors   Error (error.h), thrown by the await.
 // Safety   A `select` of one(), all() or a stream that has not begun is sent again, once, when its

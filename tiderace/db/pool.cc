@@ -28,22 +28,26 @@ ReserveOptions reserve_options(const Options& options, std::size_t connections) 
             .check_after = options.check_after};
 }
 
-Reserve::Maker maker(task::Runner& runner, const std::shared_ptr<const Settings>& settings,
-                     bool reads_only) {
+Reserve::Maker maker(task::Runner& runner, const Settings& settings, bool reads_only) {
     return
-        [&runner, settings, reads_only] { return make_connection(runner, *settings, reads_only); };
+        [&runner, &settings, reads_only] { return make_connection(runner, settings, reads_only); };
 }
 
 }  // namespace
 
-Pool::Pool(task::Runner& runner, std::shared_ptr<const Settings> settings)
+Pool::Pool(task::Runner& runner, const std::shared_ptr<const Settings>& settings)
     : runner_(&runner),
-      settings_(std::move(settings)),
+      settings_(*settings),
+      handles_(settings),
       random_(Random::with_system_seed()),
-      reads_(runner, reserve_options(settings_->options, readers_of(*settings_)),
+      reads_(runner, reserve_options(settings_.options, readers_of(settings_)),
              maker(runner, settings_, true)),
-      writes_(runner, reserve_options(settings_->options, writers_of(*settings_)),
+      writes_(runner, reserve_options(settings_.options, writers_of(settings_)),
               maker(runner, settings_, false)) {}
+
+bool Pool::left() const {
+    return handles_.expired() && reads_.unused() && writes_.unused() && gather_.unused();
+}
 
 Duration Pool::about(Duration pause) {
     return task::spread(pause, random_);
@@ -69,10 +73,12 @@ task::Task<Lease> Pool::take(Lane lane, Instant until) {
 }
 
 Pool& Pools::of(const std::shared_ptr<const Settings>& settings) {
-    // By address: two Databases with the same URL may have different options, and do not share.
     for (const auto& each : all_) {
-        if (each->shared_settings() == settings) return *each;
+        if (each->has(settings)) return *each;
     }
+    // A program may open a database for each of its customers, or for each request: the connections
+    // of all of them would stay open.
+    std::erase_if(all_, [](const auto& each) { return each->left(); });
     all_.push_back(std::make_unique<Pool>(*runner_, settings));
     return *all_.back();
 }

@@ -2,7 +2,8 @@
 //
 // SQLite has two sides: one connection writes, the others read. The servers have one.
 //
-// Owner    The runner's locals (one pool for each database of a loop). Leases end before it.
+// Owner    The runner's locals (one pool for each database of a loop). Leases end before it. One
+//          whose last Database has ended goes when the loop makes its next pool.
 // Thread   The loop's.
 // Errors   Error{busy}; what opening a connection throws.
 // Limits   Options: connections_max, waiting_max, the timeouts; statements_bytes_max.
@@ -54,12 +55,17 @@ class Lease {
 
 class Pool final {
   public:
-    Pool(task::Runner& runner, std::shared_ptr<const Settings> settings);
+    Pool(task::Runner& runner, const std::shared_ptr<const Settings>& settings);
 
     task::Task<Lease> take(Lane lane, Instant until);
 
-    const Settings& settings() const { return *settings_; }
-    const std::shared_ptr<const Settings>& shared_settings() const { return settings_; }
+    const Settings& settings() const { return settings_; }
+    // Those of the Databases that use this pool: two with the same URL may have different options.
+    bool has(const std::shared_ptr<const Settings>& settings) const {
+        return !handles_.owner_before(settings) && !settings.owner_before(handles_);
+    }
+    // No Database and no task has it any more.
+    bool left() const;
     task::Runner& runner() const { return *runner_; }
     Gather& gather() { return gather_; }
     std::size_t size(Lane lane) { return side(lane).size(); }
@@ -84,7 +90,8 @@ class Pool final {
     Reserve& side(Lane lane) { return lane == Lane::reads && reads_.size() > 0 ? reads_ : writes_; }
 
     task::Runner* runner_;
-    std::shared_ptr<const Settings> settings_;
+    Settings settings_;
+    std::weak_ptr<const Settings> handles_;  // every Database, and every task of one, has them
     Random random_;
     LruCache<std::string, StatementRef> statements_{statements_bytes_max};
     Reserve reads_;

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <string>
+
 #include "tiderace/db/database_fixture.h"
 #include "tiderace/db/execution.h"
 
@@ -44,6 +49,43 @@ TEST(Pool, ALeaseInATransactionIsRecoveredBeforeItIsFree) {
         EXPECT_EQ(base.counters().opened, 1U);
         EXPECT_EQ(base.counters().idle, 1U);
     }(db));
+}
+
+std::size_t descriptors() {
+    const std::filesystem::directory_iterator all("/dev/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+// As with a database for each customer.
+TEST(Pool, OneWhoseLastHandleHasEndedKeepsNoConnection) {
+    const Folder folder;
+    task::run([](const Folder& files) -> Task<> {
+        std::size_t at_first = 0;
+        for (int i = 0; i < 50; ++i) {
+            Database db = open("sqlite:" + files.file(std::to_string(i) + ".db"));
+            co_await db.exec("create table t (n)");
+            EXPECT_EQ(co_await db.one<int>("select count(*) from t"), 0);
+            if (i == 0) at_first = descriptors();
+        }
+        // A file is closed by the thread that read it last, perhaps a moment later.
+        EXPECT_LT(descriptors(), at_first + 50);
+    }(folder));
+}
+
+TEST(Pool, OneThatATaskUsesStaysWithoutAHandle) {
+    const Folder folder;
+    task::run([](const Folder& files) -> Task<> {
+        auto rows = open("sqlite:" + files.file("a.db"))
+                        .stream<int>(
+                            "with recursive c(n) as (select 0 union all"
+                            " select n + 1 from c where n < 2000) select n from c");
+        EXPECT_EQ(co_await rows.next(), 0);
+        Database other = open("sqlite:" + files.file("b.db"));
+        co_await other.ping();
+        int sum = 0;
+        while (const auto row = co_await rows.next()) sum += *row;
+        EXPECT_EQ(sum, 2'001'000);
+    }(folder));
 }
 
 TEST(Pool, KnowsWhatAStatementIsByItsText) {

@@ -128,7 +128,6 @@ task::Task<std::unique_ptr<Pooled>> Reserve::new_one(Instant until) {
         ++failed_;
         const Duration pause = backoff_.next();
         // Nothing gets better by waiting: the password is wrong, or the database is not there.
-        if (failure->kind() == Fault::configuration) throw *failure;
         if (!failure->worth_another()) throw *failure;
         // Also where this task has no time for another attempt: those behind it would each make one
         // of their own.

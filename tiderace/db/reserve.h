@@ -105,6 +105,8 @@ class Reserve final {
     Counters counters() const;
     std::size_t size() const { return options_.connections_max; }
     std::size_t free() const { return permits_.free(); }
+    // No task has a connection of it, or waits for one.
+    bool unused() const { return free() == size() && waiting_ == 0; }
 
   private:
     friend class Loan;
