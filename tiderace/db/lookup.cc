@@ -19,7 +19,7 @@ std::string bare(const core::Address& address) {
 }  // namespace
 
 bool is_address(const std::string& host) {
-    // That of localhost is spelled otherwise.
+    // literal() knows localhost, too, and its address is spelled otherwise than the name.
     const auto found = core::HostPort{.host = host, .port = 1}.literal();
     return found.size() == 1 && bare(found[0]) == host;
 }

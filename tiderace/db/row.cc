@@ -17,9 +17,9 @@ namespace {
     throw Error(Fault::row, text);
 }
 
-// Digits, of which a fraction is zeros.
+// A sum of integers is a decimal in PostgreSQL and MariaDB, so a decimal may stand for an integer
+// where its fraction is zeros.
 template <typename T>
-// A sum of integers is a decimal in PostgreSQL and MariaDB, so a decimal may stand for an integer.
 bool read_whole(std::string_view digits, T& value) {
     if (const std::size_t point = digits.find('.'); point != digits.npos) {
         if (digits.find_first_not_of('0', point + 1) != digits.npos) return false;

@@ -44,7 +44,7 @@ class Scanner {
             const char c = sql_[at_];
             if (past_comment() == at_ && !is_space(c)) {
                 if (c == ';') {
-                    if (within) --index;
+                    if (within) --index;  // between two of them there is no statement to count
                 } else if (!within && index == 0) {
                     return at_;
                 }
@@ -96,6 +96,7 @@ class Scanner {
 
     void word() {
         std::size_t end = at_;
+        // A $ inside a name is a letter of it, and begins no $tag$.
         while (end < sql_.size() && (is_word(sql_[end]) || sql_[end] == '$')) ++end;
         const std::string_view found = sql_.substr(at_, end - at_);
         std::string small;

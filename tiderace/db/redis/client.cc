@@ -11,7 +11,7 @@ namespace tiderace::db::redis {
 namespace {
 
 std::string milliseconds(Duration duration) {
-    // Rounded up: 0 would be refused, and a negative time would delete the key at once.
+    // Rounded up: at 0 milliseconds SET is refused, and PEXPIRE removes the key.
     return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(duration).count());
 }
 

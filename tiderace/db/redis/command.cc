@@ -43,7 +43,8 @@ constexpr std::array<std::string_view, 18> changers = {
     "readwrite", "reset",      "select",  "ssubscribe",   "subscribe", "sync"};
 constexpr std::array<std::string_view, 4> more_changers = {"sunsubscribe", "unsubscribe", "unwatch",
                                                            "watch"};
-// Of CLIENT and SCRIPT. One of them, `reply`, would leave the commands of others without replies.
+// Subcommands of CLIENT and SCRIPT that change the connection. CLIENT REPLY would leave the
+// commands of other tasks without replies.
 constexpr std::array<std::string_view, 8> changing_subcommands = {
     "caching", "capa", "debug", "import-source", "no-evict", "no-touch", "reply", "tracking"};
 // Their first key is not the first argument, or not always there.

@@ -3,6 +3,9 @@
 //   send() send() send()  ->  one write at the end of the turn  ->  replies to the calls, in order
 //                                                                   pushes to the observer
 //
+//   open -- lose(): a fault, a deadline, the peer's end --> broken -- end of the turn --> closed
+//   its LinkRef ends (EndLink) -> among Links::closing_ -- release() --> destroyed
+//
 // Owner    The one that opened it, by a LinkRef; its end closes the connection, within this turn.
 // Thread   The loop's.
 // Errors   on_lost(), once: with every call that has no reply.

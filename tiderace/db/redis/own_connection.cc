@@ -12,6 +12,8 @@ task::Task<bool> OwnConnection::recover() {
     // The reply to a command whose task was cancelled may take for ever; what it takes from a list
     // while we wait for it would be lost.
     if (broken() || in_multi_ || link_->unanswered() > 0) co_return false;
+    // A task that ended between the reply to its blocking command and its next step has left the
+    // patience for that (Client::ask_blocking).
     link_->set_patience(settings_->options.command_timeout);
     // A watched key would make the next task's EXEC fail.
     const Reply reply = co_await ask(*link_, make_command("UNWATCH"));

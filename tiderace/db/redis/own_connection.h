@@ -1,5 +1,9 @@
 // OwnConnection: a link that one task has for itself: for transactions, and commands that block.
 //
+//   clean -- WATCH --> watching -- EXEC is answered, or recover(): UNWATCH --> clean
+//   clean, watching -- MULTI --> in MULTI -- EXEC is answered --> clean
+//   left in MULTI, or with a reply to come: closed
+//
 // Owner    A node's Reserve; lent to one task at a time.
 // Thread   The loop's.
 // Errors   Error.
