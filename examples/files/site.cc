@@ -173,6 +173,8 @@ Task<Reply> create(const Shared& uploads, const Request& request, BodyStream& bo
         return uploads->create(name, length, Uploads::Length::exact, client, now());
     };
     UploadState state = co_await offload(begin);
+    // Its first bytes may come with it. If they fail, the client learns no Location and begins
+    // anew; what was made expires.
     const std::string id = state.id;
     if (with_bytes) state = co_await receive(uploads, id, 0, digest, body);
     co_return with_state(201, state).field("Location", "/uploads/" + id);

@@ -113,6 +113,7 @@ void Uploads::load(Seconds now) {
         auto part = std::make_shared<Part>();
         part->id = id;
         struct stat found{};
+        // The upload of a form cannot go on: its browser sends the form again, from its beginning.
         const bool whole = ::stat(part_path(id).c_str(), &found) == 0 && record && record->exact;
         if (!whole || found.st_mtime + limits_.expiry < now) {
             erase(*part);
@@ -121,7 +122,7 @@ void Uploads::load(Seconds now) {
         part->name = record->name;
         part->length = record->length;
         part->offset = record->proven.value_or(static_cast<std::uint64_t>(found.st_size));
-        part->offset = std::min(part->offset, part->length);
+        part->offset = std::min(part->offset, part->length);  // whatever the folder holds
         part->touched = found.st_mtime;
         parts_.emplace(id, std::move(part));
     }
@@ -143,7 +144,8 @@ void Uploads::remove_leftovers(Seconds now) const {
     }
 }
 
-// Written anew and renamed, so that a crash leaves the old record or the new one.
+// Written anew and renamed, so that a crash of the program leaves the old record or the new one.
+// What a crash of the machine leaves unreadable is an upload that begins again (load).
 void Uploads::keep(const Part& part) const {
     const fs::path path = record_path(part.id);
     const fs::path fresh = path.string() + ".new";
@@ -315,7 +317,7 @@ void Uploads::sweep(Seconds now) {
         } catch (const Problem&) {  // another thread removed it meanwhile
         }
     }
-    count_files();
+    count_files();  // people may put files into the folder by hand, or take some out
 }
 
 std::shared_ptr<Uploads::Writer> Uploads::write(std::string_view id, std::uint64_t offset,
@@ -341,6 +343,7 @@ std::shared_ptr<Uploads::Writer> Uploads::write(std::string_view id, std::uint64
     const fs::path path = part_path(id);
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     if (descriptor < 0) throw_system(errno, "cannot open", path);
+    // Before the next step, which may fail: it closes the descriptor.
     auto writer = std::make_shared<Writer>(*this, found, descriptor, digest);
     // Bytes whose digest never came may lie behind what counts.
     if (::ftruncate(descriptor, static_cast<off_t>(offset)) != 0) {

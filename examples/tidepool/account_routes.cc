@@ -43,7 +43,7 @@ Task<> log_in(Site& site, Session session, const Request& request, std::int64_t 
     const std::string agent(request.field("User-Agent"));
     std::string login = co_await site.accounts.begin_login(member, agent);
     co_await session.renew();
-    // The token first: a login without one would take every form.
+    // The token first: a log-in without one could send no form (Visitor::sent).
     co_await session.set("csrf", random_word());
     co_await session.set("login", std::move(login));
 }
@@ -59,7 +59,8 @@ Task<Answer> sign_up(Form<SignUpForm> form, const Request& request, Session sess
     if (visitor.is_member()) co_return std::unexpected(Redirect{"/"});
     SignUp wanted{form->name, form->username, form->email, form->password, form->again};
     std::expected<std::int64_t, SignUpFaults> member;
-    // A moderator that has left takes the rights along.
+    // A moderator's name is free again when that member has left, and the next one of this name
+    // would have the rights.
     if (site.moderators->contains(small_letters(tidied(form->username)))) {
         member = std::unexpected(
             SignUpFaults{.username = std::string(visitor.words().form.username_taken)});
@@ -85,7 +86,7 @@ Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session 
                           Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     const FormWords& words = visitor.words().form;
-    // As it was typed, whether there is such a member or not: a refusal tells nothing.
+    // As it was typed, whether there is such a member or not, so that a refusal shows nothing.
     const std::string account = "account:" + hash_of(small_letters(tidied(form->who)));
     // By the account, besides the address (add_account_routes): guesses at one password may come
     // from thousands of addresses.

@@ -165,7 +165,8 @@ Task<std::string> Accounts::begin_login(std::int64_t member, std::string agent) 
     // A browser may send any bytes as its name.
     agent = is_text(agent) ? tidied(agent) : std::string();
     auto write = [&](db::Transaction& tx) -> Task<> {
-        // The newest stay, so that a program that logs in each minute does not fill the table.
+        // The newest stay, so that a program that logs in each minute does not fill the table. A
+        // select within a select, because MariaDB takes no limit directly below an `in`.
         co_await tx.exec(
             "delete from logins where member = ? and id not in (select id from (select id from"
             " logins where member = ? order by used_at desc limit ?) as newest)",
@@ -186,6 +187,7 @@ Task<> Accounts::end_other_logins(std::int64_t member, std::string login) {
     co_await db_.exec("delete from logins where member = ? and id <> ?", member, login);
 }
 
+// By both, because the id comes from a form.
 Task<> Accounts::end_login_of(std::int64_t member, std::string login) {
     co_await db_.exec("delete from logins where member = ? and id = ?", member, login);
 }

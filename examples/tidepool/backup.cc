@@ -140,7 +140,7 @@ class Output {
     }
     ~Output() {
         if (file_ != nullptr) std::fclose(file_);
-        ::unlink(unfinished_.c_str());
+        ::unlink(unfinished_.c_str());  // finish() has left none of this name
     }
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;

@@ -137,6 +137,7 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
                          viewer, *member, now());
         // Under the same lock: a post at this moment comes into the timeline by one of the two.
         co_await fill_timeline(tx, db_.dialect(), viewer, *member);
+        // A member who unfollows and follows again gives one notice, the newest.
         co_await tx.exec(
             "delete from notifications where member = ? and kind = 'follow' and actor = ?", *member,
             viewer);
@@ -159,6 +160,7 @@ Task<bool> Members::unfollow(std::int64_t viewer, std::string username) {
     const auto member = co_await other(viewer, std::move(username));
     if (!member) co_return false;
     auto write = [&](db::Transaction& tx) -> Task<> {
+        // Or a post of this moment would still find the follow, and stay in the timeline.
         co_await lock_author(tx, db_.dialect(), *member);
         co_await tx.exec("delete from follows where follower = ? and followee = ?", viewer,
                          *member);
@@ -251,6 +253,7 @@ struct Cursor {
 
 }  // namespace
 
+// `whom`, `of`: columns of follows, and nothing that a visitor sent.
 Task<People> Members::people(std::string_view whom, std::string_view of, std::int64_t viewer,
                              std::int64_t member, std::string from) {
     std::string sql =

@@ -28,6 +28,7 @@ Task<std::vector<Item>> list_of(db::Database db, std::string user) {
                                     user);
 }
 
+// The count in the same statement: of two that come at once, one takes the last place.
 Task<Item> add(db::Database db, std::string user, std::string text) {
     const auto done = co_await db.exec(
         "insert into item (user, text) select ?, ? where (select count(*) from item) < ?", user,
@@ -79,7 +80,7 @@ void add_sign_in(App& app, const std::string& password) {
             if (!equals_in_constant_time(password, form->password)) {
                 co_return page<"sign_in.html">(SignInPage{"This is not the password."}, Reply(403));
             }
-            co_await session.renew();
+            co_await session.renew();  // an id from before the sign-in is worth nothing
             co_await session.set("user", *form->name);
             co_return Redirect{"/"};
         },

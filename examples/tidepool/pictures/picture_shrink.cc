@@ -39,7 +39,7 @@ bool begin_vips() {
     }
     // No picture is decoded twice, so the cache would only hold memory.
     vips_cache_set_max(0);
-    vips_concurrency_set(1);
+    vips_concurrency_set(1);  // of one picture: other loops shrink theirs at the same time
     return true;
 }
 
