@@ -9,7 +9,8 @@
 // so commands that are awaited at the same time are pipelined without more ado. In a cluster the
 // client follows redirections, and learns which server has which slot.
 //
-// Owner    A handle: copy it, keep it as long as you like. Each loop has its own connections.
+// Owner    A handle: copy it, keep it as long as you like. Each loop has its own connections, which
+//          end some time after the last handle.
 // Thread   Any loop's, in a task.
 // Errors   Error (tiderace/db/error.h), thrown by the await: an error of the server's, or a lost
 //          connection. A command that only reads is sent again, once, after that; another one has

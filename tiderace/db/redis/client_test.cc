@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <string>
 
 #include "tiderace/db/redis/server_fixture.h"
@@ -58,6 +60,24 @@ TEST_F(ClientTest, ACommandGivesTheTypeThatIsAskedFor) {
         co_await redis.ping();
         EXPECT_EQ(redis.counters().opened, 1U) << "an error costs no connection";
     }(open(server->url())));
+}
+
+std::ptrdiff_t descriptors() {
+    const std::filesystem::directory_iterator all("/dev/fd");
+    return std::distance(begin(all), end(all));
+}
+
+TEST_F(ClientTest, NoConnectionStaysLongAfterTheLastHandle) {
+    run([](std::string url) -> Task<> {
+        std::ptrdiff_t at_first = 0;
+        for (int i = 0; i < 20; ++i) {
+            const Client redis = open(url);
+            co_await redis.ping();
+            co_await redis.blocking(1s, "BLPOP", "none", "0.001");
+            if (i == 0) at_first = descriptors();
+        }
+        EXPECT_LT(descriptors(), at_first + 20);
+    }(server->url()));
 }
 
 TEST_F(ClientTest, CommandsOfManyTasksShareAConnection) {

@@ -148,7 +148,7 @@ Reserve& Node::own() {
                                     .reconnect_pause = options.reconnect_pause,
                                     .reconnect_pause_max = options.reconnect_pause_max,
                                     .check_after = options.check_after};
-        auto make = [settings = hub_->shared_settings(), address = address_] {
+        auto make = [settings = hub_->settings_, address = address_] {
             return std::make_unique<OwnConnection>(settings, address);
         };
         own_ = std::make_unique<Reserve>(hub_->runner(), limits, std::move(make));
@@ -210,9 +210,14 @@ task::Task<> Node::connect(Flagged) {
     }
 }
 
-Hub::Hub(task::Runner& runner, std::shared_ptr<const Settings> settings)
-    : runner_(&runner), settings_(std::move(settings)) {
+Hub::Hub(task::Runner& runner, const std::shared_ptr<const Settings>& settings)
+    : runner_(&runner), settings_(std::make_shared<const Settings>(*settings)), handles_(settings) {
     nodes_.push_back(std::make_unique<Node>(*this, settings_->place.address()));
+}
+
+bool Hub::left() const {
+    return handles_.expired() && commands_ == 0 && !refreshing_ &&
+           std::ranges::all_of(nodes_, [](const auto& each) { return each->unused(); });
 }
 
 Hub::Counters Hub::counters() const {
@@ -349,8 +354,10 @@ void Hub::learn(const std::string& from, resp::Reply table) {
 
 Hub& Hubs::of(const std::shared_ptr<const Settings>& settings) {
     for (const auto& each : all_) {
-        if (each->shared_settings() == settings) return *each;
+        if (each->has(settings)) return *each;
     }
+    // Or a program that opens one for each request would keep a connection for each.
+    std::erase_if(all_, [](const auto& each) { return each->left(); });
     all_.push_back(std::make_unique<Hub>(*runner_, settings));
     return *all_.back();
 }

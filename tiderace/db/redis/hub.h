@@ -65,6 +65,10 @@ class Node final : private Link::Observer, private core::Timer {
     bool idle() const {
         return !connecting_ && waiting_.empty() && link_ == nullptr && own_ == nullptr;
     }
+    // No task has anything of it, though there may be connections.
+    bool unused() const {
+        return !connecting_ && waiting_.empty() && (own_ == nullptr || own_->unused());
+    }
     // Connections that one task each has for itself.
     Reserve& own();
 
@@ -95,7 +99,7 @@ class Hub final {
     static constexpr std::uint8_t redirects_max = 5;
     static constexpr std::uint8_t resends_max = 1;
 
-    Hub(task::Runner& runner, std::shared_ptr<const Settings> settings);
+    Hub(task::Runner& runner, const std::shared_ptr<const Settings>& settings);
 
     // The reply, or why there is none, comes later; never inside this call.
     void submit(Call& call);
@@ -114,7 +118,12 @@ class Hub final {
     Counters counters() const;
 
     const Settings& settings() const { return *settings_; }
-    const std::shared_ptr<const Settings>& shared_settings() const { return settings_; }
+    // Those of the Clients that use this hub: two with the same URL may have different options.
+    bool has(const std::shared_ptr<const Settings>& settings) const {
+        return !handles_.owner_before(settings) && !settings.owner_before(handles_);
+    }
+    // No Client and no task has it any more.
+    bool left() const;
     task::Runner& runner() const { return *runner_; }
 
   private:
@@ -131,7 +140,8 @@ class Hub final {
     void learn(const std::string& from, resp::Reply table);
 
     task::Runner* runner_;
-    std::shared_ptr<const Settings> settings_;
+    std::shared_ptr<const Settings> settings_;  // its own copy, for its connections
+    std::weak_ptr<const Settings> handles_;     // every Client, and every task of one, has them
     std::size_t commands_ = 0;
     Counters counters_;
     std::unique_ptr<Slots> slots_;              // of a cluster; nullptr: not known
