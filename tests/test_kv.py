@@ -798,6 +798,23 @@ def test_the_log_before_a_rotation_is_synced_too(kv, tmp_path):
     wait_until(lambda: r.info()["aof_last_write_status"] == "err")
 
 
+def test_a_log_that_cannot_be_rewritten_is_reported_once(kv, tmp_path):
+    server = kv("--appendonly", "yes", "--rewrite-min", "1000")
+    r = client_of(server)
+    (tmp_path / "log-1").mkdir()
+    r.set("a", "x" * 2000)
+    complaint = "kv: the log cannot be rewritten: "
+    wait_until(lambda: complaint in server.stderr, what="the complaint")
+    # A key expires in one of the next periods, each of which tries again.
+    for expired in (1, 2):
+        r.set("short", 1, px=1)
+        wait_until(lambda: r.info()["expired_keys"] == expired)
+    assert server.stderr.count(complaint) == 1, server.stderr
+    (tmp_path / "log-1").rmdir()
+    wait_until(lambda: (tmp_path / "snapshot-1").exists(), what="the snapshot")
+    assert r.get("a") == "x" * 2000
+
+
 def test_a_pop_of_more_members_than_a_command_has_arguments_is_replayed(kv):
     flags = ("--appendonly", "yes", "--rewrite-min", "1g")
     server = kv(*flags)

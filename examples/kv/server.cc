@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "examples/kv/memory_used.h"
@@ -30,6 +32,7 @@ Server::Server(core::EventLoop& loop, const Options& options, std::function<void
     : loop_(&loop),
       options_(options),
       stop_(std::move(stop)),
+      // A message is larger than its longest argument: the command's other words come on top.
       limits_{.bulk_bytes_max = options.bulk_bytes_max,
               .message_bytes_max = std::max(std::size_t{1} << 30, options.bulk_bytes_max + 4096)},
       blocked_(loop, loose_),
@@ -172,7 +175,8 @@ void Server::execute(Client& client, resp::Arguments arguments, ByteView encoded
         return;
     }
     run(*command, client, arguments, encoded, out);
-    // After the command, not within it: a client that is served may run a command itself.
+    // After the command, not within it: it may still be working on the key, and EXEC on its other
+    // commands.
     if (!blocked_.ready()) return;
     blocked_.serve(*this);
 }
@@ -207,7 +211,8 @@ bool Server::may_run(const Command& command, Client& client, resp::Arguments arg
 
 std::optional<std::string> Server::refusal(unsigned flags) {
     if ((flags & flag::write) == 0 || replaying_) return std::nullopt;
-    // DEL and its like are what a client needs when memory is full.
+    // Every write makes room, but only those that need memory are refused: DEL and its like are
+    // what a client needs when memory is full.
     if (!make_room() && (flags & flag::grows) != 0) {
         return "OOM command not allowed when used memory > 'maxmemory'.";
     }
@@ -337,10 +342,18 @@ void Server::on_expired() {
     snapshots_.poll();
     // The log is rewritten when most of it is superseded: at twice the size of the keys themselves.
     const std::uint64_t wanted = std::max(options_.rewrite_bytes_min, 2 * snapshots_.bytes());
-    if (log_.is_open() && !snapshots_.running() && log_.bytes() > wanted) {
-        // One that cannot begin is tried again in the next period.
-        static_cast<void>(begin_snapshot());
+    if (log_.is_open() && !snapshots_.running() && log_.bytes() > wanted) rewrite_log();
+}
+
+// Where the new log cannot be made it is tried again in the next period; where only the child
+// cannot, once the new log has grown as large. A reason that stays is reported once.
+void Server::rewrite_log() {
+    const auto begun = begin_snapshot();
+    const std::string failure = begun ? std::string() : begun.error().message();
+    if (!failure.empty() && failure != rewrite_failure_) {
+        std::fprintf(stderr, "kv: the log cannot be rewritten: %s\n", failure.c_str());
     }
+    rewrite_failure_ = failure;
 }
 
 }  // namespace kv

@@ -113,6 +113,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     void sync_started();
     void sync_ended();
     void set_time();
+    void rewrite_log();
 
     core::EventLoop* loop_;
     core::Ref<LooseBytes> loose_ = core::make_ref<LooseBytes>();
@@ -136,6 +137,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     std::size_t input_bytes_ = 0;
     std::uint64_t next_id_ = 1;
     tiderace::Instant started_;
+    std::string rewrite_failure_;  // that was reported
     bool replaying_ = false;
     bool in_group_ = false;
     bool group_begun_ = false;
