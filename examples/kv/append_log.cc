@@ -14,6 +14,7 @@ namespace {
 using tiderace::Error;
 using tiderace::fail;
 
+// A turn's text leaves its memory to the next turn up to this size: most turns write little.
 constexpr std::size_t buffer_kept_max = 1 << 20;
 
 // fdatasync() leaves out the time of change, which nothing here reads; macOS does not have it.
@@ -35,7 +36,7 @@ Result<> sync_folder(const std::string& folder) {
     const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return fail(Error::last("open", folder));
     const int failed = ::fsync(fd);
-    const Error error = Error::last("sync", folder);
+    const Error error = Error::last("sync", folder);  // before close() changes errno
     ::close(fd);
     if (failed != 0) return fail(error);
     return {};
@@ -119,7 +120,8 @@ AppendLog::AppendLog(core::EventLoop& loop, core::WorkerPool& pool, Hooks hooks)
 
 AppendLog::~AppendLog() {
     loop_->forget_turn_end(*this);
-    // Behind a job that may not be done it would leave a gap; nothing of it was answered.
+    // A job is out and may fail: written behind it, these would stand behind a gap. No answer to
+    // them was sent.
     if (busy_ && sync_ == Sync::always) return;
     for (const Batch& batch : batches_) {
         static_cast<void>(batch.file->write(batch.text));
@@ -203,13 +205,14 @@ void AppendLog::job_done(const std::string& failure) {
         sync_failed_ = true;
         return;
     }
-    if (sync_ != Sync::always) return;
+    if (sync_ != Sync::always) return;  // no answer waited for it
     hooks_.ended();
     if (!batches_.empty()) {
         start_job();
         return;
     }
-    // Answers that were made meanwhile: all that they depend on is synced.
+    // Answers that were made meanwhile, by commands that changed nothing: all that they may have
+    // read is synced.
     hooks_.started();
     hooks_.ended();
 }
@@ -240,6 +243,7 @@ void AppendLog::write_now() {
 }
 
 void AppendLog::tick() {
+    // While writes are refused hardly anything is appended, so no turn's end would try again.
     if (failed() && sync_ != Sync::always) write_now();
     // A tick is 100 ms (server.cc).
     if (++ticks_ % 10 != 0 || sync_ != Sync::everysec || unsynced_.empty() || busy_) return;

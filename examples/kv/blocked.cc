@@ -47,6 +47,7 @@ void Blocked::note(ByteView key) {
 }
 
 void Blocked::serve(Server& server) {
+    // A command that is served may change further keys (BLMOVE), which come into the set meanwhile.
     while (!ready_.empty()) {
         const std::string key = std::move(ready_.extract(ready_.begin()).value());
         const auto found = by_key_.find(key);

@@ -57,7 +57,7 @@ std::optional<std::int64_t> Call::integer(ByteView text) {
 std::optional<double> Call::real(ByteView text) {
     auto value = resp::parse_double(text);
     // Redis reads these by strtod(), which knows more spellings than RESP has.
-    if (text == "+inf" || same_word(text, "INFINITY")) value = INFINITY;
+    if (same_word(text, "INFINITY")) value = INFINITY;
     if (!value || std::isnan(*value)) {
         reply.error("ERR value is not a valid float");
         return std::nullopt;

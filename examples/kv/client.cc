@@ -125,7 +125,7 @@ void Client::read_commands(ByteView& in, Answers& out) {
             return;
         }
         const resp::Progress progress = reader_.read(in);
-        if (progress == resp::Progress::more) return;
+        if (progress == resp::Progress::more) return;  // the reader keeps what there is
         if (progress == resp::Progress::fault) {
             refuse(out);
             return;
@@ -144,6 +144,7 @@ bool Client::must_wait() const {
            held_.bytes() + in_flight_.bytes() > held_bytes_high;
 }
 
+// In Redis's words. The reader cannot find the next command, so the connection ends.
 void Client::refuse(Answers& out) {
     std::string text = "ERR Protocol error: " + std::string(to_string(reader_.fault()));
     if (reader_.fault() == resp::Fault::bulk_expected) {
@@ -235,6 +236,7 @@ void Client::sync_ended() {
 void Client::after_held() {
     if (holds()) return;
     if (closing_) {
+        // With a peer that has ended there is nothing to wait for once all is sent.
         connection_->peer_finished() ? connection_->close_when_sent() : connection_->finish();
     } else if (stopping_) {
         connection_->close_when_quiet();

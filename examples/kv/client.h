@@ -49,6 +49,12 @@ class QueuedCommand {
     std::vector<resp::Range> ranges_;
 };
 
+//   reading -- has_backlog(), or too much held --> waits -- on_drained(), sync_ended() --> reading
+//   reading -- BLPOP finds nothing: block() --> blocked -- unblock(): served, too late --> reading
+//   any -- QUIT, a fault, its end --> closing_ -- nothing is held --> finish() -> on_close()
+//   any -- the program ends --> stopping_ -- nothing is held --> close_when_quiet() -> on_close()
+//   any -- CLIENT KILL, too slow a subscriber --> killed_ -> on_close() in the same turn
+//
 class Client final : public net::Session, public tiderace::ListHook {
   public:
     struct Transaction {

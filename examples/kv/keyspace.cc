@@ -33,7 +33,7 @@ Entry& Keyspace::set(ByteView key, Value value) {
     Entry& entry = node->mapped;
     if (is_new) {
         entry.key = &node->key;
-        order_.add(entry, 0);
+        order_.add(entry, 0);  // without an expiry yet, so in this order under every policy
     } else {
         // A key that is set anew lives for ever, unless the command says otherwise afterwards.
         set_expiry(entry, 0);

@@ -13,7 +13,7 @@ using tiderace::Error;
 using tiderace::fail;
 using tiderace::Result;
 
-// Redis writes 100mb, 64k.
+// Redis writes 100mb, 64k. There "k" is 1,000 and "kb" 1,024; here both are 1,024.
 std::optional<std::uint64_t> bytes(std::string_view text) {
     std::string lower;
     for (const char c : text) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);

@@ -30,6 +30,7 @@ class Message {
             block = core::make_ref<Block>(std::move(text), loose_);
             block->detach();  // no key holds it
         }
+        // A short one costs less as a copy than as a piece of each queue.
         if (block->view().size() < Text::shared_bytes_min) return client.push(block->view());
         Answers message(loose_);
         message.share(block->view(), block);

@@ -79,6 +79,7 @@ void Snapshots::poll() {
     int status = 0;
     const pid_t ended = ::waitpid(child_, &status, WNOHANG);
     if (ended == 0 || (ended < 0 && errno == EINTR)) return;
+    // Any other fault too: without a child to wait for there will be no news of it.
     child_ = 0;
     last_succeeded_ = ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (last_succeeded_) {
@@ -89,6 +90,7 @@ void Snapshots::poll() {
     } else {
         std::fputs("kv: a snapshot failed; the log and the last one stay\n", stderr);
     }
+    // Its part would take the room of the next attempt on a full disk.
     if (!last_succeeded_) ::unlink(part_path(folder_, number_).c_str());
 }
 

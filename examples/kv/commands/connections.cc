@@ -1,6 +1,7 @@
 // What concerns the connection: PING, HELLO, AUTH, CLIENT, SELECT, QUIT, RESET.
 #include "examples/kv/commands.h"
 #include "examples/kv/server.h"
+#include "tiderace/base/constant_time.h"
 
 namespace kv {
 namespace {
@@ -24,22 +25,14 @@ void echo(Call& call) {
     call.reply.bulk(call.args[1]);
 }
 
-// Each byte is compared, so that the time is no hint.
-bool same_secret(ByteView a, ByteView b) {
-    unsigned char differs = a.size() == b.size() ? 0 : 1;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        differs |= static_cast<unsigned char>(a[i] ^ (i < b.size() ? b[i] : '\0'));
-    }
-    return differs == 0;
-}
-
 bool log_in(Call& call, ByteView user, ByteView password) {
     const std::string& wanted = call.server.options().password;
     if (wanted.empty() && user != "default") {
         call.reply.error("WRONGPASS invalid username-password pair or user is disabled.");
         return false;
     }
-    if (!wanted.empty() && (user != "default" || !same_secret(password, wanted))) {
+    if (!wanted.empty() &&
+        (user != "default" || !tiderace::equals_in_constant_time(wanted, password))) {
         call.reply.error("WRONGPASS invalid username-password pair or user is disabled.");
         return false;
     }

@@ -10,7 +10,7 @@ namespace {
 // The moment that a number of seconds or milliseconds, from now or since 1970, means.
 std::optional<std::int64_t> moment(Call& call, std::int64_t number, bool seconds, bool from_now) {
     std::int64_t when = number;
-    // While a log is replayed time stands still; nothing relative is in it.
+    // While a log is replayed now() is 0; nothing relative is in it (change_expiry, store).
     if ((seconds && __builtin_mul_overflow(number, 1000, &when)) ||
         (from_now && __builtin_add_overflow(when, call.keys.now(), &when))) {
         std::string name;
@@ -96,7 +96,7 @@ std::optional<std::int64_t> when_of(Call& call) {
     return std::nullopt;
 }
 
-// Without a sum that the greatest moment would overflow.
+// To the nearest, as Redis. Without a sum that the greatest moment would overflow.
 std::int64_t rounded_seconds(std::int64_t ms) {
     return ms / 1000 + (ms % 1000 >= 500 ? 1 : 0);
 }

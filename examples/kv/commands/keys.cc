@@ -147,7 +147,7 @@ void memory(Call& call) {
     if (!same_word(call.args[1], "USAGE") || call.args.size() < 3) return call.syntax_error();
     const Entry* entry = call.keys.peek(call.args[2]);
     if (entry == nullptr) return call.reply.null();
-    // As long as the commands that make it again, and its place in the table.
+    // As long as the commands that make it again, and its place in the table (dict.h).
     std::size_t bytes = sizeof(Entry) + 48;
     if (const auto* string = std::get_if<Text>(&entry->value)) {
         bytes += entry->key->size() + string->size();

@@ -214,6 +214,7 @@ bool read_search(Call& call, Search& search) {
         }
         const auto number = call.integer(call.args[i + 1]);
         if (!number) return false;
+        // INT64_MIN has no positive counterpart, which lpos() needs.
         if (same_word(call.args[i], "RANK") && *number != 0 && *number != INT64_MIN) {
             search.rank = *number;
         } else if (same_word(call.args[i], "COUNT") && *number >= 0) {

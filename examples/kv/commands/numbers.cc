@@ -58,7 +58,7 @@ void incrbyfloat(Call& call) {
     if (!call.find(key, text)) return;
     long double value = 0;
     if (text != nullptr) {
-        if (!call.real(text->view())) return;
+        if (!call.real(text->view())) return;  // strtold() takes hexadecimals and a part, too
         value = std::strtold(std::string(text->view()).c_str(), nullptr);
     }
     if (!call.real(call.args[2])) return;
@@ -68,7 +68,7 @@ void incrbyfloat(Call& call) {
     }
     const std::string sum = float_text(value);
     put(call, key, sum);
-    // Not the sum again: another machine might round otherwise.
+    // The result instead of the sum: another machine might round otherwise.
     call.log_as({"SET", key, sum, "KEEPTTL"});
     call.reply.bulk(sum);
 }

@@ -18,7 +18,7 @@ void config_get(Call& call) {
             break;
         }
     }
-    // What redis-benchmark asks for, and what is so here.
+    // What redis-benchmark asks for: here no snapshot is made by a schedule.
     const bool save = call.args.size() == 3 && same_word(call.args[2], "SAVE");
     call.reply.map(found.size() + (save ? 1 : 0));
     for (const std::string_view name : found) {
@@ -145,7 +145,7 @@ void shutdown(Call& call) {
     }
     const auto done = call.server.shut_down(saves);
     if (!done) return call.reply.error("ERR " + done.error().message());
-    call.client.close_soon();
+    call.client.close_soon();  // without an answer, as Redis: the end of the connection is one
 }
 
 void debug(Call& call) {

@@ -40,7 +40,6 @@ std::optional<ScoreBound> score_bound(ByteView text) {
         bound.open = true;
         text.remove_prefix(1);
     }
-    if (text == "+inf") text.remove_prefix(1);
     const auto score = resp::parse_double(text);
     if (!score || *score != *score) return std::nullopt;
     bound.score = *score;

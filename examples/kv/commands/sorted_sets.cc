@@ -83,7 +83,7 @@ void add(Call& call, const AddOptions& o) {
         result = score;
         if (!old) ++added;
         if (old && *old != score) ++moved;
-        if (old && *old == score) continue;
+        if (old && *old == score) continue;  // nothing to do again
         log.emplace_back(resp::DoubleText(score).view());
         log.emplace_back(member);
     }

@@ -1,4 +1,9 @@
 // MULTI, EXEC, DISCARD, WATCH, UNWATCH.
+//
+//   WATCH -> watched -- one of the keys changes --> dirty
+//   MULTI -> open: commands are queued -- one cannot be --> spoiled
+//   EXEC  -> spoiled: EXECABORT;  dirty: null;  else all of them, as one step
+//            afterwards, and after DISCARD: nothing is open, watched or dirty
 #include "examples/kv/commands.h"
 #include "examples/kv/server.h"
 
