@@ -267,7 +267,7 @@ OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
     return made;
 }
 
-// Of a request without an answer.
+// Whether a request that got no answer is sent once more.
 bool Client::goes_again(Journey& journey, const ClientExchange& failed, bool may_be_stale,
                         std::uint64_t number) {
     using Progress = ClientExchange::Progress;

@@ -101,7 +101,7 @@ class Client {
 
   private:
     struct Journey;
-    // Of the client and the requests that began with them.
+    // The client and the requests that began with these keep them.
     struct SharedProxies final : core::Shared {
         explicit SharedProxies(Proxies proxies) : all(std::move(proxies)) {}
         const Proxies all;

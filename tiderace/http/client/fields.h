@@ -61,7 +61,7 @@ class Fields {
     Iterator end() const;
 
   private:
-    // Of one field in the text.
+    // Where one field stands in the text.
     struct Place {
         std::size_t name_at;
         std::size_t name_bytes;

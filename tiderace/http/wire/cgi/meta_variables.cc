@@ -8,7 +8,7 @@
 namespace tiderace::http::wire::cgi {
 namespace {
 
-// Of a browser's request.
+// Enough for a browser's request.
 constexpr std::size_t usual_variables = 40;
 constexpr std::size_t usual_bytes = 2'048;
 
