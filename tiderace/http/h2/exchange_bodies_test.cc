@@ -395,6 +395,21 @@ TEST_P(H2Bodies, TwoSourcesMayGetReadyInOneTurn) {
     kept.clear();
 }
 
+// The turn that would send it is the one in which the connection ends.
+TEST_P(H2Bodies, ASourceThatGetsReadyWhileItsConnectionEndsHarmsNothing) {
+    H2Client& client = connect();
+    const auto stream = client.get("/fed");
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    world_->loop().post([&] {
+        feed("late", true);
+        stage_->server().abort_all();
+    });
+    ASSERT_TRUE(run_until([&] { return stage_->server().size() == 0; }));
+    kept_ = {};
+    H2Client& other = connect();
+    EXPECT_TRUE(ended(other.get("/hello")));
+}
+
 // One exchange after the other serves them all.
 TEST_P(H2Bodies, NothingOfARequestIsInTheNextOnesLine) {
     H2Client& client = connect();

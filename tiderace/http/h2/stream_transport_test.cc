@@ -102,6 +102,24 @@ TEST_P(H2Tunnel, LearnsOfAnEndThatComesWithTheLastBytes) {
     EXPECT_TRUE(session_.finished);
 }
 
+// Nothing that it sends brings it another step.
+TEST_P(H2Tunnel, LearnsOfAnEndBehindBytesThatItDoesNotAnswer) {
+    struct Silent final : net::Session {
+        std::size_t on_data(net::Connection&, ByteView data) override { return data.size(); }
+        void on_peer_finished(net::Connection& on) override { on.finish(); }
+        void on_close(net::Connection&, net::CloseReason) override {}
+    } silent;
+    stage_->on("/tunnel", [&](Exchange& exchange) {
+        Response response(101);
+        exchange.upgrade(response, [&](net::Connection&) -> net::Session& { return silent; });
+    });
+    H2Client& client = connect();
+    const auto stream = open(client);
+    client.data(stream, "all", true);
+    EXPECT_TRUE(ended(stream));
+    world_->settle();
+}
+
 // Its own side goes on meanwhile.
 TEST_P(H2Tunnel, EndsWhenItsStreamIsResetBehindThePeersEnd) {
     session_.finishes = false;
