@@ -112,6 +112,11 @@ class Connection : public Pooled {
     // At least one, or none at the deadline.
     virtual task::Task<std::vector<Notification>> notifications(Instant deadline);
 
+    // The isolation of the next transaction is set, and that has not begun: until it has, the
+    // connection is not clean, and recover() takes the setting back. (MariaDB, where it is a
+    // statement of its own.)
+    virtual void set_isolation_pending(bool /*on*/) {}
+
     // The statement that lost the connection had been sent: it may have been done.
     virtual bool maybe_done() const = 0;
 };

@@ -73,8 +73,11 @@ task::Task<std::unique_ptr<Transaction>> Transaction::begin(Pool& pool,
         // one statement and not two.
         auto one = std::unique_ptr<Transaction>(
             new Transaction(co_await pool.take(lane, waiting_deadline(pool))));
+        // Otherwise a transaction of another task would have it where this one does not begin.
+        one->lease_->set_isolation_pending(true);
         co_await one->command("set transaction isolation level serializable");
         co_await one->command(begin_sql(dialect, options));
+        one->lease_->set_isolation_pending(false);
         co_return one;
     }
     QueryRef query = make_query(pool, begin_sql(dialect, options), {});

@@ -146,7 +146,7 @@ Connection::~Connection() {
 
 bool Connection::clean() const {
     return !within_ && reading_ == nullptr && !broken_ && mysql_ != nullptr &&
-           (mysql_->server_status & SERVER_STATUS_IN_TRANS) == 0;
+           !isolation_pending_ && (mysql_->server_status & SERVER_STATUS_IN_TRANS) == 0;
 }
 
 bool Connection::gone() {
@@ -548,6 +548,7 @@ task::Task<bool> Connection::recover() {
     if (!clean()) {
         co_await run(command("rollback"), {.rows_max = 1, .bytes_max = 1},
                      runner_->loop().now() + kill_wait);
+        isolation_pending_ = false;  // the server forgets it with the rollback
     }
     co_return clean();
 }

@@ -53,6 +53,7 @@ class Connection final : public db::Connection {
     bool gone() override;
     bool clean() const override;
     bool broken() const override { return broken_; }
+    void set_isolation_pending(bool on) override { isolation_pending_ = on; }
     bool maybe_done() const override { return sent_; }
 
   private:
@@ -102,6 +103,7 @@ class Connection final : public db::Connection {
     PoolCalls kills_;
     PoolCalls opens_;
     bool sent_ = false;
+    bool isolation_pending_ = false;
     bool broken_ = false;
 };
 

@@ -80,6 +80,49 @@ TEST_F(MariadbTest, AKillThatComesLateHitsNoLaterStatement) {
     });
 }
 
+TEST_F(MariadbTest, ASerializableTransactionThatDidNotBeginLeavesNothingToTheNext) {
+    Options options;
+    options.connections_max = 1;
+    with_database(
+        [&](Database& db) -> Task<> {
+            co_await db.exec("create table t (n int primary key)");
+            co_await db.exec("insert into t values (1)");
+            Database root = db::open(url);
+            // What a serializable one has read is locked, for others to wait.
+            const auto locks = [&](Transaction& tx) -> Task<bool> {
+                co_await tx.one<int>("select n from t");
+                bool locked = false;
+                try {
+                    co_await root.one<int>("select n from t for update nowait");
+                } catch (const Error&) {
+                    locked = true;
+                }
+                co_return locked;
+            };
+            const auto fails = [](Transaction&) -> Task<> {
+                co_await task::yield();
+                throw Error(Fault::other, "on purpose");
+            };
+            // From here on the connection knows the statement that rolls back.
+            EXPECT_EQ(co_await fault_of(db.transaction(fails)), Fault::other);
+            const auto known = co_await root.one<std::string>(
+                "select variable_value from information_schema.global_status"
+                " where variable_name = 'prepared_stmt_count'");
+            // The server takes one more statement, which sets the isolation, and not the next.
+            co_await root.script("set global max_prepared_stmt_count = " +
+                                 std::to_string(std::stoi(*known) + 1));
+            const auto fault = co_await fault_of(
+                db.transaction(fails, {.reads_only = true, .serializable = true}));
+            co_await root.script("set global max_prepared_stmt_count = 16382");
+            EXPECT_EQ(fault, Fault::other);
+            EXPECT_FALSE(co_await db.transaction(locks));
+            EXPECT_TRUE(co_await db.transaction(locks, {.serializable = true}));
+            EXPECT_FALSE(co_await db.transaction(locks));
+            EXPECT_EQ(db.counters().opened, 1U);
+        },
+        options);
+}
+
 TEST_F(MariadbTest, AnErrorBehindTheFirstRowsHasItsWords) {
     with_database([](Database& db) -> Task<> {
         co_await db.exec("create table t (n int primary key)");
