@@ -18,6 +18,11 @@ std::string bare(const core::Address& address) {
 
 }  // namespace
 
+Instant share_of(Instant now, Instant until, std::size_t addresses) {
+    if (until <= now || addresses < 2) return until;
+    return now + (until - now) / static_cast<Duration::rep>(addresses);
+}
+
 bool is_address(const std::string& host) {
     // literal() knows localhost, too, and its address is spelled otherwise than the name.
     const auto found = core::HostPort{.host = host, .port = 1}.literal();

@@ -4,6 +4,7 @@
 // Errors   Error{connection_lost}: no such host, no answer in time.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace tiderace::db {
 
 // IP addresses as text. A literal address and localhost need no lookup.
 task::Task<std::vector<std::string>> addresses_of(std::string host, Instant until);
+
+// Until when the first of so many addresses is tried: each has its share of the time that is left,
+// so that one that does not answer leaves some to those behind it.
+Instant share_of(Instant now, Instant until, std::size_t addresses);
 
 // An IP address, and no name.
 bool is_address(const std::string& host);

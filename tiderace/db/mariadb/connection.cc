@@ -240,9 +240,11 @@ task::Task<> Connection::open(Instant deadline) {
     if (url.tls == Tls::verify && !is_address(url.host)) co_return co_await open_by_name(deadline);
     const std::vector<std::string> addresses = co_await addresses_of(url.host, deadline);
     std::optional<Error> failure;
+    std::size_t left = addresses.size();
     for (const std::string& address : addresses) {
+        const Instant until = share_of(runner_->loop().now(), deadline, left--);
         try {
-            co_await connect(address, deadline);
+            co_await connect(address, until);
             co_return;
         } catch (const Error& error) {
             failure = error;

@@ -39,16 +39,6 @@ std::string first_line(const char* message) {
     return std::string(text.substr(0, text.find('\n')));
 }
 
-std::string listed(const std::vector<std::string>& texts) {
-    std::string out;
-    for (const std::string& each : texts) out.append(out.empty() ? "" : ",").append(each);
-    return out;
-}
-
-std::string repeated(const std::string& text, std::size_t times) {
-    return listed(std::vector<std::string>(times, text));
-}
-
 // libpq has no number for these: the certificate, the file of authorities, a server without TLS.
 // Trying again does not help. "SSL SYSCALL error" and an unexpected end are handshakes that were
 // cut off: lost connections.
@@ -104,10 +94,12 @@ void Connection::lose(std::string_view why) {
 }
 
 task::Task<> Connection::open(Instant deadline) {
-    std::vector<std::string> addresses;
     const Url& url = settings_.url;
-    if (url.socket.empty()) addresses = co_await addresses_of(url.host, deadline);
-    co_await connect(std::move(addresses), deadline);
+    if (url.socket.empty()) {
+        co_await connect_to_one_of(co_await addresses_of(url.host, deadline), deadline);
+    } else {
+        co_await connect("", deadline);
+    }
     readiness_.keep(PQsocket(connection_));
     PQsetErrorVerbosity(connection_, PQERRORS_DEFAULT);  // results have their state apart
     if (PQsetnonblocking(connection_, 1) != 0 || PQenterPipelineMode(connection_) != 1) {
@@ -115,17 +107,33 @@ task::Task<> Connection::open(Instant deadline) {
     }
 }
 
-task::Task<> Connection::connect(std::vector<std::string> addresses, Instant deadline) {
+// One after another, because libpq gives all of the time to one that does not answer.
+task::Task<> Connection::connect_to_one_of(std::vector<std::string> addresses, Instant deadline) {
+    std::optional<Error> failure;
+    std::size_t left = addresses.size();
+    for (const std::string& address : addresses) {
+        const Instant until = share_of(runner_->loop().now(), deadline, left--);
+        try {
+            co_await connect(address, until);
+            co_return;
+        } catch (const Error& error) {
+            failure = error;
+        }
+        // A wrong password is wrong at the other addresses, too.
+        if (failure->kind() != Fault::connection_lost) break;
+    }
+    throw failure ? *failure : Error(Fault::connection_lost, "no address");
+}
+
+task::Task<> Connection::connect(std::string address, Instant deadline) {
     const Url& url = settings_.url;
-    // As many names as addresses: the certificate is compared with the name, and where an address
-    // stands beside it libpq does not look the name up, which would block the loop.
-    const std::string hosts =
-        url.socket.empty() ? repeated(url.host, addresses.size()) : url.socket;
-    const std::string hostaddr = listed(addresses);
+    // The certificate is compared with the name; beside an address libpq does not look it up, which
+    // would block the loop.
+    const std::string& host = url.socket.empty() ? url.host : url.socket;
     const std::string port = std::to_string(url.port);
     const std::array<std::pair<const char*, const char*>, 15> settings = {{
-        {"host", hosts.c_str()},
-        {"hostaddr", hostaddr.c_str()},
+        {"host", host.c_str()},
+        {"hostaddr", address.c_str()},
         {"port", port.c_str()},
         {"user", url.user.c_str()},
         {"password", url.password.c_str()},
@@ -154,6 +162,9 @@ task::Task<> Connection::connect(std::vector<std::string> addresses, Instant dea
     }
     names.push_back(nullptr);
     values.push_back(nullptr);
+    readiness_.forget();
+    PQfinish(std::exchange(connection_, nullptr));  // of an address that did not answer
+    broken_ = false;
     connection_ = PQconnectStartParams(names.data(), values.data(), 0);
     if (connection_ == nullptr) lose("no memory is left");
     PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);
