@@ -8,6 +8,7 @@
 // Thread   The owner's.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "tiderace/base/random.h"
@@ -20,7 +21,8 @@ Duration spread(Duration pause, Random& random);
 
 class Backoff final {
   public:
-    Backoff(Duration first, Duration longest) : first_(first), longest_(longest) {}
+    // A `first` above the longest is the longest.
+    Backoff(Duration first, Duration longest) : first_(first), longest_(std::max(first, longest)) {}
 
     // The pause before the next attempt.
     Duration next();

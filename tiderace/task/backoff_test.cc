@@ -19,6 +19,11 @@ TEST(Backoff, DoublesFromTheFirstToTheLongestAndBeginsAgainAfterASuccess) {
     }
 }
 
+TEST(Backoff, AFirstPauseAboveTheLongestIsKept) {
+    Backoff backoff(1min, 5s);
+    for (int i = 0; i < 3; ++i) EXPECT_GE(backoff.next(), 45s);
+}
+
 TEST(Backoff, TwoOfThemDoNotPauseForTheSameTime) {
     std::set<Duration> pauses;
     for (int i = 0; i < 8; ++i) pauses.insert(Backoff(1s, 1s).next());

@@ -58,7 +58,9 @@ class BackgroundTasks::One final : private task::Root, private core::Timer {
         if (!failure || draining_ || options.restart <= Duration::zero()) return end();
         // It ran well for long enough, so its next failure is a new one.
         if (loop().now() - started_ >= options.restart_max) rest_ = Duration::zero();
-        rest_ = std::min(options.restart_max, std::max(options.restart, 2 * rest_));
+        const Duration longest = std::max(options.restart, options.restart_max);
+        // Compared before it is doubled, which would overflow where the longest is "never".
+        rest_ = rest_ < longest / 2 ? std::max(options.restart, 2 * rest_) : longest;
         loop().arm(*this, moment_after(loop().now(), rest_));
     }
 

@@ -40,7 +40,8 @@ struct BackgroundOptions {
     Duration grace = Duration::zero();
     // Until it runs again after an exception, doubled after each that follows. Zero: it does not.
     Duration restart = Duration::zero();
-    Duration restart_max = 1min;  // once it ran this long, the doubling begins anew
+    // The longest, unless `restart` is longer. Once it ran this long, the doubling begins anew.
+    Duration restart_max = 1min;
 };
 
 namespace app {

@@ -196,6 +196,33 @@ TEST_F(BackgroundTest, AnExceptionEndsItUnlessItIsRestartedEachTimeLater) {
     EXPECT_EQ(trace, "abbbb|done");
 }
 
+TEST_F(BackgroundTest, ARestAboveTheLongestIsKept) {
+    app.background(
+        [this]() -> task::Task<> {
+            trace += "x";
+            throw std::runtime_error("again");
+            co_return;
+        },
+        {.restart = 5min});
+    app.background(
+        [this]() -> task::Task<> {
+            trace += "y";
+            throw std::runtime_error("once");
+            co_return;
+        },
+        {.restart = Duration::max()});
+    start();
+    EXPECT_EQ(trace, "xy");
+    advance(4min);
+    EXPECT_EQ(trace, "xy");
+    advance(61s);
+    EXPECT_EQ(trace, "xyx");
+    advance(4min);
+    EXPECT_EQ(trace, "xyx");
+    advance(61s);
+    EXPECT_EQ(trace, "xyxx");  // not ten minutes
+}
+
 TEST_F(BackgroundTest, OneThatRanLongRestartsSoon) {
     app.background(
         [this]() -> task::Task<> {
