@@ -106,6 +106,8 @@ class Backend {
     virtual void dispatch() = 0;
     // True if the last wait() may have left out events: the next one reports them.
     virtual bool has_more() const { return false; }
+    // True if the last dispatch() may have left bytes that had arrived: the next turn reports them.
+    virtual bool left_bytes() const { return false; }
     // This thread stops turning: withdraws everything from the kernel that would hold a descriptor
     // after its close. The next wait() requests it again.
     virtual void rest() {}

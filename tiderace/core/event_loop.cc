@@ -115,9 +115,9 @@ bool EventLoop::is_late() const {
 
 void EventLoop::expire_timers() {
     // Ready descriptors were left for the next turn: their peers have delivered, and must not time
-    // out because we are late. A loop that is always behind still expires timers after
-    // timers_late_max.
-    if (backend_->has_more()) {
+    // out because we are late. So has the peer whose long answer is received in pieces, one a turn.
+    // A loop that is always behind still expires timers after timers_late_max.
+    if (backend_->has_more() || (is_late() && backend_->left_bytes())) {
         timers_wait_since_ = std::min(timers_wait_since_, now_);
         if (now_ - timers_wait_since_ < timers_late_max) return;
     }

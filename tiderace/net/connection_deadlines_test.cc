@@ -71,5 +71,18 @@ TEST_P(EveryDeadline, ADeadlineRefreshedInItsOwnCallbackComesAgain) {
     EXPECT_EQ(sessions_.deadlines, 3);
 }
 
+// The process was stopped, and an answer that is longer than one receive arrived meanwhile.
+TEST_P(EveryDeadline, WhatArrivedDuringAStopIsReadBeforeItHoweverMuch) {
+    std::size_t read_before = 0;
+    sessions_.on_deadline = [&](Connection&) { read_before = sessions_.received.size(); };
+    start();
+    sessions_.connection->set_deadline(world_->loop().now() + 5s);
+    const std::string answer(300'000, 'a');
+    peer_->say(answer);
+    world_->clock().advance(10s);
+    ASSERT_TRUE(world_->run_until([&] { return sessions_.deadlines == 1; }));
+    EXPECT_EQ(read_before, answer.size());
+}
+
 }  // namespace
 }  // namespace tiderace::net

@@ -51,6 +51,7 @@ class IoUringBackend final : public Backend {
     void wait(Duration wait_max) override;
     void dispatch() override;
     bool has_more() const override { return full_; }
+    bool left_bytes() const override { return !to_redeliver_.empty() || redeliver_unlisted_; }
     void rest() override;
     void wake() override { waker_.wake(); }
 

@@ -194,6 +194,7 @@ void ReadinessBackend::wait(Duration wait_max) {
 // Oldest first: refusals happened in an earlier turn; listeners that were left out then get their
 // share before the events of this turn, whose handlers may take long.
 void ReadinessBackend::dispatch() {
+    filled_ = false;
     if (!refused_.empty() || refused_unlisted_) report_refused();
     if (!watched_.empty()) dispatch_watched();
     if (!backlogged_.empty()) accept_from_backlogged();
@@ -372,6 +373,7 @@ void ReadinessBackend::receive_once(IoHandle handle) {
     if (got == -EAGAIN || got == -EWOULDBLOCK) return;
     Entry& stream = entries_.at(handle);
     if (got > 0) {
+        filled_ |= static_cast<std::size_t>(got) == options_.receive_bytes;
         stream.observer->on_received({receive_buffer_.get(), static_cast<std::size_t>(got)});
         return;
     }

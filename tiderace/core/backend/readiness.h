@@ -42,6 +42,7 @@ class ReadinessBackend final : public Backend {
     void wait(Duration wait_max) override;
     void dispatch() override;
     bool has_more() const override { return full_; }
+    bool left_bytes() const override { return filled_; }
     void wake() override { poller_->wake(); }
 
   private:
@@ -89,6 +90,7 @@ class ReadinessBackend final : public Backend {
     std::vector<Ready> ready_;  // the first ready_count_ are what the last wait found
     std::size_t ready_count_ = 0;
     bool full_ = false;                 // the last wait may have left some out
+    bool filled_ = false;               // a receive of the last dispatch filled the buffer
     std::vector<IoHandle> watched_;     // foreign descriptors
     std::vector<IoHandle> backlogged_;  // at which the last turn left connections waiting
     std::vector<Refused> refused_;      // operations that failed in the call, told by the next turn
