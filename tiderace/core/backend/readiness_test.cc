@@ -311,6 +311,33 @@ TEST_F(ScriptedReadiness, InAFullTurnAForeignDescriptorIsToldOfWhatItIsReadyFor)
     for (const int fd : ends) ::close(fd);
 }
 
+TEST_F(ScriptedReadiness, InAFullTurnOneThatAnotherHasEndedIsNotReported) {
+    struct Ending final : IoObserver {
+        void on_ready(bool, bool) override {
+            ++reports;
+            backend->detach(*other);
+        }
+        ReadinessBackend* backend = nullptr;
+        IoHandle* other = nullptr;
+        int reports = 0;
+    };
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()), 0);
+    std::array<Ending, 2> observers;
+    std::array<IoHandle, 2> handles;
+    for (std::size_t i = 0; i < 2; ++i) {
+        handles[i] = *backend_->attach(ends[i], observers[i]);
+        observers[i].backend = backend_.get();
+        observers[i].other = &handles[1 - i];
+        ASSERT_EQ(backend_->watch(handles[i], false, true), 0);
+    }
+    poller_->wait_result = -EINTR;
+    turn();
+    EXPECT_EQ(observers[0].reports + observers[1].reports, 1);
+    backend_->detach(handles[observers[0].reports == 1 ? 0 : 1]);
+    for (const int fd : ends) ::close(fd);
+}
+
 TEST_F(ScriptedReadiness, AConnectThatFailedIsNotPolledAnyMore) {
     const Address to = Address::loopback(80);
     backend_->start_connect(handle_, to);
