@@ -171,8 +171,7 @@ void add_disposition(Response& response, const ResolvedPath& path) {
 // Only GET has ranges (RFC 9110, 14.2). A Range that was sent twice is ignored, like a malformed
 // one.
 wire::RangeResult range_of(const Request& request, const CachedFile& file, UnixSeconds now) {
-    if (!request.has(FieldName::range) || request.method() != wire::Method::get ||
-        request.head->repeated(FieldName::range)) {
+    if (request.method() != wire::Method::get || request.head->repeated(FieldName::range)) {
         return {};
     }
     if (request.has(FieldName::if_range) &&
@@ -226,6 +225,33 @@ void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representa
     exchange.respond(response);
 }
 
+// False: the field does not count, so the answer is the whole file.
+bool answer_range(Exchange& exchange, const ResolvedPath& path, const Representation& chosen,
+                  DiskReads& disk) {
+    CachedFile& file = *chosen.file;
+    const UnixSeconds now = exchange.loop().unix_now();
+    const wire::RangeResult range = range_of(exchange.request(), file, now);
+    switch (range.kind) {
+        case wire::RangeResult::Kind::unsatisfiable:
+            answer_unsatisfiable(exchange, path, file);
+            return true;
+        case wire::RangeResult::Kind::satisfiable: {
+            Response response(206);
+            response.set_as_is();
+            add_validators(response, path, file);
+            add_description(response, file, chosen.coding, now);
+            add_disposition(response, path);
+            disk.set_body(exchange, response,
+                          make_range_body(response, range.ranges, file, path.content_type), file);
+            exchange.respond(response);
+            return true;
+        }
+        case wire::RangeResult::Kind::ignore:
+            break;
+    }
+    return false;
+}
+
 }  // namespace
 
 // In the order of RFC 9110, 13.2.2: which representation, then the conditions, then the range. Each
@@ -246,23 +272,8 @@ void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_
         add_validators(response, path, file);
         return exchange.respond(response);
     }
-    const wire::RangeResult range = range_of(request, file, now);
-    switch (range.kind) {
-        case wire::RangeResult::Kind::unsatisfiable:
-            return answer_unsatisfiable(exchange, path, file);
-        case wire::RangeResult::Kind::satisfiable: {
-            Response response(206);
-            response.set_as_is();
-            add_validators(response, path, file);
-            add_description(response, file, chosen.coding, now);
-            add_disposition(response, path);
-            disk.set_body(exchange, response,
-                          make_range_body(response, range.ranges, file, path.content_type), file);
-            return exchange.respond(response);
-        }
-        case wire::RangeResult::Kind::ignore:
-            break;
-    }
+    // The usual request asks for no range, and needs no room for the ranges.
+    if (request.has(FieldName::range) && answer_range(exchange, path, chosen, disk)) return;
     answer_whole(exchange, path, chosen, small_copy_bytes_max, disk);
 }
 

@@ -153,10 +153,14 @@ void H2Exchange::recycle() {
     length_ = wire::H2BodyLength();
     content_length_.reset();
     pinned_.clear();
-    if (room_ != nullptr) service_->forget_arena();
     head_.lend({});
-    service_->rooms().give_back(std::move(room_));
-    std::string().swap(held_);
+    if (room_ != nullptr) {
+        service_->forget_arena();
+        service_->rooms().give_back(std::move(room_));
+    }
+    // Its memory, too; nearly every request holds none.
+    if (held_.capacity() > std::string().capacity()) std::string().swap(held_);
+    held_.clear();
     trailers_.reset();
     out_.clear();
     source_.reset();
