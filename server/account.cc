@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include "tiderace/base/check.h"
 
@@ -108,6 +110,16 @@ Result<> check_readable_folder(const std::string& path, const Account& account) 
 
 Result<> check_writable_folder(const std::string& path, const Account& account) {
     return check_folder(path, R_OK | W_OK | X_OK, account, "write to", "write to");
+}
+
+Result<> check_log_folder(const std::string& file, const Account& account) {
+    std::error_code fault;
+    const auto path = std::filesystem::absolute(file, fault);
+    if (fault) {
+        return fail(Error(fault.value(), "find the folder of", file,
+                          "give the log file a path that begins with /"));
+    }
+    return check_writable_folder(path.parent_path().string(), account);
 }
 
 Result<> make_folder(const std::string& path, const Account& account) {

@@ -38,6 +38,8 @@ Result<> become(const Account& account);
 // Whether the process, as it is now, may read (enter, list) what is there.
 Result<> check_readable_folder(const std::string& path, const Account& account);
 Result<> check_writable_folder(const std::string& path, const Account& account);
+// The folder of a log file, in which rotation renames the file and makes a new one.
+Result<> check_log_folder(const std::string& file, const Account& account);
 
 // Makes a folder of the account's own, where there is none.
 Result<> make_folder(const std::string& path, const Account& account);

@@ -173,6 +173,25 @@ TEST(ActingAs, IsAnErrorWhereTheSystemRefuses) {
     }
 }
 
+// getcwd(2) fails in a folder that was removed.
+TEST(CheckLogFolder, IsAnErrorThatSaysWhatToDoWhereTheCurrentFolderWasRemoved) {
+    testing::TemporaryFolder folder;
+    const std::string removed = folder.path_of("removed");
+    ASSERT_EQ(::mkdir(removed.c_str(), 0700), 0);
+    EXPECT_EXIT(
+        {
+            bool holds = ::chdir(removed.c_str()) == 0 && ::rmdir(removed.c_str()) == 0;
+            const auto checked = check_log_folder("access.log", {.name = "tide"});
+            holds = holds && !checked &&
+                    checked.error().message() ==
+                        "find the folder of access.log: no such file or directory; give the log "
+                        "file a path that begins with /";
+            holds = holds && check_log_folder(folder.path_of("access.log"), {}).has_value();
+            std::_Exit(holds ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "");
+}
+
 TEST_F(BecomingTest, ReadableIsNotWritable) {
     ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
     expect([this] {

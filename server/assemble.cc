@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <new>
@@ -243,12 +242,8 @@ Result<> Assembly::give_up_root() {
     if (auto became = become(*account_); !became) return became;
     if (auto checked = check_readable_folder(options_.root, *account_); !checked) return checked;
     for (const std::string& file : access_log_files(options_)) {
-        // Rotation renames the file and makes a new one, which is done in its folder.
         if (options_.log_rotate_bytes == 0) break;
-        const auto folder = std::filesystem::absolute(file).parent_path();
-        if (auto checked = check_writable_folder(folder.string(), *account_); !checked) {
-            return checked;
-        }
+        if (auto checked = check_log_folder(file, *account_); !checked) return checked;
     }
     if (root_files_ != nullptr && !root_files_->needed()) {
         tls::set_file_opener({});
