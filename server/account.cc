@@ -76,13 +76,18 @@ Result<Account> find_account(std::string_view text) {
     return account;
 }
 
-Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t now) {
-    if (flag.empty() && now != 0) return std::nullopt;
+Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t user, gid_t group) {
+    if (flag.empty() && user != 0) return std::nullopt;
     auto account = find_account(flag.empty() ? default_name : std::string_view(flag));
     if (!account) return fail(account.error());
     // --user root, started by root, or a user that names itself: there is nothing to give up.
-    if (account->user == now) return std::nullopt;
-    if (now == 0) return std::move(*account);
+    if (account->user == user) {
+        if (flag.find(':') == flag.npos || account->group == group) return std::nullopt;
+        return fail(Error(0, "become user", flag,
+                          "the server runs as this user already and keeps its group; leave the "
+                          "group out, or choose another user"));
+    }
+    if (user == 0) return std::move(*account);
     return fail(Error(0, "become user", account->name,
                       "only root can: start the server as root, or leave --user out"));
 }

@@ -6,6 +6,8 @@
 //   another      absent            the same
 //   another      its own name      the same; any other is an error
 //
+// A user that stays keeps its group as well, so another GROUP is an error there.
+//
 // The group is the user's own unless it is given; names and numbers are both good.
 //
 // Thread   The main one, before there is any other.
@@ -31,8 +33,8 @@ struct Account {
 };
 
 Result<Account> find_account(std::string_view text);
-// The account that a process of user `now` has to become; empty: it keeps its own.
-Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t now);
+// The account that a process of this user and group has to become; empty: it keeps its own.
+Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t user, gid_t group);
 // For good: root cannot be taken back.
 Result<> become(const Account& account);
 // Whether the process, as it is now, may read (enter, list) what is there.

@@ -54,7 +54,7 @@ TEST(Account, OfNoSuchNameIsAnErrorThatNamesIt) {
 }
 
 TEST(AccountToBecome, IsNobodyForRootThatNamesNoOther) {
-    const auto account = account_to_become("", 0);
+    const auto account = account_to_become("", 0, 0);
     ASSERT_TRUE(account.has_value());
     ASSERT_TRUE(account->has_value());
     EXPECT_EQ((*account)->name, "nobody");
@@ -62,14 +62,29 @@ TEST(AccountToBecome, IsNobodyForRootThatNamesNoOther) {
 }
 
 TEST(AccountToBecome, IsNoneForRootThatStaysAndForAnybodyElse) {
-    EXPECT_FALSE(account_to_become("root", 0)->has_value());
-    EXPECT_FALSE(account_to_become("0", 0)->has_value());
-    EXPECT_FALSE(account_to_become("", unknown)->has_value());
-    EXPECT_FALSE(account_to_become(std::to_string(unknown), unknown)->has_value());
+    EXPECT_FALSE(account_to_become("root", 0, 0)->has_value());
+    EXPECT_FALSE(account_to_become("root", 0, unknown)->has_value());
+    EXPECT_FALSE(account_to_become("0", 0, 0)->has_value());
+    EXPECT_FALSE(account_to_become("", unknown, unknown)->has_value());
+    EXPECT_FALSE(account_to_become(std::to_string(unknown), unknown, unknown)->has_value());
+}
+
+// A user that stays what it is keeps its group, and must not believe that it has another.
+TEST(AccountToBecome, AnotherGroupForTheSameUserIsAnError) {
+    EXPECT_FALSE(account_to_become("root:12345", 0, 12'345)->has_value()) << "it has this one";
+    for (const uid_t user : {uid_t{0}, unknown}) {
+        const std::string flag = std::to_string(user) + ":12345";
+        const auto account = account_to_become(flag, user, user);
+        ASSERT_FALSE(account.has_value());
+        EXPECT_EQ(account.error().message(),
+                  "become user " + flag +
+                      ": the server runs as this user already and keeps its group; leave the group "
+                      "out, or choose another user");
+    }
 }
 
 TEST(AccountToBecome, OnlyRootCanBecomeAnother) {
-    const auto account = account_to_become("root", unknown);
+    const auto account = account_to_become("root", unknown, unknown);
     ASSERT_FALSE(account.has_value());
     EXPECT_THAT(account.error().message(), ::testing::HasSubstr("become user root"));
 }

@@ -200,7 +200,7 @@ Result<> Assembly::open_root() {
 }
 
 Result<> Assembly::find_account() {
-    auto account = account_to_become(options_.user.value_or(""), ::geteuid());
+    auto account = account_to_become(options_.user.value_or(""), ::geteuid(), ::getegid());
     if (!account) return fail(account.error());
     account_ = std::move(*account);
     return {};
