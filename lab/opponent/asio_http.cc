@@ -185,11 +185,14 @@ class Server {
     // The reading end of the pipe is run_program()'s.
     ~Server() { stop_.release(); }
 
-    void run() {
+    Result<> run() {
         std::vector<std::thread> threads;
-        for (unsigned i = 1; i < serving_.threads; ++i) threads.emplace_back([&] { loop_.run(); });
+        auto started =
+            start_threads(threads, serving_.threads - 1, [this](unsigned) { loop_.run(); });
+        if (!started) loop_.stop();
         loop_.run();
         for (std::thread& thread : threads) thread.join();
+        return started;
     }
 
   private:
@@ -243,7 +246,7 @@ int main(int count, char** words) {
             return {};
         },
         [](const opponent::ProgramOptions&) { return 1U; },
-        [&](tiderace::core::Descriptor listener, int stop) {
-            opponent::Server(serving, listener.release(), stop).run();
+        [&](tiderace::core::Descriptor listener, int stop) -> tiderace::Result<> {
+            return opponent::Server(serving, listener.release(), stop).run();
         });
 }

@@ -186,7 +186,8 @@ int main(int count, char** words) {
             return {};
         },
         [](const opponent::ProgramOptions& options) { return options.threads; },
-        [&](tiderace::core::Descriptor listener, int stop) {
+        [&](tiderace::core::Descriptor listener, int stop) -> tiderace::Result<> {
             opponent::run(*served, std::move(listener), stop);
+            return {};
         });
 }

@@ -199,7 +199,8 @@ int main(int count, char** words) {
             return {};
         },
         [](const opponent::ProgramOptions& options) { return options.threads; },
-        [&](tiderace::core::Descriptor listener, int stop) {
+        [&](tiderace::core::Descriptor listener, int stop) -> tiderace::Result<> {
             opponent::Floor(answer, listener.get(), stop).run();
+            return {};
         });
 }

@@ -5,9 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
@@ -50,6 +56,22 @@ int complain(const Program& program, const Error& error) {
     return 1;
 }
 
+// One of the threads has failed: its error, and the signal that ends all of them.
+class Failure {
+  public:
+    void report(Error error) {
+        const std::scoped_lock held(lock_);
+        if (!error_) error_.emplace(std::move(error));
+        ::kill(::getpid(), SIGTERM);
+    }
+    // After the threads.
+    const std::optional<Error>& error() const { return error_; }
+
+  private:
+    std::mutex lock_;
+    std::optional<Error> error_;
+};
+
 }  // namespace
 
 bool ProgramOptions::has(std::string_view name) const {
@@ -82,6 +104,26 @@ std::expected<ProgramOptions, std::string> parse_words(const Program& program,
     return options;
 }
 
+Result<> start_threads(std::vector<std::thread>& threads, unsigned count,
+                       const std::function<void(unsigned)>& work) {
+    unsigned started = 0;
+    int code = 0;
+    try {
+        for (; started < count; ++started) {
+            threads.emplace_back([work, number = started] { work(number); });
+        }
+        return {};
+    } catch (const std::system_error& refused) {
+        code = refused.code().value();
+    } catch (const std::bad_alloc&) {
+        code = ENOMEM;
+    }
+    return fail(Error(code, "start", std::to_string(count) + " threads",
+                      "no more than " + std::to_string(started) +
+                          " are allowed: use a smaller --threads, or raise the limit (ulimit -u, "
+                          "ulimit -v, pids.max of the cgroup)"));
+}
+
 int run_program(const Program& program, std::span<char* const> words,
                 const std::function<Result<>(const ProgramOptions&)>& prepare,
                 const std::function<unsigned(const ProgramOptions&)>& listeners, const Work& work) {
@@ -109,20 +151,24 @@ int run_program(const Program& program, std::span<char* const> words,
     int stop[2];
     if (::pipe(stop) != 0) return complain(program, Error::last("pipe", "to stop by"));
     const core::Address address = net::local_address(core::system_kernel(), sockets->front());
+    std::vector<std::thread> threads;
+    Failure failure;
+    const auto started =
+        start_threads(threads, static_cast<unsigned>(sockets->size()), [&](unsigned number) {
+            auto done = work(std::move((*sockets)[number]), stop[0]);
+            if (!done) failure.report(std::move(done.error()));
+        });
+    if (!started) failure.report(started.error());
     // For a caller that let the kernel choose the port (0). Written once the sockets listen, so
     // that its reader may connect at once.
-    std::printf("%u\n", unsigned{address.port()});
+    if (started) std::printf("%u\n", unsigned{address.port()});
     std::fflush(stdout);
-    std::vector<std::thread> threads;
-    for (core::Descriptor& socket : *sockets) {
-        threads.emplace_back([&work, &socket, &stop] { work(std::move(socket), stop[0]); });
-    }
     int number = 0;
     ::sigwait(&ending, &number);
     ::close(stop[1]);  // the end of the pipe is readable to all of them
     for (std::thread& thread : threads) thread.join();
     ::close(stop[0]);
-    return 0;
+    return failure.error() ? complain(program, *failure.error()) : 0;
 }
 
 }  // namespace tiderace::lab::opponent

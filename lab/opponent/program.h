@@ -8,7 +8,7 @@
 //
 // Thread   main's; run_program() starts the others and waits for them.
 // Errors   One line on standard error, and the exit status: 1 what is served or a listener cannot
-//          be opened, 2 the command line is wrong.
+//          be opened, or a thread cannot be started, 2 the command line is wrong.
 // Limits   threads_max.
 #pragma once
 
@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "tiderace/base/result.h"
@@ -46,8 +47,13 @@ inline constexpr unsigned threads_max = 256;
 std::expected<ProgramOptions, std::string> parse_words(const Program& program,
                                                        std::span<char* const> words);
 
-// One thread of the server. It ends soon after `stop` has become readable.
-using Work = std::function<void(core::Descriptor listener, int stop)>;
+// Adds threads that run `work`. Those that were started before the system refused one run it, too:
+// the caller ends them.
+Result<> start_threads(std::vector<std::thread>& threads, unsigned count,
+                       const std::function<void(unsigned)>& work);
+
+// One thread of the server. It ends soon after `stop` has become readable. An error ends all.
+using Work = std::function<Result<>(core::Descriptor listener, int stop)>;
 
 // Opens `listeners` sockets on one address and runs one `work` for each, on a thread of its own.
 // Returns the exit status. `prepare` returns an error if there is nothing valid to serve.
