@@ -456,14 +456,21 @@ std::vector<StoredFile> Uploads::files() const {
 
 void Uploads::remove_file(std::string_view name) {
     const bool is_name = !name.empty() && name.find('/') == name.npos && !name.starts_with('.');
-    const fs::directory_entry entry(folder_ / name);
-    if (!is_name || !is_listed(entry)) {
-        throw Problem{.status = 404, .detail = "there is no such file"};
-    }
-    const std::uint64_t bytes = entry.file_size();
+    const fs::path path = folder_ / name;
     const std::lock_guard lock(mutex_);
-    if (fs::remove(entry.path())) {
-        file_bytes_ -= std::min<std::uint64_t>(bytes, file_bytes_);
-        if (file_count_ > 0) --file_count_;
+    // Another program, or another request, may remove it between any two steps.
+    std::error_code gone;
+    std::error_code fault;
+    std::uint64_t bytes = 0;
+    bool removed = false;
+    if (is_name && is_listed(fs::directory_entry(path, gone))) {
+        bytes = fs::file_size(path, fault);
+        removed = !fault && fs::remove(path, fault);
     }
+    if (fault && fault != std::errc::no_such_file_or_directory) {
+        throw_system(fault.value(), "cannot remove", path);
+    }
+    if (!removed) throw Problem{.status = 404, .detail = "there is no such file"};
+    file_bytes_ -= std::min<std::uint64_t>(bytes, file_bytes_);
+    if (file_count_ > 0) --file_count_;
 }

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <barrier>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 namespace fs = std::filesystem;
 using tiderace::http::Problem;
@@ -244,6 +247,30 @@ TEST_F(UploadsTest, FinishedOnesAreRememberedUpToABound) {
     }
     EXPECT_EQ(status_of([&] { uploads->find(ids[0]); }), 404);
     EXPECT_EQ(uploads->find(ids[4]).offset, 1u);
+}
+
+TEST_F(UploadsTest, OfTwoThatRemoveAFileAtOnceOneFindsNone) {
+    open();
+    for (int round = 0; round < 200; ++round) {
+        std::ofstream(folder / "a") << "x";
+        std::barrier both(2);
+        int status = 0;
+        const auto remove = [&](int& result) {
+            both.arrive_and_wait();
+            try {
+                result = status_of([&] { uploads->remove_file("a"); });
+            } catch (const std::exception&) {
+                result = 500;
+            }
+        };
+        std::thread other([&] { remove(status); });
+        int mine = 0;
+        remove(mine);
+        other.join();
+        ASSERT_EQ(std::min(mine, status), 200);
+        ASSERT_EQ(std::max(mine, status), 404);
+    }
+    EXPECT_EQ(status_of([&] { uploads->remove_file(std::string(300, 'a')); }), 404) << "too long";
 }
 
 TEST_F(UploadsTest, OnlyFilesOfTheFolderAreRemoved) {
