@@ -34,8 +34,10 @@ std::optional<std::uint64_t> number_behind(std::string_view name, std::string_vi
 Result<Files> list(const std::string& folder) {
     Files files;
     std::error_code error;
-    for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
-        const std::string name = each.path().filename().string();
+    // Not a range-for, whose step to the next entry throws.
+    for (std::filesystem::directory_iterator each(folder, error), end; !error && each != end;
+         each.increment(error)) {
+        const std::string name = each->path().filename().string();
         if (const auto log = number_behind(name, "log-")) files.logs.push_back(*log);
         if (const auto number = number_behind(name, "snapshot-")) {
             files.snapshots.push_back(*number);
@@ -197,15 +199,17 @@ Result<Replayed> replay_folder(Server& server, const std::string& folder) {
 void remove_older(const std::string& folder, std::uint64_t number) {
     std::error_code error;
     std::vector<std::filesystem::path> old;
-    for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
-        const std::string name = each.path().filename().string();
+    for (std::filesystem::directory_iterator each(folder, error), end; !error && each != end;
+         each.increment(error)) {
+        const std::string name = each->path().filename().string();
         const auto log = number_behind(name, "log-");
         const auto snapshot = number_behind(name, "snapshot-");
         if ((log && *log < number) || (snapshot && *snapshot < number) ||
             (name.starts_with("snapshot-") && name.ends_with(".part"))) {
-            old.push_back(each.path());
+            old.push_back(each->path());
         }
     }
+    // What cannot be listed or removed now is tried again after the next snapshot.
     for (const auto& path : old) std::filesystem::remove(path, error);
 }
 
