@@ -123,12 +123,14 @@ Task<std::vector<std::string>> Pictures::older_than(std::chrono::seconds age) {
         std::vector<std::string> names;
         std::error_code error;
         const auto latest = std::filesystem::file_time_type::clock::now() - age;
-        for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-            const std::string name = entry.path().filename();
+        // Not a range-for, whose step to the next entry throws. The next round finds the rest.
+        for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+             entry.increment(error)) {
+            const std::string name = entry->path().filename();
             const bool ours =
                 is_picture_name(name) || name.starts_with(".in-") || name.starts_with(".new-");
             std::error_code gone;
-            const auto written = entry.last_write_time(gone);
+            const auto written = entry->last_write_time(gone);
             if (ours && !gone && written <= latest) names.push_back(name);
         }
         return names;
