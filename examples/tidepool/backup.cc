@@ -158,10 +158,22 @@ class Output {
         if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail(errno);
         if (std::fclose(std::exchange(file_, nullptr)) != 0) fail(errno);
         std::filesystem::rename(unfinished_, place_);
+        sync_folder();
         return lines_;
     }
 
   private:
+    // The new name is in the folder, so that a crash could lose it after the backup was reported.
+    void sync_folder() const {
+        const std::string folder = std::filesystem::path(place_).parent_path();
+        const int opened =
+            ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        const bool synced = opened >= 0 && ::fsync(opened) == 0;
+        const int code = errno;
+        if (opened >= 0) ::close(opened);
+        // EINVAL: a file system that cannot sync folders.
+        if (!synced && code != EINVAL) fail(code);
+    }
     [[noreturn]] void fail(int code) const {
         throw std::runtime_error("cannot write " + unfinished_ + ": " +
                                  std::generic_category().message(code));
