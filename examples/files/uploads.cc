@@ -78,6 +78,17 @@ void close_quietly(int descriptor) {
     if (descriptor >= 0) ::close(descriptor);
 }
 
+// The step of a range-for to the next entry throws without the folder's name.
+std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
+    std::vector<fs::directory_entry> entries;
+    std::error_code fault;
+    for (fs::directory_iterator at(folder, fault), end; !fault && at != end; at.increment(fault)) {
+        entries.push_back(*at);
+    }
+    if (fault) throw_system(fault.value(), "cannot list", folder);
+    return entries;
+}
+
 bool is_listed(const fs::directory_entry& entry) {
     std::error_code gone;
     return entry.symlink_status(gone).type() == fs::file_type::regular &&
@@ -104,7 +115,7 @@ fs::path Uploads::record_path(std::string_view id) const {
 // --- across restarts --------------------------------------------------------------------------
 
 void Uploads::load(Seconds now) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(unfinished_)) {
+    for (const fs::directory_entry& entry : entries_of(unfinished_)) {
         const std::string id = entry.path().stem().string();
         if (entry.path().extension() != ".json" || !is_id(id)) continue;
         std::ifstream file(entry.path());
@@ -132,7 +143,7 @@ void Uploads::load(Seconds now) {
 // What a crash left: bytes without a record, and a record that was not renamed. Not the young ones,
 // which may be another program's that has this folder, too.
 void Uploads::remove_leftovers(Seconds now) const {
-    for (const fs::directory_entry& entry : fs::directory_iterator(unfinished_)) {
+    for (const fs::directory_entry& entry : entries_of(unfinished_)) {
         const std::string name = entry.path().filename().string();
         const std::string id = name.substr(0, name.find('.'));
         if (!is_id(id) || parts_.contains(id)) continue;
@@ -442,7 +453,7 @@ UploadState Uploads::Writer::finish(Seconds now) {
 
 std::vector<StoredFile> Uploads::files() const {
     std::vector<StoredFile> all;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    for (const fs::directory_entry& entry : entries_of(folder_)) {
         struct stat found{};
         if (!is_listed(entry) || ::stat(entry.path().c_str(), &found) != 0) continue;
         all.push_back({entry.path().filename().string(), static_cast<std::uint64_t>(found.st_size),

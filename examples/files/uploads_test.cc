@@ -273,6 +273,19 @@ TEST_F(UploadsTest, OfTwoThatRemoveAFileAtOnceOneFindsNone) {
     EXPECT_EQ(status_of([&] { uploads->remove_file(std::string(300, 'a')); }), 404) << "too long";
 }
 
+TEST_F(UploadsTest, AFolderThatCannotBeListedIsNamed) {
+    open();
+    fs::remove_all(folder);
+    try {
+        uploads->files();
+        FAIL() << "it is not there";
+    } catch (const fs::filesystem_error& error) {
+        EXPECT_EQ(error.code(), std::errc::no_such_file_or_directory);
+        EXPECT_NE(std::string(error.what()).find("cannot list"), std::string::npos) << error.what();
+        EXPECT_EQ(error.path1(), folder);
+    }
+}
+
 TEST_F(UploadsTest, OnlyFilesOfTheFolderAreRemoved) {
     open();
     send(begin("a", 1), 0, "x");
