@@ -106,6 +106,18 @@ TEST(SendQueue, AFileRangeStopsTheGatheringAndMovesOn) {
     EXPECT_TRUE(queue.empty());
 }
 
+// An empty piece in front would never be sent, and what is behind it would wait for ever.
+TEST(SendQueue, NothingOfAFileAddsNothing) {
+    BlockPool pool;
+    SendQueue queue;
+    queue.append_file(make_ref<NumberedFile>(9), 100, 0);
+    EXPECT_TRUE(queue.empty());
+    queue.append(pool, "bytes");
+    iovec pieces[2];
+    EXPECT_EQ(queue.gather(pieces), 1U);
+    EXPECT_FALSE(queue.file_after(0));
+}
+
 TEST(SendQueue, HasNoFileInFrontWhereThereAreBytesOrNothing) {
     BlockPool pool;
     SendQueue queue;

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/core/backend/ring_operations.h"
 #include "tiderace/core/backend/ring_sends.h"
 #include "tiderace/core/backend/uring.h"
 #include "tiderace/core/event_loop.h"
@@ -429,6 +430,14 @@ TEST_F(AnIoUring, WithTheSubmissionsFullAnAnswerIsSentAtOnce) {
     turn();
     EXPECT_EQ(read_all(far_), "together");
     for (IoHandle& handle : handles) backend_->close(handle, {});
+}
+
+// A request to the kernel in every turn would pile up until something wakes the loop.
+TEST_F(AnIoUring, IsWokenByOneCompletionHoweverManyTurnsItHadBefore) {
+    for (std::size_t i = 0; i < 2 * completions_of_full_turn; ++i) turn();
+    backend_->wake();
+    turn(5s);
+    EXPECT_FALSE(backend_->has_more()) << "the wake-up alone filled the turn";
 }
 
 constexpr std::size_t clients_count = 50;

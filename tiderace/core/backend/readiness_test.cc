@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -158,7 +159,10 @@ struct CallLog final : IoObserver {
     void on_connected(int error) override { say("connected", error); }
     void on_received(ByteView bytes) override { say("received", static_cast<int>(bytes.size())); }
     void on_receive_failed(int error) override { say("failed", error); }
-    void on_sent(std::int64_t result) override { say("sent", static_cast<int>(result)); }
+    void on_sent(std::int64_t result) override {
+        say("sent", static_cast<int>(result));
+        if (when_sent) when_sent();
+    }
     void on_ready(bool readable, bool writable) override {
         say("ready", (readable ? 1 : 0) + (writable ? 2 : 0));
     }
@@ -166,6 +170,7 @@ struct CallLog final : IoObserver {
         calls->push_back(what + ' ' + std::to_string(number));
     }
     Log* calls;
+    std::function<void()> when_sent;
 };
 
 class ScriptedReadiness : public ::testing::Test {
@@ -246,6 +251,21 @@ TEST_F(ScriptedReadiness, AStreamThatWaitsForRoomIsToldOnce) {
     backend_->set_receiving(handle_, true);
     send_into_full_buffer();
     EXPECT_EQ(turn({.readable = true, .writable = true}), (Log{"received 1", "sent 0", "change"}));
+}
+
+TEST_F(ScriptedReadiness, AStreamThatFillsItsRoomAgainGoesOnWaitingWithoutACall) {
+    observer_.when_sent = [this] { send_into_full_buffer(); };
+    send_into_full_buffer();
+    EXPECT_EQ(turn({.writable = true}), (Log{"sent 0"}));
+    observer_.when_sent = nullptr;
+    EXPECT_EQ(turn({.writable = true}), (Log{"sent 0", "change"}));
+}
+
+TEST_F(ScriptedReadiness, AStreamMayBeClosedByTheReportOfItsRoom) {
+    observer_.when_sent = [this] { backend_->close(handle_, {}); };
+    send_into_full_buffer();
+    EXPECT_EQ(turn({.writable = true}), (Log{"sent 0", "remove closed", "close"}));
+    EXPECT_EQ(turn({.writable = true}), Log{});
 }
 
 TEST_F(ScriptedReadiness, APausedStreamIsToldThatItsPeerIsGoneAndOnce) {
