@@ -418,5 +418,20 @@ TEST(RequestHead, MovesWithItsBytes) {
     EXPECT_EQ(head.fields()[1].value, "");
 }
 
+TEST(RequestHead, MovesNothingBehindTheRoomItWasLent) {
+    const std::string bytes = get("Host: a\r\nX: b");
+    Field room[3];
+    room[2] = {"another's", "field", FieldName::other};
+    const Field behind = room[2];
+    RequestHead head;
+    head.lend({room, 2});
+    ASSERT_EQ(parse_request_head(bytes, {}, head).status, ParseStatus::complete);
+    const std::string copy = bytes;
+    head.rebase(copy.data() - bytes.data());
+    EXPECT_EQ(room[1].value.data(), copy.data() + copy.rfind('b'));
+    EXPECT_EQ(room[2].name.data(), behind.name.data());
+    EXPECT_EQ(room[2].value.data(), behind.value.data());
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire
