@@ -1,5 +1,10 @@
 #include "tiderace/tls/server_context.h"
 
+#include <openssl/evp.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <thread>
 
 #include "tiderace/log/logger.h"
@@ -28,6 +33,20 @@ TEST_F(ServerTest, IsItsLoopsAlone) {
             world_.settle();
         },
         "wrong thread");
+}
+
+// OpenSSL's ciphers are fetched once in a process, so this takes one of its own.
+TEST(ServerContextDeathTest, WithoutTheCipherOfTicketsNoneIsMade) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto report = [] {
+        EVP_set_default_properties(nullptr, "provider=none");
+        testing::FakeWorld world;
+        const auto made = ServerContext::create(world.loop(), {});
+        const std::string text = made ? "made" : made.error().message();
+        std::fputs(("(" + text + ")").c_str(), stderr);
+        std::_Exit(0);
+    };
+    EXPECT_EXIT(report(), ::testing::ExitedWithCode(0), "\\(set up TLS: unsupported\\)");
 }
 
 // ---- what is negotiated -------------------------------------------------------------------------
@@ -464,6 +483,21 @@ TEST_F(TicketTest, AreTakenByAllContextsOfOneShare) {
     serve();
     context_->set_ticket_keys(keys);
     EXPECT_TRUE(resumes());
+}
+
+// A look takes a lock that all loops share.
+TEST_F(TicketTest, AContextLooksForNewKeysOnceASecondHoweverShortTheirPeriod) {
+    ServerOptions options = server_options();
+    options.tickets = std::make_shared<TicketShare>(1ms);
+    serve(options);
+    EXPECT_FALSE(resumes());
+    const SslSessionPtr first(SSL_SESSION_dup(session_));
+    for (std::size_t i = 0; i < TicketKeys::keys_max; ++i) {
+        world_.advance(TicketShare::look_every / 10);
+        EXPECT_TRUE(resumes());
+    }
+    SSL_SESSION_free(std::exchange(session_, SSL_SESSION_dup(first.get())));
+    EXPECT_TRUE(resumes()) << "its key was replaced as often as there were connections";
 }
 
 TEST_F(TicketTest, AreSealedWithAnotherKeyAfterEachPeriod) {

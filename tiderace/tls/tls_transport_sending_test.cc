@@ -94,6 +94,19 @@ TEST_F(SendingTest, ProgressCountsWhatWasTakenBelowAtOnceAndLater) {
     }
 }
 
+TEST_F(SendingTest, ASendReportsTheBytesThatItTookAndLeavesTheRest) {
+    net::Transport& transport = establish();
+    core::SendQueue queue;
+    const std::string text(4 << 20, 'x');
+    queue.append(world_.loop().blocks(), text);
+    const core::Sent sent = transport.send(queue);
+    EXPECT_GT(sent.bytes, 0U);
+    EXPECT_GT(queue.bytes(), 0U) << "the pipe has no room for all";
+    EXPECT_EQ(sent.bytes + queue.bytes(), text.size());
+    EXPECT_TRUE(sent.pending);
+    queue.clear();
+}
+
 TEST_F(SendingTest, WhoWaitsForRoomHearsThatThereWillBeNone) {
     establish({.capacity = 300});
     peer_->say(std::string(10'000, 'x'));
