@@ -406,6 +406,18 @@ TEST_F(H1Limits, UnwantedChunksAreDroppedUpToTheLimit) {
     EXPECT_FALSE(peer_->ended());
 }
 
+// Chunks announce no length, so an answer before the first one takes the body for an empty one.
+TEST_F(H1Limits, WhereNoBodyIsTakenAnEmptyOneInChunksKeepsTheConnection) {
+    H1Options options = little();
+    options.body_bytes_max = 0;
+    H1Stage stage(world_, std::move(options));
+    stage.add_usual_paths();
+    const auto peer = stage.connect();
+    peer->say(chunked("0\r\n\r\n") + get_hello);
+    world_.settle();
+    EXPECT_EQ(H1Stage::heard(*peer), hello + hello);
+}
+
 // To close at once would reset what the peer still sends, and the answer with it.
 TEST_F(H1Limits, BehindChunksThatAreTooManyThePeersEndIsWaitedFor) {
     EXPECT_EQ(heard_after(chunked("4\r\nabcd\r\n7\r\n")), hello);
