@@ -155,6 +155,19 @@ TEST_F(BareExchange, ADeadlineThatIsSetAroundTheAnswerDoesNothing) {
     EXPECT_FALSE(exchange_->abandoned());
 }
 
+// A page for errors shows it in place of the plain sentence.
+TEST_F(BareExchange, AFilterSeesTheReasonOfADeadlinesAnswer) {
+    struct Filter final : ResponseFilter {
+        void filter(Exchange&, Response& response) override { reason = response.explanation(); }
+        std::string reason;
+    } filter;
+    exchange_->set_route_filter(filter);
+    exchange_->set_deadline(world_.loop().now() + 5s);
+    world_.advance(10s);
+    EXPECT_EQ(exchange_->calls, "503 ");
+    EXPECT_EQ(filter.reason, "The answer took too long.");
+}
+
 // It could never be called, and what it holds may be much.
 TEST_F(BareExchange, ACallbackThatComesTooLateIsNotKept) {
     const auto held = std::make_shared<int>();

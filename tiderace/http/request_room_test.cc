@@ -90,6 +90,27 @@ TEST(PinnedRequest, OwnsTheAuthorityOfTheTargetAndTheProtocol) {
     EXPECT_EQ(pinned.bytes(), 0U);
 }
 
+// The root of "http://a" is not in it; no more is a query that was replaced.
+TEST(PinnedRequest, OwnsARawPathAndAQueryThatAreNotInTheTarget) {
+    PinnedRequest pinned;
+    wire::RequestHead head{std::span<wire::Field>()};
+    Request request;
+    request.head = &head;
+    {
+        const std::string method = "GET", target = "http://a", root = "/", query = "b=c";
+        head.set_method(method);
+        head.set_target(target, wire::TargetForm::absolute, ByteView(target).substr(7));
+        request.path = request.raw_path = root;
+        request.query = query;
+        pinned.pin(head, request);
+    }
+    EXPECT_EQ(request.authority, "a");
+    EXPECT_EQ(request.path, "/");
+    EXPECT_EQ(request.raw_path, "/");
+    EXPECT_EQ(request.query, "b=c");
+    EXPECT_EQ(pinned.bytes(), 3U + 8 + 1 + 1 + 1 + 3);
+}
+
 // --- in a handler ----------------------------------------------------------------------------
 
 class PinTest : public ::testing::TestWithParam<bool> {
