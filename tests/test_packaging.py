@@ -234,8 +234,8 @@ def test_a_pod_has_the_time_that_its_drain_takes(name):
 
 
 def test_the_time_to_drain_is_that_of_the_library():
-    header = (ROOT / "tiderace/serve/serve.h").read_text()
-    assert f"Duration drain = {SERVE_SECONDS}s;" in header
+    header = (ROOT / "tiderace/net/serving_defaults.h").read_text()
+    assert f"Duration drain_timeout = {SERVE_SECONDS}s;" in header
 
 
 def test_objects_belong_together():
