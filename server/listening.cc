@@ -153,12 +153,11 @@ Result<> Listening::make_intakes() {
 }
 
 Result<std::unique_ptr<net::Intake>> Listening::make_intake(Purpose purpose) {
+    const net::IntakeOptions options{
+        .connections_max = parts_->connections_max_of_all,
+        .refusal = busy_answer(),
+    };
     if (parts_->group != nullptr) {
-        const net::IntakeOptions options{
-            .waiting_max = waiting_max,
-            .connections_max = parts_->connections_max_of_all,
-            .refusal = busy_answer(),
-        };
         // nullptr: the threading model has no place of its own for listening, so a thread gets it.
         if (auto intake = parts_->group->make_intake(targets(purpose), options)) return intake;
     }
@@ -167,8 +166,8 @@ Result<std::unique_ptr<net::Intake>> Listening::make_intake(Purpose purpose) {
         if (!loop) return fail(loop.error());
         queue_loop_ = std::move(*loop);
     }
-    return std::make_unique<net::HandOff>(*queue_loop_, targets(purpose), waiting_max,
-                                          busy_answer());
+    return std::make_unique<net::HandOff>(*queue_loop_, targets(purpose), options.waiting_max,
+                                          options.refusal);
 }
 
 std::uint64_t Listening::refused() const {

@@ -31,9 +31,6 @@ namespace tiderace::server {
 
 class Listening {
   public:
-    // Accept mode "queue".
-    static constexpr std::size_t waiting_max = net::IntakeOptions{}.waiting_max;
-
     // `sockets` outlives it.
     static Result<std::unique_ptr<Listening>> open(const SharedParts& parts,
                                                    std::vector<Worker*> workers,
