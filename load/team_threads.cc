@@ -1,12 +1,11 @@
 #include <algorithm>
 #include <cerrno>
-#include <new>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include "load/own_cpu.h"
 #include "load/team.h"
+#include "tiderace/base/thread_refusal.h"
 
 namespace tiderace::load {
 namespace {
@@ -27,15 +26,10 @@ class LoadThreads final : public LoadTeam {
     }
 
     Result<> start() {
-        int code = 0;
-        try {
+        const int code = thread_refusal([this] {
             for (auto& worker : workers_) threads_.emplace_back([&worker] { worker->run(); });
-            return {};
-        } catch (const std::system_error& refused) {
-            code = refused.code().value();
-        } catch (const std::bad_alloc&) {
-            code = ENOMEM;
-        }
+        });
+        if (code == 0) return {};
         return fail(Error(code, "start",
                           "loop " + std::to_string(threads_.size() + 1) + " of " +
                               std::to_string(workers_.size()),

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
+#include "tiderace/base/thread_refusal.h"
 #include "tiderace/net/listener.h"
 
 namespace tiderace::server {
@@ -118,14 +118,12 @@ Result<> Listening::start_queue() {
     }
     // The intake belongs to the group's first loop, which needs no thread of ours.
     if (queue_loop_ == nullptr) return {};
-    try {
-        queue_thread_ = std::thread([this] { queue_loop_->run(); });
-    } catch (const std::system_error& refused) {
-        return fail(Error(refused.code().value(), "start", "the thread that listens",
-                          "no further thread is allowed: raise the limit (ulimit -u, pids.max of "
-                          "the cgroup), or give --accept shared"));
-    }
-    return {};
+    const int code =
+        thread_refusal([this] { queue_thread_ = std::thread([this] { queue_loop_->run(); }); });
+    if (code == 0) return {};
+    return fail(Error(code, "start", "the thread that listens",
+                      "no further thread is allowed: raise the limit (ulimit -u, pids.max of "
+                      "the cgroup), or give --accept shared"));
 }
 
 std::vector<net::Intake::Target> Listening::targets(Purpose purpose) const {

@@ -9,12 +9,12 @@
 #include <charconv>
 #include <cstdio>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "tiderace/base/thread_refusal.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
 #include "tiderace/net/listener.h"
@@ -107,17 +107,12 @@ std::expected<ProgramOptions, std::string> parse_words(const Program& program,
 Result<> start_threads(std::vector<std::thread>& threads, unsigned count,
                        const std::function<void(unsigned)>& work) {
     unsigned started = 0;
-    int code = 0;
-    try {
+    const int code = thread_refusal([&] {
         for (; started < count; ++started) {
             threads.emplace_back([work, number = started] { work(number); });
         }
-        return {};
-    } catch (const std::system_error& refused) {
-        code = refused.code().value();
-    } catch (const std::bad_alloc&) {
-        code = ENOMEM;
-    }
+    });
+    if (code == 0) return {};
     return fail(Error(code, "start", std::to_string(count) + " threads",
                       "no more than " + std::to_string(started) +
                           " are allowed: use a smaller --threads, or raise the limit (ulimit -u, "

@@ -8,13 +8,13 @@
 #include <mutex>
 #include <new>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/thread_name.h"
+#include "tiderace/base/thread_refusal.h"
 #include "tiderace/core/contain.h"
 
 namespace tiderace::core {
@@ -113,17 +113,12 @@ WorkerPool::Counters WorkerPool::Crew::counters() const {
 // False if the machine allows no further thread; the existing ones continue.
 bool WorkerPool::Crew::start_thread() {
     const SignalsBlocked blocked;
-    try {
-        threads_.emplace_back([this, number = threads_.size()] {
-            name_this_thread("tr-worker-" + std::to_string(number));
-            work();
-        });
-        return true;
-    } catch (const std::system_error&) {
-        return false;
-    } catch (const std::bad_alloc&) {
-        return false;
-    }
+    return thread_refusal([this] {
+               threads_.emplace_back([this, number = threads_.size()] {
+                   name_this_thread("tr-worker-" + std::to_string(number));
+                   work();
+               });
+           }) == 0;
 }
 
 // Without memory the task stays with the caller, which destroys it when the lock is released: its

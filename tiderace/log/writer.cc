@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <chrono>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/thread_name.h"
+#include "tiderace/base/thread_refusal.h"
 
 namespace tiderace::log {
 namespace {
@@ -48,14 +48,7 @@ Result<> Writer::start() {
     sigset_t before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    int refused = 0;
-    try {
-        thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error& error) {
-        refused = error.code().value();
-    } catch (const std::bad_alloc&) {
-        refused = ENOMEM;
-    }
+    const int refused = thread_refusal([this] { thread_ = std::thread([this] { run(); }); });
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (refused == 0) return {};
     return fail(Error(refused, "start", "the log's thread",

@@ -1,13 +1,12 @@
 #include "tiderace/net/loop_group.h"
 
 #include <cerrno>
-#include <new>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/thread_name.h"
+#include "tiderace/base/thread_refusal.h"
 
 namespace tiderace::net {
 
@@ -35,8 +34,7 @@ Result<> LoopGroup::start_threads(std::size_t count, std::function<void(std::siz
     TR_CHECK(!started(), "the threads are started once");
     work_ = std::move(work);
     gate_ = Gate::shut;
-    int code = 0;
-    try {
+    const int code = thread_refusal([&] {
         threads_.reserve(count);
         for (std::size_t i = 1; i <= count; ++i) {
             threads_.emplace_back([this, i] {
@@ -46,12 +44,8 @@ Result<> LoopGroup::start_threads(std::size_t count, std::function<void(std::siz
                 work_(i);
             });
         }
-        return {};
-    } catch (const std::system_error& refused) {
-        code = refused.code().value();
-    } catch (const std::bad_alloc&) {
-        code = ENOMEM;
-    }
+    });
+    if (code == 0) return {};
     // The first loop runs on the caller's thread.
     const std::size_t had = threads_.size() + 1;
     give_up_threads();

@@ -14,9 +14,9 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <utility>
 
+#include "tiderace/base/thread_refusal.h"
 #include "tiderace/core/contain.h"
 
 namespace tiderace::serve {
@@ -138,14 +138,12 @@ Result<std::unique_ptr<Watchdog>> Watchdog::start(Duration limit,
                                                   std::unique_ptr<log::Logger> logger) {
     prepare_stacks();
     std::unique_ptr<Watchdog> watchdog(new Watchdog(limit, std::move(logger)));
-    try {
-        watchdog->thread_ = std::thread([self = watchdog.get()] { self->run(); });
-    } catch (const std::system_error& refused) {
-        return fail(Error(refused.code().value(), "start", "the watchdog's thread",
-                          "no further thread is allowed: raise the limit (ulimit -u, pids.max of "
-                          "the cgroup), or leave ServeOptions::watchdog out"));
-    }
-    return watchdog;
+    const int code = thread_refusal(
+        [self = watchdog.get()] { self->thread_ = std::thread([self] { self->run(); }); });
+    if (code == 0) return watchdog;
+    return fail(Error(code, "start", "the watchdog's thread",
+                      "no further thread is allowed: raise the limit (ulimit -u, pids.max of "
+                      "the cgroup), or leave ServeOptions::watchdog out"));
 }
 
 Watchdog::~Watchdog() {

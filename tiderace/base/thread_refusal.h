@@ -1,0 +1,29 @@
+// Why the machine gives no further thread: a std::thread reports it by one of two exceptions, and a
+// start is to report it as an Error.
+//
+// Thread   Any.
+#pragma once
+
+#include <cerrno>
+#include <concepts>
+#include <new>
+#include <system_error>
+#include <utility>
+
+namespace tiderace {
+
+// Runs `make`, which makes threads. 0, or the errno of the first that was refused: those made
+// before it run.
+template <std::invocable Make>
+int thread_refusal(Make&& make) {
+    try {
+        std::forward<Make>(make)();
+        return 0;
+    } catch (const std::system_error& refused) {
+        return refused.code().value();
+    } catch (const std::bad_alloc&) {
+        return ENOMEM;
+    }
+}
+
+}  // namespace tiderace
