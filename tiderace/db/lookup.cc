@@ -1,5 +1,6 @@
 #include "tiderace/db/lookup.h"
 
+#include <optional>
 #include <utility>
 
 #include "tiderace/db/error.h"
@@ -42,6 +43,25 @@ task::Task<std::vector<std::string>> addresses_of(std::string host, Instant unti
     std::vector<std::string> texts;
     for (const core::Address& each : found) texts.push_back(bare(each));
     co_return texts;
+}
+
+task::Task<> open_one_of(
+    task::Runner& runner, std::vector<std::string> addresses, Instant deadline,
+    unique_function<task::Task<>(const std::string& address, Instant until)> open) {
+    std::optional<Error> failure;
+    std::size_t left = addresses.size();
+    for (const std::string& address : addresses) {
+        const Instant until = share_of(runner.loop().now(), deadline, left--);
+        try {
+            co_await open(address, until);
+            co_return;
+        } catch (const Error& error) {
+            failure = error;
+        }
+        // A wrong password is wrong at the other addresses, too.
+        if (failure->kind() != Fault::connection_lost) break;
+    }
+    throw failure ? *failure : Error(Fault::connection_lost, "no address");
 }
 
 }  // namespace tiderace::db

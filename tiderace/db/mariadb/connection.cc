@@ -238,21 +238,9 @@ task::Task<> Connection::open(Instant deadline) {
     if (!url.socket.empty()) co_return co_await connect("", deadline);
     // The library compares the certificate with the host that it was given to connect to.
     if (url.tls == Tls::verify && !is_address(url.host)) co_return co_await open_by_name(deadline);
-    const std::vector<std::string> addresses = co_await addresses_of(url.host, deadline);
-    std::optional<Error> failure;
-    std::size_t left = addresses.size();
-    for (const std::string& address : addresses) {
-        const Instant until = share_of(runner_->loop().now(), deadline, left--);
-        try {
-            co_await connect(address, until);
-            co_return;
-        } catch (const Error& error) {
-            failure = error;
-        }
-        // A wrong password is wrong at the other addresses, too.
-        if (failure->kind() != Fault::connection_lost) break;
-    }
-    throw failure ? *failure : Error(Fault::connection_lost, "no address");
+    co_await open_one_of(
+        *runner_, co_await addresses_of(url.host, deadline), deadline,
+        [this](const std::string& address, Instant until) { return connect(address, until); });
 }
 
 void Connection::begin_open(std::string host) {

@@ -96,7 +96,9 @@ void Connection::lose(std::string_view why) {
 task::Task<> Connection::open(Instant deadline) {
     const Url& url = settings_.url;
     if (url.socket.empty()) {
-        co_await connect_to_one_of(co_await addresses_of(url.host, deadline), deadline);
+        co_await open_one_of(
+            *runner_, co_await addresses_of(url.host, deadline), deadline,
+            [this](const std::string& address, Instant until) { return connect(address, until); });
     } else {
         co_await connect("", deadline);
     }
@@ -105,24 +107,6 @@ task::Task<> Connection::open(Instant deadline) {
     if (PQsetnonblocking(connection_, 1) != 0 || PQenterPipelineMode(connection_) != 1) {
         lose(first_line(PQerrorMessage(connection_)));
     }
-}
-
-// One after another, because libpq gives all of the time to one that does not answer.
-task::Task<> Connection::connect_to_one_of(std::vector<std::string> addresses, Instant deadline) {
-    std::optional<Error> failure;
-    std::size_t left = addresses.size();
-    for (const std::string& address : addresses) {
-        const Instant until = share_of(runner_->loop().now(), deadline, left--);
-        try {
-            co_await connect(address, until);
-            co_return;
-        } catch (const Error& error) {
-            failure = error;
-        }
-        // A wrong password is wrong at the other addresses, too.
-        if (failure->kind() != Fault::connection_lost) break;
-    }
-    throw failure ? *failure : Error(Fault::connection_lost, "no address");
 }
 
 task::Task<> Connection::connect(std::string address, Instant deadline) {

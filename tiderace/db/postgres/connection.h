@@ -72,7 +72,6 @@ class Connection final : public db::Connection {
         std::uint64_t used = 0;
     };
 
-    task::Task<> connect_to_one_of(std::vector<std::string> addresses, Instant deadline);
     task::Task<> connect(std::string address, Instant deadline);
     void begin();
     void send(const Query& query);
