@@ -15,6 +15,21 @@
 
 namespace tiderace::testing {
 
+// Takes a request's body, and pauses after each piece.
+struct PausingReceiver final : http::BodyReceiver {
+    std::string body;
+    bool whole = false;
+    void on_body(http::Exchange& exchange, ByteView bytes) override {
+        body += bytes;
+        exchange.set_body_reading(false);
+    }
+    void on_body_end(http::Exchange& exchange) override {
+        whole = true;
+        if (!exchange.responded()) exchange.respond_status(204);
+    }
+    void on_body_failed(http::Exchange&) override {}
+};
+
 class H2Test : public ::testing::TestWithParam<std::string> {
   protected:
     H2Test() { start(H2Stage::plain()); }

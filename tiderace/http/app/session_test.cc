@@ -109,12 +109,26 @@ TEST_F(SessionTest, ExpiresAfterItsLastUse) {
     EXPECT_EQ(store->size(), 0u);
 }
 
-// Counts what is written, and keeps the keys.
-class CountingStore final : public SessionStore {
+// What a store does that its tests do not change: it keeps all in memory.
+class OverMemory : public SessionStore {
   public:
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
         return inner.load(std::move(key), now);
     }
+    task::Task<> save(std::string key, std::string data, UnixSeconds expires) override {
+        return inner.save(std::move(key), std::move(data), expires);
+    }
+    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
+        return inner.replace(std::move(key), std::move(data), expires);
+    }
+    task::Task<bool> erase(std::string key) override { return inner.erase(std::move(key)); }
+
+    MemorySessions inner;
+};
+
+// Counts what is written, and keeps the keys.
+class CountingStore final : public OverMemory {
+  public:
     task::Task<> save(std::string key, std::string data, UnixSeconds expires) override {
         ++saves;
         last_key = key;
@@ -125,9 +139,7 @@ class CountingStore final : public SessionStore {
         last_key = key;
         return inner.replace(std::move(key), std::move(data), expires);
     }
-    task::Task<bool> erase(std::string key) override { return inner.erase(std::move(key)); }
 
-    MemorySessions inner;
     int saves = 0;
     std::string last_key;
 };
@@ -157,7 +169,7 @@ TEST_F(SessionTest, AUseThatChangesNothingWritesNothing) {
 }
 
 // Reads the user along with the session, as a database can in one statement.
-class StoreWithUsers final : public SessionStore {
+class StoreWithUsers final : public OverMemory {
   public:
     struct User {
         std::string name;
@@ -167,15 +179,6 @@ class StoreWithUsers final : public SessionStore {
         if (found) found->attached = User{value_in(found->text, "user").value_or("nobody")};
         co_return found;
     }
-    task::Task<> save(std::string key, std::string data, UnixSeconds expires) override {
-        return inner.save(std::move(key), std::move(data), expires);
-    }
-    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
-        return inner.replace(std::move(key), std::move(data), expires);
-    }
-    task::Task<bool> erase(std::string key) override { return inner.erase(std::move(key)); }
-
-    MemorySessions inner;
 };
 
 std::string user_of(const Session& session) {
@@ -310,7 +313,7 @@ TEST_F(SessionTest, ABrokenStoreIs500AndASlowOneIsCancelled) {
 }
 
 // Fails on demand.
-class FailingStore final : public SessionStore {
+class FailingStore final : public OverMemory {
   public:
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
         if (fails_load) throw std::runtime_error("cannot load");
@@ -329,7 +332,6 @@ class FailingStore final : public SessionStore {
         return inner.erase(std::move(key));
     }
 
-    MemorySessions inner;
     bool fails_load = false;
     bool fails_save = false;
     bool fails_erase = false;
@@ -459,22 +461,14 @@ TEST_F(FailingSessionTest, ALogOutThatCannotEraseIs500) {
 }
 
 // Finds a session, and gives it five seconds later: time for another request.
-class LateStore final : public SessionStore {
+class LateStore final : public OverMemory {
   public:
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
         auto found = co_await inner.load(std::move(key), now);
         if (is_late) co_await task::sleep(5s);
         co_return found;
     }
-    task::Task<> save(std::string key, std::string data, UnixSeconds expires) override {
-        return inner.save(std::move(key), std::move(data), expires);
-    }
-    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
-        return inner.replace(std::move(key), std::move(data), expires);
-    }
-    task::Task<bool> erase(std::string key) override { return inner.erase(std::move(key)); }
 
-    MemorySessions inner;
     bool is_late = false;
 };
 

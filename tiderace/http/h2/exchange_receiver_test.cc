@@ -11,21 +11,6 @@ using testing::H2Client;
 using testing::H2Stage;
 using wire::H2Error;
 
-// Pauses after each piece.
-struct PausingEachTime final : BodyReceiver {
-    std::string body;
-    bool whole = false;
-    void on_body(Exchange& exchange, ByteView bytes) override {
-        body += bytes;
-        exchange.set_body_reading(false);
-    }
-    void on_body_end(Exchange& exchange) override {
-        whole = true;
-        if (!exchange.responded()) exchange.respond_status(204);
-    }
-    void on_body_failed(Exchange&) override {}
-};
-
 class H2Receivers : public testing::H2Test {
   protected:
     ~H2Receivers() override {  // before what the streams still report to
@@ -37,7 +22,7 @@ class H2Receivers : public testing::H2Test {
         return [this](Exchange&, const testing::ReceivedBody& body) { received_ = body; };
     }
 
-    PausingEachTime pausing_;
+    testing::PausingReceiver pausing_;
     testing::ReceivedBody received_;
 };
 

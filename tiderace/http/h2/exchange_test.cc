@@ -298,26 +298,11 @@ TEST_P(H2Requests, ALargeUnwantedBodyIsReset) {
     EXPECT_FALSE(client.goaway());
 }
 
-// Accepts every piece and pauses after it.
-struct Pausing final : BodyReceiver {
-    std::string body;
-    bool whole = false;
-    void on_body(Exchange& exchange, ByteView bytes) override {
-        body += bytes;
-        exchange.set_body_reading(false);
-    }
-    void on_body_end(Exchange& exchange) override {
-        whole = true;
-        exchange.respond_status(204);
-    }
-    void on_body_failed(Exchange&) override {}
-};
-
 TEST_P(H2Requests, TheWindowOpensOnlyAsTheBodyIsTaken) {
     H2Options options = H2Stage::plain();
     options.stream_window_bytes = 40'000;
     start(options);
-    Pausing receiver;
+    testing::PausingReceiver receiver;
     core::Ref<Exchange> exchange;
     stage_->on("/slow", [&](Exchange& each) {
         exchange = core::Ref<Exchange>(&each);
@@ -380,7 +365,7 @@ TEST_P(H2Requests, ARequestThatIsHeldKnowsItsPeerWhenTheConnectionIsGone) {
 }
 
 TEST_P(H2Requests, ABodyThatWasPausedMayGoOnWhenTheConnectionIsGone) {
-    Pausing receiver;
+    testing::PausingReceiver receiver;
     core::Ref<Exchange> exchange;
     stage_->on("/slow", [&](Exchange& each) {
         exchange = core::Ref<Exchange>(&each);

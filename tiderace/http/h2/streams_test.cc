@@ -38,11 +38,34 @@ class H2StreamsTest : public ::testing::Test, private net::SessionFactory {
         EXPECT_TRUE(world_->run_until([&] { return kept_.size() > before; }));
         return stream;
     }
+    // Of stream 1; `text` is what it writes, and nothing more comes.
+    void open_tunnel(std::string text) {
+        stage_.on("/tunnel", [this, text = std::move(text)](Exchange& exchange) {
+            Response response(101);
+            exchange.upgrade(response, [&](net::Connection& made) -> net::Session& {
+                made.write(text);
+                return silent_;
+            });
+        });
+        client_->headers(1,
+                         {{":method", "CONNECT"},
+                          {":scheme", "http"},
+                          {":path", "/tunnel"},
+                          {":authority", "a"},
+                          {":protocol", "websocket"}},
+                         false);
+    }
     H2Streams& streams() { return connection_->streams(); }
     bool was_reset(std::uint32_t stream, H2Error error) {
         return world_->run_until([&] { return client_->answer(stream).reset == error; });
     }
 
+    struct Silent final : net::Session {
+        std::size_t on_data(net::Connection&, ByteView data) override { return data.size(); }
+        void on_close(net::Connection&, net::CloseReason) override {}
+    };
+
+    Silent silent_;
     std::unique_ptr<testing::World> world_ = testing::make_world("fake");
     testing::H2Stage stage_{*world_, [] {
                                 H2Options options = testing::H2Stage::plain();
@@ -133,24 +156,7 @@ TEST_F(H2StreamsTest, SayHowLongTheirAnswersWait) {
 
 // It has its deadline still, from the last bytes that it sent.
 TEST_F(H2StreamsTest, ATunnelThatHasSentAllWaitsForNothing) {
-    struct Silent final : net::Session {
-        std::size_t on_data(net::Connection&, ByteView data) override { return data.size(); }
-        void on_close(net::Connection&, net::CloseReason) override {}
-    } silent;
-    stage_.on("/tunnel", [&](Exchange& exchange) {
-        Response response(101);
-        exchange.upgrade(response, [&](net::Connection& made) -> net::Session& {
-            made.write("all");
-            return silent;
-        });
-    });
-    client_->headers(1,
-                     {{":method", "CONNECT"},
-                      {":scheme", "http"},
-                      {":path", "/tunnel"},
-                      {":authority", "a"},
-                      {":protocol", "websocket"}},
-                     false);
+    open_tunnel("all");
     ASSERT_TRUE(world_->run_until([&] { return client_->answer(1).body == "all"; }));
     world_->advance(5s);
     EXPECT_EQ(streams().held_bytes().waits, Duration::zero());
@@ -160,24 +166,7 @@ TEST_F(H2StreamsTest, ATunnelThatHasSentAllWaitsForNothing) {
 }
 
 TEST_F(H2StreamsTest, HoldWhatWaitsInTheirTunnelsToo) {
-    struct Silent final : net::Session {
-        std::size_t on_data(net::Connection&, ByteView data) override { return data.size(); }
-        void on_close(net::Connection&, net::CloseReason) override {}
-    } silent;
-    stage_.on("/tunnel", [&](Exchange& exchange) {
-        Response response(101);
-        exchange.upgrade(response, [&](net::Connection& made) -> net::Session& {
-            made.write(std::string(300'000, 'x'));
-            return silent;
-        });
-    });
-    client_->headers(1,
-                     {{":method", "CONNECT"},
-                      {":scheme", "http"},
-                      {":path", "/tunnel"},
-                      {":authority", "a"},
-                      {":protocol", "websocket"}},
-                     false);
+    open_tunnel(std::string(300'000, 'x'));
     ASSERT_TRUE(world_->run_until([&] { return client_->answer(1).body.size() == 65'535; }));
     EXPECT_GE(streams().held_bytes().all(), 300'000U - 65'535);
     client_->reset(1);
