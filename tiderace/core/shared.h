@@ -45,9 +45,7 @@ class Ref {
         return *this;
     }
     ~Ref() {
-        if (object_ == nullptr) return;
-        TR_CHECK(counted().owners_ > 0);
-        if (--counted().owners_ == 0) delete &counted();
+        if (object_ != nullptr) release();
     }
 
     T* get() const { return object_; }
@@ -58,6 +56,11 @@ class Ref {
 
   private:
     Shared& counted() const { return *object_; }
+    // Not inline, so that the destructor is: most references that are destroyed were moved from.
+    [[gnu::noinline]] void release() {
+        TR_CHECK(counted().owners_ > 0);
+        if (--counted().owners_ == 0) delete &counted();
+    }
 
     T* object_ = nullptr;
 };
