@@ -29,6 +29,7 @@ void H2Connection::on_fault(const wire::H2Fault& fault) {
 // Each act costs the peer something of a budget, which useful traffic refills. Floods (rapid reset,
 // CVE-2023-44487; CONTINUATION, PING, SETTINGS, empty frames) spend it and end the connection.
 bool H2Connection::charge(H2Act act, std::uint32_t times) {
+    if (times == 0) return true;  // most blocks have no continuation and insert nothing
     if (budget_.charge(act, service_->loop().now(), times)) return true;
     fail(H2Error::enhance_your_calm);
     return false;
