@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "tiderace/base/check.h"
 #include "tiderace/http/h2/answer_head.h"
@@ -23,6 +24,23 @@ bool holds_file(const core::SendQueue& queue, std::uint64_t bytes) {
     std::uint64_t in_memory = 0;
     for (std::size_t i = 0; i < count; ++i) in_memory += pieces[i].iov_len;
     return in_memory < bytes;
+}
+
+// Written in place where the queue's last block has room for both.
+void append_frame(core::SendQueue& queue, core::BlockPool& blocks,
+                  const wire::H2FrameHeader& header, ByteView body) {
+    const std::size_t bytes = wire::h2_frame_header_bytes + body.size();
+    const std::span<char> room = queue.reserve(blocks, bytes);
+    if (room.size() == bytes) {
+        wire::write_h2_frame_header(room, header);
+        std::memcpy(room.data() + wire::h2_frame_header_bytes, body.data(), body.size());
+        return queue.commit(bytes);
+    }
+    queue.commit(0);
+    std::array<char, wire::h2_frame_header_bytes> beside;
+    wire::write_h2_frame_header(beside, header);
+    queue.append(blocks, {beside.data(), beside.size()});
+    queue.append(blocks, body);
 }
 
 }  // namespace
@@ -260,12 +278,10 @@ void H2Exchange::queue_body(Response& response) {
 bool H2Exchange::send_at_once(ByteView body) {
     if (!connection_->sender().may_send_at_once(send_window, body.size())) return false;
     const auto bytes = static_cast<std::uint32_t>(body.size());
-    std::array<char, wire::h2_frame_header_bytes> header;
-    wire::write_h2_frame_header(
-        header, {bytes, wire::H2FrameType::data, wire::h2_flag::end_stream, stream_});
+    const wire::H2FrameHeader header{bytes, wire::H2FrameType::data, wire::h2_flag::end_stream,
+                                     stream_};
     net::Connection& connection = connection_->connection();
-    connection.queue().append(connection.blocks(), {header.data(), header.size()});
-    connection.queue().append(connection.blocks(), body);
+    append_frame(connection.queue(), connection.blocks(), header, body);
     send_window.spend(bytes);
     connection_->sender().window().spend(bytes);
     connection_->sent_data(*this, bytes);
