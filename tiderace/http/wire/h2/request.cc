@@ -130,10 +130,10 @@ class RequestReader {
 
     // All fields are here.
     Refusal end(Parse& parse, std::span<char> room) {
-        for (const auto step :
-             {&RequestReader::end_method, &RequestReader::end_target, &RequestReader::end_host}) {
-            if (const Refusal refusal = (this->*step)(); refusal != Refusal::none) return refusal;
-        }
+        Refusal refusal = end_method();
+        if (refusal == Refusal::none) refusal = end_target();
+        if (refusal == Refusal::none) refusal = end_host();
+        if (refusal != Refusal::none) return refusal;
         // After the checks: end_method() has made sure which of them are there.
         parse.scheme = value(PseudoField::scheme);
         parse.protocol = value(PseudoField::protocol);
@@ -218,7 +218,7 @@ class RequestReader {
         if (!valid_scheme(value(PseudoField::scheme))) return Refusal::bad_pseudo_field;
         const ByteView path = value(PseudoField::path);
         if (path.size() > limits_.target_bytes_max) return Refusal::target_too_long;
-        const bool asterisk = path == "*" && head_.method() == Method::options;
+        const bool asterisk = head_.method() == Method::options && path == "*";
         if (!asterisk && !valid_path(path)) return Refusal::bad_target;
         head_.set_target(path, asterisk ? TargetForm::asterisk : TargetForm::origin, authority);
         return Refusal::none;
