@@ -80,7 +80,11 @@ std::vector<File> read_files(const std::string& folder, Dialect dialect) {
     // Sorted by number, whatever the folder's order is.
     std::map<std::uint32_t, File> files;
     std::error_code fault;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, fault)) {
+    // Stepped by hand: ++ throws what is no Error, and a folder that was read in part would leave
+    // migrations out.
+    for (std::filesystem::directory_iterator at(folder, fault), end; !fault && at != end;
+         at.increment(fault)) {
+        const std::filesystem::directory_entry& entry = *at;
         auto file = named(entry.path().filename(), dialect);
         if (!file) continue;
         const auto before = files.find(file->number);
