@@ -89,11 +89,12 @@ void Cgi::handle(Exchange& exchange) {
 
     // "Non-parsed header" scripts write a whole HTTP answer (RFC 3875, 5).
     const bool whole = opened.script.substr(opened.script.rfind('/') + 1).starts_with("nph-");
-    auto* run = new CgiRun(*this, std::string(path), script_name, std::move(opened));
+    auto* run =
+        new CgiRun(*this, std::string(path), script_name, std::move(opened), std::move(variables));
     runs_.push_back(*run);
     ++calls_;
     if (whole) run->read_whole_answer();
-    run->begin(exchange, std::move(variables));
+    run->begin(exchange);
     // Unless it started inside begin(), which has used them; one that waits holds none.
     run->close_files();
 }

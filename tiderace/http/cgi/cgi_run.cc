@@ -35,12 +35,14 @@ int status_of(int error) {
 
 }  // namespace
 
-CgiRun::CgiRun(Cgi& cgi, std::string path, std::string name, ProgramFolder::Opened opened)
+CgiRun::CgiRun(Cgi& cgi, std::string path, std::string name, ProgramFolder::Opened opened,
+               wire::cgi::MetaVariables variables)
     : ProgramCall(*cgi.loop_, cgi.room_, std::move(name)),
       Waiter(cgi.options_.places, *cgi.loop_),
       cgi_(&cgi),
       path_(std::move(path)),
       opened_(std::move(opened)),
+      variables_(std::move(variables)),
       input_(*cgi.loop_, *this),
       output_(*cgi.loop_, *this),
       errors_(*cgi.loop_, *this),
@@ -55,6 +57,7 @@ CgiRun::~CgiRun() {
 // --- the start ---------------------------------------------------------------------------------
 
 void CgiRun::on_ready_to_start() {
+    if (content_length()) variables_.add("CONTENT_LENGTH", *content_length());
     switch (ask()) {
         case Outcome::now:
             return let_in();
@@ -92,7 +95,7 @@ void CgiRun::start_program() {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    const std::vector<char*> environment = variables().environment();
+    const std::vector<char*> environment = variables_.environment();
     ProgramStart start;
     start.program = opened_.program.get();
     start.folder = opened_.folder ? opened_.folder.get() : cgi_->folder_.descriptor();

@@ -16,6 +16,7 @@
 #include "tiderace/core/watch.h"
 #include "tiderace/http/cgi/cgi.h"
 #include "tiderace/http/cgi/error_lines.h"
+#include "tiderace/http/wire/cgi/meta_variables.h"
 
 namespace tiderace::http::cgi {
 
@@ -25,7 +26,8 @@ class CgiRun final : public ProgramCall,
                      private core::Watch::Receiver {
   public:
     // `path`: the request's path without the prefix.
-    CgiRun(Cgi& cgi, std::string path, std::string name, ProgramFolder::Opened opened);
+    CgiRun(Cgi& cgi, std::string path, std::string name, ProgramFolder::Opened opened,
+           wire::cgi::MetaVariables variables);
     ~CgiRun() override;
 
     // While it waits it holds no descriptor.
@@ -68,6 +70,7 @@ class CgiRun final : public ProgramCall,
     Cgi* cgi_;
     std::string path_;
     ProgramFolder::Opened opened_;
+    wire::cgi::MetaVariables variables_;
     std::optional<Program> program_;
     std::optional<core::ChildExit> exit_;
     core::Watch input_;

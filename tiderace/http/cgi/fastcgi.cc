@@ -70,54 +70,62 @@ std::optional<std::string> FastCgi::index_of(ByteView folder) const {
     return std::nullopt;
 }
 
-std::optional<FastCgi::Script> FastCgi::find(ByteView path) const {
+std::optional<ByteView> FastCgi::script_in(ByteView path) const {
     if (is_path()) {
         const std::string& prefix = options_.pattern;
         const bool below = path.starts_with(prefix) &&
                            (path.size() == prefix.size() || path[prefix.size()] == '/');
-        if (!below) return std::nullopt;
-        return Script{prefix, std::string(path.substr(prefix.size()))};
+        return below ? std::optional<ByteView>(prefix) : std::nullopt;
     }
     // The shortest front that is a script; what follows it is PATH_INFO (RFC 3875, 4.1.5).
     for (std::size_t end = 0; end < path.size();) {
         end = std::min(path.find('/', end + 1), path.size());
         const ByteView front = path.substr(0, end);
-        if (front.size() > 1 && is_script(front)) {
-            return Script{std::string(front), std::string(path.substr(end))};
-        }
+        if (front.size() > 1 && is_script(front)) return front;
     }
-    if (auto index = index_of(path)) return Script{std::move(*index), {}};
     return std::nullopt;
 }
 
 bool FastCgi::answers(ByteView path) const {
-    return find(path).has_value();
+    return script_in(path) || index_of(path);
 }
 
 void FastCgi::handle(Exchange& exchange) {
     const Request& request = exchange.request();
     if (request.method() == wire::Method::connect) return exchange.respond_status(501);
-    const std::optional<Script> script = find(request.path);
+    const std::optional<ByteView> front = script_in(request.path);
+    std::optional<std::string> script = front ? std::string(*front) : index_of(request.path);
     // The peer is not asked for a script that is not there: it might run another file for it.
-    if (!script || (!is_path() && !known_.has(*folder_, script->name, loop_->now()))) {
+    if (!script || (!is_path() && !known_.has(*folder_, *script, loop_->now()))) {
         return exchange.respond_status(404);
     }
+    auto* call = new FastCgiCall(*this, std::move(*script));
+    calls_.push_back(*call);
+    call->begin(exchange);
+}
+
+// When it is sent, not before: a request that waits holds no copy of its variables.
+ByteView FastCgi::begin_request(const Request& request, ByteView script, std::uint16_t id,
+                                std::optional<std::uint64_t> content_length) {
     RequestTexts texts(request, options_.server_authenticates != nullptr &&
                                     options_.server_authenticates(request.path));
-    std::string file, translated;
+    wire::cgi::RequestFacts& facts = texts.facts;
+    facts.script_name = script;
+    // An index is longer than the path of its folder, which has no PATH_INFO.
+    if (request.path.starts_with(script)) facts.path_info = request.path.substr(script.size());
     if (folder_) {
-        file = folder_->path() + script->name;
-        if (!script->path_info.empty()) translated = folder_->path() + script->path_info;
-        texts.facts.document_root = folder_->path();
+        facts.document_root = folder_->path();
+        facts.script_filename = file_.assign(folder_->path()).append(script);
+        if (!facts.path_info.empty()) {
+            facts.path_translated = translated_.assign(folder_->path()).append(facts.path_info);
+        }
     }
-    texts.facts.script_name = script->name;
-    texts.facts.script_filename = file;
-    texts.facts.path_info = script->path_info;
-    texts.facts.path_translated = translated;
-    texts.facts.server_software = options_.server_software;
-    auto* call = new FastCgiCall(*this, script->name);
-    calls_.push_back(*call);
-    call->begin(exchange, make_meta_variables(texts.facts));
+    facts.server_software = options_.server_software;
+    facts.content_length = content_length;
+    params_.begin(id);
+    add_meta_variables(params_, facts);
+    return params_.end(content_length.value_or(0) > 0 ? wire::cgi::FcgiParams::Input::follows
+                                                      : wire::cgi::FcgiParams::Input::empty);
 }
 
 void FastCgi::retire(FastCgiCall& call) {

@@ -32,6 +32,7 @@
 #include "tiderace/http/cgi/program_folder.h"
 #include "tiderace/http/handler.h"
 #include "tiderace/http/site.h"
+#include "tiderace/http/wire/cgi/fcgi_records.h"
 
 namespace tiderace::http::cgi {
 
@@ -73,18 +74,18 @@ class FastCgi final : public Handler, private core::TurnEnd {
 
   private:
     friend class FastCgiCall;
-    struct Script {
-        std::string name;  // "/a/x.php"
-        std::string path_info;
-    };
 
     FastCgi(core::EventLoop& loop, FastCgiOptions options, std::optional<ProgramFolder> folder);
     bool is_path() const;
     bool is_script(ByteView path) const;
     std::optional<std::string> index_of(ByteView folder) const;
-    std::optional<Script> find(ByteView path) const;
+    // The front of the path that is a script's name, "/a/x.php"; what follows is PATH_INFO.
+    std::optional<ByteView> script_in(ByteView path) const;
     void on_turn_end() override;
     void retire(FastCgiCall& call);
+    // The records that begin the request of this script; until the next call.
+    ByteView begin_request(const Request& request, ByteView script, std::uint16_t id,
+                           std::optional<std::uint64_t> content_length);
 
     core::EventLoop* loop_;
     FastCgiOptions options_;
@@ -93,6 +94,9 @@ class FastCgi final : public Handler, private core::TurnEnd {
     bool has_index_ = false;
     CallRoom room_;
     std::unique_ptr<Site> local_;
+    // Used again for each request, so that it allocates nothing.
+    wire::cgi::FcgiParams params_;
+    std::string file_, translated_;
     IntrusiveList<FastCgiCall> calls_;    // owned
     IntrusiveList<FastCgiCall> retired_;  // owned
     // Ends before the calls that use it; null from its end on, while it fails these.

@@ -8,8 +8,6 @@
 
 namespace tiderace::http::cgi {
 
-using wire::cgi::append_begin_request;
-using wire::cgi::append_params;
 using wire::cgi::append_record;
 using wire::cgi::FcgiEnd;
 using wire::cgi::FcgiEvent;
@@ -46,17 +44,13 @@ void FastCgiCall::assign() {
 
 // A request that a script may have begun is sent again only if that changes nothing (RFC 9110,
 // 9.2.1), and only without a body, which is gone.
-bool FastCgiCall::is_repeatable() {
-    const ByteView method = variables().find("REQUEST_METHOD");
-    return (method == "GET" || method == "HEAD") && variables().find("CONTENT_LENGTH").empty();
+bool FastCgiCall::is_repeatable() const {
+    return request().is_get_or_head() && content_length().value_or(0) == 0;
 }
 
 void FastCgiCall::start() {
-    std::string out;
-    append_begin_request(out, id_);
-    append_params(out, id_, variables());
-    connection_->write(out);
-    input_ended_ = false;
+    connection_->write(handler_->begin_request(request(), name(), id_, content_length()));
+    input_ended_ = content_length().value_or(0) == 0;
     begun_ = loop().now();
     on_body();
 }

@@ -58,7 +58,7 @@ class FastCgiCall final : public ProgramCall, public ListHook {
     void on_end(const wire::cgi::FcgiEvent& end);
     void on_lost(std::string_view why);
     void assign();
-    bool is_repeatable();
+    bool is_repeatable() const;
     bool is_full() const;
 
     FastCgi* handler_;

@@ -52,8 +52,7 @@ ProgramCall::~ProgramCall() {
     drop_exchange();
 }
 
-void ProgramCall::begin(Exchange& exchange, wire::cgi::MetaVariables variables) {
-    variables_ = std::move(variables);
+void ProgramCall::begin(Exchange& exchange) {
     const ByteView length = exchange.request().field(FieldName::content_length);
     if (!length.empty()) length_ = wire::parse_content_length(length).value;
     // The answer comes later: without this it would be 500 as soon as the handler returns.
@@ -128,9 +127,7 @@ void ProgramCall::drop_body() {
 
 void ProgramCall::ready_to_start() {
     phase_ = Phase::waiting;
-    if (length_ || !pending_.empty()) {
-        variables_.add("CONTENT_LENGTH", length_.value_or(pending_.size()));
-    }
+    if (!length_ && !pending_.empty()) length_ = pending_.size();
     on_ready_to_start();
     // Most find a place at once.
     if (phase_ == Phase::waiting) {
@@ -157,9 +154,9 @@ void ProgramCall::refuse(std::string_view why) {
 
 std::size_t ProgramCall::take_head(ByteView bytes) {
     note_progress();
-    const std::size_t used = reader_->feed(bytes);
-    if (reader_->state() == Reader::State::refused) {
-        fail(502, wire::cgi::to_string(reader_->fault()));
+    const std::size_t used = reader_.feed(bytes);
+    if (reader_.state() == Reader::State::refused) {
+        fail(502, wire::cgi::to_string(reader_.fault()));
         return bytes.size();
     }
     return used;
@@ -167,7 +164,7 @@ std::size_t ProgramCall::take_head(ByteView bytes) {
 
 void ProgramCall::answer() {
     answered_ = true;
-    const AnswerHead& head = reader_->head();
+    const AnswerHead& head = reader_.head();
     if (!exchange_) {
         drops_output_ = true;
         return;
@@ -200,7 +197,7 @@ void ProgramCall::answer() {
 void ProgramCall::redirect_locally() {
     drops_output_ = true;
     const core::Ref<Exchange> exchange = exchange_;
-    const std::string target(reader_->head().location);
+    const std::string target(reader_.head().location);
     const unsigned most = room_->local != nullptr ? room_->rules.local_redirects_max : 0;
     if (local_redirects_of(*exchange) >= most) {
         return fail(502, "its Location leads to another path too many times");
@@ -226,7 +223,7 @@ ProgramCall::State ProgramCall::pull(core::BlockPool& blocks, core::SendQueue& o
     }
     // A length that the program promised is kept to the byte: more would be taken for the next
     // answer, and less must look cut.
-    const auto& length = reader_->head().content_length;
+    const auto& length = reader_.head().content_length;
     if (length && output_bytes_ > *length) {
         fail(502, "it wrote more than its Content-Length");
         return State::failed;
@@ -251,7 +248,7 @@ void ProgramCall::output_ready() {
 // --- the ends ----------------------------------------------------------------------------------
 
 void ProgramCall::fail_without_head() {
-    fail(502, reader_->empty() ? "it wrote nothing" : "it ended in the middle of its head");
+    fail(502, reader_.empty() ? "it wrote nothing" : "it ended in the middle of its head");
 }
 
 void ProgramCall::fail(int status, std::string_view why) {

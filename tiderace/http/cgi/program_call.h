@@ -30,7 +30,6 @@
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/site.h"
 #include "tiderace/http/wire/cgi/answer_head.h"
-#include "tiderace/http/wire/cgi/meta_variables.h"
 
 namespace tiderace::http::cgi {
 
@@ -63,9 +62,9 @@ class ProgramCall {
     ProgramCall& operator=(const ProgramCall&) = delete;
 
     // The program writes a whole answer, with its status line. Before begin().
-    void read_whole_answer() { reader_ = std::make_unique<Reader>(Reader::Form::whole_answer); }
+    void read_whole_answer() { reader_ = Reader(Reader::Form::whole_answer); }
     // Defers the exchange and asks for its body. on_ready_to_start() follows, perhaps inside.
-    void begin(Exchange& exchange, wire::cgi::MetaVariables variables);
+    void begin(Exchange& exchange);
     // There is a place: start() is called.
     void let_in();
     // There will be none.
@@ -93,7 +92,7 @@ class ProgramCall {
     // The program's output until the head is complete. Returns the bytes used; the rest is the
     // body's. A bad head ends the call; of a complete one, answer() is to follow.
     std::size_t take_head(ByteView bytes);
-    bool head_complete() const { return reader_->state() == Reader::State::complete; }
+    bool head_complete() const { return reader_.state() == Reader::State::complete; }
     // Answers with the head; the body is pulled, perhaps inside.
     void answer();
     // The answer has no body that is sent: what the program writes is dropped.
@@ -120,7 +119,10 @@ class ProgramCall {
     core::EventLoop& loop() { return *loop_; }
     log::Logger* log() { return loop_->log(); }
     const std::string& name() const { return name_; }
-    wire::cgi::MetaVariables& variables() { return variables_; }
+    // Until the call has answered.
+    const Request& request() const { return exchange_->request(); }
+    // CONTENT_LENGTH, from on_ready_to_start() on.
+    std::optional<std::uint64_t> content_length() const { return length_; }
 
   private:
     enum class Phase : std::uint8_t { collecting, waiting, running, over };
@@ -152,21 +154,20 @@ class ProgramCall {
     core::EventLoop* loop_;
     CallRoom* room_;
     std::string name_;
-    wire::cgi::MetaVariables variables_;
     core::Ref<Exchange> exchange_;  // none: answered, or the client is gone
     Gone gone_{*this};
     Deadline deadline_{*this};
     Instant progress_{};
     Phase phase_ = Phase::collecting;
 
-    std::optional<std::uint64_t> length_;  // of the body, as the client gave it
+    std::optional<std::uint64_t> length_;  // of the body: as the client gave it, or as collected
     std::string pending_;
     std::size_t pending_taken_ = 0;
     bool has_body_ = false;  // there is a receiver
     bool body_ended_ = false;
     bool reading_ = true;
 
-    std::unique_ptr<Reader> reader_ = std::make_unique<Reader>();
+    Reader reader_;
     Source* source_ = nullptr;
     std::uint64_t output_bytes_ = 0;
     bool answered_ = false;

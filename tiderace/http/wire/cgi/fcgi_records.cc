@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstring>
+#include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/http/wire/cgi/meta_variables.h"
 
 namespace tiderace::http::wire::cgi {
 namespace {
@@ -11,51 +15,45 @@ namespace {
 constexpr std::size_t content_max = 65'535;
 constexpr std::size_t params_record_max = 32'768;
 constexpr std::size_t header_bytes = 8;
+constexpr std::size_t begin_bytes = 16;
+// Enough for a browser's request.
+constexpr std::size_t usual_params_bytes = 2'048;
 
-void append_header(std::string& out, FcgiType type, std::uint16_t id, std::size_t content) {
+char* put_header(char* at, FcgiType type, std::uint16_t id, std::size_t content) {
     const auto byte = [](std::size_t value) { return static_cast<char>(value & 0xff); };
     // FCGI_VERSION_1; the last two bytes are the length of the padding, none, and a reserved one.
     const std::array<char, header_bytes> header{
         1, static_cast<char>(type), byte(id >> 8), byte(id), byte(content >> 8), byte(content), 0,
         0};
-    out.append(header.data(), header.size());
+    return std::ranges::copy(header, at).out;
 }
 
 // Below it a length takes one byte (FastCGI, 3.4).
 constexpr std::size_t long_length = 128;
-
-std::size_t bytes_of_length(std::size_t length) {
-    return length < long_length ? 1 : 4;
-}
+constexpr std::size_t length_bytes_max = 4;
 
 // One byte, or four with the topmost bit set (FastCGI, 3.4).
-void append_length(std::string& out, std::size_t length) {
+char* put_length(char* at, std::size_t length) {
     if (length < long_length) {
-        out += static_cast<char>(length);
-        return;
+        *at++ = static_cast<char>(length);
+        return at;
     }
-    out += static_cast<char>(0x80 | ((length >> 24) & 0x7f));
-    for (const int shift : {16, 8, 0}) out += static_cast<char>((length >> shift) & 0xff);
+    *at++ = static_cast<char>(0x80 | ((length >> 24) & 0x7f));
+    for (const int shift : {16, 8, 0}) *at++ = static_cast<char>((length >> shift) & 0xff);
+    return at;
 }
 
-std::size_t bytes_of_pairs(const MetaVariables& variables) {
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < variables.size(); ++i) {
-        const MetaVariables::Variable variable = variables[i];
-        for (const ByteView part : {variable.name, variable.value}) {
-            bytes += bytes_of_length(part.size()) + part.size();
-        }
-    }
-    return bytes;
+// For a responder whose connection is kept.
+void put_begin_request(char* at, std::uint16_t id) {
+    // Role FCGI_RESPONDER and the flag FCGI_KEEP_CONN.
+    constexpr ByteView responder_kept("\0\1\1\0\0\0\0\0", begin_bytes - header_bytes);
+    at = put_header(at, FcgiType::begin_request, id, responder_kept.size());
+    std::ranges::copy(responder_kept, at);
 }
 
-void append_pairs(std::string& out, const MetaVariables& variables) {
-    for (std::size_t i = 0; i < variables.size(); ++i) {
-        const MetaVariables::Variable variable = variables[i];
-        append_length(out, variable.name.size());
-        append_length(out, variable.value.size());
-        out.append(variable.name).append(variable.value);
-    }
+char* put(char* at, ByteView text) {
+    std::memcpy(at, text.data(), text.size());
+    return at + text.size();
 }
 
 // The length at the front of `pairs`; false: it is cut off.
@@ -79,41 +77,76 @@ bool take_length(ByteView& pairs, std::size_t& length) {
 
 void append_record(std::string& out, FcgiType type, std::uint16_t id, ByteView content) {
     TR_CHECK(content.size() <= content_max);
-    append_header(out, type, id, content.size());
-    out += content;
+    std::array<char, header_bytes> header;
+    put_header(header.data(), type, id, content.size());
+    out.append(header.data(), header.size()).append(content);
 }
 
-void append_begin_request(std::string& out, std::uint16_t id) {
-    // Role FCGI_RESPONDER and the flag FCGI_KEEP_CONN.
-    constexpr char responder_kept[8] = {0, 1, 1, 0, 0, 0, 0, 0};
-    append_record(out, FcgiType::begin_request, id, ByteView(responder_kept, 8));
+void FcgiParams::begin(std::uint16_t id) {
+    id_ = id;
+    size_ = begin_bytes + header_bytes;  // filled in by end(), which knows the length
+    if (text_.size() < usual_params_bytes) text_.resize(usual_params_bytes);
 }
 
-void append_params(std::string& out, std::uint16_t id, const MetaVariables& variables) {
-    const std::size_t bytes = bytes_of_pairs(variables);
-    out.reserve(out.size() + bytes + (bytes / params_record_max + 2) * header_bytes);
-    if (bytes > params_record_max) {
-        std::string pairs;
-        pairs.reserve(bytes);
-        append_pairs(pairs, variables);
-        for (ByteView rest = pairs; !rest.empty();) {
-            const ByteView part = rest.substr(0, params_record_max);
-            append_record(out, FcgiType::params, id, part);
-            rest.remove_prefix(part.size());
-        }
-    } else if (bytes > 0) {  // mostly: in place
-        append_header(out, FcgiType::params, id, bytes);
-        append_pairs(out, variables);
+char* FcgiParams::room(std::size_t bytes) {
+    if (text_.size() - size_ < bytes) text_.resize(2 * text_.size() + bytes);
+    return text_.data() + size_;
+}
+
+void FcgiParams::add(ByteView name, ByteView value) {
+    char* at = room(2 * length_bytes_max + name.size() + value.size());
+    at = put_length(put_length(at, name.size()), value.size());
+    at = put(put(at, name), value);
+    size_ = static_cast<std::size_t>(at - text_.data());
+}
+
+void FcgiParams::add(ByteView name, std::uint64_t value) {
+    std::array<char, 20> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    add(name, ByteView(digits.data(), static_cast<std::size_t>(end - digits.data())));
+}
+
+void FcgiParams::add_field(ByteView field, ByteView value) {
+    const std::size_t name_bytes = field_variable_prefix.size() + field.size();
+    char* at = room(2 * length_bytes_max + name_bytes + value.size());
+    at = put_length(put_length(at, name_bytes), value.size());
+    at = put(at, field_variable_prefix);
+    at = std::ranges::transform(field, at, field_variable_character).out;
+    size_ = static_cast<std::size_t>(put(at, value) - text_.data());
+}
+
+ByteView FcgiParams::end(Input input) {
+    const std::size_t pairs = size_ - begin_bytes - header_bytes;
+    room(2 * header_bytes);
+    if (pairs > params_record_max) divide();
+    char* const front = text_.data();
+    put_begin_request(front, id_);
+    char* at = front + begin_bytes;
+    // Without a variable the record that ends the stream is the only one: no other is empty.
+    if (pairs == 0) size_ -= header_bytes;
+    if (pairs > 0) put_header(at, FcgiType::params, id_, std::min(pairs, params_record_max));
+    at = put_header(front + size_, FcgiType::params, id_, 0);
+    if (input == Input::empty) at = put_header(at, FcgiType::standard_input, id_, 0);
+    return {front, static_cast<std::size_t>(at - front)};
+}
+
+// Rare: more variables than one record should hold.
+void FcgiParams::divide() {
+    const std::size_t first = begin_bytes + header_bytes + params_record_max;
+    std::string divided = text_.substr(0, first);
+    for (ByteView rest = ByteView(text_).substr(first, size_ - first); !rest.empty();) {
+        const ByteView part = rest.substr(0, params_record_max);
+        append_record(divided, FcgiType::params, id_, part);
+        rest.remove_prefix(part.size());
     }
-    // An empty record ends the stream.
-    append_record(out, FcgiType::params, id, {});
+    size_ = divided.size();
+    divided.resize(size_ + 2 * header_bytes);
+    text_ = std::move(divided);
 }
 
 void append_get_values(std::string& out) {
-    std::string pair;
     constexpr ByteView name = "FCGI_MPXS_CONNS";
-    append_length(pair, name.size());
-    append_length(pair, 0);
+    std::string pair{static_cast<char>(name.size()), '\0'};
     pair += name;
     append_record(out, FcgiType::get_values, 0, pair);
 }

@@ -16,7 +16,6 @@
 #include <string>
 
 #include "tiderace/base/bytes.h"
-#include "tiderace/http/wire/cgi/meta_variables.h"
 
 namespace tiderace::http::wire::cgi {
 
@@ -37,14 +36,34 @@ enum class FcgiEnd : std::uint8_t { complete = 0, cannot_multiplex = 1, overload
 
 // A whole record. At most 65,535 bytes of content; none ends a stream.
 void append_record(std::string& out, FcgiType type, std::uint16_t id, ByteView content);
-// For a responder whose connection is kept.
-void append_begin_request(std::string& out, std::uint16_t id);
-// All of them, in as many records as it takes, and the end of the stream.
-void append_params(std::string& out, std::uint16_t id, const MetaVariables& variables);
 // Asks whether requests can be multiplexed.
 void append_get_values(std::string& out);
 // The value of a name among the pairs of a get_values_result; "" where there is none.
 ByteView find_value(ByteView pairs, ByteView name);
+
+// The records that begin a request: its start, its variables, and the end of an empty input. Its
+// memory is used for one request after the other, and stays as large as the largest needed.
+//
+//   begin(id) -> add_meta_variables(params, facts) -> end() -> the bytes, until the next begin()
+class FcgiParams {
+  public:
+    // Forgets the request before.
+    void begin(std::uint16_t id);
+    void add(ByteView name, ByteView value);
+    void add(ByteView name, std::uint64_t value);
+    // As HTTP_NAME.
+    void add_field(ByteView field, ByteView value);
+    enum class Input : std::uint8_t { follows, empty };
+    ByteView end(Input input);
+
+  private:
+    char* room(std::size_t bytes);
+    void divide();
+
+    std::string text_;
+    std::size_t size_ = 0;
+    std::uint16_t id_ = 0;
+};
 
 struct FcgiEvent {
     enum class Kind : std::uint8_t {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,54 +25,79 @@ std::string record(int type, int id, std::string_view content, int padding = 0) 
     return out;
 }
 
+// The begin record of request 1, which lies in front of its variables.
+const std::string begun("\1\1\0\1\0\x8\0\0\0\1\1\0\0\0\0\0", 16);
+const std::string params_end("\1\4\0\1\0\0\0\0", 8);
+const std::string input_end("\1\5\0\1\0\0\0\0", 8);
+
 TEST(FcgiRecords, AreWrittenAsTheFormatSays) {
     std::string out;
-    append_begin_request(out, 0x102);
-    EXPECT_EQ(out, std::string("\1\1\1\2\0\x8\0\0\0\1\1\0\0\0\0\0", 16));
-    out.clear();
-    append_record(out, FcgiType::standard_input, 1, "abc");
-    EXPECT_EQ(out, std::string("\1\5\0\1\0\3\0\0abc", 11));
+    append_record(out, FcgiType::standard_input, 0x102, "abc");
+    EXPECT_EQ(out, std::string("\1\5\1\2\0\3\0\0abc", 11));
     out.clear();
     append_record(out, FcgiType::standard_input, 1, {});
-    EXPECT_EQ(out, std::string("\1\5\0\1\0\0\0\0", 8));
+    EXPECT_EQ(out, input_end);
 }
 
-TEST(FcgiRecords, ParamsAreLengthsNamesAndValues) {
-    MetaVariables variables;
-    variables.add("A", "b");
-    variables.add("LONG", std::string(200, 'x'));
-    std::string out;
-    append_params(out, 1, variables);
-    const std::string pairs = std::string("\1\1Ab\4\x80\0\0\xc8LONG", 13) + std::string(200, 'x');
-    EXPECT_EQ(out.substr(0, 8), std::string("\1\4\0\1\0\xd5\0\0", 8));
-    EXPECT_EQ(out.substr(8, pairs.size()), pairs);
-    EXPECT_EQ(out.substr(8 + pairs.size()), std::string("\1\4\0\1\0\0\0\0", 8));
+TEST(FcgiParamsOfARequest, AreItsStartAndLengthsNamesAndValues) {
+    FcgiParams params;
+    params.begin(1);
+    params.add("A", "b");
+    params.add("LONG", std::string(200, 'x'));
+    params.add("N", 65'535U);
+    params.add_field("x-A-9", "c");
+    const std::string out(params.end(FcgiParams::Input::follows));
+    const std::string pairs = std::string("\1\1Ab\4\x80\0\0\xc8LONG", 13) + std::string(200, 'x') +
+                              "\1\5N65535\xa\1HTTP_X_A_9c";
+    const std::string header("\1\4\0\1\0\xea\0\0", 8);
+    EXPECT_EQ(out, begun + header + pairs + params_end);
     EXPECT_EQ(find_value(pairs, "A"), "b");
     EXPECT_EQ(find_value(pairs, "LONG").size(), 200U);
+    EXPECT_EQ(find_value(pairs, "HTTP_X_A_9"), "c");
     EXPECT_EQ(find_value(pairs, "B"), "");
     for (std::size_t cut = 0; cut < pairs.size(); ++cut) {
-        EXPECT_EQ(find_value(ByteView(pairs).substr(0, cut), "LONG"), "") << cut;
+        EXPECT_EQ(find_value(ByteView(pairs).substr(0, cut), "HTTP_X_A_9"), "") << cut;
     }
 }
 
-TEST(FcgiRecords, ManyParamsTakeSeveralRecords) {
-    MetaVariables variables;
-    variables.add("A", std::string(100'000, 'x'));
-    std::string out;
-    append_params(out, 1, variables);
-    EXPECT_EQ(out.size(), 100'000U + 6 + 5 * 8);
+TEST(FcgiParamsOfARequest, AreFollowedByTheEndOfAnEmptyInput) {
+    FcgiParams params;
+    params.begin(1);
+    EXPECT_EQ(params.end(FcgiParams::Input::empty), begun + params_end + input_end);
+    params.begin(0x102);
+    EXPECT_EQ(params.end(FcgiParams::Input::follows).substr(0, 4), std::string("\1\1\1\2", 4));
+}
+
+// One object writes all of them, whatever the size of the one before.
+TEST(FcgiParamsOfARequest, TakeSeveralRecordsWhereThereAreMany) {
+    FcgiParams params;
+    const auto written = [&](std::size_t bytes) {
+        params.begin(1);
+        if (bytes > 0) params.add("A", std::string(bytes, 'x'));
+        return std::string(params.end(FcgiParams::Input::empty));
+    };
+    const auto contents = [](ByteView out) {
+        std::string pairs;
+        std::size_t records = 0;
+        for (out.remove_prefix(16); out.substr(0, 8) != params_end; ++records) {
+            EXPECT_EQ(out.substr(0, 4), params_end.substr(0, 4));
+            const auto at = [&](std::size_t i) { return static_cast<unsigned char>(out[i]); };
+            const std::size_t length = static_cast<std::size_t>(at(4) << 8 | at(5));
+            pairs += out.substr(8, length);
+            out.remove_prefix(std::min(8 + length, out.size()));
+        }
+        EXPECT_EQ(out, params_end + input_end);
+        EXPECT_EQ(find_value(pairs, "A"),
+                  std::string(pairs.size() > 6 ? pairs.size() - 6 : 0, 'x'));
+        return std::pair(records, pairs.size());
+    };
     // The largest that one record holds, and one byte more; and none at all.
     using Case = std::pair<std::size_t, std::size_t>;
-    for (const auto& [bytes, records] : {Case(32'762, 1), Case(32'763, 2)}) {
-        MetaVariables one;
-        one.add("A", std::string(bytes, 'x'));
-        out.clear();
-        append_params(out, 1, one);
-        EXPECT_EQ(out.size(), bytes + 6 + (records + 1) * 8) << bytes;
+    for (const auto& [bytes, records] :
+         {Case(32'762, 1), Case(32'763, 2), Case(100'000, 4), Case(200, 1), Case(1'000'000, 31)}) {
+        EXPECT_EQ(contents(written(bytes)), std::pair(records, bytes + 6)) << bytes;
     }
-    out.clear();
-    append_params(out, 1, MetaVariables());
-    EXPECT_EQ(out, std::string("\1\4\0\1\0\0\0\0", 8));
+    EXPECT_EQ(written(0), begun + params_end + input_end);
 }
 
 TEST(FcgiReader, GivesTheSameWhateverTheSplit) {

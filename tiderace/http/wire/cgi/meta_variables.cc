@@ -1,7 +1,9 @@
 #include "tiderace/http/wire/cgi/meta_variables.h"
 
 #include <algorithm>
+#include <span>
 
+#include "tiderace/http/wire/cgi/fcgi_records.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/field_syntax.h"
 
@@ -45,35 +47,25 @@ bool is_passed_on(const Field& field, bool without_authorization) {
                                [](char c) { return is_letter_or_digit(c) || c == '-'; });
 }
 
-std::string variable_name(ByteView field) {
-    constexpr ByteView prefix = "HTTP_";
-    std::string name;
-    name.reserve(prefix.size() + field.size());
-    name += prefix;
-    for (const char c : field) {
-        const bool lower = c >= 'a' && c <= 'z';
-        name += c == '-' ? '_' : lower ? static_cast<char>(c - 'a' + 'A') : c;
-    }
-    return name;
-}
-
 // The first of a name takes the values of all.
-void add_field(MetaVariables& out, std::span<const Field> fields, std::size_t at) {
+template <typename Variables>
+void add_field(Variables& out, std::span<const Field> fields, std::size_t at) {
     const Field& first = fields[at];
     const auto same = [&](const Field& other) {
         return other.id == first.id && equals_ignoring_case(other.name, first.name);
     };
     if (std::ranges::any_of(fields.first(at), same)) return;
     const auto rest = fields.subspan(at + 1);
-    if (std::ranges::none_of(rest, same)) return out.add(variable_name(first.name), first.value);
+    if (std::ranges::none_of(rest, same)) return out.add_field(first.name, first.value);
     std::string value(first.value);
     for (const Field& field : rest) {
         if (same(field)) value.append(first.id == FieldName::cookie ? "; " : ", ") += field.value;
     }
-    out.add(variable_name(first.name), value);
+    out.add_field(first.name, value);
 }
 
-void add_server(MetaVariables& out, const RequestFacts& facts) {
+template <typename Variables>
+void add_server(Variables& out, const RequestFacts& facts) {
     ByteView name = facts.authority;
     ByteView port = facts.secure ? "443" : "80";
     const std::size_t colon = name.rfind(':');
@@ -89,7 +81,8 @@ void add_server(MetaVariables& out, const RequestFacts& facts) {
     if (!facts.authority.empty()) out.add("HTTP_HOST", facts.authority);
 }
 
-void add_if_there(MetaVariables& out, ByteView name, ByteView value) {
+template <typename Variables>
+void add_if_there(Variables& out, ByteView name, ByteView value) {
     if (!value.empty()) out.add(name, value);
 }
 
@@ -101,8 +94,15 @@ void MetaVariables::reserve(std::size_t variables, std::size_t bytes) {
 }
 
 void MetaVariables::add(ByteView name, ByteView value) {
-    Begin begin{text_.size(), text_.size() + name.size() + 1, 0};
-    text_.append(name).append("=").append(value);
+    const std::size_t at = text_.size();
+    text_ += name;
+    end_variable(at, value);
+}
+
+void MetaVariables::end_variable(std::size_t at, ByteView value) {
+    text_ += '=';
+    Begin begin{at, text_.size(), 0};
+    text_ += value;
     begin.end = text_.size();
     // Each variable ends with NUL, because environment() points into this text.
     text_ += '\0';
@@ -120,6 +120,13 @@ MetaVariables::Variable MetaVariables::operator[](std::size_t index) const {
             text.substr(begin.value, begin.end - begin.value)};
 }
 
+void MetaVariables::add_field(ByteView field, ByteView value) {
+    const std::size_t at = text_.size();
+    text_.append(field_variable_prefix).append(field);
+    for (std::size_t i = at; i < text_.size(); ++i) text_[i] = field_variable_character(text_[i]);
+    end_variable(at, value);
+}
+
 ByteView MetaVariables::find(ByteView name) const {
     for (std::size_t i = 0; i < size(); ++i) {
         if ((*this)[i].name == name) return (*this)[i].value;
@@ -135,9 +142,8 @@ std::vector<char*> MetaVariables::environment() {
     return pointers;
 }
 
-MetaVariables make_meta_variables(const RequestFacts& facts) {
-    MetaVariables out;
-    out.reserve(usual_variables, usual_bytes);
+template <typename Variables>
+void add_meta_variables(Variables& out, const RequestFacts& facts) {
     out.add("GATEWAY_INTERFACE", "CGI/1.1");
     out.add("REQUEST_METHOD", facts.method);
     out.add("SERVER_PROTOCOL", facts.protocol);
@@ -166,6 +172,15 @@ MetaVariables make_meta_variables(const RequestFacts& facts) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
         if (is_passed_on(fields[i], !facts.remote_user.empty())) add_field(out, fields, i);
     }
+}
+
+template void add_meta_variables(MetaVariables& out, const RequestFacts& facts);
+template void add_meta_variables(FcgiParams& out, const RequestFacts& facts);
+
+MetaVariables make_meta_variables(const RequestFacts& facts) {
+    MetaVariables out;
+    out.reserve(usual_variables, usual_bytes);
+    add_meta_variables(out, facts);
     return out;
 }
 

@@ -43,6 +43,13 @@ struct RequestFacts {
     std::optional<std::uint64_t> content_length;  // nullopt: there is no body
 };
 
+// What a field's name becomes: this, and its characters so.
+inline constexpr ByteView field_variable_prefix = "HTTP_";
+constexpr char field_variable_character(char c) {
+    if (c == '-') return '_';
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
 class MetaVariables {
   public:
     // For so many, with so many bytes in all, without an allocation for each.
@@ -50,6 +57,8 @@ class MetaVariables {
     // Both are copied. A name is given once.
     void add(ByteView name, ByteView value);
     void add(ByteView name, std::uint64_t value);
+    // As HTTP_NAME.
+    void add_field(ByteView field, ByteView value);
 
     struct Variable {
         ByteView name;
@@ -69,10 +78,16 @@ class MetaVariables {
         std::size_t value;
         std::size_t end;  // of the NUL
     };
+    // "=VALUE" behind the name that begins at `at`.
+    void end_variable(std::size_t at, ByteView value);
+
     std::string text_;
     std::vector<Begin> begins_;
 };
 
+// To MetaVariables, or to FcgiParams (fcgi_records.h).
+template <typename Variables>
+void add_meta_variables(Variables& out, const RequestFacts& facts);
 MetaVariables make_meta_variables(const RequestFacts& facts);
 
 }  // namespace tiderace::http::wire::cgi

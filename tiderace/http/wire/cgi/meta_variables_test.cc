@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "tiderace/http/wire/cgi/fcgi_records.h"
+
 namespace tiderace::http::wire::cgi {
 namespace {
 
@@ -100,6 +102,28 @@ TEST_F(MetaVariablesOf, APasswordThatTheServerAskedForStaysHere) {
     EXPECT_FALSE(has("HTTP_AUTHORIZATION"));
     EXPECT_EQ(value("REMOTE_USER"), "x");
     EXPECT_EQ(value("AUTH_TYPE"), "Basic");
+}
+
+// A program must not see by which of the two ways it was called.
+TEST_F(MetaVariablesOf, AreTheSameForFastCgi) {
+    facts_.query = "x=1";
+    facts_.content_length = 5;
+    head_.add_field("Content-Type", "text/plain");
+    head_.add_field("X-Some-9-name", "1");
+    head_.add_field("x-some-9-Name", "2");
+    FcgiParams params;
+    params.begin(1);
+    add_meta_variables(params, facts_);
+    const ByteView written = params.end(FcgiParams::Input::follows);
+    const ByteView pairs = written.substr(24, written.size() - 32);
+    const MetaVariables all = make_meta_variables(facts_);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(find_value(pairs, all[i].name), all[i].value) << all[i].name;
+        bytes += 2 + all[i].name.size() + all[i].value.size();
+    }
+    EXPECT_EQ(pairs.size(), bytes) << "and no other";
+    EXPECT_EQ(find_value(pairs, "HTTP_X_SOME_9_NAME"), "1, 2");
 }
 
 TEST_F(MetaVariablesOf, EnvironmentIsWhatExecveTakes) {
