@@ -90,12 +90,30 @@ void FastCgiCall::on_output(ByteView bytes) {
     if (!head_complete()) {
         const std::size_t used = take_head(bytes);
         if (over() || !head_complete()) return;
-        output_.append(loop().blocks(), bytes.substr(used));
-        return answer();
+        received_ = bytes.substr(used);
+        return connection_->answer_later(*this);
     }
+    keep_received();
     output_.append(loop().blocks(), bytes);
+    if (!answered()) return;
     if (connection_ != nullptr) connection_->update_reading();
     output_ready();
+}
+
+void FastCgiCall::keep_received() {
+    output_.append(loop().blocks(), std::exchange(received_, {}));
+}
+
+// The end of the output is not among the bytes that have come.
+void FastCgiCall::answer_now() {
+    keep_received();
+    answer();
+}
+
+// Most answers have come whole. One in a single record is not copied before it is sent.
+void FastCgiCall::answer_at_end() {
+    const ByteView whole = std::exchange(received_, {});
+    output_.empty() ? answer_whole(whole) : answer_whole(std::exchange(output_, {}));
 }
 
 FastCgiCall::State FastCgiCall::pull_output(core::BlockPool& blocks, core::SendQueue& out,
@@ -130,6 +148,7 @@ void FastCgiCall::on_end(const FcgiEvent& end) {
             return fail(502, "the peer refused the request");
     }
     if (!head_complete()) return fail_without_head();
+    if (!answered()) return answer_at_end();
     drops_output() ? finish() : output_ready();
 }
 
@@ -184,6 +203,7 @@ void FastCgiConnection::add(FastCgiCall& call) {
 }
 
 void FastCgiConnection::remove(FastCgiCall& call) {
+    if (unanswered_ == &call) unanswered_ = nullptr;
     const auto found = calls_.find(call.id_);
     if (found == calls_.end()) return;
     found->second = nullptr;  // until the peer has ended it, its id is taken
@@ -235,7 +255,20 @@ std::size_t FastCgiConnection::on_data(net::Connection&, ByteView data) {
         if (event.kind == FcgiEvent::Kind::need_more) break;
         take(event);
     }
+    // Before the view that it holds is gone.
+    answer_unanswered();
     return data.size();
+}
+
+// A head is not answered at once, because the end of its output mostly follows in the same bytes,
+// and the answer then has a length.
+void FastCgiConnection::answer_later(FastCgiCall& call) {
+    answer_unanswered();
+    unanswered_ = &call;
+}
+
+void FastCgiConnection::answer_unanswered() {
+    if (unanswered_ != nullptr) std::exchange(unanswered_, nullptr)->answer_now();
 }
 
 void FastCgiConnection::take(const FcgiEvent& event) {
@@ -256,6 +289,7 @@ void FastCgiConnection::take(const FcgiEvent& event) {
         const bool clean = call == nullptr || call->input_ended_;
         if (event.end == FcgiEnd::cannot_multiplex) peer_->multiplexes_ = false;
         calls_.erase(found);
+        if (unanswered_ == call) unanswered_ = nullptr;
         if (call != nullptr) call->on_end(event);
         // Those that were aborted may run for ever, and would keep their places for as long.
         if (!clean || (!calls_.empty() && is_left())) return close();
@@ -301,6 +335,7 @@ void FastCgiConnection::on_close(net::Connection&, net::CloseReason) {
 
 void FastCgiConnection::fail_all(std::string_view why) {
     closing_ = true;  // it takes no more
+    unanswered_ = nullptr;
     // on_lost() may ask for another connection at once, so this one must not look free.
     const auto calls = std::exchange(calls_, {});
     for (const auto& [id, call] : calls) {

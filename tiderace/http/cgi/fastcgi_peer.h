@@ -57,6 +57,9 @@ class FastCgiCall final : public ProgramCall, public ListHook {
     void on_errors(ByteView bytes) { errors_.feed(bytes); }
     void on_end(const wire::cgi::FcgiEvent& end);
     void on_lost(std::string_view why);
+    void answer_now();
+    void answer_at_end();
+    void keep_received();
     void assign();
     bool is_repeatable() const;
     bool is_full() const;
@@ -65,6 +68,7 @@ class FastCgiCall final : public ProgramCall, public ListHook {
     FastCgiConnection* connection_ = nullptr;
     std::uint16_t id_ = 0;
     ErrorLines errors_;
+    ByteView received_;  // of the output, behind the head; not longer than on_data() runs
     core::SendQueue output_;
     bool ended_ = false;  // the peer has
     bool input_ended_ = false;
@@ -88,6 +92,8 @@ class FastCgiConnection final : public net::Session {
     // The call is over; the peer may not have ended its request.
     void remove(FastCgiCall& call);
     void write(ByteView bytes);
+    // answer_now() follows before on_data() returns, if on_end() does not.
+    void answer_later(FastCgiCall& call);
     // Asks for on_body() of its calls when what was written has left.
     void want_drained() { connection_->want_drained(); }
     bool takes_body() const;
@@ -104,12 +110,14 @@ class FastCgiConnection final : public net::Session {
     void on_deadline(net::Connection& connection) override;
     void on_close(net::Connection& connection, net::CloseReason reason) override;
     void take(const wire::cgi::FcgiEvent& event);
+    void answer_unanswered();
     void fail_all(std::string_view why);
 
     FastCgiPeer* peer_;
     net::Connection* connection_ = nullptr;
     wire::cgi::FcgiReader reader_;
     std::map<std::uint16_t, FastCgiCall*> calls_;  // nullptr: over here, and not yet at the peer
+    FastCgiCall* unanswered_ = nullptr;            // its head came in the present on_data()
     std::uint16_t last_id_ = 0;
     bool closing_ = false;
     bool used_ = false;

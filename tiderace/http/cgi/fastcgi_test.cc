@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tiderace/core/clock.h"
@@ -47,6 +48,23 @@ class FastCgiTest : public ::testing::Test {
         if (!exchange->responded()) exchange->end_body();
         return exchange;
     }
+    // From the answer to the question whether the peer multiplexes to the first request.
+    void multiplex() {
+        peer_ = -1;
+        ASSERT_TRUE(until([&] {
+            peer_ = peer_ < 0 ? ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK) : peer_;
+            return peer_ >= 0;
+        }));
+        accepted_.push_back(peer_);
+        answer(FcgiType::get_values_result, 0, ByteView("\x0f\1FCGI_MPXS_CONNS1", 18));
+        // It is known once that connection has its end.
+        ASSERT_TRUE(until([&] {
+            std::array<char, 256> bytes{};
+            const ssize_t got = ::recv(peer_, bytes.data(), bytes.size(), 0);
+            return got == 0 || (got < 0 && errno != EAGAIN);
+        }));
+        receive_request();
+    }
     // Until the peer has a request that it has not had yet; the handler also asks what it can.
     void receive_request() {
         EXPECT_TRUE(until([this] {
@@ -63,8 +81,18 @@ class FastCgiTest : public ::testing::Test {
         }));
     }
     void answer(FcgiType type, std::uint16_t id, ByteView content) {
+        send(record(type, id, content));
+    }
+    static std::string record(FcgiType type, std::uint16_t id, ByteView content) {
         std::string bytes;
         append_record(bytes, type, id, content);
+        return bytes;
+    }
+    static std::string end_of(std::uint16_t id) {
+        return record(FcgiType::end_request, id, ByteView("\0\0\0\0\0\0\0\0", 8));
+    }
+    // In one call, so that they are received together.
+    void send(const std::string& bytes) {
         ASSERT_EQ(::send(peer_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
                   static_cast<ssize_t>(bytes.size()));
     }
@@ -125,21 +153,7 @@ TEST_F(FastCgiTest, ARequestIsNotLateWhileItsConnectionIsHeldUpByAnother) {
     shared.output_bytes_high = 1'000;
     handler_ = std::move(*FastCgi::create(*loop_, shared));
     const auto slow = begin("GET");
-    // The first connection asks whether the peer multiplexes.
-    peer_ = -1;
-    ASSERT_TRUE(until([&] {
-        peer_ = peer_ < 0 ? ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK) : peer_;
-        return peer_ >= 0;
-    }));
-    accepted_.push_back(peer_);
-    answer(FcgiType::get_values_result, 0, ByteView("\x0f\1FCGI_MPXS_CONNS1", 18));
-    // It is known once that connection has its end.
-    ASSERT_TRUE(until([&] {
-        std::array<char, 256> bytes{};
-        const ssize_t got = ::recv(peer_, bytes.data(), bytes.size(), 0);
-        return got == 0 || (got < 0 && errno != EAGAIN);
-    }));
-    receive_request();
+    multiplex();
     const auto quick = begin("GET");
     receive_request();
     answer(FcgiType::standard_output, 1, "Status: 200\r\n\r\n" + std::string(2'000, 'x'));
@@ -177,6 +191,89 @@ TEST_F(FastCgiTest, MayLetNoneWaitForTheConnectionsOfOthers) {
         EXPECT_TRUE(until([&] { return exchange->responded() && exchange->finish(); }));
         EXPECT_EQ(exchange->status(), 200);
     }
+}
+
+TEST_F(FastCgiTest, AnAnswerThatHasComeWholeHasALength) {
+    const std::string head = "Content-Type: text/plain\r\n\r\n";
+    const std::vector<std::pair<std::string, std::string>> answers{
+        {record(FcgiType::standard_output, 1, head + "hello"), "hello"},
+        {record(FcgiType::standard_output, 1, head), ""},
+        {record(FcgiType::standard_output, 1, head.substr(0, 20)) +
+             record(FcgiType::standard_output, 1, head.substr(20) + "a") +
+             record(FcgiType::standard_output, 1, "bc") + record(FcgiType::standard_output, 1, ""),
+         "abc"},
+        {record(FcgiType::standard_output, 1, "Content-Length: 3\n" + head + "abc"), "abc"},
+    };
+    for (const auto& [output, body] : answers) {
+        handler_ = std::move(*FastCgi::create(*loop_, options()));
+        const auto exchange = begin("GET");
+        receive_request();
+        send(output + end_of(1));
+        ASSERT_TRUE(until([&] { return exchange->responded() && exchange->finish(); }));
+        EXPECT_EQ(exchange->status(), 200);
+        EXPECT_EQ(exchange->content_length(), static_cast<std::int64_t>(body.size()));
+        EXPECT_EQ(exchange->body(), body);
+    }
+}
+
+TEST_F(FastCgiTest, AnAnswerWithoutItsEndIsSentAsItComes) {
+    const auto exchange = begin("GET");
+    receive_request();
+    answer(FcgiType::standard_output, 1, "Content-Type: text/plain\r\n\r\nhel");
+    ASSERT_TRUE(until([&] { return exchange->responded(); }));
+    EXPECT_EQ(exchange->content_length(), -1);
+    send(record(FcgiType::standard_output, 1, "lo") + end_of(1));
+    ASSERT_TRUE(until([&] { return exchange->finish() && exchange->complete(); }));
+    EXPECT_EQ(exchange->body(), "hello");
+}
+
+// Before the first byte of an answer is sent, a wrong one can still be 502.
+TEST_F(FastCgiTest, AnAnswerThatIsWrongAsAWholeIs502) {
+    FastCgiOptions limited = options();
+    limited.rules.output_bytes_max = 8;
+    for (const char* output : {"Content-Length: 4\n\nabc", "Content-Length: 2\n\nabc",
+                               "Status: 200\n\nabcdefghi", "Location: /again\n\n"}) {
+        handler_ = std::move(*FastCgi::create(*loop_, limited));
+        const auto exchange = begin("GET");
+        receive_request();
+        send(record(FcgiType::standard_output, 1, output) + end_of(1));
+        ASSERT_TRUE(until([&] { return exchange->responded() && exchange->finish(); }));
+        EXPECT_EQ(exchange->status(), 502) << output;
+        EXPECT_FALSE(exchange->broken()) << output;
+    }
+    handler_ = std::move(*FastCgi::create(*loop_, limited));
+    const auto exchange = begin("GET");
+    receive_request();
+    send(record(FcgiType::standard_output, 1, "Status: 200\n\nabc") + "no record");
+    ASSERT_TRUE(until([&] { return exchange->responded(); }));
+    EXPECT_EQ(exchange->status(), 502);
+}
+
+TEST_F(FastCgiTest, AnswersThatComeTogetherAreNotMixedUp) {
+    FastCgiOptions shared = options();
+    shared.connections_max = 1;
+    handler_ = std::move(*FastCgi::create(*loop_, shared));
+    const auto first = begin("GET");
+    multiplex();
+    const auto second = begin("GET");
+    receive_request();
+    const auto third = begin("HEAD");
+    receive_request();
+    const auto output = [](std::uint16_t id, ByteView bytes) {
+        return record(FcgiType::standard_output, id, bytes);
+    };
+    send(output(1, "Status: 201\n\none") + output(2, "Status: 202\n\ntwo") +
+         output(3, "Status: 203\n\nthree") + output(1, "+1") + end_of(3) + output(2, "+2") +
+         end_of(2) + end_of(1));
+    for (const auto& exchange : {first, second, third}) {
+        ASSERT_TRUE(until([&] { return exchange->responded() && exchange->finish(); }));
+    }
+    EXPECT_EQ(first->status(), 201);
+    EXPECT_EQ(first->body(), "one+1");
+    EXPECT_EQ(second->status(), 202);
+    EXPECT_EQ(second->body(), "two+2");
+    EXPECT_EQ(third->status(), 203);
+    EXPECT_EQ(third->body(), "");
 }
 
 TEST_F(FastCgiTest, MayHaveAnyNumberOfConnections) {

@@ -162,49 +162,94 @@ std::size_t ProgramCall::take_head(ByteView bytes) {
     return used;
 }
 
-void ProgramCall::answer() {
-    answered_ = true;
-    const AnswerHead& head = reader_.head();
-    if (!exchange_) {
-        drops_output_ = true;
-        return;
-    }
-    if (head.is_local_redirect()) return redirect_locally();
-    Response response(head.status);
-    for (const wire::Field& field : head.fields) {
+// The fields are views of the reader's text, which lives as long as the call.
+void ProgramCall::copy_head_to(Response& response) const {
+    for (const wire::Field& field : reader_.head().fields) {
         field.id == FieldName::other ? response.add(field.name, field.value)
                                      : response.add(field.id, field.value);
     }
-    const bool is_head = exchange_->request().method() == wire::Method::head;
-    if (is_head || head.status == 204 || head.status == 304) {
-        // The program goes on until its end: what it does may be more than its answer.
-        drops_output_ = true;
-        if (is_head && head.content_length) response.set_length_hint(*head.content_length);
-        const core::Ref<Exchange> exchange = exchange_;
-        drop_exchange();
-        exchange->respond(response);
-        want_output();
-        return;
+}
+
+// True: the answer has no body of the program's.
+bool ProgramCall::answer_without_body() {
+    const AnswerHead& head = reader_.head();
+    if (head.is_local_redirect()) {
+        redirect_locally();
+        return true;
     }
+    const bool is_head = request().method() == wire::Method::head;
+    if (!is_head && head.status != 204 && head.status != 304) return false;
+    // The program goes on until its end: what it does may be more than its answer.
+    answered_ = drops_output_ = true;
+    Response response(head.status);
+    copy_head_to(response);
+    if (is_head && head.content_length) response.set_length_hint(*head.content_length);
+    const core::Ref<Exchange> exchange = exchange_;
+    drop_exchange();
+    exchange->respond(response);
+    want_output();
+    return true;
+}
+
+void ProgramCall::answer_whole(ByteView body) {
+    answer_at_end(body, body.size());
+}
+
+void ProgramCall::answer_whole(core::SendQueue body) {
+    const std::uint64_t bytes = body.bytes();
+    answer_at_end(std::move(body), bytes);
+}
+
+// A source, its chunks and its wait for the end would cost more than a short answer itself.
+template <typename Whole>
+void ProgramCall::answer_at_end(Whole body, std::uint64_t bytes) {
+    if (answer_without_body()) return;
+    // Nothing is sent yet, so a wrong length is 502. Later it would break the answer off.
+    if (const char* fault = fault_of_length(bytes, true)) return fail(502, fault);
+    answered_ = true;
+    Response response(reader_.head().status);
+    copy_head_to(response);
+    response.set_body(std::move(body));
+    const core::Ref<Exchange> exchange = exchange_;
+    finish();
+    exchange->respond(response);
+}
+
+void ProgramCall::answer() {
+    if (answer_without_body()) return;
+    answered_ = true;
+    Response response(reader_.head().status);
+    copy_head_to(response);
     auto source = std::make_unique<Source>(*this);
     // The exchange owns the source and destroys it when the answer ends or its client goes.
     source_ = source.get();
-    response.set_body(std::move(source), head.content_length);
+    response.set_body(std::move(source), reader_.head().content_length);
     const core::Ref<Exchange> exchange = exchange_;
     exchange->respond(response);
 }
 
 void ProgramCall::redirect_locally() {
-    drops_output_ = true;
     const core::Ref<Exchange> exchange = exchange_;
     const std::string target(reader_.head().location);
     const unsigned most = room_->local != nullptr ? room_->rules.local_redirects_max : 0;
     if (local_redirects_of(*exchange) >= most) {
         return fail(502, "its Location leads to another path too many times");
     }
+    answered_ = drops_output_ = true;
     drop_exchange();
     answer_from_path(*exchange, *room_->local, target);
     want_output();
+}
+
+// nullptr: none. A length that the program promised is kept to the byte: more would be taken for
+// the next answer, and less must look cut.
+const char* ProgramCall::fault_of_length(std::uint64_t written, bool at_end) const {
+    const std::uint64_t most = room_->rules.output_bytes_max;
+    if (most > 0 && written > most) return "it wrote more than it may";
+    const auto& length = reader_.head().content_length;
+    if (length && written > *length) return "it wrote more than its Content-Length";
+    if (length && at_end && written < *length) return "it wrote less than its Content-Length";
+    return nullptr;
 }
 
 ProgramCall::State ProgramCall::pull(core::BlockPool& blocks, core::SendQueue& out,
@@ -216,23 +261,11 @@ ProgramCall::State ProgramCall::pull(core::BlockPool& blocks, core::SendQueue& o
     State state = pull_output(blocks, out, bytes_wanted);
     if (broken_) return State::failed;
     output_bytes_ += out.bytes() - before;
-    const std::uint64_t most = room_->rules.output_bytes_max;
-    if (most > 0 && output_bytes_ > most) {
-        fail(502, "it wrote more than it may");
-        return State::failed;
-    }
-    // A length that the program promised is kept to the byte: more would be taken for the next
-    // answer, and less must look cut.
-    const auto& length = reader_.head().content_length;
-    if (length && output_bytes_ > *length) {
-        fail(502, "it wrote more than its Content-Length");
+    if (const char* fault = fault_of_length(output_bytes_, state == State::end)) {
+        fail(502, fault);
         return State::failed;
     }
     source_waits_ = state == State::wait;
-    if (state == State::end && length && output_bytes_ < *length) {
-        fail(502, "it wrote less than its Content-Length");
-        return State::failed;
-    }
     if (state == State::end) finish();
     return state;
 }

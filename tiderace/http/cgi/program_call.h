@@ -95,6 +95,10 @@ class ProgramCall {
     bool head_complete() const { return reader_.state() == Reader::State::complete; }
     // Answers with the head; the body is pulled, perhaps inside.
     void answer();
+    // The same for a call whose output has ended: `body` is all of it. The call is over then.
+    void answer_whole(ByteView body);
+    void answer_whole(core::SendQueue body);
+    bool answered() const { return answered_; }
     // The answer has no body that is sent: what the program writes is dropped.
     bool drops_output() const { return drops_output_; }
     // The body that waits for output can go on.
@@ -141,6 +145,11 @@ class ProgramCall {
 
     void take_body(ByteView bytes);
     void end_body();
+    bool answer_without_body();
+    template <typename Whole>
+    void answer_at_end(Whole body, std::uint64_t bytes);
+    void copy_head_to(Response& response) const;
+    const char* fault_of_length(std::uint64_t written, bool at_end) const;
     void ready_to_start();
     void redirect_locally();
     State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted);
