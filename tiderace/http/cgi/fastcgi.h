@@ -71,6 +71,8 @@ class FastCgi final : public Handler, private core::TurnEnd {
     void handle(Exchange& exchange) override;
 
     FastCgiPeer& peer() { return *peer_; }
+    // No request is under way.
+    bool is_idle() const { return calls_.empty(); }
 
   private:
     friend class FastCgiCall;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tiderace/base/moment.h"
+#include "tiderace/core/contain.h"
 
 namespace tiderace::http::cgi {
 
@@ -20,6 +21,7 @@ constexpr std::size_t input_record_max = 32_KiB;
 constexpr std::uint64_t queue_bytes_high = 128_KiB;
 // A peer that does not know the question may not answer at all.
 constexpr Duration question_max = 1s;
+constexpr std::string_view no_memory = "no memory is left";
 
 }  // namespace
 
@@ -176,6 +178,10 @@ void FastCgiCall::on_over() {
 
 // --- a connection ------------------------------------------------------------------------------
 
+FastCgiConnection::Calls::iterator FastCgiConnection::find(std::uint16_t id) {
+    return std::ranges::find(calls_, id, &Calls::value_type::first);
+}
+
 void FastCgiConnection::attach(net::Connection& connection) {
     connection_ = &connection;
     connection.start(*this);
@@ -185,7 +191,9 @@ bool FastCgiConnection::has_room() const {
     if (closing_) return false;
     // A call that is full stops the reading of its connection, and would stop others with it.
     if (calls_.empty()) return true;
-    return peer_->multiplexes_ && calls_.size() < peer_->options_->requests_a_connection &&
+    constexpr std::size_t ids_max = 0xffff;
+    return peer_->multiplexes_ &&
+           calls_.size() < std::min(peer_->options_->requests_a_connection, ids_max) &&
            !is_paused();
 }
 
@@ -194,8 +202,8 @@ void FastCgiConnection::add(FastCgiCall& call) {
     // peer ends it, or a late record would reach another client.
     do {
         if (++last_id_ == 0) ++last_id_;
-    } while (calls_.contains(last_id_));
-    calls_[last_id_] = &call;
+    } while (find(last_id_) != calls_.end());
+    calls_.emplace_back(last_id_, &call);
     call.id_ = last_id_;
     call.connection_ = this;
     call.may_retry_ = std::exchange(used_, true);
@@ -204,7 +212,7 @@ void FastCgiConnection::add(FastCgiCall& call) {
 
 void FastCgiConnection::remove(FastCgiCall& call) {
     if (unanswered_ == &call) unanswered_ = nullptr;
-    const auto found = calls_.find(call.id_);
+    const auto found = find(call.id_);
     if (found == calls_.end()) return;
     found->second = nullptr;  // until the peer has ended it, its id is taken
     // The last on its connection ends with it: a script notices that sooner than an abort record,
@@ -223,8 +231,13 @@ bool FastCgiConnection::is_left() const {
     return std::ranges::all_of(calls_, [](const auto& entry) { return entry.second == nullptr; });
 }
 
+// A part of a record would shift all that follow it, so without memory the connection ends.
 void FastCgiConnection::write(ByteView bytes) {
-    if (!closing_) connection_->write(bytes);
+    if (closing_) return;
+    if (!core::contain(peer_->loop_->log(), "cgi", "a record",
+                       [&] { connection_->write(bytes); })) {
+        close();
+    }
 }
 
 bool FastCgiConnection::takes_body() const {
@@ -273,7 +286,7 @@ void FastCgiConnection::answer_unanswered() {
 
 void FastCgiConnection::take(const FcgiEvent& event) {
     if (event.kind == FcgiEvent::Kind::values) return;  // to a question that was not asked here
-    const auto found = calls_.find(event.id);
+    const auto found = find(event.id);
     // After one bad record the place of the next is unknown.
     if (event.kind == FcgiEvent::Kind::fault || found == calls_.end()) {
         fail_all("the peer sent what is no FastCGI answer");
@@ -339,7 +352,12 @@ void FastCgiConnection::fail_all(std::string_view why) {
     // on_lost() may ask for another connection at once, so this one must not look free.
     const auto calls = std::exchange(calls_, {});
     for (const auto& [id, call] : calls) {
-        if (call != nullptr && call->connection_ == this) call->on_lost(why);
+        if (call == nullptr || call->connection_ != this) continue;
+        // One that cannot be sent again for lack of memory must not keep the others waiting.
+        if (!core::contain(peer_->loop_->log(), "cgi", "a lost request",
+                           [&] { call->on_lost(why); })) {
+            call->fail(502, why);
+        }
     }
     closing_ = connection_ == nullptr || connection_->closing();
 }
@@ -429,26 +447,48 @@ void FastCgiPeer::serve_waiting() {
     while (!ending_ && !waiting_.empty()) {
         FastCgiConnection* const connection = find_room();
         if (connection == nullptr) break;
-        FastCgiCall* const call = waiting_.front();
-        waiting_.erase(waiting_.begin());
-        connection->add(*call);
-        call->assign();
+        FastCgiCall& call = take_first();
+        contain([&] { connection->add(call); }) ? call.assign() : call.fail(503, no_memory);
     }
     // One connection for each call that waits, and no more: those under way count.
     while (!ending_ && waiting_.size() > connecting_ && connections() < options_->connections_max) {
-        ++connecting_;
-        connector_.connect(options_->address, [this](Result<net::Connection*> made) {
-            on_connected(std::move(made));
-        });
+        if (!contain([this] { connect(); })) take_first().fail(503, no_memory);
     }
 }
 
-void FastCgiPeer::on_connected(Result<net::Connection*> made) {
+FastCgiCall& FastCgiPeer::take_first() {
+    FastCgiCall& call = *waiting_.front();
+    waiting_.erase(waiting_.begin());
+    return call;
+}
+
+// Lack of memory ends the call that meets it, and not the one whose end made room for it.
+template <typename Step>
+bool FastCgiPeer::contain(Step&& step) {
+    return core::contain(loop_->log(), "cgi", "a request to a peer", std::forward<Step>(step));
+}
+
+// All memory is taken here, where a call can be refused, and not when the peer has accepted.
+void FastCgiPeer::connect() {
+    const std::size_t most = connections_.size() + connecting_ + 1;
+    connections_.reserve(most);
+    gone_.reserve(gone_.size() + most);
+    auto one = std::make_unique<FastCgiConnection>(*this);
+    connector_.connect(options_->address,
+                       [this, one = std::move(one)](Result<net::Connection*> made) mutable {
+                           on_connected(std::move(made), std::move(one));
+                       });
+    // The outcome comes in a later turn.
+    ++connecting_;
+}
+
+void FastCgiPeer::on_connected(Result<net::Connection*> made,
+                               std::unique_ptr<FastCgiConnection> one) {
     --connecting_;
     // No call of theirs is on the stack here.
     gone_.clear();
     if (made) {
-        connections_.push_back(std::make_unique<FastCgiConnection>(*this));
+        connections_.push_back(std::move(one));
         connections_.back()->attach(**made);
         if (waiting_.empty()) on_idle(*connections_.back());
         return serve_waiting();
@@ -458,9 +498,7 @@ void FastCgiPeer::on_connected(Result<net::Connection*> made) {
     const bool all = connections_.empty() && connecting_ == 0;
     const std::string why = made.error().message();
     do {
-        FastCgiCall* const call = waiting_.front();
-        waiting_.erase(waiting_.begin());
-        call->fail(502, why);
+        take_first().fail(502, why);
     } while (all && !waiting_.empty());
 }
 

@@ -9,9 +9,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tiderace/base/intrusive_list.h"
@@ -113,11 +113,15 @@ class FastCgiConnection final : public net::Session {
     void answer_unanswered();
     void fail_all(std::string_view why);
 
+    // Few, so that a search beats a map. nullptr: over here, and not yet at the peer.
+    using Calls = std::vector<std::pair<std::uint16_t, FastCgiCall*>>;
+    Calls::iterator find(std::uint16_t id);
+
     FastCgiPeer* peer_;
     net::Connection* connection_ = nullptr;
     wire::cgi::FcgiReader reader_;
-    std::map<std::uint16_t, FastCgiCall*> calls_;  // nullptr: over here, and not yet at the peer
-    FastCgiCall* unanswered_ = nullptr;            // its head came in the present on_data()
+    Calls calls_;
+    FastCgiCall* unanswered_ = nullptr;  // its head came in the present on_data()
     std::uint16_t last_id_ = 0;
     bool closing_ = false;
     bool used_ = false;
@@ -140,7 +144,10 @@ class FastCgiPeer {
     friend class FastCgiCall;
 
     void connect();
-    void on_connected(Result<net::Connection*> made);
+    void on_connected(Result<net::Connection*> made, std::unique_ptr<FastCgiConnection> one);
+    FastCgiCall& take_first();
+    template <typename Step>
+    bool contain(Step&& step);
     void serve_waiting();
     FastCgiConnection* find_room();
     void on_idle(FastCgiConnection& connection);

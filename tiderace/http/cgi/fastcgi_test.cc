@@ -18,8 +18,10 @@
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/wire/cgi/fcgi_records.h"
 #include "tiderace/net/listener.h"
+#include "tiderace/testing/fail_nth.h"
 #include "tiderace/testing/manual_clock.h"
 #include "tiderace/testing/recorded_exchange.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::http::cgi {
 namespace {
@@ -82,6 +84,22 @@ class FastCgiTest : public ::testing::Test {
     }
     void answer(FcgiType type, std::uint16_t id, ByteView content) {
         send(record(type, id, content));
+    }
+    // Answers each request that has come, on all connections.
+    void answer_all() {
+        const int fresh = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK);
+        if (fresh >= 0) accepted_.push_back(fresh);
+        for (const int fd : accepted_) {
+            std::array<char, 4096> bytes{};
+            const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), 0);
+            if (got < 4 || bytes[1] != static_cast<char>(FcgiType::begin_request)) continue;
+            peer_ = fd;
+            const auto id = static_cast<std::uint16_t>(bytes[3]);
+            ::send(fd, whole_answer(id).data(), whole_answer(id).size(), MSG_NOSIGNAL);
+        }
+    }
+    static std::string whole_answer(std::uint16_t id) {
+        return record(FcgiType::standard_output, id, "Status: 200\r\n\r\nwell") + end_of(id);
     }
     static std::string record(FcgiType type, std::uint16_t id, ByteView content) {
         std::string bytes;
@@ -274,6 +292,59 @@ TEST_F(FastCgiTest, AnswersThatComeTogetherAreNotMixedUp) {
     EXPECT_EQ(second->body(), "two+2");
     EXPECT_EQ(third->status(), 203);
     EXPECT_EQ(third->body(), "");
+}
+
+// It may run out wherever a request is: the request fails, and nothing of it is left behind that
+// keeps the next one from a connection.
+TEST_F(FastCgiTest, WithoutMemoryOneRequestFails) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    FastCgiOptions few = options();
+    few.connections_max = 1;
+    few.rules.waiting_max = 100s;
+    for (const bool kept : {false, true}) {
+        const std::uint64_t allocations = testing::fail_each([&](std::uint64_t nth) {
+            handler_ = std::move(*FastCgi::create(*loop_, few));
+            if (kept) {
+                const auto before = begin("GET");
+                EXPECT_TRUE(until([&] { return answer_all(), before->responded(); }));
+            }
+            const auto exchange = core::make_ref<Recorded>(*loop_, "GET", "/app/a");
+            const auto waits = core::make_ref<Recorded>(*loop_, "GET", "/app/b");
+            bool failed = false;
+            {
+                const testing::ScarceMemory scarce(nth);
+                for (const auto& one : {exchange, waits}) {
+                    one->run([&] { handler_->handle(*one); });
+                    if (!one->responded() && !one->abandoned()) one->end_body();
+                }
+                for (int i = 0; i < 3; ++i) loop_->turn(0ms);
+                failed = scarce.failed();
+            }
+            const auto is_over = [](const auto& one) {
+                return one->responded() || one->abandoned() || one->broken();
+            };
+            // Far below the deadlines, which would end a request that was forgotten.
+            for (int i = 0; i < 200 && !(is_over(exchange) && is_over(waits)); ++i) {
+                answer_all();
+                clock_.advance(10ms);
+                loop_->turn(1ms);
+            }
+            EXPECT_TRUE(is_over(exchange)) << nth;
+            EXPECT_TRUE(is_over(waits)) << nth;
+            const auto next = begin("GET");
+            for (int i = 0; i < 200 && !next->responded(); ++i) {
+                answer_all();
+                clock_.advance(10ms);
+                loop_->turn(1ms);
+            }
+            EXPECT_EQ(next->status(), 200) << nth;
+            EXPECT_TRUE(until([&] { return handler_->is_idle(); })) << nth;
+            for (const int fd : accepted_) ::close(fd);
+            accepted_.clear();
+            return failed && !HasFailure();
+        });
+        EXPECT_GT(allocations, 5U);
+    }
 }
 
 TEST_F(FastCgiTest, MayHaveAnyNumberOfConnections) {

@@ -5,6 +5,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/moment.h"
+#include "tiderace/core/contain.h"
 #include "tiderace/http/cgi/local_exchange.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/framing.h"
@@ -57,9 +58,15 @@ void ProgramCall::begin(Exchange& exchange) {
     if (!length.empty()) length_ = wire::parse_content_length(length).value;
     // The answer comes later: without this it would be 500 as soon as the handler returns.
     exchange_ = exchange.defer();
-    exchange.observe(gone_);
-    has_body_ = true;
-    exchange.receive_body(std::make_unique<Body>(*this), room_->rules.body_bytes_max);
+    try {
+        exchange.observe(gone_);
+        has_body_ = true;
+        exchange.receive_body(std::make_unique<Body>(*this), room_->rules.body_bytes_max);
+    } catch (...) {
+        // The exchange answers what a handler throws, and its observers learn nothing of it.
+        on_client_gone();
+        throw;
+    }
 }
 
 // --- the request's body ------------------------------------------------------------------------
@@ -143,7 +150,10 @@ void ProgramCall::let_in() {
     if (room_->rules.timeout > Duration::zero()) {
         loop_->arm(deadline_, moment_after(loop_->now(), room_->rules.timeout));
     }
-    start();
+    // Its caller may be reading for another call, which an exception would end.
+    if (!core::contain(log(), "cgi", "the start of a program", [this] { start(); })) {
+        fail(503, "it could not be started");
+    }
 }
 
 void ProgramCall::refuse(std::string_view why) {
