@@ -394,14 +394,15 @@ class FastCgiPeer::Question final : public net::Session {
     wire::cgi::FcgiReader reader_;
 };
 
-// One connection more than options allow, for the question.
+// Two connections more than options allow: for the question, and for one that is being closed while
+// its successor is made.
 FastCgiPeer::FastCgiPeer(core::EventLoop& loop, const FastCgiOptions& options)
     : loop_(&loop),
       options_(&options),
       question_(std::make_unique<Question>(*this)),
       connector_(loop, {.connection = {},
                         .timeout = options.connect_max,
-                        .connections_max = std::min(options.connections_max, SIZE_MAX - 1) + 1}) {}
+                        .connections_max = std::min(options.connections_max, SIZE_MAX - 2) + 2}) {}
 
 // The calls are freed by FastCgi, their owner; nothing may start one from here on.
 FastCgiPeer::~FastCgiPeer() {
