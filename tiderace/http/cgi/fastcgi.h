@@ -9,8 +9,8 @@
 // Such files are not sent as files either.
 //
 // Connections are kept and used again. A peer that can (FCGI_MPXS_CONNS) gets several requests on
-// one. What a request's client is slow to take is held up to output_bytes_high, then the connection
-// is not read, and gets no further request.
+// one. What their clients are slow to take is held up to output_bytes_high, then the connection is
+// not read, and gets no further request.
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
@@ -50,7 +50,7 @@ struct FastCgiOptions {
     Duration idle_max = 1s;
     Duration idle_least = 100ms;
     Duration connect_max = 5s;
-    std::size_t output_bytes_high = 256_KiB;
+    std::size_t output_bytes_high = 256_KiB;                  // of all requests of a connection
     std::function<bool(ByteView path)> server_authenticates;  // as CgiOptions has it
     std::string server_software = MessageDefaults::server_name;
     Handler* local = nullptr;  // answers local redirects; nullptr: 502

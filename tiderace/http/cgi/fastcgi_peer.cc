@@ -39,11 +39,6 @@ void FastCgiCall::on_ready_to_start() {
     handler_->peer_->ask(*this);
 }
 
-// The first connection starts the call; a later one repeats a request whose connection was lost.
-void FastCgiCall::assign() {
-    std::exchange(started_, true) ? start() : let_in();
-}
-
 // A request that a script may have begun is sent again only if that changes nothing (RFC 9110,
 // 9.2.1), and only without a body, which is gone.
 bool FastCgiCall::is_repeatable() const {
@@ -130,10 +125,6 @@ bool FastCgiCall::is_held_up() const {
     return connection_ != nullptr && connection_->is_paused();
 }
 
-bool FastCgiCall::is_full() const {
-    return output_.bytes() > handler_->options_.output_bytes_high;
-}
-
 void FastCgiCall::on_end(const FcgiEvent& end) {
     ended_ = true;
     connection_ = nullptr;
@@ -161,7 +152,7 @@ void FastCgiCall::on_lost(std::string_view why) {
     // a fault of the peer, so that is not tried again (may_retry_).
     const bool ends = handler_->peer_ == nullptr;  // the handler, and the peer with it
     if (std::exchange(may_retry_, false) && !peer_answered_ && !ends && is_repeatable()) {
-        return handler_->peer_->ask(*this);
+        return wait_for_place();
     }
     fail(502, why);
 }
@@ -189,7 +180,7 @@ void FastCgiConnection::attach(net::Connection& connection) {
 
 bool FastCgiConnection::has_room() const {
     if (closing_) return false;
-    // A call that is full stops the reading of its connection, and would stop others with it.
+    // A call whose output nobody takes stops the reading, and would stop others with it.
     if (calls_.empty()) return true;
     constexpr std::size_t ids_max = 0xffff;
     return peer_->multiplexes_ &&
@@ -247,9 +238,9 @@ bool FastCgiConnection::takes_body() const {
 // All calls share the connection, so one slow client holds up its reading; has_room() keeps new
 // calls away from it, and the others' deadlines stand still.
 bool FastCgiConnection::is_paused() const {
-    return std::ranges::any_of(calls_, [](const auto& entry) {
-        return entry.second != nullptr && entry.second->is_full();
-    });
+    std::uint64_t held = 0;
+    for (const auto& [id, call] : calls_) held += call != nullptr ? call->output_.bytes() : 0;
+    return held > peer_->options_->output_bytes_high;
 }
 
 void FastCgiConnection::update_reading() {
@@ -449,7 +440,7 @@ void FastCgiPeer::serve_waiting() {
         FastCgiConnection* const connection = find_room();
         if (connection == nullptr) break;
         FastCgiCall& call = take_first();
-        contain([&] { connection->add(call); }) ? call.assign() : call.fail(503, no_memory);
+        contain([&] { connection->add(call); }) ? call.let_in() : call.fail(503, no_memory);
     }
     // One connection for each call that waits, and no more: those under way count.
     while (!ending_ && waiting_.size() > connecting_ && connections() < options_->connections_max) {

@@ -29,7 +29,7 @@ class FastCgiConnection;
 
 // One request. Its id on the connection is its own until the peer has ended it.
 //
-//   asked -> waiting_ --add(), assign()--> on a connection --on_end()--> ended_ --read--> over
+//   asked -> waiting_ --add(), let_in()--> on a connection --on_end()--> ended_ --read--> over
 //              ^                             |
 //              '--- is_repeatable() --- on_lost() ----> 502, over
 //
@@ -60,9 +60,7 @@ class FastCgiCall final : public ProgramCall, public ListHook {
     void answer_now();
     void answer_at_end();
     void keep_received();
-    void assign();
     bool is_repeatable() const;
-    bool is_full() const;
 
     FastCgi* handler_;
     FastCgiConnection* connection_ = nullptr;
@@ -74,7 +72,6 @@ class FastCgiCall final : public ProgramCall, public ListHook {
     bool input_ended_ = false;
     bool peer_answered_ = false;
     Instant begun_{};
-    bool started_ = false;
     bool may_retry_ = false;  // a kept connection may have been closed just before
 };
 
@@ -97,7 +94,7 @@ class FastCgiConnection final : public net::Session {
     // Asks for on_body() of its calls when what was written has left.
     void want_drained() { connection_->want_drained(); }
     bool takes_body() const;
-    bool is_paused() const;  // a call has all that it may hold: nothing is read
+    bool is_paused() const;  // its calls hold all that they may: nothing is read
     void update_reading();
     void close();
 

@@ -347,6 +347,70 @@ TEST_F(FastCgiTest, WithoutMemoryOneRequestFails) {
     }
 }
 
+// The limit is one of the connection: many slow clients, each below it, would add up.
+TEST_F(FastCgiTest, TheOutputsOfAConnectionAreLimitedTogether) {
+    FastCgiOptions shared = options();
+    shared.output_bytes_high = 1'000;
+    handler_ = std::move(*FastCgi::create(*loop_, shared));
+    const auto first = begin("GET");
+    multiplex();
+    const int connection = peer_;
+    const auto second = begin("GET");
+    receive_request();
+    ASSERT_EQ(peer_, connection);
+    for (const std::uint16_t id : {1, 2}) {
+        answer(FcgiType::standard_output, id, "Status: 200\r\n\r\n" + std::string(600, 'x'));
+    }
+    ASSERT_TRUE(until([&] { return first->responded() && second->responded(); }));
+    const auto third = begin("GET");
+    receive_request();
+    EXPECT_NE(peer_, connection) << "it is paused, so the request needs another";
+    peer_ = connection;
+    ASSERT_TRUE(first->finish());
+    answer(FcgiType::standard_output, 2, "y");
+    ASSERT_TRUE(until([&] { return second->body().ends_with("y"); })) << "reading goes on";
+}
+
+// The peer of these tests never answers the question what it can, whose connection stays open.
+TEST_F(FastCgiTest, ALostConnectionIsReplacedWhileTheQuestionIsOpen) {
+    FastCgiOptions one = options();
+    one.connections_max = 1;
+    handler_ = std::move(*FastCgi::create(*loop_, one));
+    const auto before = begin("GET");
+    receive_request();
+    send(whole_answer(1));
+    ASSERT_TRUE(until([&] { return before->responded(); }));
+    const auto lost = begin("GET");
+    receive_request();
+    ::shutdown(peer_, SHUT_RDWR);
+    ASSERT_TRUE(until([&] { return answer_all(), lost->responded(); }));
+    EXPECT_EQ(lost->status(), 200);
+}
+
+// A request whose kept connection was lost waits for a place once more, with the same deadline.
+TEST_F(FastCgiTest, ARequestThatIsSentAgainDoesNotWaitForEver) {
+    FastCgiOptions patient = options();
+    patient.connections_max = 1;
+    patient.rules.timeout = 0s;
+    patient.rules.waiting_max = 10s;
+    handler_ = std::move(*FastCgi::create(*loop_, patient));
+    const auto before = begin("GET");
+    receive_request();
+    send(whole_answer(1));
+    ASSERT_TRUE(until([&] { return before->responded(); }));
+    const auto lost = begin("GET");
+    receive_request();
+    const auto other = begin("GET");
+    ::shutdown(peer_, SHUT_RDWR);
+    receive_request();  // of the other, which hangs; it was the first to wait
+    EXPECT_FALSE(lost->responded());
+    clock_.advance(10s);
+    loop_->turn(0ms);
+    loop_->turn(0ms);
+    EXPECT_EQ(lost->status(), 503);
+    EXPECT_FALSE(other->responded());
+}
+
 TEST_F(FastCgiTest, MayHaveAnyNumberOfConnections) {
     FastCgiOptions unlimited = options();
     unlimited.connections_max = SIZE_MAX;

@@ -133,8 +133,12 @@ void ProgramCall::drop_body() {
 // --- a place, and the start --------------------------------------------------------------------
 
 void ProgramCall::ready_to_start() {
-    phase_ = Phase::waiting;
     if (!length_ && !pending_.empty()) length_ = pending_.size();
+    wait_for_place();
+}
+
+void ProgramCall::wait_for_place() {
+    phase_ = Phase::waiting;
     on_ready_to_start();
     // Most find a place at once.
     if (phase_ == Phase::waiting) {

@@ -5,6 +5,8 @@
 //       \               (for a free place)               \                     /
 //        `------ the client is gone, a fault -------------`-------------------'
 //
+//   running -- wait_for_place(), for a request that is sent again --> waiting
+//
 // The first part of a body is collected before the program starts, so that a client that sends
 // slowly does not hold one of few programs for nothing; the rest is streamed. A body of unknown
 // length is collected whole, because programs read CONTENT_LENGTH bytes.
@@ -77,6 +79,8 @@ class ProgramCall {
     virtual void on_ready_to_start() = 0;
     // Starts the program. A fault is reported by fail().
     virtual void start() = 0;
+    // Once more from there, for a request that may be sent again: on_ready_to_start().
+    void wait_for_place();
     // More of the body is in pending(), or its end came (body_ended()).
     virtual void on_body() = 0;
     // The answer's body is to be read and dropped.
