@@ -326,7 +326,7 @@ void LoadConnection::failed(LoadError error, Instant) {
 }
 
 void LoadConnection::give_back(Instant intended) {
-    worker_->pacer().give_back(intended);
+    worker_->give_back(intended);
     worker_->count_under_way(-1);
     // It is sent again elsewhere, and counts once.
     --worker_->tally().sent;

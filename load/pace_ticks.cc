@@ -11,39 +11,50 @@
 
 namespace tiderace::load {
 
-PaceTicks::PaceTicks(core::EventLoop& loop, Receiver& receiver, double rate)
+PaceTicks::PaceTicks(core::EventLoop& loop, Receiver& receiver)
     : loop_(&loop), receiver_(&receiver), watch_(loop, *this) {
-    interval_ =
-        // Above some rate a tick for each request would cost more than the requests: one tick finds
-        // several due.
-        std::clamp(Duration(static_cast<std::int64_t>(1e9 / rate)), interval_min, Duration(1s));
 #if defined(__linux__)
-    // A timer of the loop has its resolution of milliseconds, too coarse for a high rate.
     ticks_ = core::Descriptor(loop.kernel(),
                               ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-    if (ticks_ && watch_.watch(ticks_.get(), {.readable = true})) {
-        const timespec period{interval_ / 1s, (interval_ % 1s).count()};
-        const itimerspec setting{period, period};
-        ::timerfd_settime(ticks_.get(), 0, &setting, nullptr);
-        return;
-    }
+    // Without a descriptor, or where the engine cannot hold it (select above 1,023): the loop's
+    // timers, and requests up to a millisecond late.
+    if (ticks_ && !watch_.watch(ticks_.get(), {.readable = true})) ticks_.reset();
 #endif
-    loop.arm(*this, loop.now() + interval_);
 }
 
 PaceTicks::~PaceTicks() {
     loop_->cancel(*this);
 }
 
+void PaceTicks::set(Instant when) {
+    if (at_ <= when) return;
+    at_ = when;
+#if defined(__linux__)
+    if (ticks_) {
+        // Absolute, on the clock that Instant counts: a moment that has passed meanwhile expires at
+        // once. 0 would disarm it.
+        const Duration since = std::max<Duration>(when.time_since_epoch(), 1ns);
+        itimerspec setting{};
+        setting.it_value = {.tv_sec = since / 1s, .tv_nsec = (since % 1s).count()};
+        ::timerfd_settime(ticks_.get(), TFD_TIMER_ABSTIME, &setting, nullptr);
+        return;
+    }
+#endif
+    loop_->arm(*this, when);
+}
+
 void PaceTicks::on_ready(core::Watch&, core::Interest) {
-    std::uint64_t ticks = 0;
-    // Ticks that were missed come as one: the pacer knows how many requests are due.
-    if (::read(ticks_.get(), &ticks, sizeof ticks) > 0) receiver_->on_tick();
+    at_ = Instant::max();
+    receiver_->on_tick();
+    // A timer that was set anew has forgotten its expiry. One that was not stays readable, and
+    // would be reported in every turn.
+    std::uint64_t expired = 0;
+    if (at_ == Instant::max()) static_cast<void>(!::read(ticks_.get(), &expired, sizeof expired));
 }
 
 void PaceTicks::on_expired() {
+    at_ = Instant::max();
     receiver_->on_tick();
-    loop_->arm(*this, loop_->now() + interval_);
 }
 
 }  // namespace tiderace::load

@@ -1,6 +1,11 @@
 // PaceTicks: wakes an open loop when a request is due, more exactly than the loop's timers (1 ms).
 //
-// Linux: a timerfd, once for each request, at most every 50 us. Elsewhere: the loop's timers.
+//   at rest --set()--> armed --the moment--> on_tick(), which sets the next one
+//
+// One tick for each request, at its own moment, and no period: a ramp has none, and a tick that is
+// early for one request is late for the next, which the latency would charge to the server.
+//
+// Linux: a timerfd. Elsewhere: the loop's timers.
 //
 // Owner    A LoadWorker.
 // Thread   The loop's.
@@ -20,10 +25,13 @@ class PaceTicks final : private core::Watch::Receiver, private core::Timer {
       protected:
         ~Receiver() = default;
     };
-    static constexpr Duration interval_min = 50us;
 
-    PaceTicks(core::EventLoop& loop, Receiver& receiver, double rate);
+    PaceTicks(core::EventLoop& loop, Receiver& receiver);
     ~PaceTicks();
+
+    // One tick at `when`, or at once if that has passed. Nothing changes where an earlier one is
+    // set: its receiver then sets this one.
+    void set(Instant when);
 
   private:
     void on_ready(core::Watch& watch, core::Interest ready) override;
@@ -33,7 +41,7 @@ class PaceTicks final : private core::Watch::Receiver, private core::Timer {
     Receiver* receiver_;
     core::Descriptor ticks_;
     core::Watch watch_;
-    Duration interval_;
+    Instant at_ = Instant::max();  // of the next tick; max: none is set
 };
 
 }  // namespace tiderace::load

@@ -47,6 +47,13 @@ class LoadPacer {
     // Returns a request that the server left unread when it closed in order; it is sent again.
     void give_back(Instant intended) { returned_.push_back(intended); }
 
+    // When take() gives the next one, if that is not yet so; nothing: it would give one now, or
+    // none is left.
+    std::optional<Instant> next_due(Instant now) const {
+        if (rate_ == 0 || !returned_.empty() || taken_ == requests_max_) return std::nullopt;
+        const Instant due = due_at(taken_);
+        return due > now ? std::optional(due) : std::nullopt;
+    }
     // Whether take() would give one.
     bool is_due(Instant now) const {
         if (!returned_.empty()) return true;

@@ -68,5 +68,29 @@ TEST(LoadPacer, ARampRisesEvenly) {
     EXPECT_NEAR(due_by(4s), 1'000, 2);
 }
 
+TEST(LoadPacer, TheNextOneIsDueAtItsOwnMoment) {
+    LoadPacer slow(0.75, 3);
+    slow.begin(start);
+    EXPECT_EQ(slow.next_due(start), std::nullopt) << "the first is due at once";
+    slow.take(start);
+    const auto second = slow.next_due(start);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(*second, start + Duration(1'333'333'333));
+    EXPECT_EQ(slow.next_due(*second), std::nullopt) << "it is overdue, and no moment is to come";
+    EXPECT_EQ(slow.take(*second), second);
+    slow.take(start + 10s);
+    EXPECT_EQ(slow.next_due(start + 10s), std::nullopt) << "none is left";
+    slow.give_back(start);
+    EXPECT_EQ(slow.next_due(start + 10s), std::nullopt) << "it may be sent now";
+
+    LoadPacer rising(100, 0, 1s);
+    rising.begin(start);
+    rising.take(start);
+    EXPECT_EQ(rising.next_due(start), start + Duration(141'421'356));
+
+    LoadPacer closed(0, 0);
+    EXPECT_EQ(closed.next_due(start), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tiderace::load

@@ -12,6 +12,9 @@ namespace {
 // figures would show it if it came more often.
 constexpr Duration look_interval = 100ms;
 constexpr Duration ramp_interval_min = 1ms;
+// Above 20,000 requests a second a tick for each would cost more than the requests: one tick finds
+// several due.
+constexpr Duration tick_interval_min = 50us;
 // While connections are gathered, the measured time waits for them: looked at more often.
 constexpr Duration gather_interval = 5ms;
 
@@ -94,8 +97,7 @@ void LoadWorker::begin_asking() {
     end_ = moment_after(start_, run_time);
     pacer_.begin(start_);
     if (pacer_.open_loop()) {
-        ticks_ = std::make_unique<PaceTicks>(*loop_, static_cast<PaceTicks::Receiver&>(*this),
-                                             share_.rate);
+        ticks_ = std::make_unique<PaceTicks>(*loop_, static_cast<PaceTicks::Receiver&>(*this));
     }
     for (auto& connection : connections_) has_room(*connection);
 }
@@ -232,6 +234,17 @@ void LoadWorker::on_tick() {
             idle_.push_back(&next);
         }
     }
+    // Nothing is set while requests are overdue: no connection has room then, and the next one that
+    // gets some comes here by has_room().
+    if (const auto due = pacer_.next_due(now_))
+        ticks_->set(std::max(*due, now_ + tick_interval_min));
+}
+
+void LoadWorker::give_back(Instant intended) {
+    pacer_.give_back(intended);
+    // In an open loop connections wait idle for a tick, and none may be set: it could have been the
+    // last request. Not sent from here, inside a connection's call.
+    if (ticks_ != nullptr) ticks_->set(now_);
 }
 
 }  // namespace tiderace::load

@@ -76,6 +76,8 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     void connect_done(LoadConnection& connection);
     void count_open(int change);
     void count_under_way(std::int64_t change) { under_way_ += change; }
+    // The server left it unread. It is sent on any connection with room.
+    void give_back(Instant intended);
 
   private:
     LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::EventLoop> loop,
