@@ -66,7 +66,7 @@ LoadConnection::LoadConnection(LoadWorker& worker, std::uint64_t number)
     slow_reader_ = pace == Pace::slow_reader;
     slow_sender_ = pace == Pace::slow_sender;
     const LoadDialogue::Rules rules{.request = &worker.plan().request,
-                                    .depth = options.close ? 1 : options.depth(),
+                                    .depth = options.depth(),
                                     .close = options.close,
                                     .hash = options.check_hash,
                                     .http_1_0 = options.http == LoadHttp::v1_0,

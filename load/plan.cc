@@ -46,6 +46,10 @@ std::string contradiction(const LoadOptions& options, bool tls) {
                    "nothing";
         }
     }
+    if (options.close && options.depth() > 1) {
+        return h2 ? "--close sends one request on each connection: leave out --streams"
+                  : "--close sends one request on each connection: leave out --pipeline";
+    }
     if (h2 && options.pipeline > 1) return "--pipeline is for HTTP/1; for HTTP/2 use --streams";
     if (!h2 && options.streams > 1) return "--streams is for HTTP/2: add --http 2";
     if (options.http == LoadHttp::v1_0 && options.pipeline > 1) {
