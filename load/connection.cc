@@ -266,22 +266,25 @@ std::size_t LoadConnection::on_data(net::Connection&, ByteView data) {
 // Once for all answers of one read: a pause counts from the last of them.
 void LoadConnection::after_hearing(std::size_t bytes) {
     const bool answered = std::exchange(answered_now_, false);
+    const LoadOptions& options = worker_->plan().options;
+    // Slow clients do not think: a connection has one timer, and theirs keeps their pace.
+    const bool thinks =
+        answered && options.think > Duration::zero() && !slow_reader_ && !slow_sender_;
+    if (thinks) think_until_ = moment_after(now_, options.think);
     if (phase_ == Phase::ending) {
         // That was the last answer of a connection that the server, or --close, ends.
         if (dialogue_->under_way() == 0) connection_->close(net::CloseReason::aborted);
         return;
     }
-    const LoadOptions& options = worker_->plan().options;
     if (slow_reader_) {
         const auto rate = static_cast<std::int64_t>(options.slow_rate);
         connection_->set_reading(false);
         pause_ = Pause::not_reading;
         // Reading pauses for as long as these bytes take at the slow rate.
         worker_->loop().arm(*this, now_ + Duration(1s) * static_cast<std::int64_t>(bytes) / rate);
-    } else if (answered && options.think > Duration::zero() && !slow_sender_) {
-        // Slow clients do not think: a connection has one timer, and theirs keeps their pace.
+    } else if (thinks) {
         pause_ = Pause::thinking;
-        worker_->loop().arm(*this, moment_after(now_, options.think));
+        worker_->loop().arm(*this, think_until_);
     }
     worker_->has_room(*this);
 }
@@ -389,19 +392,19 @@ void LoadConnection::on_close(net::Connection& connection, net::CloseReason reas
         reason == net::CloseReason::deadline_expired || reason == net::CloseReason::write_stalled;
     dialogue_->fail_all(stalled ? LoadError::timed_out : LoadError::reset);
     // It worked, so the next one is opened at once; otherwise the server is given a rest.
-    if (answered_once_) {
-        retry_ = Duration::zero();
-        worker_->wants_to_open(*this);
-    } else {
-        try_again_later();
-    }
+    if (!answered_once_) return try_again_later();
+    retry_ = Duration::zero();
+    // The pause is the client's, which has the next connection, too. In has_room() alone it would
+    // be lost with each connection that ends at its answer.
+    if (think_until_ > loop.now()) return loop.arm(*this, think_until_);
+    worker_->wants_to_open(*this);
 }
 
 // ---- time ---------------------------------------------------------------------------------------
 
 // One timer for all that a connection waits for by itself:
 //
-//   idle         try_again_later() --> the next try
+//   idle         try_again_later() --> the next try, or one that ended inside a pause --> the next
 //   thinking     after an answer   --> the next request
 //   not_reading  after some bytes  --> reading, for a slow reader
 //   dripping     after a drop      --> the next drop, for a slow sender; behind the last, requests

@@ -99,8 +99,9 @@ class LoadConnection final : private net::Session,
     LoadDrip drip_;
     std::uint64_t answers_ = 0;
     std::uint64_t number_;
-    Instant now_{};    // when the bytes in hand were received
-    Instant since_{};  // of the last progress
+    Instant now_{};          // when the bytes in hand were received
+    Instant since_{};        // of the last progress
+    Instant think_until_{};  // of --think, which outlasts the connection
     Duration retry_ = Duration::zero();
     bool slow_reader_ = false;
     bool slow_sender_ = false;

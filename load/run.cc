@@ -97,19 +97,26 @@ class Run {
         for (int looks = 0;; ++looks) {
             const LoadProgress now = team.progress();
             const Instant moment = clock_.now();
+        std::uint64_t refused_before = 0;
             // finish() kills a process of the load that does not stop. For a thread, which nothing
             // can kill, it waits: every loop that is stopped ends with its turn.
             if (now.done || moment - stop_patience > stopped) break;
             const std::uint64_t seen = now.answers + now.errors;
             // An open connection is reason to wait: the server may be slow, and --timeout judges
             // that.
-            if (seen > last_seen || now.open > 0) last_answer = moment;
+            if (seen > last_seen || now.open > 0) {
+                last_answer = moment;
+                refused_before = now.connect_errors;
+            }
             last_seen = seen;
             if (audience_ != nullptr) audience_->on_progress(now, moment - start);
             const bool none_opens =
                 now.opened == 0 &&
                 now.connect_errors >= std::min(first_failures_max, plan_.options.connections);
-            const bool hopeless = moment - last_answer > hopeless_after;
+            // Clients that think between their connections have none open, and nothing is wrong.
+            const bool all_think =
+                plan_.options.think > Duration::zero() && now.connect_errors == refused_before;
+            const bool hopeless = moment - last_answer > hopeless_after && !all_think;
             const bool none_right =
                 now.answers == 0 &&
                 now.errors >= std::min(first_failures_max, plan_.options.connections);

@@ -270,6 +270,29 @@ TEST(LoadWorker, ASlowReadersOwnPauseIsNoTimeOut) {
     EXPECT_EQ(tally.answers, 2U);
 }
 
+// Its pause is the client's, and not the connection's: the next one opens after it.
+TEST(LoadWorker, AClientPausesAlsoWhereEachRequestHasAConnection) {
+    const struct {
+        std::string_view name;
+        std::string answer;
+        LoadOptions options;
+    } cases[] = {
+        {"we close", std::string(hello), {.connections = 3, .duration = 300ms, .close = true}},
+        {"the server closes",
+         "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
+         {.connections = 3, .duration = 300ms}},
+    };
+    for (const auto& each : cases) {
+        LoadOptions options = each.options;
+        options.think = 1h;
+        const LoadTally tally = run_against([&](auto) { return each.answer; }, options);
+        EXPECT_LE(tally.answers, 3U) << each.name << ": one of each client, and then it thinks";
+        EXPECT_GE(tally.answers, 1U) << each.name;
+        EXPECT_EQ(tally.opened, tally.answers + tally.unanswered) << each.name;
+        EXPECT_EQ(tally.errors_total() + tally.connect_errors_total(), 0U) << each.name;
+    }
+}
+
 TEST(LoadWorker, ReportsThatNothingListens) {
     core::Address gone;
     {

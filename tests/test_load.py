@@ -329,6 +329,11 @@ def test_nobody_listens(load):
 
 def test_a_server_that_dies_in_the_middle(binary, serve, site):
     server = serve(site)
+def test_clients_that_think_longer_than_a_run_waits_for_connections(load, page):
+    status, report = load(page, "-c", "1", "-n", "2", "--close", "--think", "4s")
+    assert (status, report["answers"], report["notes"]) == (0, 2, [])
+
+
     host, port = server.address
     process = subprocess.Popen([binary, "load", f"http://{host}:{port}/", "-c", "5", "-d", "50s",
                                 "--json"], stdout=subprocess.PIPE, text=True)
