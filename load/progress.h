@@ -15,9 +15,10 @@ struct LoadProgress {
     std::uint64_t opened = 0;  // connections, in all
     std::uint64_t connect_errors = 0;
     std::int64_t open = 0;  // connections, now
+    bool asking = false;    // the measured time has begun: no more connections are gathered
     bool done = false;
 
-    // Sums several workers: done when all are.
+    // Sums several workers: asking, and done, when all are.
     void add(const LoadProgress& other) {
         answers += other.answers;
         errors += other.errors;
@@ -25,6 +26,7 @@ struct LoadProgress {
         opened += other.opened;
         connect_errors += other.connect_errors;
         open += other.open;
+        asking = asking && other.asking;
         done = done && other.done;
     }
 };
@@ -41,6 +43,7 @@ class ShownProgress {
         opened_.store(now.opened, std::memory_order_relaxed);
         connect_errors_.store(now.connect_errors, std::memory_order_relaxed);
         open_.store(now.open, std::memory_order_relaxed);
+        asking_.store(now.asking, std::memory_order_relaxed);
     }
     // A reader that sees `done` also sees everything written before it.
     void finish() { done_.store(true, std::memory_order_release); }
@@ -53,6 +56,7 @@ class ShownProgress {
                 .opened = opened_.load(std::memory_order_relaxed),
                 .connect_errors = connect_errors_.load(std::memory_order_relaxed),
                 .open = open_.load(std::memory_order_relaxed),
+                .asking = asking_.load(std::memory_order_relaxed),
                 .done = done};
     }
 
@@ -65,6 +69,7 @@ class ShownProgress {
     std::atomic<std::uint64_t> opened_ = 0;
     std::atomic<std::uint64_t> connect_errors_ = 0;
     std::atomic<std::int64_t> open_ = 0;
+    std::atomic<bool> asking_ = false;
     std::atomic<bool> done_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "load/report.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <utility>
@@ -48,14 +49,21 @@ std::string headline(const LoadReport& report) {
                              : std::string(", closed loop");
     if (options.ramp > Duration::zero()) line += " after " + readable(options.ramp);
     if (report.processes > 1) line += printed(", %zu processes", report.processes);
-    return line + printed(", %zu %s of %s\n", report.threads,
-                          report.threads == 1 ? "loop" : "loops", report.engine.c_str());
+    line += printed(", %zu %s", report.threads, report.threads == 1 ? "loop" : "loops");
+    // Each loop tells its engine with its figures: none did where all processes died.
+    return line + (report.engine.empty() ? "\n" : " of " + report.engine + "\n");
 }
 
 // "" when no answer was right: a share of nothing is no figure.
 std::string cpu_per_answer(Duration cpu, std::uint64_t answers) {
     if (answers == 0) return "";
     return printed("%.2f µs of CPU per answer, ", each_us(cpu, answers));
+}
+
+// "" for no time: all processes of the load died, and their clocks with them.
+std::string share_of_a_cpu(Duration cpu, Duration time) {
+    if (time <= Duration::zero()) return "";
+    return printed("%.0f %% of a CPU, ", 100 * in_seconds(cpu) / in_seconds(time));
 }
 
 std::string what_was_right(const LoadTally& tally, const LoadOptions& options) {
@@ -70,6 +78,15 @@ std::string what_was_right(const LoadTally& tally, const LoadOptions& options) {
 }
 
 }  // namespace
+
+std::uint64_t server_answers(const LoadReport& report) {
+    // The progress that was seen may count answers of a process that died, and the tally does not.
+    return report.tally.answers - std::min(report.tally.answers, report.answers_before_server);
+}
+
+Duration server_time(const LoadReport& report) {
+    return std::max(Duration::zero(), report.elapsed - report.elapsed_before_server);
+}
 
 bool all_right(const LoadReport& report) {
     const LoadTally& tally = report.tally;
@@ -154,13 +171,11 @@ std::string load_table(const LoadReport& report) {
     if (!unopened.empty()) out += row("not opened", unopened);
     if (tally.resets > 0) out += row("reset", with_commas(tally.resets) + " connections");
     if (report.server) {
-        out +=
-            row("server", cpu_per_answer(report.server->cpu, tally.answers) +
-                              printed("%.0f %% of a CPU, ", 100 * in_seconds(report.server->cpu) /
-                                                                in_seconds(report.elapsed)) +
-                              bytes(static_cast<double>(report.server->memory_bytes)) +
-                              printed(" of memory, %zu %s", report.server->processes,
-                                      report.server->processes == 1 ? "process" : "processes"));
+        out += row("server", cpu_per_answer(report.server->cpu, server_answers(report)) +
+                                 share_of_a_cpu(report.server->cpu, server_time(report)) +
+                                 bytes(static_cast<double>(report.server->memory_bytes)) +
+                                 printed(" of memory, %zu %s", report.server->processes,
+                                         report.server->processes == 1 ? "process" : "processes"));
     }
     out += row("this load", cpu_per_answer(report.own_cpu, tally.answers) +
                                 printed("busiest loop %.0f %%", report.busiest_loop * 100));

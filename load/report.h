@@ -32,7 +32,10 @@ struct LoadReport {
     // also in the notes.
     std::string cause;
     std::optional<ServerUse> server;  // its use during the run; memory: the most seen
-    std::vector<std::string> notes;   // what was found before the run
+    // What of the run came before `server` began to count: its answers and its time.
+    std::uint64_t answers_before_server = 0;
+    Duration elapsed_before_server = Duration::zero();
+    std::vector<std::string> notes;  // what was found before the run
 };
 
 // Above this a loop had hardly any time left, and it is the load that was measured.
@@ -41,6 +44,9 @@ inline constexpr double busy_share = 0.9;
 inline constexpr std::array<std::pair<const char*, double>, 6> load_quantiles{
     {{"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1.0}}};
 
+// The answers, and the time, of which `server` is the use.
+std::uint64_t server_answers(const LoadReport& report);
+Duration server_time(const LoadReport& report);
 // Everything was answered, and rightly.
 bool all_right(const LoadReport& report);
 // What a reader of the figures must know: a sentence each.

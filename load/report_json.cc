@@ -123,7 +123,7 @@ std::string load_json(const LoadReport& report) {
     json.add_json("connections", connections(tally));
     // Without a right answer there is none, and zeros would read as one of no bytes.
     if (tally.reference.known) json.add_json("expected", expected(report));
-    if (report.server) json.add_json("server", server(*report.server, tally.answers));
+    if (report.server) json.add_json("server", server(*report.server, server_answers(report)));
     json.add_json("load", load_itself(report));
     JsonList notes;
     for (const std::string& warning : warnings(report)) notes.add(warning);

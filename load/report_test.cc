@@ -51,6 +51,31 @@ TEST(LoadReport, ConnectionsOpenAtOneTimeAreABoundWhereLoopsAreAddedUp) {
     EXPECT_THAT(load_table(report), HasSubstr("only 99 of 100 connections"));
 }
 
+// Its connections were opened first, and the server was watched from then on.
+TEST(LoadReport, TheServersUseIsOfTheAnswersThatWereWatched) {
+    LoadReport report = good_report();
+    report.server = ServerUse{.cpu = 500ms, .memory_bytes = 3'000'000, .processes = 1};
+    report.answers_before_server = 500;
+    report.elapsed_before_server = 1s;
+    EXPECT_THAT(load_table(report), HasSubstr("1000.00 µs of CPU per answer, 50 % of a CPU, "));
+    EXPECT_THAT(load_json(report), HasSubstr(R"("cpu_us_per_answer":1000.000)"));
+    // A process that died took answers with it that had been seen.
+    report.answers_before_server = 2'000;
+    report.elapsed_before_server = 3s;
+    EXPECT_THAT(load_table(report), HasSubstr("  server       3.00 MB of memory"));
+}
+
+TEST(LoadReport, WhatAllProcessesTookWithThemHasNoShare) {
+    LoadReport report;
+    report.options.url = "http://127.0.0.1:1/";
+    report.processes = report.lost = report.threads = 2;
+    report.server = ServerUse{.cpu = 500ms, .memory_bytes = 3'000'000, .processes = 1};
+    const std::string table = load_table(report);
+    EXPECT_THAT(table, Not(HasSubstr("inf")));
+    EXPECT_THAT(table, HasSubstr("  server       3.00 MB of memory, 1 process\n"));
+    EXPECT_THAT(table, HasSubstr(", 2 loops\n")) << "no loop said which engine it has";
+}
+
 TEST(LoadReport, TellsTheFigures) {
     LoadReport report = good_report();
     report.server = ServerUse{.cpu = 500ms, .memory_bytes = 3'000'000, .processes = 2};

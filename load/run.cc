@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "load/none_opened.h"
@@ -24,6 +25,9 @@ namespace {
 constexpr std::uint64_t spare_descriptors = 64;  // of each process
 constexpr int look_interval_ms = 250;            // a look costs a reading of /proc
 constexpr int first_look_interval_ms = 20;
+// While connections are gathered: how late their end is seen is a part of the run that no figure of
+// the server is about.
+constexpr int gather_interval_ms = 5;
 constexpr std::uint64_t body_file_bytes_max = 256_MiB;
 // Longer than a second, after which TCP sends its first SYN again: a lost one must not end the
 // run.
@@ -93,11 +97,15 @@ class Run {
         const Instant start = clock_.now();
         Instant last_answer = start;
         std::uint64_t last_seen = 0;
+        std::uint64_t refused_before = 0;
         Instant stopped = Instant::max();
+        bool gathered = false;
         for (int looks = 0;; ++looks) {
             const LoadProgress now = team.progress();
             const Instant moment = clock_.now();
-        std::uint64_t refused_before = 0;
+            if (now.asking && std::exchange(gathered, false)) begin_watching(team);
+            // Only where it was seen: a run that gathers nothing has begun with its first look.
+            if (!now.asking) gathered = true;
             // finish() kills a process of the load that does not stop. For a thread, which nothing
             // can kill, it waits: every loop that is stopped ends with its turn.
             if (now.done || moment - stop_patience > stopped) break;
@@ -132,10 +140,22 @@ class Run {
             }
             // Short runs end soon: the first looks come sooner.
             const bool is_new = looks < 10 || (looks < 20 && now.answers == 0);
-            wait(is_new ? first_look_interval_ms : look_interval_ms, stopped != Instant::max());
+            wait(!now.asking ? gather_interval_ms
+                 : is_new    ? first_look_interval_ms
+                             : look_interval_ms,
+                 stopped != Instant::max());
             // Reading /proc costs processor time, which a short run would feel.
             if (!is_new || looks == 0) watch_.look();
         }
+    }
+
+    // All connections are open. Until now the server has accepted them and made its handshakes,
+    // which is in no other figure.
+    void begin_watching(LoadTeam& team) {
+        watch_.begin();
+        // Behind it: the answers that came before this look are seen by both.
+        report_.answers_before_server = team.progress().answers;
+        watched_from_ = clock_.now();
     }
 
     // Whether its requests in clear text go to a port of TLS, which servers answer in many ways.
@@ -179,6 +199,11 @@ class Run {
         report_.engine = sum.engine.data();
         report_.resumed = sum.handshakes_resumed;
         report_.lost = sum.lost;
+        // By this clock, which begins a look later than the loops' own at most.
+        if (watched_from_) {
+            const Duration watched = clock_.now() - *watched_from_;
+            report_.elapsed_before_server = std::max(Duration::zero(), sum.elapsed - watched);
+        }
         report_.server = watch_.finish();
         report_.cause = cause_of(sum);
         if (!report_.cause.empty()) report_.notes.push_back(report_.cause);
@@ -201,6 +226,7 @@ class Run {
     LoadAudience* audience_;
     ServerWatch watch_;
     core::SystemClock clock_;
+    std::optional<Instant> watched_from_;  // where connections were opened first
     std::optional<bool> expects_tls_;
 };
 

@@ -127,6 +127,55 @@ TEST(LoadRun, AMachineWithoutThreadsIsAComplaint) {
         ::testing::ExitedWithCode(1), "start loop 1 of 4: .*no further thread is allowed");
 }
 
+Duration own_cpu_time() {
+    timespec used{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return Duration(1s) * used.tv_sec + Duration(used.tv_nsec);
+}
+
+// Uses the CPU while the connections are being opened, as a server does that has many to accept.
+class Burning final : public LoadAudience {
+  public:
+    static constexpr Duration burned = 500ms;
+
+    void on_progress(const LoadProgress& progress, Duration) override {
+        looks_after_ += burned_ && progress.answers > 0;
+        if (burned_ || progress.opened >= 300) return;
+        for (const Duration before = own_cpu_time(); own_cpu_time() - before < burned;) {
+        }
+        burned_ = true;
+    }
+    bool wants_end() override { return looks_after_ >= 2; }
+    bool has_burned() const { return burned_; }
+
+  private:
+    bool burned_ = false;
+    int looks_after_ = 0;
+};
+
+// Neither of the server nor of the load: the time counts from the first request, and CPU time from
+// before it would be charged to each answer.
+TEST(LoadRun, CpuTimeOfTheOpeningIsInNoFigure) {
+    HelloServer server;
+    // Another try where all were open at the first look.
+    for (bool burned = false; !burned;) {
+        Burning burning;
+        const LoadOutcome outcome = run_load({.url = server.url(),
+                                              .connections = 300,
+                                              .duration = 5s,
+                                              .rate = 100,
+                                              .threads = 1,
+                                              .server_pid = static_cast<std::uint64_t>(::getpid())},
+                                             &burning);
+        burned = burning.has_burned();
+        if (!burned) continue;
+        const LoadReport& report = outcome.report;
+        ASSERT_TRUE(report.server);
+        EXPECT_LT(report.server->cpu, Burning::burned);
+        EXPECT_LE(report.busiest_loop, 1);
+    }
+}
+
 TEST(LoadRun, EndsWhenItsAudienceWantsIt) {
     HelloServer server;
     Watching watching({}, true);

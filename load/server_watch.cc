@@ -214,13 +214,15 @@ Duration read_cpu(std::span<const int> pids) {
 
 ServerWatch::ServerWatch(const core::Address& address, int pid, std::string proc)
     : address_(address), pid_(pid), proc_(std::move(proc)) {
-    look();
-    // CPU time from before the run is subtracted at the end.
-    for (auto& [id, seen] : seen_) {
-        seen.before = seen.now;
-        seen.first = true;
-    }
+    begin();
+    for (auto& [id, seen] : seen_) seen.first = true;
     begun_ = true;
+}
+
+void ServerWatch::begin() {
+    look();
+    // CPU time from before is subtracted at the end.
+    for (auto& [id, seen] : seen_) seen.before = seen.now;
 }
 
 // Which processes listen is found out once: it reads the descriptors of all processes, which would

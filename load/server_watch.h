@@ -46,10 +46,12 @@ class ServerWatch {
     // workers hold the same listener, or one each.
     ServerWatch(const core::Address& address, int pid, std::string proc = "/proc");
 
+    // CPU time counts from here on, and not from the construction.
+    void begin();
     // As often as one likes: what ended between two looks is counted up to the last one.
     void look();
-    // Looks once more. CPU since the construction, the most memory seen at one time, processes at
-    // the end. Nothing: there was no server to be seen.
+    // Looks once more. CPU since the construction or begin(), the most memory seen at one time,
+    // processes at the end. Nothing: there was no server to be seen.
     std::optional<ServerUse> finish();
     // All processes found at the start have ended.
     bool ended() const { return ended_; }

@@ -131,6 +131,18 @@ TEST_F(ServerWatchTest, AddsUpTheProcessesOfOneServer) {
     EXPECT_FALSE(watch.ended());
 }
 
+TEST_F(ServerWatchTest, CpuTimeCountsFromBeginOn) {
+    ServerWatch watch(*core::Address::parse("127.0.0.1:8080"), 0, proc_);
+    add_process("7", "1001", "110 50", "900");
+    watch.begin();
+    add_process("7", "1001", "112 51", "600");
+    const auto use = watch.finish();
+    ASSERT_TRUE(use);
+    EXPECT_EQ(use->cpu, Duration(1s) * 3 / ::sysconf(_SC_CLK_TCK));
+    EXPECT_EQ(use->memory_bytes, 900U * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+    EXPECT_FALSE(watch.ended());
+}
+
 TEST_F(ServerWatchTest, SaysThatAServerEnded) {
     ServerWatch watch(core::Address::loopback(1), 7, proc_);
     fs::remove_all(proc_ / "7");

@@ -186,11 +186,11 @@ void LoadProcesses::reap(bool wait) {
 
 LoadProgress LoadProcesses::progress() {
     reap(false);
-    LoadProgress sum{.done = true};  // until one is found that is not
+    LoadProgress sum{.asking = true, .done = true};  // until one is found that is not
     for (std::size_t i = 0; i < children_.size(); ++i) {
         LoadProgress one = places_[i].shown.read();
         if (children_[i].pid < 0) {
-            one.done = true;
+            one.asking = one.done = true;
             // The kernel closed them with the process; the last figure that it showed still counts
             // them.
             one.open = 0;

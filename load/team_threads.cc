@@ -38,7 +38,7 @@ class LoadThreads final : public LoadTeam {
     }
 
     LoadProgress progress() override {
-        LoadProgress sum{.done = true};
+        LoadProgress sum{.asking = true, .done = true};
         for (const auto& worker : workers_) sum.add(worker->progress());
         return sum;
     }
@@ -51,6 +51,8 @@ class LoadThreads final : public LoadTeam {
         for (const auto& worker : workers_) add(*sum, *worker);
         // The whole process's, with the thread that only watches: it costs this machine, too.
         sum->cpu = own_process_cpu() - cpu_before_;
+        // The opening of the connections is in no figure: neither is its time.
+        for (const auto& worker : workers_) sum->cpu -= worker->gathering_cpu();
         return sum;
     }
 

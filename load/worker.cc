@@ -60,7 +60,7 @@ LoadWorker::~LoadWorker() = default;
 //
 // Ending: shut_down() closes all, and what is under way then is no error.
 void LoadWorker::run() {
-    const Duration cpu_before = own_thread_cpu();
+    cpu_before_ = own_thread_cpu();
     loop_->turn(Duration::zero());  // so that the loop knows the time
     start_ = look_ = opened_last_ = read_clock();
     end_ = Instant::max();
@@ -83,15 +83,18 @@ void LoadWorker::run() {
     // Stopped while it gathered, the schedule has not begun.
     if (!gathering_) tally_.never_sent = pacer_.overdue(std::min(now_, end_));
     shut_down();
-    cpu_ = own_thread_cpu() - cpu_before;
+    cpu_ = own_thread_cpu() - cpu_before_;
     publish();
     // After the last figures: the mark shows that these are final.
     shown_.finish();
 }
 
-// The time counts from here.
+// The time counts from here, and with it the CPU time: divided by each other they are the loop's
+// share of a CPU, which the opening of ten thousand connections would raise above 1.
 void LoadWorker::begin_asking() {
     gathering_ = false;
+    gathering_cpu_ = own_thread_cpu() - cpu_before_;
+    cpu_before_ += gathering_cpu_;
     start_ = read_clock();
     const Duration run_time = plan_->options.run_time();
     end_ = moment_after(start_, run_time);
@@ -148,6 +151,7 @@ void LoadWorker::publish() {
     seen_.received_bytes = tally_.received_bytes;
     seen_.opened = tally_.opened;
     seen_.open = open_;
+    seen_.asking = !gathering_;
     shown_.show(seen_);
 }
 
@@ -175,6 +179,8 @@ void LoadWorker::on_expired() {
     loop_->arm(*this, next_look(now));
 }
 
+// opening_ falls in connect_done(), which calls this again: a slow accept queue slows the opening
+// down and nothing else.
 void LoadWorker::open_more() {
     while (opening_ < opening_max && !to_open_.empty()) {
         LoadConnection* next = to_open_.front();

@@ -51,7 +51,9 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
 
     // After run().
     const LoadTally& tally() const { return tally_; }
+    // CPU time of its thread while requests were sent, and before that.
     Duration cpu() const { return cpu_; }
+    Duration gathering_cpu() const { return gathering_cpu_; }
     Duration elapsed() const { return elapsed_; }
 
     std::string_view engine() const { return loop_->backend().name(); }
@@ -112,6 +114,8 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     std::int64_t open_ = 0;
     std::int64_t under_way_ = 0;
     std::size_t opening_ = 0;
+    Duration cpu_before_{};
+    Duration gathering_cpu_{};
     Duration cpu_{};
     Duration elapsed_{};
     std::uint64_t opened_seen_ = 0;  // while gathering
