@@ -1,7 +1,5 @@
 #include "load/load.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -9,6 +7,7 @@
 #include <cstdio>
 
 #include "load/figures.h"
+#include "load/progress_line.h"
 #include "load/run.h"
 #include "tiderace/core/signals.h"
 
@@ -32,21 +31,19 @@ int print(const std::string& text, int status) {
 class Person final : public LoadAudience {
   public:
     Person(core::Signals& signals, bool quiet)
-        : signals_(&signals), shows_(!quiet && ::isatty(STDERR_FILENO) != 0) {}
+        : signals_(&signals), line_(stderr), shows_(!quiet && line_.on_terminal()) {}
 
     void on_progress(const LoadProgress& now, Duration elapsed) override {
         const double since_shown = std::chrono::duration<double>(elapsed - shown_at_).count();
         // Five times a second can still be read, and costs the run nothing.
         if (!shows_ || since_shown < 0.2) return;
-        std::fprintf(
-            stderr, "\r\x1b[K  %.1f s   %s answers   %s/s   %s open   %s errors",
-            std::chrono::duration<double>(elapsed).count(), with_commas(now.answers).c_str(),
-            with_commas(static_cast<std::uint64_t>(
-                            static_cast<double>(now.answers - shown_answers_) / since_shown))
-                .c_str(),
-            with_commas(static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.open))).c_str(),
-            with_commas(now.errors + now.connect_errors).c_str());
-        std::fflush(stderr);
+        const double a_second = static_cast<double>(now.answers - shown_answers_) / since_shown;
+        const std::int64_t open = std::max<std::int64_t>(0, now.open);
+        line_.show(printed("  %.1f s   %s answers   %s/s   %s open   %s errors",
+                           in_seconds(elapsed), with_commas(now.answers).c_str(),
+                           with_commas(static_cast<std::uint64_t>(a_second)).c_str(),
+                           with_commas(static_cast<std::uint64_t>(open)).c_str(),
+                           with_commas(now.errors + now.connect_errors).c_str()));
         shown_at_ = elapsed;
         shown_answers_ = now.answers;
     }
@@ -56,12 +53,13 @@ class Person final : public LoadAudience {
     }
     int descriptor() const override { return signals_->descriptor(); }
 
-    void take_line_away() const {
-        if (shows_) std::fputs("\r\x1b[K", stderr);
+    void take_line_away() {
+        if (shows_) line_.clear();
     }
 
   private:
     core::Signals* signals_;
+    ProgressLine line_;
     bool shows_;
     bool ended_ = false;
     Duration shown_at_ = Duration::zero();

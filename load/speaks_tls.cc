@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_literals;
 
-constexpr Duration patience = 2s;
+constexpr Duration answer_patience = 2s;
 
 // `content` behind its length, a number of so many bytes.
 std::string with_length(std::size_t bytes, const std::string& content) {
@@ -45,7 +45,7 @@ class Handshake final : public net::Session {
     void begin(net::Connection& connection) {
         connection.start(*this);
         connection.write(client_hello());
-        connection.set_deadline(connection.loop().now() + patience);
+        connection.set_deadline(connection.loop().now() + answer_patience);
     }
 
     bool over = false;
@@ -71,7 +71,8 @@ bool speaks_tls(const core::Address& address, std::string_view engine) {
     auto loop = core::EventLoop::create({.engine = engine});
     if (!loop) return false;
     Handshake handshake;
-    net::Connector connector(**loop, {.connection = {}, .timeout = patience, .connections_max = 1});
+    net::Connector connector(**loop,
+                             {.connection = {}, .timeout = answer_patience, .connections_max = 1});
     connector.connect(address, [&](Result<net::Connection*> made) {
         if (made) return handshake.begin(**made);
         handshake.over = true;

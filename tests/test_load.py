@@ -1,6 +1,7 @@
 """tiderace load: against our server, nginx, and servers that answer wrongly, hang, die, refuse."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import termios
 import zlib
 
 import pytest
@@ -327,13 +329,13 @@ def test_nobody_listens(load):
     assert report["connections"]["starved"] == 5
 
 
-def test_a_server_that_dies_in_the_middle(binary, serve, site):
-    server = serve(site)
 def test_clients_that_think_longer_than_a_run_waits_for_connections(load, page):
     status, report = load(page, "-c", "1", "-n", "2", "--close", "--think", "4s")
     assert (status, report["answers"], report["notes"]) == (0, 2, [])
 
 
+def test_a_server_that_dies_in_the_middle(binary, serve, site):
+    server = serve(site)
     host, port = server.address
     process = subprocess.Popen([binary, "load", f"http://{host}:{port}/", "-c", "5", "-d", "50s",
                                 "--json"], stdout=subprocess.PIPE, text=True)
@@ -358,6 +360,24 @@ def test_ctrl_c_ends_it_with_the_figures_so_far(binary, page):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode in (0, 1) and "(interrupted)" in out, out + err
+
+
+def test_progress_fits_a_narrow_terminal(binary, page):
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 30, 0, 0))
+    process = subprocess.Popen([binary, "load", page, "-c", "3", "-d", "2s"], stderr=its,
+                               stdout=subprocess.DEVNULL)
+    os.close(its)
+    told = b""
+    with contextlib.suppress(OSError):  # the other end is gone
+        while piece := os.read(ours, 65536):
+            told += piece
+    os.close(ours)
+    assert process.wait(DEADLINE) == 0
+    lines = told.split(b"\r\x1b[K")[1:]
+    assert any(b"answers" in line for line in lines), told
+    # One that wraps would be erased in its last row alone.
+    assert max(map(len, lines)) < 30, told
 
 
 def test_a_terminal_is_told_how_it_goes(binary, page):

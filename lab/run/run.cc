@@ -1,7 +1,6 @@
 #include "lab/run/run.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,7 @@
 #include "lab/report/results_json.h"
 #include "lab/run/machine.h"
 #include "load/figures.h"
+#include "load/progress_line.h"
 #include "tiderace/core/clock.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
@@ -44,20 +44,15 @@ std::string date_of(const core::Clock& clock) {
 class ProgressPrinter {
   public:
     ProgressPrinter(Duration estimate, std::size_t cells)
-        : start_(clock_.now()),
-          estimate_(estimate),
-          cells_(std::max<std::size_t>(1, cells)),
-          on_terminal_(::isatty(STDOUT_FILENO) != 0) {}
+        : start_(clock_.now()), estimate_(estimate), cells_(std::max<std::size_t>(1, cells)) {}
 
     void begin(const std::string& name) {
-        if (!on_terminal_) return;
-        std::printf("\r\x1b[K  %zu of %zu   %s   %s left", done_ + 1, cells_, name.c_str(),
-                    left().c_str());
-        std::fflush(stdout);
+        line_.show("  " + std::to_string(done_ + 1) + " of " + std::to_string(cells_) + "   " +
+                   name + "   " + left() + " left");
     }
     void end(const Cell& cell) {
         ++done_;
-        if (on_terminal_) std::fputs("\r\x1b[K", stdout);
+        line_.clear();
         const std::string where = report::heading_of(cell.workload, cell.connections);
         std::string what;
         if (report::has_figures(cell.state) && cell.answers > 0) {
@@ -88,7 +83,7 @@ class ProgressPrinter {
     Duration estimate_;
     std::size_t cells_;
     std::size_t done_ = 0;
-    bool on_terminal_;
+    load::ProgressLine line_{stdout};
 };
 
 std::vector<report::Workload> listed_workloads(const Plan& plan, const RunOptions& options) {
@@ -123,6 +118,8 @@ struct Setting {
     report::Results results;
 };
 
+// The order matters: the CPUs are divided before a program is started, which inherits them, and the
+// limits are raised (describe_machine()) before the plan counts on them.
 Setting prepare(const RunOptions& options) {
     Setting setting;
     report::Results& results = setting.results;
