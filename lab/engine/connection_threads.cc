@@ -1,13 +1,15 @@
 #include "lab/engine/connection_threads.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/thread_name.h"
+#include "tiderace/base/thread_refusal.h"
+#include "tiderace/core/contain.h"
 #include "tiderace/net/acceptor.h"
 
 namespace tiderace::lab::engine {
@@ -47,7 +49,9 @@ class ConnectionThreads::ThreadIntake final : public net::Intake {
     void listen_layered(core::Descriptor listener) override { open(std::move(listener), true); }
     void stop() override {
         for (auto& entrance : entrances_) entrance->acceptor.stop();
-        for (Arrived& arrived : threads_->give_up_waiting()) refuse(std::move(arrived));
+        for (const ArrivedPtr& arrived : threads_->give_up_waiting()) {
+            refuse(std::move(arrived->descriptor), arrived->layered);
+        }
     }
     std::uint64_t refused() const override { return refused_; }
 
@@ -70,15 +74,24 @@ class ConnectionThreads::ThreadIntake final : public net::Intake {
         entrances_.push_back(std::make_unique<Entrance>(*this, std::move(listener), layered));
     }
     void take(int fd, const core::Address& peer, bool layered) {
-        Arrived arrived{core::Descriptor(loop()->kernel(), fd), peer, targets_, layered};
-        if (!threads_->take(arrived, options_)) refuse(std::move(arrived));
+        core::Descriptor descriptor(loop()->kernel(), fd);
+        ArrivedPtr arrived;
+        try {
+            // Before a seat is taken for it, and once for its whole way: behind this, nothing that
+            // may fail stands between a seat and its return.
+            arrived = std::make_shared<Arrived>(Arrived{peer, targets_, layered});
+        } catch (const std::bad_alloc&) {
+            return refuse(std::move(descriptor), layered);
+        }
+        arrived->descriptor = std::move(descriptor);
+        if (!threads_->take(arrived, options_)) refuse(std::move(arrived->descriptor), layered);
     }
     // Sends no refusal over TLS, because the peer could not read clear text.
-    void refuse(Arrived arrived) {
+    void refuse(core::Descriptor descriptor, bool layered) {
         ++refused_;
         const std::string_view words =
-            arrived.layered ? std::string_view() : std::string_view(options_.refusal);
-        net::refuse_connection(loop()->kernel(), arrived.descriptor.release(), words);
+            layered ? std::string_view() : std::string_view(options_.refusal);
+        net::refuse_connection(loop()->kernel(), descriptor.release(), words);
     }
 
     ConnectionThreads* threads_;
@@ -131,73 +144,75 @@ std::unique_ptr<net::Intake> ConnectionThreads::make_intake(
     return std::make_unique<ThreadIntake>(*this, std::move(targets), ours);
 }
 
-// False: it is still the caller's, to be refused: there is no room, no thread, or no place in the
-// seat's mailbox.
-bool ConnectionThreads::take(Arrived& arrived, const net::IntakeOptions& options) {
+// False: it is still the caller's, to be refused: there is no room, no thread, no memory, or no
+// place in the seat's mailbox.
+bool ConnectionThreads::take(const ArrivedPtr& arrived, const net::IntakeOptions& options) {
     Seat* seat = nullptr;
     {
         const std::scoped_lock held(lock_);
         const std::size_t served = seats_.size() - free_.size();
         if (served + waiting_.size() >= options.connections_max) return false;
-        if (free_.empty()) {
-            if (waiting_.size() >= options.waiting_max) return false;
-            waiting_.push_back(std::move(arrived));
-            return true;
-        }
+        if (free_.empty()) return keep_waiting(arrived, options);
         seat = free_.back();
         free_.pop_back();
     }
-    const std::shared_ptr<Arrived> given = give(*seat, arrived);
+    const bool given = give(*seat, arrived);
     if (how_ == SeatThreads::kept) {
-        if (given == nullptr) give_back(*seat);
-        return given != nullptr;
+        if (!given) give_back(*seat);
+        return given;
     }
-    if (given == nullptr) {
+    if (!given) {
         const std::scoped_lock held(lock_);
         seat->only_empties = true;
     }
-    if (start_thread(*seat)) return given != nullptr;
+    if (start_thread(*seat)) return given;
     // No thread runs the post, so that the connection is still ours.
-    if (given != nullptr) arrived = std::move(*given);
     give_back(*seat);
     return false;
+}
+
+// Under the lock.
+bool ConnectionThreads::keep_waiting(const ArrivedPtr& arrived, const net::IntakeOptions& options) {
+    if (waiting_.size() >= options.waiting_max) return false;
+    try {
+        waiting_.push_back(arrived);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    return true;
 }
 
 void ConnectionThreads::give_back(Seat& seat) {
     const std::scoped_lock held(lock_);
     seat.only_empties = false;
-    free_.push_back(&seat);
+    free_.push_back(&seat);  // allocates nothing: it once held all seats
 }
 
-// The connection as the post holds it: where the loop ends before the post runs, it is closed with
-// it. nullptr: the mailbox takes no more, and the connection stays the caller's.
-std::shared_ptr<ConnectionThreads::Arrived> ConnectionThreads::give(Seat& seat, Arrived& arrived) {
-    auto held = std::make_shared<Arrived>(std::move(arrived));
-    const bool posted = seat.loop->post([&seat, held] {
+// False: the mailbox takes no more. Where the loop ends before the post runs, the connection is
+// closed with it.
+bool ConnectionThreads::give(Seat& seat, const ArrivedPtr& arrived) {
+    return seat.loop->post([&seat, arrived] {
         seat.is_taken = true;
-        if (!held->descriptor) return;  // there was no thread, and it was taken back
-        const net::Intake::Target& target = (*held->targets)[seat.number];
-        target.server->adopt(held->descriptor.release(), held->peer,
-                             held->layered ? target.layer : nullptr);
+        // Without one there was no thread, and the first loop has refused it.
+        if (arrived->descriptor) adopt(seat, *arrived);
     });
-    if (posted) return held;
-    arrived = std::move(*held);
-    return nullptr;
 }
 
-std::deque<ConnectionThreads::Arrived> ConnectionThreads::give_up_waiting() {
+// On the seat's thread.
+void ConnectionThreads::adopt(Seat& seat, Arrived& arrived) {
+    const net::Intake::Target& target = (*arrived.targets)[seat.number];
+    target.server->adopt(arrived.descriptor.release(), arrived.peer,
+                         arrived.layered ? target.layer : nullptr);
+}
+
+std::deque<ConnectionThreads::ArrivedPtr> ConnectionThreads::give_up_waiting() {
     const std::scoped_lock held(lock_);
     return std::exchange(waiting_, {});
 }
 
 bool ConnectionThreads::start_thread(Seat& seat) {
     if (seat.thread.joinable()) seat.thread.join();  // it has left, or is leaving
-    try {
-        seat.thread = std::thread([this, &seat] { serve(seat); });
-    } catch (const std::system_error&) {
-        return false;
-    }
-    return true;
+    return thread_refusal([&] { seat.thread = std::thread([this, &seat] { serve(seat); }); }) == 0;
 }
 
 void ConnectionThreads::serve(Seat& seat) {
@@ -211,27 +226,30 @@ void ConnectionThreads::serve(Seat& seat) {
 // After the last connection of a seat: it takes the next one that waits, or is free. Both are
 // decided under the lock, because the first loop gives seats away at the same time.
 bool ConnectionThreads::has_more(Seat& seat) {
-    if (seat.backend->attached() > 0) return true;
-    const std::scoped_lock held(lock_);
-    if (seat.heard < seat.attended) return true;  // posts are still pending
-    if (std::exchange(seat.only_empties, false)) {
-        seat.is_taken = false;
-        free_.push_back(&seat);
-        return false;
-    }
-    if (std::exchange(seat.is_taken, false)) {
-        if (!waiting_.empty()) {
-            Arrived next = std::move(waiting_.front());
-            waiting_.pop_front();
-            if (give(seat, next) == nullptr) {
-                // Again after a turn, which empties the mailbox.
-                waiting_.push_front(std::move(next));
-                seat.is_taken = true;
+    // Again for each one that found no memory, and was closed: nothing would wake the loop then,
+    // and those behind it would stand there.
+    while (seat.backend->attached() == 0) {
+        ArrivedPtr next;
+        {
+            const std::scoped_lock held(lock_);
+            if (seat.heard < seat.attended) return true;  // posts are still pending
+            if (std::exchange(seat.only_empties, false)) {
+                seat.is_taken = false;
+                free_.push_back(&seat);
+                return false;
             }
-            return true;
+            if (!seat.is_taken) return true;
+            if (waiting_.empty()) {
+                seat.is_taken = false;
+                free_.push_back(&seat);
+                return how_ == SeatThreads::kept;
+            }
+            next = std::move(waiting_.front());
+            waiting_.pop_front();
         }
-        free_.push_back(&seat);
-        return how_ == SeatThreads::kept;
+        // Here and not by a post, which may be refused: this is the loop's thread, between two
+        // turns. Without the lock, which a session has no business to hold.
+        core::contain(seat.loop->log(), "lab", "a connection", [&] { adopt(seat, *next); });
     }
     return true;
 }

@@ -9,7 +9,8 @@
 //   one_each  a thread is started for each connection and ends with it; nothing waits
 //
 // Owner    serve(). Thread: as net::LoopGroup.
-// Errors   A thread that cannot be started, or a mailbox that is full, is a connection refused.
+// Errors   A thread that cannot be started, a mailbox that is full, and no memory for either are a
+//          connection refused; its seat serves the next one.
 // Limits   As many connections as seats, and IntakeOptions::waiting_max that wait.
 // Memory   A loop with its blocking backend for each seat.
 #pragma once
@@ -43,21 +44,25 @@ class ConnectionThreads final : public net::LoopGroup {
   private:
     class ThreadIntake;
     struct Seat;
-    // A connection on its way to a thread; closed wherever it ends.
+    // A connection on its way to a thread; closed wherever it ends. Shared by its post and by the
+    // first loop, which takes it back where no thread comes to run that.
     struct Arrived {
-        core::Descriptor descriptor;
         core::Address peer;
         std::shared_ptr<const std::vector<net::Intake::Target>> targets;
         bool layered = false;
+        core::Descriptor descriptor = {};
     };
+    using ArrivedPtr = std::shared_ptr<Arrived>;
 
     ConnectionThreads(std::vector<std::unique_ptr<core::EventLoop>> loops,
                       std::vector<std::unique_ptr<Seat>> seats, SeatThreads threads);
 
-    bool take(Arrived& arrived, const net::IntakeOptions& options);
-    std::shared_ptr<Arrived> give(Seat& seat, Arrived& arrived);
+    bool take(const ArrivedPtr& arrived, const net::IntakeOptions& options);
+    bool keep_waiting(const ArrivedPtr& arrived, const net::IntakeOptions& options);
+    bool give(Seat& seat, const ArrivedPtr& arrived);
+    static void adopt(Seat& seat, Arrived& arrived);
     void give_back(Seat& seat);
-    std::deque<Arrived> give_up_waiting();
+    std::deque<ArrivedPtr> give_up_waiting();
     bool start_thread(Seat& seat);
     void serve(Seat& seat);
     bool has_more(Seat& seat);
@@ -67,7 +72,7 @@ class ConnectionThreads final : public net::LoopGroup {
     std::atomic<bool> stopping_ = false;
     std::mutex lock_;  // guards the next two
     std::vector<Seat*> free_;
-    std::deque<Arrived> waiting_;
+    std::deque<ArrivedPtr> waiting_;
 };
 
 }  // namespace tiderace::lab::engine

@@ -7,12 +7,15 @@
 #include <functional>
 #include <future>
 #include <list>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tiderace/net/listener.h"
 #include "tiderace/testing/echo_session.h"
+#include "tiderace/testing/fail_nth.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::lab::engine {
 namespace {
@@ -64,6 +67,15 @@ class Echo {
     }
     net::TcpServer& servers_at(std::size_t i) {
         return *std::next(servers_.begin(), static_cast<std::ptrdiff_t>(i));
+    }
+    // Runs `work` on a loop's thread, and waits for it.
+    void run_on(std::size_t loop, const std::function<void()>& work) {
+        std::promise<void> done;
+        ASSERT_TRUE(group_->loop(loop).post([&] {
+            work();
+            done.set_value();
+        }));
+        done.get_future().wait();
     }
     bool post_to_seat(std::function<void()> work) { return group_->loop(1).post(std::move(work)); }
     int connect() const {
@@ -187,6 +199,27 @@ TEST_P(EitherWay, AConnectionThatAFullMailboxRefusesIsTurnedAwayAndTheSeatStays)
     EXPECT_GE(echo.intake().refused(), 1u);
 }
 
+TEST_P(EitherWay, AConnectionForWhichThereIsNoMemoryCostsNoSeat) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    Echo echo(1, GetParam(), {});
+    testing::fail_each([&](std::uint64_t nth) {
+        ::close(seated(echo));
+        std::optional<testing::ScarceMemory> scarce;
+        echo.run_on(0, [&] { scarce.emplace(nth); });
+        const int fd = echo.connect();
+        ::send(fd, "ok", 2, MSG_NOSIGNAL);
+        hear(fd, 1);  // an answer, a refusal, or the end
+        ::close(fd);
+        bool failed = false;
+        echo.run_on(0, [&] {
+            failed = scarce->failed();
+            scarce.reset();
+        });
+        return failed;
+    });
+    ::close(seated(echo));
+}
+
 TEST_P(EitherWay, EndsAtOnceWithConnectionsOpen) {
     Echo echo(2, GetParam(), {});
     const int fd = echo.connect();
@@ -223,6 +256,36 @@ TEST(Pool, ThoseThatWaitAreRefusedWhenItEnds) {
     EXPECT_EQ(hear(waiting, 5), "busy");
     ::close(waiting);
     ::close(served);
+}
+
+// The seat goes on to the next one that waits, and none of them stands there.
+TEST(Pool, AWaitingConnectionForWhichThereIsNoMemoryCostsNoSeat) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    Echo echo(1, SeatThreads::kept, {.waiting_max = 2});
+    testing::fail_each([&](std::uint64_t nth) {
+        const int served = seated(echo);
+        const int second = echo.connect();
+        const int third = echo.connect();
+        const int refused = echo.connect();
+        EXPECT_EQ(hear(refused, 5), "busy") << "so that the others wait by now";
+        ::close(refused);
+        std::optional<testing::ScarceMemory> scarce;
+        echo.run_on(1, [&] { scarce.emplace(nth); });
+        ::close(served);
+        int answered = 0;
+        for (const int fd : {second, third}) {
+            ::send(fd, "ok", 2, MSG_NOSIGNAL);
+            answered += hear(fd, 2) == "ok";
+            ::close(fd);
+        }
+        bool failed = false;
+        echo.run_on(1, [&] {
+            failed = scarce->failed();
+            scarce.reset();
+        });
+        EXPECT_GE(answered, failed ? 1 : 2);
+        return failed;
+    });
 }
 
 TEST(Pool, HoldsNoMoreInAllThanItsLimit) {
