@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <utility>
 
 #include "load/json_text.h"
 
@@ -130,14 +132,19 @@ Result<> write_file(const std::string& folder, std::string_view name, std::strin
     if (failure) return fail(Error(failure.value(), "make folder", folder));
     std::FILE* file = std::fopen(beside.c_str(), "wb");
     if (file == nullptr) return fail(Error::last("write", beside));
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    const Error reason = Error::last("write", beside);
-    if (std::fclose(file) != 0 || !written) {
-        std::remove(beside.c_str());
-        return fail(written ? Error::last("write", beside) : reason);
-    }
-    if (std::rename(beside.c_str(), path.c_str()) != 0) return fail(Error::last("write", path));
-    return {};
+    // The cause is read before the next call, which has an errno of its own.
+    std::optional<Error> fault;
+    const auto note = [&](const std::string& what) {
+        if (!fault) fault.emplace(Error::last("write", what));
+    };
+    if (std::fwrite(text.data(), 1, text.size(), file) != text.size()) note(beside);
+    // On a full disk it is mostly the close that fails: until then the text is in a buffer.
+    if (std::fclose(file) != 0) note(beside);
+    if (!fault && std::rename(beside.c_str(), path.c_str()) != 0) note(path);
+    if (!fault) return {};
+    // Half a report would be taken for one, and in the user's folder nothing else would remove it.
+    std::remove(beside.c_str());
+    return fail(std::move(*fault));
 }
 
 Result<> try_folder(const std::string& folder) {

@@ -113,6 +113,16 @@ TEST(ResultsJson, AFileIsWholeOrSaysWhatIsWrong) {
     EXPECT_FALSE(write_file("/proc/none", "x", "y"));
 }
 
+TEST(ResultsJson, AFileThatCannotBePutInItsPlaceLeavesNothingBeside) {
+    const tiderace::testing::TemporaryFolder folder;
+    std::filesystem::create_directory(folder.path_of("index.html"));
+    const auto written = write_file(folder.path(), "index.html", "<!doctype html>");
+    ASSERT_FALSE(written);
+    EXPECT_THAT(written.error().message(), HasSubstr("index.html: "));
+    EXPECT_THAT(written.error().message(), HasSubstr("directory"));
+    EXPECT_FALSE(std::filesystem::exists(folder.path_of("index.html.new")));
+}
+
 TEST(ResultsJson, WhetherAFolderTakesAReportIsKnownBefore) {
     const tiderace::testing::TemporaryFolder folder;
     const std::string place = folder.path() + "/a";
