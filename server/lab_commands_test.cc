@@ -62,6 +62,13 @@ TEST(LabCommandLine, AnUnknownCommandIsNamedWithTheNearest) {
     EXPECT_EQ(failure({"wibble"}).exit_status, 2);
 }
 
+TEST(LabCommandLine, AnUnknownFlagIsListedByTheLabsHelp) {
+    EXPECT_EQ(failure({"run", "--cell-time", "1s"}).sentence,
+              "unknown flag --cell-time; tiderace lab help run lists them");
+    EXPECT_EQ(failure({"engines", "-z"}).sentence,
+              "unknown flag -z; tiderace lab help engines lists them");
+}
+
 TEST(LabCommandLine, ListsTheEnginesAndSaysWhichAreNotHere) {
     const std::string list = printout({"engines"});
     for (const auto& engine : lab::engine::engines()) {

@@ -72,7 +72,9 @@ std::string unknown_flag(const CommandSpec& command, std::string_view word) {
     // One letter is near to every short name.
     const std::string_view nearest = name.size() > 1 ? nearest_spelling(name, names) : "";
     if (!nearest.empty()) return sentence.append("; did you mean --").append(nearest).append("?");
-    return sentence.append("; tiderace help ").append(command.name).append(" lists them");
+    // The program that has the command: `tiderace help run` knows none of the lab's.
+    sentence.append("; ").append(command.program).append(" help ").append(command.name);
+    return sentence + " lists them";
 }
 
 // Mistakes that the library would read as something else: "-listen" as "-l isten", "--index=" as an
