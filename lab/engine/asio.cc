@@ -1,3 +1,20 @@
+// Asio's two ways to use several threads, each with the same handlers.
+//
+//   per thread   thread 1: io_context -> loop 1        thread 2: io_context -> loop 2
+//   shared       one io_context, one queue of handlers   <- run by threads 1 and 2
+//                strand 1 = loop 1, strand 2 = loop 2: never in two threads at once
+//
+// Waits      In io_context::run(): a thread without a handler waits, in epoll or for another that
+//            does (one thread at a time is in epoll; the others sleep on a condition).
+// Accepts    Per thread: each loop, on a listener of its own. Shared: one loop for all, which deals
+//            to the strands in turn (net/hand_off.h).
+// Owns       The loop. In the shared one that is a strand, and its thread changes.
+// Costs      A handler for each read and write that completed, and a post to reach the loop's turn.
+//            Shared: the queue's lock for each handler, wake-ups, and connections whose memory is
+//            in another CPU's cache.
+// Fails at   Shared: many threads and short handlers, where all of them meet at the one queue.
+//
+// asio_backend.h is the loop in an io_context.
 #include "lab/engine/asio.h"
 
 #include <asio/io_context.hpp>

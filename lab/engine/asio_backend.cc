@@ -1,3 +1,16 @@
+// Completions from readiness: we request a read of Asio, and a handler reports what it brought.
+//
+//   read()  async_read_some into the connection's own buffer          [under way]
+//   Asio    epoll -> recv -> handler: got bytes; note() -> turn_soon(): a handler behind all others
+//   turn()  dispatch() -> observers -> HTTP -> send(): async_send     [under way]
+//   Asio    send, at once if there is room -> handler: sent bytes; note() -> …
+//
+// The buffer has to be there before the bytes come, since a read is under way while a connection is
+// idle: that is the memory which readiness does not need (and io_uring's shared ring avoids).
+//
+// Nothing that was begun can be taken back at once: a handler comes for each operation, with an
+// error after a close. So an Entry is shared by its handlers and lives until the last of them has
+// run; one without an observer was closed, and its handlers do nothing.
 #include "lab/engine/asio_backend.h"
 
 #include <fcntl.h>
@@ -81,6 +94,7 @@ AsioBackend<Executor>::AsioBackend(std::shared_ptr<asio::io_context> context,
       executor_(executor),
       name_(name),
       options_(options),
+      // A loop that waits for nothing is no reason for run() to return.
       work_(context_->get_executor()),
       timer_(executor) {}
 
@@ -195,6 +209,8 @@ int AsioBackend<Executor>::watch(IoHandle handle, bool readable, bool writable) 
 // A wait that is not wanted any more is left to come, and then ignored.
 template <typename Executor>
 void AsioBackend<Executor>::ask_plain(Entry& entry) {
+    // Listeners wait for readiness, too, and accept by core's rule: async_accept takes one
+    // connection for each handler, whatever a turn has room for (direct_accept.h).
     if (!entry.plain) entry.plain.emplace(executor_, entry.handle.fd);
     using Wait = asio::posix::descriptor_base;
     if (entry.wants_readable && !std::exchange(entry.asked_readable, true)) {
@@ -435,6 +451,7 @@ void AsioBackend<Executor>::dispatch() {
 template <typename Executor>
 void AsioBackend<Executor>::wait(Duration wait_max) {
     if (in_turn_) return;  // what has completed is noted already
+    // After a stop() an io_context runs nothing until it is restarted.
     context_->restart();
     if (!noted_.empty() || wait_max == Duration::zero()) {
         context_->poll();

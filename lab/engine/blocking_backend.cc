@@ -1,3 +1,18 @@
+// How a loop is made of blocking calls. Above it stand the same EventLoop, net and HTTP as above
+// epoll, so that only the way of waiting differs.
+//
+//   turn:  wait()      recv() on the connection: the thread sleeps here
+//          dispatch()  its bytes -> HTTP -> send(), which sleeps as well if the socket is full
+//
+// What an event loop gets from its poller has to come out of one recv():
+//   deadlines       SO_RCVTIMEO: recv() returns with EAGAIN, the turn goes on, timers run
+//   other threads   a signal ends the call (nudge.h); an eventfd would not, since it is not polled
+//   several fds     not at all: with a second descriptor the backend below, an epoll, waits for
+//                   both, until one is alone again
+//   a slow reader   SO_SNDTIMEO bounds a send(); what is left then waits in the epoll below
+//
+// Costs: a recv and a send for each request, as few as there can be, and a sleeping thread for each
+// connection that has nothing to say.
 #include "lab/engine/blocking_backend.h"
 
 #include <fcntl.h>
@@ -311,6 +326,8 @@ namespace {
 
 Result<std::unique_ptr<core::Backend>> make(const core::BackendOptions& options,
                                             Sticking sticking) {
+    // What it waits in while it has several descriptors; a loop of one connection needs it for the
+    // mailbox until that comes, and for a send that is stuck.
     auto below = core::make_backend("auto", options);
     if (!below) return below;
     return std::make_unique<BlockingBackend>(std::move(*below), options, sticking);

@@ -110,6 +110,8 @@ Result<std::unique_ptr<net::LoopGroup>> ConnectionThreads::create(
     std::vector<std::unique_ptr<core::EventLoop>> loops;
     loops.push_back(std::move(*accepting));
     std::vector<std::unique_ptr<Seat>> made;
+    // All of them now, also where threads are started for each connection: a connection that comes
+    // needs no epoll, which could be refused then.
     for (std::size_t i = 1; i <= seats; ++i) {
         auto backend = make_blocking_backend(options.backend);
         if (!backend) return fail(backend.error());
@@ -306,6 +308,7 @@ void ConnectionThreads::run() {
 }
 
 void ConnectionThreads::stop() {
+    // Before the wake-ups: a thread that wakes looks at it.
     stopping_.store(true, std::memory_order_release);
     for (std::size_t i = 0; i < size(); ++i) loop(i).request_stop();
 }

@@ -1,3 +1,18 @@
+// Edge-triggered epoll, and what it takes to use it safely.
+//
+//   level   epoll_wait reports a socket as long as bytes are there: a reader may take some of them
+//   edge    it reports it once, when bytes come: those that a reader leaves are not reported again,
+//           unless further bytes come
+//
+// Servers with edges therefore read until EAGAIN, which is one more call for each request, and a
+// peer that sends without a pause holds their loop. This poller does neither. It remembers an edge
+// until a call has taken everything, which a short count proves as well as EAGAIN
+// (noting_kernel.h), and so is level-triggered to those above it.
+//
+// What is gained: no epoll_ctl when an interest changes, because both directions are registered
+// from the start, and no second look of the kernel at a socket whose bytes were taken in part.
+// What it costs: a memory of what was reported, and care. One event that is forgotten anywhere is a
+// connection that stands until its deadline.
 #include "lab/engine/edge_poller.h"
 
 #include <algorithm>
@@ -7,6 +22,8 @@
 namespace tiderace::lab::engine {
 namespace {
 
+// Both directions from the start: an interest that was added later would be a call, and report what
+// is ready already. RDHUP apart from IN: a short count proves the bytes exhausted, and not the end.
 constexpr std::uint32_t edges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 }  // namespace

@@ -36,6 +36,40 @@ std::string_view kqueue_absent() {
     return core_has("kqueue") ? "" : "kqueue is BSD's and macOS's";
 }
 
+// The differences, side by side. A thread sleeps in the first column; the last one has the calls of
+// a request on a kept connection, beside the wait that it shares with others of its turn.
+//
+//                    sleeps in          accepts           a connection is   calls
+//   select, poll     select, poll       each loop         a loop's          recv, send
+//   epoll, epoll-lt  epoll_wait         each loop         a loop's          recv, send
+//   epoll-et         epoll_wait         each loop         a loop's          recv, send
+//   epoll-oneshot    epoll_wait         each loop         a loop's          recv, send, epoll_ctl
+//   kqueue           kevent             each loop         a loop's          recv, send
+//   io_uring         io_uring_enter     each loop's ring  a loop's          send, or none
+//   queue            epoll_wait         the first loop    a loop's          recv, send
+//   threads, pool    recv               the first loop    a thread's        recv, send
+//   blocking-epoll   epoll_wait, recv   the first loop    a loop's          recv, send
+//   prefork          epoll_wait         each process      a process's       recv, send
+//   libevent         epoll_wait         each base         a base's          readv, writev,
+//                                                                           twice epoll_ctl
+//   asio-per-thread  epoll_wait         each io_context   a loop's          recv, send
+//   asio-shared      epoll_wait, or a   the first loop    a strand's        recv, send
+//                    condition
+//
+//                    an idle connection costs                      breaks down at
+//   select           a bit of a set that each wait copies          descriptor 1,024
+//   poll             an entry of a list that each wait copies      many connections, busy or not
+//   epoll, kqueue    nothing at a wait                             -
+//   io_uring         a receive under way, without a buffer         kernels that forbid it
+//   threads          a thread and its stack                        its limit of threads
+//   pool             a thread, while others wait for one           the first idle clients
+//   blocking-epoll   a loop, and all that it was given             the first idle clients
+//   prefork          as epoll                                      what processes have to share
+//   libevent         a bufferevent with two buffers                -
+//   asio-*           a buffer with a read under way                asio-shared: one queue for all
+//
+// The kernel's interfaces are in core/backend, each in a file; the other engines are here, and each
+// file begins with its account.
 constexpr std::array all_engines{
     Engine{.name = "epoll",
            .what = "One event loop a thread, and each loop asks epoll which of its connections are "

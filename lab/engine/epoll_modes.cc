@@ -1,3 +1,13 @@
+// Three engines that differ in one flag of epoll_ctl: how often readiness is reported.
+//
+//                   reported                a request on a kept connection costs, beside the wait
+//   epoll-lt        while it is ready       recv, send
+//   epoll-et        when it becomes ready   recv, send
+//   epoll-oneshot   once, until re-armed    recv, send, epoll_ctl
+//
+// In all of them each loop has an epoll and listeners of its own, and a connection stays with the
+// loop that accepted it. Above them is core's readiness backend, which makes the calls: a Poller
+// only reports readiness, so that the whole difference is in the two files of the pollers.
 #include "lab/engine/epoll_modes.h"
 
 #include <utility>

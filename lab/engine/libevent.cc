@@ -1,3 +1,21 @@
+// libevent's bufferevents under our HTTP: a library that buffers for its users.
+//
+//   wait()      event_base_loop -> epoll_wait -> readv into the input, writev from the output
+//                                              -> our callbacks, which only note it
+//   dispatch()  what was noted -> its observer -> HTTP -> send(): into the output, and no further
+//   wait()      epoll reports room for the output -> written
+//
+// Waits      An epoll for each event_base, and there is one for each thread.
+// Accepts    Each base for itself, by a plain event on a listener of its own.
+// Owns       The base that accepted it; its bytes are libevent's until they are drained.
+// Costs      An answer waits for another round of epoll, with one epoll_ctl to watch for room and
+//            one to stop that: a bufferevent never tries to write at once. Small answers are copied
+//            into the output.
+// Fails at   Nothing; it is the second round through epoll that servers on epoll alone do not pay.
+//
+// Two things of libevent shape this file. A callback runs inside event_base_loop: so callbacks only
+// note, and dispatch() acts. And libevent does not report how much was written: the length of the
+// output, before and after, is the only measure.
 #include "lab/engine/libevent.h"
 
 #include <event2/buffer.h>
@@ -167,6 +185,7 @@ LibeventBackend::LibeventBackend(const core::BackendOptions& options)
 }
 
 void LibeventBackend::note(Entry& entry) {
+    // Once for each turn, whatever happened: tell() looks at all of it.
     if (std::exchange(entry.noted, true)) return;
     noted_.push_back({entry.fd, entry.generation});
 }
@@ -232,6 +251,7 @@ void LibeventBackend::forget(IoHandle& handle) {
 
 void LibeventBackend::close(IoHandle& handle, SendQueue&& unsent) {
     const int fd = handle.fd;
+    // First libevent, then the kernel: its epoll must not keep a number that the next socket gets.
     forget(handle);
     options_.kernel->close(fd);
     unsent.clear();  // the output, which referred to it, writes no more
@@ -274,7 +294,7 @@ void LibeventBackend::start_connect(IoHandle handle, const core::Address& addres
 Entry& LibeventBackend::stream(IoHandle handle) {
     Entry& target = entry(handle);
     if (target.stream != nullptr) return target;
-    target.event.reset();
+    target.event.reset();  // of the connect: a bufferevent has events of its own
     target.purpose = Entry::Purpose::stream;
     // Without BEV_OPT_CLOSE_ON_FREE: detach() leaves the descriptor open, and close() closes it
     // through the Kernel of the options.
@@ -306,6 +326,7 @@ void LibeventBackend::set_receiving(IoHandle handle, bool on) {
 Sent LibeventBackend::send(IoHandle handle, SendQueue& queue) {
     Entry& target = stream(handle);
     if (target.send_error != 0) return {.error = target.send_error};
+    // As core's backends report it: the head has promised more than there is (core/backend.h).
     if (target.shrank) return {.error = -EBADMSG};
     // Kept, because libevent writes later: report_sent() then consumes what went out.
     target.queue = &queue;

@@ -1,3 +1,11 @@
+// One-shot epoll: the kernel reports a descriptor once and then is silent until it is armed again.
+//
+// It is made for one epoll that many threads wait in. There a level-triggered descriptor would be
+// reported to a second thread while the first still reads it, and an edge could come in the middle;
+// one-shot gives it to one thread, which arms it again when it is done. That is one epoll_ctl for
+// each event: for a kept connection one call more than the receive and the send.
+//
+// Here a loop has its epoll for itself and needs none of that. The engine exists to show the price.
 #include "lab/engine/oneshot_poller.h"
 
 #include <utility>

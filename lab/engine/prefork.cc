@@ -1,3 +1,19 @@
+// Processes instead of threads, as Apache's prefork has them: each serves alone, with one loop and
+// no lock, and one process watches over all.
+//
+//   listen -> fork -+-> process: epoll -> accept -> serve      one loop, and what it accepted
+//                   +-> process: epoll -> accept -> serve
+//                   '-> the watching one: poll(signals, a pipe from each)
+//
+// Waits      Each process in an epoll of its own, in which the listening sockets are everybody's.
+// Accepts    Each process for itself. A connection makes the shared socket readable in all epolls:
+//            all that sleep wake, one gets it, and the others find EAGAIN: the "thundering herd",
+//            which EPOLLEXCLUSIVE, or a listener for each process, would avoid.
+// Owns       The process that accepted it.
+// Costs      Nothing is shared, so each has its own memory, caches and limits: N processes open the
+//            same file N times, and --max-connections is for each.
+// Fails at   State that must be seen by all. Its strength is the other side of that: a crash costs
+//            the connections of one process, and the watching one starts another.
 #include "lab/engine/prefork.h"
 
 #include <fcntl.h>
@@ -108,10 +124,12 @@ bool Watch::start_those_due() {
 }
 
 bool Watch::start(Process& process) {
+    // Made for each anew: a pipe that several had would not end with one of them.
     int ends[2];
     if (::pipe(ends) != 0) return report_refusal(process, Error::last("make", "a pipe"));
     for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
     const pid_t pid = ::fork();
+    // At once, because close() below has an errno of its own.
     const Error refused = Error::last("fork", "a process");
     if (pid == 0) {
         ::close(ends[0]);
@@ -187,6 +205,7 @@ void Watch::listen_to(Process& process) {
 
 void Watch::bury(Process& process) {
     int status = 0;
+    // It may block for the moment between the end of its descriptors and its own.
     while (::waitpid(process.pid, &status, 0) < 0 && errno == EINTR) {
     }
     ::close(process.pipe);
@@ -194,6 +213,7 @@ void Watch::bury(Process& process) {
     const bool served = std::exchange(process.serves, false);
     process.pid = process.pipe = -1;
     if (draining_) {
+        // Killed, or crashed on the way: our status shows that not all ended in order.
         if (!WIFEXITED(status)) status_ = 1;
         return;
     }

@@ -1,3 +1,22 @@
+// Three ways of building a server whose threads block, and where each of them stops working.
+//
+//   threads          accept -> start a thread -> recv, HTTP, send, recv, … -> the thread ends
+//   pool             accept -> [queue] -> one of N threads: recv, HTTP, send, … to the peer's end
+//   blocking-epoll   accept -> in turn to N loops -> epoll until one is readable; then that one's
+//                    recv, HTTP, send, … to its end, while the loop's others wait
+//
+// Waits      In recv() of the one connection. The kernel finds the thread, so readiness is never
+//            asked for: a request costs a recv and a send, and mostly a switch of threads.
+// Accepts    The first loop, which serves none: a thread that blocks accepts nothing.
+// Owns       The thread, while it has the connection.
+// Costs      threads: a clone() and a stack for each connection, kept while it is idle.
+//            pool: the threads once; a connection waits for one to be free.
+// Fails at   threads: its limit of threads (512), long before the kernel's of descriptors.
+//            pool, blocking-epoll: kept connections. A client that is served holds its thread while
+//            it thinks, and the others get nothing. The few see fine latencies, which is how such
+//            servers got published figures (report/published.cc).
+//
+// connection_threads.h is what the first two are made of, blocking_backend.h what blocks in all.
 #include "lab/engine/threads.h"
 
 #include "lab/engine/connection_threads.h"
@@ -13,6 +32,7 @@ class SeatsModel final : public net::ThreadingModel {
   public:
     SeatsModel(SeatThreads threads, std::size_t seats) : threads_(threads), seats_(seats) {}
 
+    // Whatever the CPUs: what bounds these engines is how many threads wait, not how many run.
     std::size_t count_loops(std::size_t asked, std::size_t) const override {
         // The first only accepts.
         return (asked > 0 ? asked : seats_) + 1;
