@@ -33,6 +33,7 @@ Result<> TemporaryFolder::write(const std::string& name, std::string_view text) 
     const std::string path = path_ + '/' + name;
     std::ofstream file(path, std::ios::binary);
     file << text;
+    // A full disk shows when the buffer is written, and a destructor reports nothing.
     file.flush();
     if (!file) return fail(Error::last("write", path));
     return {};

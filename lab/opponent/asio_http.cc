@@ -124,6 +124,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
 
   private:
+    //   read() -> parse() -> write() -> after_reply() -+-> read()
+    //               ^                                  +-> parse() what came with it
+    //               '-incomplete: read()               '-> the last handler, and the connection, go
+    //
+    // One request at a time: what came behind it waits in received_, which nothing reads into
+    // before.
     void parse(const char* from, std::size_t bytes) {
         const auto [outcome, used] = parser_.parse({from, bytes});
         next_ = from + used;

@@ -70,7 +70,12 @@ ServerLaunch by_sendfile(ServerLaunch launch) {
 
 // The configs have in common: 3600 s and more for whatever waits, because idle clients are part of
 // a load; no access log; room for more connections than come; and, where it can be set, a queue of
-// 4096, as our own server has.
+// 4096, as our own server has. In the foreground, so that the process that was started is the one
+// to be ended; and every path in a folder of the run's, because a server of the machine's may use
+// the usual ones.
+//
+// nginx: its open_file_cache saves an open() for each answer, as our own cache does. 65,535 is
+// lighttpd's largest number of requests; a connection of a longer load is opened again.
 constexpr const char* nginx_config = R"(daemon off;
 <user>worker_processes <workers>;
 worker_rlimit_nofile <descriptors>;
@@ -250,6 +255,7 @@ ServerLaunch launch_nginx(const std::string& program, const OpponentPlan& plan,
                        "nginx.conf", fill(nginx_config, values));
 }
 
+// One process has one loop: workers are further processes, and a single one needs no master.
 ServerLaunch launch_lighttpd(const std::string& program, const OpponentPlan& plan,
                              const core::Address& address) {
     Replacements values = defaults(plan, address);
@@ -284,6 +290,7 @@ ServerLaunch launch_apache(const std::string& program, const OpponentPlan& plan,
                        fill(apache_config, values));
 }
 
+// GOMAXPROCS is what workers are elsewhere: how many threads run goroutines at a time.
 ServerLaunch launch_caddy(const std::string& program, const OpponentPlan& plan,
                           const core::Address& address) {
     ServerLaunch launch = with_config({program, "run", "--config", "{folder}/caddy.json"},
@@ -296,6 +303,7 @@ ServerLaunch launch_caddy(const std::string& program, const OpponentPlan& plan,
     return launch;
 }
 
+// The answer is read when it starts, and has to fit into a buffer with its head.
 ServerLaunch launch_haproxy(const std::string& program, const OpponentPlan& plan,
                             const core::Address& address) {
     Replacements values = defaults(plan, address);

@@ -28,7 +28,7 @@ constexpr Words short_version{"-v"};
 constexpr Words word_version{"version"};
 // EADDRINUSE, as they all say it, with a large or a small letter.
 constexpr string_view in_use = "ddress already in use";
-constexpr int attempts_max = 3;
+constexpr int attempts_max = 3;  // one lost race is chance, three are something else
 constexpr Duration version_patience = 3s;
 
 constexpr std::array table{
@@ -197,6 +197,7 @@ std::string opponent_version(const Opponent& opponent) {
     auto child = core::ChildProcess::start(options);
     // Ours: with it open, the read below would block where the program printed nothing.
     pipe->writing.reset();
+    // One that does not end is ended with `child`: a report may lack a version, a run may not hang.
     if (!child || !child->wait(version_patience)) return {};
     std::string said(4096, '\0');  // less than a pipe holds, so that the child did not wait for us
     const ssize_t got = ::read(pipe->reading.get(), said.data(), said.size());

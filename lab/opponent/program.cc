@@ -62,6 +62,8 @@ class Failure {
     void report(Error error) {
         const std::scoped_lock held(lock_);
         if (!error_) error_.emplace(std::move(error));
+        // What main waits for in sigwait(). A second thread that fails sends it once more, and it
+        // stays pending.
         ::kill(::getpid(), SIGTERM);
     }
     // After the threads.
@@ -122,6 +124,7 @@ Result<> start_threads(std::vector<std::thread>& threads, unsigned count,
 int run_program(const Program& program, std::span<char* const> words,
                 const std::function<Result<>(const ProgramOptions&)>& prepare,
                 const std::function<unsigned(const ProgramOptions&)>& listeners, const Work& work) {
+    // Asked by the lab, for its report (opponent_version()).
     if (words.size() == 2 && std::string_view(words[1]) == "--version") {
         std::printf("%.*s\n", static_cast<int>(program.version.size()), program.version.data());
         return 0;
@@ -132,6 +135,7 @@ int run_program(const Program& program, std::span<char* const> words,
         return 2;
     }
     core::ignore_sigpipe();
+    // Started by hand it would have a shell's 1,024; by the lab, what that has raised already.
     static_cast<void>(core::raise_descriptor_limit());
     sigset_t ending;
     ::sigemptyset(&ending);

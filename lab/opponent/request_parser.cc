@@ -35,6 +35,8 @@ RequestParser::Parsed RequestParser::parse(std::string_view bytes) {
     return {Outcome::incomplete, bytes.size()};
 }
 
+// The drawing is in the header. Whatever the state does not name is refused: a parser that guesses
+// would be compared with others that do not.
 bool RequestParser::take_character(char letter) {
     switch (state_) {
         case State::method_start:
@@ -88,6 +90,7 @@ bool RequestParser::take_character(char letter) {
                 state_ = State::field_end;
                 return end_field();
             }
+            // In lower case: of the values that are read (end_field()) none depends on it.
             value_ += lower(letter);
             return letter == '\t' || !is_control(letter);
         case State::head_end:
@@ -127,6 +130,7 @@ bool RequestParser::end_field() {
 Request RequestParser::take() {
     if (request_.minor_version == 0 && !keeps_alive_) request_.closes = true;
     Request taken = std::move(request_);
+    // Everything of the last request goes, also its "keep-alive" and its length.
     *this = RequestParser();
     return taken;
 }

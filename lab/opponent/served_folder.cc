@@ -72,6 +72,7 @@ std::string_view reason_of(int status) {
     }
 }
 
+// Held open: a folder that is renamed or replaced meanwhile does not change what is served.
 Result<ServedFolder> ServedFolder::open(const std::string& path) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return fail(Error::last("open folder", path));

@@ -11,9 +11,11 @@
 namespace tiderace::lab::report {
 namespace {
 
+// In units of the viewBox, which a browser scales to the column: texts are 11 to 12 of them high
+// (page_style.h).
 constexpr double row_height = 19;
-constexpr double names_width = 104;
-constexpr double letter_width = 6.2;
+constexpr double names_width = 104;   // the longest name, "evhttp-sendfile"
+constexpr double letter_width = 6.2;  // about: the browser chooses the font
 
 std::string begin_svg(double height, const std::string& label) {
     return load::printed("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"", chart_width,
@@ -120,6 +122,7 @@ struct Axes {
 
 Axes axes_of(const LineChart& chart) {
     double x_least = 0, x_most = 0;
+    // The ticks are the frame: points outside of them are drawn at its edge.
     if (!chart.x_ticks.empty()) {
         x_least = chart.x_ticks.front().first;
         x_most = chart.x_ticks.back().first;
@@ -183,6 +186,7 @@ std::string draw_labels(const LineChart& chart, const Axes& axes) {
     std::vector<double> wanted;
     std::vector<const Line*> lines;
     for (const Line& line : chart.lines) {
+        // A server without a figure here has no line, and a label alone would look like one.
         if (line.points.empty()) continue;
         lines.push_back(&line);
         wanted.push_back(axes.y.place(line.points.back().y));
@@ -217,7 +221,7 @@ std::vector<double> spread_labels(const std::vector<double>& wanted, double heig
         places[i] = std::max(wanted[i], next);
         next = places[i] + height;
     }
-    // Too low: push back up from the bottom.
+    // Too low: push back up from the bottom. With more labels than room the topmost leave the plot.
     double last = bottom;
     for (const std::size_t i : std::vector(order.rbegin(), order.rend())) {
         places[i] = std::min(places[i], last);

@@ -8,6 +8,8 @@
 namespace tiderace::lab::report {
 namespace {
 
+// The parts of page.cc without its pictures, for a terminal or a pull request. What both say comes
+// from story.cc and tables.cc, so that neither has sentences of its own.
 std::string section(std::string_view heading, std::string_view text) {
     std::string out = "## " + std::string(heading) + "\n\n";
     return text.empty() ? out : out + escape_markdown(text) + "\n\n";
@@ -17,6 +19,7 @@ std::string portrait(const Subject& subject) {
     const Portrait* found = portrait_of(subject.name);
     std::string out = "### " + escape_markdown(subject.name) + "\n\n";
     if (!subject.what.empty()) out += escape_markdown(subject.what) + "\n\n";
+    // A drawing is no prose: in a block of code it is shown as it is, and nothing in it is escaped.
     if (found && !found->flow.empty()) out += "```\n" + std::string(found->flow) + "\n```\n\n";
     return out;
 }

@@ -7,6 +7,7 @@ std::string escape_markup(std::string_view text) {
     out.reserve(text.size() + text.size() / 8);
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
+        // Both quotes, because the text may stand in an attribute, in either kind.
         if (c == '&') {
             out += "&amp;";
         } else if (c == '<') {

@@ -45,6 +45,8 @@ std::string charts(const std::vector<Picture>& pictures) {
     return out + "</div>\n";
 }
 
+// Complete in itself, for readers who stop here: the advice, how it was measured, and the limits of
+// the figures.
 std::string lead(const Findings& findings) {
     const std::string recommended = story::recommendation(findings);
     std::string out =
@@ -116,6 +118,7 @@ std::string claims_and_originals(const Findings& findings) {
     return out + with_class(table_html(originals(findings)), "wide");
 }
 
+// Only of those that ran: a portrait beside no figure would read as one that was measured.
 std::string card(const Subject& subject) {
     const Portrait* portrait = portrait_of(subject.name);
     std::string out = "<article><h3>" + escape_markup(subject.name) + "</h3>\n";
@@ -140,6 +143,7 @@ std::string everything(const Findings& findings) {
     for (const Workload& workload : findings.results.workloads) {
         const Table table = figures(findings, workload);
         if (table.empty()) continue;
+        // Closed: a dozen tables of thirty rows would hide each other.
         out += "<details><summary>" + escape_markup(workload.name) + " <span>" +
                escape_markup(workload.about) + "</span></summary>\n" +
                with_class(table_html(table), "tight") + "</details>\n";

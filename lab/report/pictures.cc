@@ -57,6 +57,8 @@ BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>
         }
         chart.bars.push_back(std::move(bar));
     }
+    // The cheapest first, those without a figure last. The name decides between equal ones, so that
+    // a report that is made again is the same text.
     std::ranges::sort(chart.bars, {}, [](const Bar& bar) {
         return std::tuple(!bar.has_value, bar.value, bar.name);
     });
@@ -222,6 +224,7 @@ std::string beside_of(const Findings& findings, const CellSummary& cell) {
 std::vector<Picture> cost_pictures(const Findings& findings) {
     std::vector<Picture> pictures;
     for (const Workload& workload : findings.results.workloads) {
+        // A series is read as a line: its bars would be four charts that differ in one number.
         if (workload.name == "scale") continue;
         std::set<std::uint64_t> numbers;
         for (const CellSummary& cell : findings.cells) {
@@ -245,6 +248,7 @@ std::vector<Picture> cost_pictures(const Findings& findings) {
 
 std::vector<Picture> latency_pictures(const Findings& findings, std::string_view workload) {
     LineChart frame;
+    // Places are 1 / (1 - share), see latency_points().
     frame.x_ticks = {{2, "50 %"}, {10, "90"}, {100, "99"}, {1000, "99.9"}};
     frame.x_name = "share of the answers that took no longer";
     frame.y_text = load::micros;

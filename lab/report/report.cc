@@ -9,6 +9,7 @@
 
 namespace tiderace::lab::report {
 
+// Both pages from one set of findings: a figure that differed between them would discredit both.
 Result<> write_report(const std::string& folder, Results results) {
     const Findings findings(std::move(results));
     if (auto written = write_file(folder, page_name, page(findings)); !written) return written;

@@ -1,4 +1,8 @@
 // The only file that reads JSON, and the only one with simdjson's header, which is long.
+//
+// A report may be made again years later, by another version: what this program does not know is
+// left out, what the file does not have is a default, and only what would turn a figure into a
+// wrong one is refused (the format, its version, the state of a cell).
 #include <simdjson.h>
 
 #include <utility>
@@ -114,6 +118,7 @@ std::expected<Cell, std::string> to_cell(const Node& from) {
 
 Subject to_subject(const Node& from) {
     const std::string kind = from["kind"].text();
+    // An unknown kind is drawn as one of the engines: that changes a colour and no figure.
     return {.name = from["name"].text(),
             .kind = kind == "floor"      ? SubjectKind::floor
                     : kind == "opponent" ? SubjectKind::opponent
@@ -127,7 +132,7 @@ Subject to_subject(const Node& from) {
 Workload to_workload(const Node& from) {
     return {.name = from["name"].text(),
             .about = from["about"].text(),
-            .measure = from["measure"].text("cpu_us"),
+            .measure = from["measure"].text("cpu_us"),  // of all workloads but one
             .load = from["load"].text(),
             .connections = counts(from["connections"]),
             .absent = from["absent"].text()};

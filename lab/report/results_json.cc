@@ -44,6 +44,7 @@ void add_figures(load::JsonObject& out, const Cell& cell) {
         for (const auto& [name, count] : cell.errors) errors.add(name, count);
         out.add_json("errors", errors.text());
     }
+    // Empty in a cell without a right answer: a curve of nothing, and no curve of zeros.
     out.add_json("latency_us", to_json(cell.latency));
     if (!cell.slow_latency.empty()) out.add_json("slow_latency_us", to_json(cell.slow_latency));
     if (!cell.notes.empty()) out.add_json("notes", to_json(cell.notes));
@@ -160,6 +161,7 @@ Result<> try_folder(const std::string& folder) {
 std::string result_in(const std::string& folder) {
     for (const std::string_view name : {results_name, page_name, markdown_name}) {
         std::error_code failure;
+        // The link and not what it leads to: one that leads nowhere would be written over, too.
         const auto status = std::filesystem::symlink_status(
             std::filesystem::path(folder) / std::string(name), failure);
         if (std::filesystem::exists(status)) return std::string(name);
@@ -182,6 +184,7 @@ std::expected<Results, std::string> read_results(const std::string& folder) {
     }
     std::string text(static_cast<std::size_t>(bytes), '\0');
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    // It may have become shorter since; the parser then finds where it breaks off.
     text.resize(static_cast<std::size_t>(file.gcount()));
     auto results = parse_results(text);
     if (!results) return std::unexpected(path + ": " + results.error());

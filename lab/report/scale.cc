@@ -14,6 +14,7 @@ double power_of_ten(double value) {
 
 }  // namespace
 
+// To 1, 2 or 5 times a power of ten: what people read without counting.
 double round_up(double value) {
     if (!(value > 0) || !std::isfinite(value)) return 1;
     const double ten = power_of_ten(value);
@@ -39,10 +40,11 @@ Scale::Scale(ScaleKind kind, double least, double most, double from, double to)
     if (!std::isfinite(least_)) least_ = 0;
     if (!std::isfinite(most_)) most_ = least_;
     if (kind_ == ScaleKind::logarithmic) {
+        // 0 has no logarithm. A decade is shown instead.
         if (least_ <= 0) least_ = most_ > 0 ? most_ / 10 : 1;
         if (most_ <= least_) most_ = least_ * 10;
     } else if (most_ <= least_) {
-        most_ = least_ + 1;
+        most_ = least_ + 1;  // place() divides by the difference
     }
 }
 

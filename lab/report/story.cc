@@ -61,6 +61,8 @@ bool is_for_comparing(const Subject& subject) {
 }  // namespace
 
 std::string recommendation(const Findings& findings) {
+    // Small answers on kept connections: where the engine is most of the cost. With large files it
+    // is the copying, with a connection for each request the kernel, which is the same for all.
     constexpr std::string_view workload = "w1";
     const CellSummary* best = cheapest(findings, workload, is_for_serving);
     if (best == nullptr) return "";
@@ -93,6 +95,8 @@ std::string recommendation(const Findings& findings) {
     return text;
 }
 
+// How it was measured, before the first figure: most published comparisons fail on one of these
+// points (published.cc).
 std::string opening(const Findings& findings) {
     const bool is_pinned = !findings.results.pinning.server_cpus.empty();
     std::string text =
@@ -150,6 +154,7 @@ std::string latency_text(const Findings& findings) {
            "reading is how much longer the slowest wait. epoll stands in every picture, dashed.";
 }
 
+// The headings that page.cc will have: a link to a part that is left out would lead nowhere.
 std::vector<std::pair<std::string_view, std::string_view>> contents(const Findings& findings) {
     std::vector<std::pair<std::string_view, std::string_view>> all{{"glance", "At a glance"},
                                                                    {"cost", "Cost"}};

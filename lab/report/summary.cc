@@ -90,6 +90,8 @@ CellSummary summarize_one(const std::vector<const Cell*>& rounds) {
 
 }  // namespace
 
+// The median and the ends, and no mean: a round in which the machine did something else would move
+// the mean of three by a third of that, and moves the median to the next round at most.
 Spread spread_of(std::vector<double> values) {
     if (values.empty()) return {};
     std::ranges::sort(values);
@@ -153,6 +155,7 @@ std::string floor_of(const Results& results) {
 }
 
 double latency_at(const std::vector<LatencyPoint>& curve, double share) {
+    // The next point that the curve has, and not one between two: it errs to the slower side.
     for (const LatencyPoint& point : curve) {
         if (point.share >= share) return point.us;
     }

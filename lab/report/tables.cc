@@ -30,10 +30,11 @@ std::vector<std::pair<const Workload*, std::uint64_t>> columns_of(const Findings
 }
 
 std::string glance_cell(const Findings& findings, const CellSummary* cell) {
-    if (!cell) return nothing;
+    if (!cell) return nothing;  // not planned, or the run was interrupted before it
     if (!cell->has_figures()) return state_of(*cell);
     if (cell->cpu_us.median <= 0) return nothing;  // where the system tells no CPU time
     const auto ratio = ratio_to(findings.cells, *cell, findings.floor);
+    // Without a floor (a workload that it cannot do) the plain figure, which has no × before it.
     const std::string text = ratio ? load::times(*ratio) : load::short_number(cell->cpu_us.median);
     return cell->state == CellState::ok ? text : text + "*";
 }
@@ -106,6 +107,7 @@ const CellSummary* any_cell(const Findings& findings, std::string_view subject,
     return found == findings.cells.end() ? nullptr : &*found;
 }
 
+// The project's own claims, tested with this run: one that does not hold here is shown as such.
 void add_claim(const Findings& findings, const Claim& claim, Table& table) {
     const CellSummary* one = any_cell(findings, claim.one, claim.workload);
     const CellSummary* other = any_cell(findings, claim.other, claim.workload);
@@ -134,11 +136,14 @@ void add_select_claim(const Findings& findings, Table& table) {
                           refused ? "yes" : "no"});
 }
 
+// As growth and not as a cost: how much an answer takes depends on the machine, that poll looks at
+// all connections for each wait does not.
 void add_poll_claim(const Findings& findings, Table& table) {
     const CellSummary* few = find(findings.cells, "poll", "scale", 100);
     const CellSummary* many = find(findings.cells, "poll", "w1", 10'000);
     const CellSummary* epoll_few = find(findings.cells, "epoll", "scale", 100);
     const CellSummary* epoll_many = find(findings.cells, "epoll", "w1", 10'000);
+    // All four or none: a growth needs both ends, and a comparison both growths.
     for (const CellSummary* cell : {few, many, epoll_few, epoll_many}) {
         if (!cell || cell->state != CellState::ok || cell->cpu_us.median <= 0) return;
     }
@@ -320,6 +325,7 @@ std::string run_in_a_line(const Findings& findings) {
 }
 
 std::string table_html(const Table& table) {
+    // Wider than a phone: it scrolls by itself, and with a tab stop also by keyboard alone.
     std::string out = "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>";
     const auto cell = [&](const char* tag, std::size_t column, const std::string& text) {
         const bool is_number = column < table.is_number.size() && table.is_number[column];
@@ -349,6 +355,7 @@ std::string table_html(const Table& table) {
 
 std::string table_markdown(const Table& table) {
     std::string out = "|";
+    // Every cell is escaped: a "|" in a server's last words would be one column more.
     for (const std::string& head : table.heads) out += " " + escape_markdown(head) + " |";
     out += "\n|";
     for (std::size_t i = 0; i < table.heads.size(); ++i) {

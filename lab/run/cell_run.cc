@@ -16,7 +16,7 @@ namespace {
 using report::Cell;
 using report::CellState;
 
-constexpr Duration look = 5ms;
+constexpr Duration look = 5ms;              // a short cell is 200 ms long
 constexpr Duration load_time_most = 10min;  // the load is stopped long before
 constexpr std::uint64_t few_of = 1'000;     // one error in so many fails no cell
 constexpr std::uint64_t starved_part = 10;  // of a hundred: more, and the cell is not about all
@@ -181,6 +181,7 @@ struct Reading {
     std::uint64_t opened;
 };
 
+// Both figures of one moment: CPU for each answer is a quotient of two differences.
 Reading read(const Loads& loads, const std::vector<int>& pids) {
     const core::SystemClock clock;
     const load::LoadProgress progress = loads.progress();
@@ -342,6 +343,8 @@ Verdict judge(const Observed& observed) {
     return {};
 }
 
+// A server for each cell, started anew: caches and memory that an earlier load left behind would be
+// measured with the next.
 std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
     Cell cell = empty_cell(plan);
     const auto& parts = plan.workload->parts;

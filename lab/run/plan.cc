@@ -45,6 +45,8 @@ Duration overhead(std::uint64_t connections) {
     return 350ms + 150us * static_cast<std::int64_t>(connections);
 }
 
+// Known before it is run, and said in the table: a cell of wrong answers would look like a fault of
+// the server's.
 std::string cannot(const RunSubject& subject, const Workload& workload) {
     if (!subject.serves_files && workload.parts.size() > 1) return "it has one answer only";
     for (const LoadPart& part : workload.parts) {
@@ -65,6 +67,8 @@ Plan plan_run(const RunOptions& options, const std::vector<RunSubject>& subjects
     plan.rounds = options.rounds > 0 ? options.rounds : options.quick ? 1 : 3;
     std::set<std::string> notes;
     Duration besides = Duration::zero();
+    // Rounds outside: what changes on the machine in half an hour (its temperature, other programs)
+    // then meets all servers, and shows as a spread instead of as a rank.
     for (std::uint64_t round = 1; round <= plan.rounds; ++round) {
         // The first server after another workload pays for the kernel's new set-up.
         const std::size_t first = (round - 1) * subjects.size() / plan.rounds;

@@ -70,7 +70,8 @@ class ProgressPrinter {
     double took() const { return load::in_seconds(clock_.now() - start_); }
 
   private:
-    // By the pace so far, once there is one.
+    // By the pace so far, once there is one: servers that hang take their patience each, which no
+    // plan knows.
     std::string left() const {
         const double part = static_cast<double>(done_) / static_cast<double>(cells_);
         const double planned = load::in_seconds(estimate_);
@@ -86,6 +87,8 @@ class ProgressPrinter {
     load::ProgressLine line_{stdout};
 };
 
+// The workloads with a cell in this plan, and those that no server can run, for their reasons; the
+// latter only where the person has named none.
 std::vector<report::Workload> listed_workloads(const Plan& plan, const RunOptions& options) {
     std::vector<report::Workload> told;
     for (std::size_t w = 0; w < workloads().size(); ++w) {
@@ -218,6 +221,7 @@ bool run_cells(const RunParts& parts, std::vector<Cell>& cells) {
                           .state = CellState::skipped,
                           .reason = planned.skipped};
         if (!planned.skipped.empty()) {
+            // Kept, so that the table says why the place is empty.
             cells.push_back(coming);
             continue;
         }

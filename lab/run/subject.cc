@@ -38,6 +38,8 @@ Result<std::unique_ptr<RunningServer>> wrap(Result<ServerProcess> process) {
     return std::make_unique<ServerChild>(std::move(*process));
 }
 
+// The lab's own program as a server, in a process of its own as every other: a thread of this one
+// would share its allocator, its descriptors and its CPU time with the load.
 std::vector<std::string> engine_words(const std::string& program, std::string_view engine,
                                       const std::string& folder, const std::string& address) {
     // Without a log, as every other server of the run.
@@ -88,6 +90,7 @@ OpponentPlan opponent_plan(const ServerPlan& plan) {
             .path = plan.path,
             .workers = plan.cpus.empty() ? 1 : static_cast<unsigned>(plan.cpus.size()),
             .cpus = plan.cpus,
+            // Twice as many: in a load that closes, old connections end while new ones come.
             .connections_max = std::max<std::size_t>(20'000, plan.connections * 2),
             .connections = static_cast<std::size_t>(plan.connections),
             .closes = plan.closes,

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::uint64_t slow_rate_bytes = 64'000;  // a second: one middle file takes one
 
+// w0 to w5 ask what published comparisons asked (report/published.cc), with their sizes of file and
+// numbers of connections; the others ask what those left out.
 const std::vector<Workload>& table() {
     static const std::vector<Workload> all{
         {.name = "w0",
@@ -93,7 +95,8 @@ load::LoadOptions load_of(const Workload& workload, const LoadPart& part,
                           std::uint64_t connections) {
     load::LoadOptions options;
     options.connections = connections;
-    if (part.connections > 0) {  // its share of them
+    // Its share of them: where the machine allows fewer than the table has, all parts have fewer.
+    if (part.connections > 0) {
         options.connections = std::max<std::uint64_t>(
             1, part.connections * connections / workload.connections.back());
     }
@@ -116,6 +119,7 @@ std::string url_of(const LoadPart& part, const std::string& address) {
     return "http://" + address + std::string(facts_of(part.file).path);
 }
 
+// With all that load_of() sets and no other flag, so that it makes the same load again.
 std::string load_command(const Workload& workload) {
     std::string text;
     for (const LoadPart& part : workload.parts) {
