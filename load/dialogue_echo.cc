@@ -41,6 +41,7 @@ class LoadEcho final : public LoadDialogue {
     }
 
     std::size_t hear(ByteView data) override;
+    // Inside a message it was cut short; between two the server may have a limit.
     void ended(bool unread) override {
         fail_all(unread || echoed_bytes_ > 0 ? LoadError::cut_short : LoadError::closed_early);
         client_->leave();
@@ -68,6 +69,7 @@ class LoadEcho final : public LoadDialogue {
     bool left_ = false;
 };
 
+// There are no frames: a message ends where its length does, so all of one run are equally long.
 std::size_t LoadEcho::hear(ByteView data) {
     const ByteView message = rules_.request->body;
     ByteView rest = data;

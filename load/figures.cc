@@ -66,6 +66,7 @@ std::string readable(Duration duration) {
     return micros(in_seconds(duration) * 1e6);
 }
 
+// Powers of 1,000, as traffic is counted. Sizes on the command line are powers of 1,024.
 std::string bytes(double value) {
     if (value < 999.5) return fixed(value, 0) + " B";
     if (value < 999'500) return three_digits(value / 1e3) + " kB";
@@ -79,6 +80,7 @@ std::string rate(double per_second) {
     return three_digits(per_second / 1e6) + "M";
 }
 
+// With the sign in front, as it is read: "×1.62 of the floor".
 std::string times(double ratio) {
     return "×" + three_digits(ratio);
 }

@@ -15,6 +15,7 @@ std::uint64_t LatencyHistogram::middle_of(std::size_t index) {
     return first + (std::uint64_t{1} << shift) / 2;
 }
 
+// Exact: buckets can be added up, which quantiles and means of means cannot.
 void LatencyHistogram::merge(const LatencyHistogram& other) {
     for (std::size_t i = 0; i < buckets; ++i) counts_[i] += other.counts_[i];
     count_ += other.count_;
@@ -25,6 +26,7 @@ void LatencyHistogram::merge(const LatencyHistogram& other) {
 
 Duration LatencyHistogram::quantile(double share) const {
     if (count_ == 0) return Duration::zero();
+    // "At least this share": the rank is rounded up, so that the p99 of ten values is the largest.
     const double wanted = std::ceil(std::clamp(share, 0.0, 1.0) * static_cast<double>(count_));
     const std::uint64_t rank =
         std::clamp<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1, count_);

@@ -47,6 +47,7 @@ class Person final : public LoadAudience {
         shown_at_ = elapsed;
         shown_answers_ = now.answers;
     }
+    // All that have come: a second Ctrl-C is no other wish, and must not stay in the descriptor.
     bool wants_end() override {
         while (signals_->next()) ended_ = true;
         return ended_;

@@ -41,6 +41,7 @@ std::string why_none_opened(const LoadSum& sum, const LoadTarget& target) {
     const std::string where = target.address.to_string();
     // The most frequent, because a thousand connections may fail in more ways than one, and a
     // sentence helps with one.
+    // Each sentence ends with what the person can do; where there is nothing, with what was found.
     switch (most_frequent<ConnectError>(sum.tally.connect_errors)) {
         case ConnectError::refused:
             return "nothing listens on " + where +

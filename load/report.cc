@@ -10,6 +10,7 @@
 namespace tiderace::load {
 namespace {
 
+// The value is not printed but appended: printed() cuts, and a list of errors may be long.
 std::string row(const char* name, const std::string& value) {
     return printed("  %-12s ", name) + value + "\n";
 }

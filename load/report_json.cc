@@ -32,6 +32,8 @@ std::string latency(const LatencyHistogram& histogram) {
     return json.add_json("histogram", bars.text()).text();
 }
 
+// The options as they were run, defaults included: a file of figures without them can be compared
+// with nothing.
 std::string config(const LoadReport& report) {
     const LoadOptions& options = report.options;
     JsonObject json;
@@ -74,6 +76,7 @@ std::string expected(const LoadReport& report) {
     return json.text();
 }
 
+// Whole ones beside the seconds: a reader that adds them up has no rounding.
 std::uint64_t microseconds(Duration duration) {
     return static_cast<std::uint64_t>(duration / 1us);
 }

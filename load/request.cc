@@ -36,6 +36,7 @@ struct Field {
     std::string value;
 };
 
+// The pseudo-fields first, as RFC 9113, 8.3, requires.
 std::vector<Field> fields_of(const LoadTarget& target, const LoadOptions& options) {
     std::vector<Field> fields{{":method", std::string(options.verb())},
                               {":scheme", target.tls ? "https" : "http"},
@@ -65,7 +66,8 @@ void append_number(std::string& block, std::uint8_t pattern, unsigned prefix, st
 }
 
 void append_text(std::string& block, std::string_view text) {
-    append_number(block, 0, 7, text.size());  // no Huffman coding
+    // No Huffman coding: these bytes go once for each connection, and are easily read in a capture.
+    append_number(block, 0, 7, text.size());
     block += text;
 }
 
@@ -81,6 +83,11 @@ std::pair<std::uint32_t, std::uint32_t> known(const Field& field) {
     return {0, name};
 }
 
+//   block_first   0x40 name value: enters the server's table      the first request of a connection
+//   block_again   0x80 | index                                    all later ones: a few bytes
+//   block_plain   0x00 name value: leaves the table alone         where the server has none
+//
+// Fields of the static table are 0x80 | index in all three.
 void render_blocks(const std::vector<Field>& fields, LoadRequest& request) {
     std::size_t inserted_bytes = 0;
     std::vector<std::size_t> inserted;  // in fields

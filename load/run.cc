@@ -65,6 +65,10 @@ void fit_to_limits(LoadOptions& options, std::vector<std::string>& notes) {
 }
 
 // One run: the team, and the one that looks at it.
+//
+//   gathering --all ask--> running --its time, its requests--> done
+//       |                    |
+//       '--none opens, nothing answers rightly, the audience--> stopping --the loops' turns--> done
 class Run {
   public:
     Run(const LoadPlan& plan, LoadReport report, LoadAudience* audience)

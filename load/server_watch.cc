@@ -48,7 +48,7 @@ void collect_inodes(const std::string& path, const core::Address& address,
         words >> slot >> local >> peer >> state >> queues >> timer >> retransmits >> user >>
             timeout >> inode;
         const std::size_t colon = local.find(':');
-        // 0A is TCP_LISTEN.
+        // 0A is TCP_LISTEN; ports and addresses are hexadecimal.
         if (state != "0A" || colon == std::string::npos || local.substr(colon + 1) != port.data()) {
             continue;
         }
@@ -122,7 +122,8 @@ std::vector<int> find_group(int group, const std::string& proc) {
         }
     }
     const auto was_started = [&](const auto& other) { return found.contains(other.second); };
-    // Children that left the group still count, and so do theirs.
+    // Children that left the group still count, and so do theirs. Again from the start after each,
+    // because a grandchild may have a lower number than its parent.
     for (auto at = std::ranges::find_if(others, was_started); at != others.end();
          at = std::ranges::find_if(others, was_started)) {
         found.insert(at->first);

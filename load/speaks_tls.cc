@@ -73,6 +73,7 @@ bool speaks_tls(const core::Address& address, std::string_view engine) {
     Handshake handshake;
     net::Connector connector(**loop,
                              {.connection = {}, .timeout = answer_patience, .connections_max = 1});
+    // Its result comes in a turn of the loop below, also where the kernel refuses at once.
     connector.connect(address, [&](Result<net::Connection*> made) {
         if (made) return handshake.begin(**made);
         handshake.over = true;

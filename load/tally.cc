@@ -47,6 +47,7 @@ void LoadTally::merge(const LoadTally& other) {
     }
     resets += other.resets;
     starved += other.starved;
+    // A loop without connections has UINT64_MAX here, which no minimum keeps.
     per_connection_min = std::min(per_connection_min, other.per_connection_min);
     per_connection_max = std::max(per_connection_max, other.per_connection_max);
     // The loops have each taken their first answer as the right one, without a word between them.
@@ -57,6 +58,7 @@ void LoadTally::merge(const LoadTally& other) {
         references_differ = true;
     }
     references_differ |= other.references_differ;
+    // The first of the first loop that has one: one example is enough to look for the cause.
     if (fault.empty()) fault = other.fault;
     if (wrong_status == 0) wrong_status = other.wrong_status;
 }

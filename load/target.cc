@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::string_view expected_form = "expects http://HOST:PORT/PATH (or https, or echo)";
 
+// Of ASCII: the path is sent as it is given, and a space or a line end would begin another part of
+// the request's head.
 bool is_printable(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
@@ -18,6 +20,7 @@ bool is_printable(std::string_view text) {
 std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
     const auto refuse = [] { return std::unexpected(std::string(expected_form)); };
     LoadTarget target;
+    // "127.0.0.1:8080/page" is taken for http: people type it, and it can mean nothing else here.
     target.tls = url.starts_with("https://");
     const std::size_t scheme_end = url.find("://");
     const bool echoes = url.starts_with("echo://");

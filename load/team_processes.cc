@@ -135,7 +135,8 @@ Result<> LoadProcesses::start(const LoadPlan& plan, const LoadWorker::Share& sha
     // Buffered output would be written once by each child.
     std::fflush(nullptr);
     for (std::size_t i = 0; i < places_.size(); ++i) {
-        // No thread and no loop exists yet, so that the child's memory is whole.
+        // No thread and no loop exists yet, so that the child's memory is whole: a lock that
+        // another thread held at the fork would be held in the child for ever.
         const pid_t pid = ::fork();
         if (pid == 0) {
             // This copy of the writing end would hide the parent's end from all children.

@@ -46,6 +46,7 @@ class LoadThreads final : public LoadTeam {
         for (auto& worker : workers_) worker->stop();
     }
     std::unique_ptr<LoadSum> finish() override {
+        // First: the tallies are the threads' own, without a lock, until they have ended.
         join();
         auto sum = std::make_unique<LoadSum>();
         for (const auto& worker : workers_) add(*sum, *worker);

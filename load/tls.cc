@@ -10,6 +10,8 @@ Result<std::unique_ptr<LoadTls>> LoadTls::create(core::EventLoop& loop, const Lo
                               .protocols = {},
                               .resume = options.resume,
                               .handshake_timeout = options.timeout};
+    // One protocol, so that the server has no choice: a run has the requested version or fails
+    // (LoadConnection::on_secured()).
     // HTTP/1.0 offers nothing by ALPN, as its clients do.
     if (options.http == LoadHttp::v2) wanted.protocols = {"h2"};
     if (options.http == LoadHttp::v1_1) wanted.protocols = {"http/1.1"};

@@ -41,6 +41,7 @@ LoadWorker::LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::
       tls_(std::move(tls)),
       pacer_(share.rate, share.requests, plan.options.ramp) {
     tally_.connections = share.connections;
+    // Before the run: as little as can be is allocated while it is measured.
     for (std::uint64_t i = 0; i < share.connections; ++i) {
         connections_.push_back(std::make_unique<LoadConnection>(*this, share.first_connection + i));
     }
