@@ -66,6 +66,8 @@ class LoadDialogue {
         bool http_1_0 = false;
         bool parts = false;            // heads and bodies are passed separately, for slow senders
         std::string* arena = nullptr;  // the worker's, for HTTP/2: room for an answer's fields
+        // HTTP/2: the last that a connection may have (RFC 9113, 5.1.1); a test has fewer.
+        std::uint32_t last_stream = 0x7fff'ffff;
     };
 
     virtual ~LoadDialogue() = default;

@@ -87,6 +87,11 @@ class LoadH2 final : public LoadDialogue {
     }
     // A stream that was opened once and is not any more.
     bool is_over(std::uint32_t id) const { return id % 2 == 1 && id < next_id_; }
+    // No stream may follow those that are open: GOAWAY came, the numbers are used up (after 2^30
+    // requests, which a load on one connection reaches in hours), or --close has its one.
+    bool is_last() const {
+        return goes_ || next_id_ > rules_.last_stream || (rules_.close && next_id_ > 1);
+    }
     bool read_head(const wire::H2Headers& headers, Stream& stream, bool& interim);
     bool finish(Streams::iterator stream);
     void fail(Streams::iterator stream, LoadError error);
@@ -157,9 +162,7 @@ void LoadH2::begin() {
 
 // Waits for the server's settings, so that it never gets more streams at once than it allows.
 std::size_t LoadH2::room() const {
-    if (!settled_ || left_ || goes_ || next_id_ > wire::h2_stream_max) return 0;
-    // One request for each connection, as --close has it for HTTP/1.
-    if (rules_.close && next_id_ > 1) return 0;
+    if (!settled_ || left_ || is_last()) return 0;
     const std::uint64_t most = std::min<std::uint64_t>(rules_.depth, peer_.max_concurrent_streams);
     return streams_.size() < most ? static_cast<std::size_t>(most) - streams_.size() : 0;
 }
@@ -336,7 +339,7 @@ bool LoadH2::finish(Streams::iterator stream) {
         });
     }
     client_->answered(done.answer, done.intended);
-    if ((goes_ || rules_.close) && streams_.empty()) leave();
+    if (is_last() && streams_.empty()) leave();
     return true;
 }
 
@@ -346,7 +349,7 @@ bool LoadH2::take(const wire::H2RstStream& reset) {
     // Not sent again, even where the server did not process it: a load that hides refusals would
     // report a server at its limit as a good one.
     fail(stream, LoadError::stream_reset);
-    if ((goes_ || rules_.close) && streams_.empty()) leave();
+    if (is_last() && streams_.empty()) leave();
     return true;
 }
 

@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "load/dialogue.h"
+
+namespace tiderace::load {
+namespace {
+
+using namespace std::string_literals;
+
+class Listener final : public LoadDialogue::Client {
+  public:
+    void say(ByteView, LoadDialogue::Part) override {}
+    void lend(ByteView, LoadDialogue::Part) override {}
+    std::size_t unsent() const override { return 0; }
+    void answered(const LoadAnswer& answer, Instant) override { answers += answer.status == 200; }
+    void failed(LoadError, Instant) override { ++errors; }
+    void give_back(Instant) override {}
+    void failed_besides(LoadError) override { ++errors; }
+    void found(std::string_view) override {}
+    void leave() override { has_left = true; }
+    void room_changed() override {}
+
+    int answers = 0;
+    int errors = 0;
+    bool has_left = false;
+};
+
+// An empty SETTINGS frame, and an answer of ":status: 200" alone, HPACK's eighth static entry.
+const std::string settings = "\0\0\0\x04\0\0\0\0\0"s;
+std::string answer_to(char stream) {
+    return "\0\0\x01\x01\x05\0\0\0"s + stream + "\x88"s;
+}
+
+// RFC 9113, 5.1.1: a client whose numbers are used up opens a new connection. One that stayed would
+// ask nothing any more, and a load on one connection would end in silence.
+TEST(LoadH2, AConnectionWhoseStreamsAreUsedUpIsLeft) {
+    const LoadRequest request = render_request({.host = "x", .path = "/"}, {.http = LoadHttp::v2});
+    Listener listener;
+    std::string arena;
+    const auto dialogue = make_load_h2(
+        listener, {.request = &request, .depth = 2, .arena = &arena, .last_stream = 5});
+    for (int connection = 0; connection < 2; ++connection) {
+        listener = {};
+        dialogue->begin();
+        EXPECT_EQ(dialogue->room(), 0U) << "before the server's settings";
+        dialogue->hear(settings);
+        ASSERT_EQ(dialogue->room(), 2U);
+        for (int i = 0; i < 2; ++i) dialogue->ask({});
+        dialogue->asked();
+        dialogue->hear(answer_to(1));
+        ASSERT_EQ(dialogue->room(), 1U);
+        dialogue->ask({});
+        dialogue->asked();
+        dialogue->hear(answer_to(3));
+        EXPECT_EQ(dialogue->room(), 0U);
+        EXPECT_FALSE(listener.has_left) << "one is under way";
+        dialogue->hear(answer_to(5));
+        EXPECT_TRUE(listener.has_left);
+        EXPECT_EQ(listener.answers, 3);
+        EXPECT_EQ(listener.errors, 0);
+    }
+}
+
+}  // namespace
+}  // namespace tiderace::load
