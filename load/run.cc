@@ -209,6 +209,12 @@ class Run {
             report_.elapsed_before_server = std::max(Duration::zero(), sum.elapsed - watched);
         }
         report_.server = watch_.finish();
+        // Without a word the report would lack the figures that the flag is for.
+        if (!report_.server && plan_.options.server_pid > 0) {
+            report_.notes.push_back(
+                "--server-pid " + std::to_string(plan_.options.server_pid) +
+                ": no such process, or none of yours; its figures are missing");
+        }
         report_.cause = cause_of(sum);
         if (!report_.cause.empty()) report_.notes.push_back(report_.cause);
         // Its figures end in the middle: a CPU time of half a run for each answer would be too
@@ -240,7 +246,12 @@ Result<> read_body_file(LoadOptions& options) {
     if (path.empty()) return {};
     std::error_code fault;
     const std::uintmax_t bytes = std::filesystem::file_size(path, fault);
-    if (fault) return fail(Error(fault.value(), "read --body", path));
+    // Of a pipe or a device the length is not known, and each request has to begin with it.
+    const bool no_length = fault == std::errc::not_supported;
+    if (fault) {
+        return fail(Error(fault.value(), "read --body", path,
+                          no_length ? "it has to be a plain file" : ""));
+    }
     if (bytes == 0) return fail(Error(ENODATA, "read --body", path, "the file is empty"));
     if (bytes > body_file_bytes_max) {
         return fail(Error(EFBIG, "read --body", path, "256 MiB is the most"));

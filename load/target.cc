@@ -52,8 +52,15 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
     if (target.name.starts_with('[') && target.name.ends_with(']')) {
         target.name = target.name.substr(1, target.name.size() - 2);
     }
+    const auto address = core::Address::parse(with_port);
+    // As servers print it that listen on all addresses. It names none to connect to.
+    if (!target.name.empty() && address && address->is_any()) {
+        return std::unexpected(
+            target.name + " is every address of a machine: name one of them, " +
+            (target.name.find(':') == std::string::npos ? "as 127.0.0.1" : "as [::1]"));
+    }
     // A literal address needs no look-up, which could block.
-    if (const auto address = core::Address::parse(with_port); address && !address->is_any()) {
+    if (address && !address->is_any()) {
         if (address->is_unix() || address->port() == 0) return refuse();
         target.address = *address;
         target.found = {*address};

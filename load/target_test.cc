@@ -36,7 +36,8 @@ TEST(LoadTarget, RefusesWhatIsNoUrl) {
          {"", "http://", "ftp://127.0.0.1/", "https://", "https://127.0.0.1:0/",
           "http://127.0.0.1:0/", "http://127.0.0.1:99999/", "http://127.0.0.1:8x/",
           "http://u:p@127.0.0.1/", "http://127.0.0.1/a b", "http://127.0.0.1/a\r\nX: y",
-          "http://127.0.0.1/#a", "http:///x", "http://:80/", "unix:/tmp/x"}) {
+          "http://127.0.0.1/#a", "http:///x", "http://:80/", "unix:/tmp/x", "http://0.0.0.0:81/",
+          "http://[::]/"}) {
         EXPECT_FALSE(parse_load_target(url)) << url;
     }
 }

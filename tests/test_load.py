@@ -460,6 +460,22 @@ def test_a_report_that_cannot_be_written_is_an_error(binary, page, flags):
     assert done.stderr == "tiderace: cannot write to standard output: no space left on device\n"
 
 
+def test_a_server_pid_that_is_not_there_is_told(load, page):
+    status, report = load(page, "-n", "5", "--server-pid", "999999999")
+    assert (status, "server" in report) == (0, False)
+    assert len(report["notes"]) == 1
+    assert "--server-pid 999999999: no such process" in report["notes"][0]
+
+
+def test_a_body_has_to_have_a_length(binary, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = subprocess.run([binary, "load", "http://127.0.0.1:1/", "--body", pipe],
+                          capture_output=True, text=True, timeout=DEADLINE, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "it has to be a plain file" in done.stderr
+
+
 @pytest.mark.parametrize("words, said", [
     ([], "load expects a URL"),
     (["http://192.0.2.1/"], "--i-own-this-host"),
@@ -470,6 +486,10 @@ def test_a_report_that_cannot_be_written_is_an_error(binary, page, flags):
     (["http://127.0.0.1/", "--http", "1.0", "--pipeline", "2"], "not pipelined"),
     (["http://127.0.0.1/", "--slow-readers", "60", "--slow-senders", "60"], "100 percent"),
     (["http://127.0.0.1/", "--slow-senders", "1", "--slow-drips", "body"], "--body-size"),
+    (["http://127.0.0.1/", "--close", "--pipeline", "2"], "leave out --pipeline"),
+    (["http://0.0.0.0:8080/"],
+     "0.0.0.0 is every address of a machine: name one of them, as 127.0.0.1"),
+    (["http://[::]:8080/"], ":: is every address of a machine: name one of them, as [::1]"),
     (["nonsense://x"], "expects http://HOST:PORT/PATH"),
     (["http://127.0.0.1/", "--conections", "1"], "did you mean --connections?"),
     (["http://127.0.0.1/", "--engine", "epol"], "did you mean epoll?"),
