@@ -195,6 +195,7 @@ TEST(LoadRun, ProcessesShareTheLoad) {
     EXPECT_EQ(outcome.report.tally.connections, 7U);
     EXPECT_EQ(outcome.report.tally.open_max, 7U);
     EXPECT_EQ(outcome.report.processes, 3U);
+    EXPECT_EQ(outcome.report.answers_before_server, 0U) << "no connections were gathered first";
     EXPECT_GT(outcome.report.own_cpu, Duration::zero());
     EXPECT_TRUE(children().empty());
 }

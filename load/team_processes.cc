@@ -30,6 +30,9 @@ constexpr Duration patience = 5s;  // with a child after its stop was requested
 //
 // What a child reports to its parent, in shared memory.
 struct Place {
+    // Until it shows that it gathers connections: where none does, figures are of the whole run.
+    Place() { shown.show({.asking = true}); }
+
     ShownProgress shown;
     std::atomic<bool> ready = false;
     LoadSum sum;

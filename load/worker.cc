@@ -51,6 +51,11 @@ LoadWorker::LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::
         .timeout = plan.options.timeout,
         .connections_max = 2 * static_cast<std::size_t>(share.connections) + 16};
     connector_ = std::make_unique<net::Connector>(*loop_, options);
+    // Many connections are opened first and used then, so that latency does not measure the
+    // opening. Shown from the beginning: an observer that comes first must not take it for asking.
+    gathering_ = connections_.size() > opening_max && !plan.options.close &&
+                 plan.options.ramp == Duration::zero();
+    publish();
 }
 
 LoadWorker::~LoadWorker() = default;
@@ -65,11 +70,6 @@ void LoadWorker::run() {
     loop_->turn(Duration::zero());  // so that the loop knows the time
     start_ = look_ = opened_last_ = read_clock();
     end_ = Instant::max();
-    const LoadOptions& options = plan_->options;
-    // Many connections are opened first and used then, so that latency does not measure the
-    // opening.
-    gathering_ =
-        connections_.size() > opening_max && !options.close && options.ramp == Duration::zero();
     if (!gathering_) begin_asking();
     let_in(start_);
     loop_->arm(*this, next_look(start_));
