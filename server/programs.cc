@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/version.h"
+#include "tiderace/http/files/glob.h"
 
 namespace tiderace::server {
 namespace {
@@ -37,6 +38,27 @@ Result<> check_hidden(const ServeOptions& options, const CgiFolder& cgi) {
                       "it is inside the served folder, whose files are sent: move it out, or "
                       "give its path there: --cgi /" +
                           below + "=" + cgi.folder));
+}
+
+bool is_glob(std::string_view pattern) {
+    return pattern.find_first_of("*?") != pattern.npos;
+}
+
+// The path that requests of this file have; "" for one outside of the served folder.
+std::string path_in_root(const ServeOptions& options, const std::string& file) {
+    std::error_code fault;
+    const fs::path root = fs::canonical(options.root, fault);
+    const fs::path relative = fs::weakly_canonical(root / file, fault).lexically_relative(root);
+    if (fault || relative.empty() || *relative.begin() == "..") return {};
+    return "/" + relative.generic_string();
+}
+
+Result<> check_page(bool is_source, std::string_view flag, const std::string& file) {
+    if (!is_source) return {};
+    return fail(
+        Error(0, "serve " + std::string(flag), file,
+              "a program answers the requests of this file (--cgi, --fastcgi), but here its "
+              "source would be sent: give the name of a page"));
 }
 
 }  // namespace
@@ -74,7 +96,45 @@ Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
     for (const FastCgiRoute& route : options.cgi.fastcgi) {
         if (auto added = programs->add(loop, options, route); !added) return fail(added.error());
     }
+    if (auto checked = programs->check_pages(options); !checked) return fail(checked.error());
     return programs;
+}
+
+// Programs are found by the path of the request. What the server itself puts in place of that path
+// is read as a file, so a script there would be shown to everyone, with the passwords in it.
+Result<> Programs::check_pages(const ServeOptions& options) const {
+    if (options.spa_file) {
+        const bool is_shown = is_source("/" + *options.spa_file);
+        if (auto checked = check_page(is_shown, "--spa", *options.spa_file); !checked)
+            return checked;
+    }
+    const auto check_error_page = [&](std::string_view flag, const ErrorPage& page) {
+        return check_page(is_source(path_in_root(options, page.file)), flag, page.file);
+    };
+    for (const ErrorPage& page : options.error_pages) {
+        if (auto checked = check_error_page("--error-page", page); !checked) return checked;
+    }
+    for (const PathErrorPage& own : options.paths.error_pages) {
+        if (auto checked = check_error_page("--path-error-page", own.page); !checked)
+            return checked;
+    }
+    if (!options.clean_urls) return {};
+    for (const std::string& pattern : scripts_) {
+        // Behind "/a" the file a.html is found, which the pattern knows by its own name only.
+        if (!pattern.ends_with(".html")) continue;
+        return fail(Error(0, "serve --fastcgi", pattern,
+                          "with --clean-urls the source of /a.html would be sent for /a: leave one "
+                          "of the two out"));
+    }
+    return {};
+}
+
+// A --fastcgi of a path has no files here: the peer knows what it runs.
+bool Programs::is_source(std::string_view path) const {
+    return std::ranges::any_of(cgi_, [&](const auto& cgi) { return cgi->answers(path); }) ||
+           std::ranges::any_of(scripts_, [&](const std::string& pattern) {
+               return http::files::matches_glob(pattern, path);
+           });
 }
 
 Result<> Programs::add(core::EventLoop& loop, const ServeOptions& options,
@@ -95,6 +155,7 @@ Result<> Programs::add(core::EventLoop& loop, const ServeOptions& options,
     auto made = http::cgi::FastCgi::create(loop, std::move(fastcgi));
     if (!made) return fail(made.error());
     fastcgi_.push_back(std::move(*made));
+    if (is_glob(route.pattern)) scripts_.push_back(route.pattern);
     return {};
 }
 

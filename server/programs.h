@@ -2,11 +2,13 @@
 //
 // Owner    The worker; one per loop.
 // Thread   The loop's.
-// Errors   create() fails where a folder of programs is none, or lies where its programs would be
-//          sent as files.
+// Errors   create() fails where a folder of programs is none, or where the source of a program
+//          would be sent: as a file, as the page of --spa or of an error, or under a clean URL.
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/options.h"
@@ -35,11 +37,14 @@ class Programs final : public http::Handler {
   private:
     Programs(PathRules& rules, http::Handler& rest) : rules_(&rules), rest_(&rest) {}
     Result<> add(core::EventLoop& loop, const ServeOptions& options, const FastCgiRoute& route);
+    Result<> check_pages(const ServeOptions& options) const;
+    bool is_source(std::string_view path) const;
 
     PathRules* rules_;
     http::Handler* rest_;
     std::vector<std::unique_ptr<http::cgi::Cgi>> cgi_;
     std::vector<std::unique_ptr<http::cgi::FastCgi>> fastcgi_;
+    std::vector<std::string> scripts_;  // globs: these files are read by a FastCGI peer
 };
 
 }  // namespace tiderace::server

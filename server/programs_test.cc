@@ -86,5 +86,55 @@ TEST_F(ProgramsTest, AFolderWithTwoDotsInItsNameIsInsideAsWell) {
     EXPECT_TRUE(create());
 }
 
+// Found by hand: --spa=index.php sent the source of index.php for every path that was not found.
+TEST_F(ProgramsTest, ASourceThatWouldBeSentInPlaceOfAnotherPathIsRefused) {
+    root_.write("index.php", "<?php $password = 'secret';");
+    root_.write("404.html", "not found");
+    root_.make_folder("cgi-bin");
+    options_.cgi.folders = {{"/cgi-bin", root_.path_of("cgi-bin")}};
+    options_.cgi.fastcgi = {{"*.php", *core::Address::parse("127.0.0.1:9")}};
+    const auto expect_refused = [&](std::string_view flag) {
+        const auto refused = create();
+        ASSERT_FALSE(refused) << flag;
+        EXPECT_NE(refused.error().message().find(flag), std::string::npos)
+            << refused.error().message();
+    };
+    options_.spa_file = "index.php";
+    expect_refused("--spa index.php");
+    options_.spa_file = "cgi-bin/page";
+    expect_refused("--spa cgi-bin/page");
+    options_.spa_file = "404.html";
+    EXPECT_TRUE(create());
+    for (const std::string& file : {std::string("index.php"), root_.path_of("index.php"),
+                                    std::string("./cgi-bin/../index.php")}) {
+        options_.error_pages = {{404, file}};
+        expect_refused("--error-page");
+    }
+    options_.error_pages = {{404, "404.html"}, {500, folder_.path_of("outside.php")}};
+    EXPECT_TRUE(create());
+    options_.paths.error_pages = {{"/a", {404, "index.php"}}};
+    expect_refused("--path-error-page");
+}
+
+TEST_F(ProgramsTest, CleanUrlsAndScriptsThatEndInHtmlAreRefused) {
+    options_.cgi.fastcgi = {{"*.html", *core::Address::parse("127.0.0.1:9")}};
+    EXPECT_TRUE(create());
+    options_.clean_urls = true;
+    const auto refused = create();
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find("--clean-urls"), std::string::npos);
+    options_.cgi.fastcgi = {{"*.php", *core::Address::parse("127.0.0.1:9")}};
+    EXPECT_TRUE(create());
+}
+
+// A path that leads to a peer has no scripts among the served files.
+TEST_F(ProgramsTest, APageBelowThePathOfAPeerIsNoSource) {
+    root_.make_folder("app");
+    root_.write("app/index.html", "page");
+    options_.cgi.fastcgi = {{"/app", *core::Address::parse("127.0.0.1:9")}};
+    options_.spa_file = "app/index.html";
+    EXPECT_TRUE(create());
+}
+
 }  // namespace
 }  // namespace tiderace::server
