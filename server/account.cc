@@ -1,5 +1,6 @@
 #include "server/account.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -135,8 +136,18 @@ Result<> make_folder(const std::string& path, const Account& account) {
         return fail(
             Error::last("make", path, errno == ENOENT ? "make the folder above it first" : ""));
     }
-    if (::chown(path.c_str(), account.user, account.group) == 0) return {};
-    return fail(Error::last("give to user " + account.name, path));
+    return give_folder(path, account);
+}
+
+Result<> give_folder(const std::string& path, const Account& account) {
+    // By its descriptor. The folder above may be the account's own, and chown(2) follows a link
+    // that was put in the place of the new folder: root would give it /etc.
+    const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const bool given = folder >= 0 && ::fchown(folder, account.user, account.group) == 0;
+    const int code = errno;
+    if (folder >= 0) ::close(folder);
+    if (given) return {};
+    return fail(Error(code, "give to user " + account.name, path));
 }
 
 ActingAs::ActingAs() : user_(::geteuid()), group_(::getegid()) {}

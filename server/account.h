@@ -45,6 +45,8 @@ Result<> check_log_folder(const std::string& file, const Account& account);
 
 // Makes a folder of the account's own, where there is none.
 Result<> make_folder(const std::string& path, const Account& account);
+// Makes the account the owner of a folder. A link is refused.
+Result<> give_folder(const std::string& path, const Account& account);
 
 // While it lives, root has the account's rights to files: what it opens, the account may open.
 class ActingAs {

@@ -160,6 +160,17 @@ TEST_F(BecomingTest, AFolderOfTheUsersOwnIsMadeOnce) {
     EXPECT_FALSE(make_folder(folder_.path_of("none/own"), account).has_value());
 }
 
+// Between mkdir(2) and chown(2) the owner of the folder above may put a link there.
+TEST_F(BecomingTest, RootGivesNoFolderThatALinkLeadsTo) {
+    const std::string target = folder_.path_of("target");
+    ASSERT_EQ(::mkdir(target.c_str(), 0700), 0);
+    folder_.link("own", "target");
+    EXPECT_FALSE(give_folder(folder_.path_of("own"), {.name = "tide", .user = unknown}));
+    struct stat status{};
+    ASSERT_EQ(::stat(target.c_str(), &status), 0);
+    EXPECT_EQ(status.st_uid, 0U);
+}
+
 TEST_F(BecomingTest, ActingAsAUserIsForAWhile) {
     {
         const auto acting = ActingAs::begin({.name = "tide", .user = unknown, .group = nobody});

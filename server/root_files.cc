@@ -12,6 +12,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <ranges>
+#include <system_error>
 #include <utility>
 
 #include "tiderace/base/thread_name.h"
@@ -70,31 +73,56 @@ bool is_changed_by_root_only(const std::string& folder, bool sticky_is_enough) {
     return sticky_is_enough && (status.st_mode & S_ISVTX) != 0;
 }
 
-// Nobody else can put another file in the place of those of this folder.
-bool is_safe_folder(const std::string& given) {
-    std::error_code fault;
-    std::filesystem::path folder = std::filesystem::canonical(given, fault);
-    if (fault || !is_changed_by_root_only(folder.string(), false)) return false;
-    // Every folder above counts, because renaming one replaces all that is below it. There the
-    // sticky bit is enough (/tmp): it keeps others from renaming what is not theirs. In the folder
-    // itself it is not, because others may still make the file before us.
-    while (folder.has_relative_path()) {
-        folder = folder.parent_path();
-        if (!is_changed_by_root_only(folder.string(), true)) return false;
-    }
-    return true;
+constexpr int links_max = 40;  // as the kernel's own
+
+// The names of a path, the first of them at the end.
+void push_names(std::vector<std::filesystem::path>& names, const std::filesystem::path& path) {
+    std::vector<std::filesystem::path> in_order(path.begin(), path.end());
+    std::ranges::move(in_order | std::views::reverse, std::back_inserter(names));
 }
 
-// What is not safe the helper does not keep: a link there, made by the server's user, would have
-// it open any file of the machine.
+// Whether root alone can change which file it is. Otherwise the helper does not keep it: a link
+// that the server's user has made would have it open any file of the machine.
+//
+// The path is walked as the kernel does it, because each folder on the way counts, those of links
+// included: renaming one, or repointing a link in it, replaces all that is behind it. In a folder
+// that is only passed the sticky bit is enough (/tmp), which keeps others from renaming what is not
+// theirs. In the last one it is not, because there others may make the file before us.
 bool is_safe(const RootFiles::File& file) {
-    if (!is_safe_folder(folder_of(file.path))) return false;
-    // A link for reading is followed, so its target's folder has to be as safe: certificates are
-    // often links (Let's Encrypt's "live"). A log's is not followed (answer()), and a name that is
-    // removed is its own file. `fault`: it leads nowhere, and the start will fail for that.
     std::error_code fault;
-    const auto target = std::filesystem::canonical(file.path, fault);
-    return file.use != RootFiles::Use::read || fault || is_safe_folder(folder_of(target.string()));
+    std::vector<std::filesystem::path> names;
+    push_names(names, std::filesystem::absolute(file.path, fault).relative_path());
+    std::filesystem::path at = "/";
+    for (int links = 0; !fault && !names.empty();) {
+        const std::filesystem::path name = std::move(names.back());
+        names.pop_back();
+        const bool is_last = names.empty();
+        if (name == "..") {
+            at = at.parent_path();  // `at` has no link in it
+            continue;
+        }
+        if (name.empty() || name == ".") continue;
+        if (!is_changed_by_root_only(at.string(), !is_last)) return false;
+        struct stat status{};
+        const std::filesystem::path next = at / name;
+        // A log may not be there yet. Without a folder on the way the start fails.
+        if (::lstat(next.c_str(), &status) != 0) return is_last;
+        // A link for reading is followed: certificates are often links (Let's Encrypt's "live"). A
+        // log's is not (answer()), and a name that is removed is its own file.
+        const bool is_followed =
+            S_ISLNK(status.st_mode) && (!is_last || file.use == RootFiles::Use::read);
+        if (!is_followed) {
+            at = next;
+            continue;
+        }
+        if (++links > links_max || (status.st_uid != 0 && status.st_uid != ::geteuid())) {
+            return false;
+        }
+        const std::filesystem::path target = std::filesystem::read_symlink(next, fault);
+        if (target.is_absolute()) at = "/";
+        push_names(names, target.relative_path());
+    }
+    return !fault;
 }
 
 // The helper keeps `socket`, as 3, and no other inherited descriptor. Its standard streams lead to
@@ -183,7 +211,12 @@ int RootFiles::open_directly(const std::string& path, Use use) {
 
 // The helper opens only what our own rights do not allow.
 int RootFiles::open(const std::string& path, Use use) {
-    const int opened = open_directly(path, use);
+    // At the start this process still is root. A link in a folder of the server's user would have
+    // the log written to any file of the machine, so none is followed in what is not safe.
+    const bool is_kept = std::ranges::any_of(
+        files_, [&](const File& each) { return each.use == use && each.path == path; });
+    const bool is_trap = use == Use::append && !is_kept && ::geteuid() == 0;
+    const int opened = ::open(path.c_str(), open_flags(use) | (is_trap ? O_NOFOLLOW : 0), log_mode);
     if (opened >= 0 || (errno != EACCES && errno != EPERM)) return opened;
     return ask(path, use, 0, 0);
 }

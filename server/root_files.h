@@ -6,8 +6,9 @@
 //
 // The helper is a fork of the server from before it gave up root. It opens and removes the files
 // that were named to it then, and nothing else: a request is a number, never a path. An attacker in
-// the server gains the files that it had anyway. Files in folders that others than root may change
-// are left to the server's own rights. The helper ends with the server.
+// the server gains the files that it had anyway. Files in folders that others than root may change,
+// or behind links in such folders, are left to the server's own rights. The helper ends with the
+// server.
 //
 // Neither a kept directory descriptor nor a capability would do: the kernel checks the user again
 // at each open, and CAP_DAC_READ_SEARCH would open every file of the machine.
@@ -52,7 +53,8 @@ class RootFiles {
 
     // Whether this process, which has become another user, cannot use one of the files itself.
     bool needed() const;
-    // open(2) by this process; where it may not, by the helper. A descriptor, or -1 and errno.
+    // open(2) by this process; where it may not, by the helper. A descriptor, or -1 and errno:
+    // ELOOP where a log is a link that root should not follow.
     int open(const std::string& path, Use use);
     // By this process alone.
     static int open_directly(const std::string& path, Use use);

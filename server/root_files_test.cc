@@ -132,6 +132,48 @@ TEST_F(RootFilesTest, AFolderThatOthersMayChangeIsLeftToTheServersOwnRights) {
     });
 }
 
+// Its owner could point it to another folder later, and root would open what is of the name there.
+TEST_F(RootFilesTest, ALinkOnTheWayIsNotFollowedWhereOthersMayChangeIt) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root has something to give up";
+    folder_.make_folder("others");
+    ASSERT_EQ(::symlink(folder_.path().c_str(), folder_.path_of("others/link").c_str()), 0);
+    folder_.link("way", "others/link");
+    // Two links: the second is the one that others may change.
+    for (const std::string way : {"others/link/key.pem", "way/key.pem"}) {
+        const std::string path = folder_.path_of(way);
+        const auto opens = [&] {
+            auto files = RootFiles::start({{path, Use::read}});
+            if (!files || ::setgid(54'321) != 0 || ::setuid(54'321) != 0) std::_Exit(2);
+            std::_Exit((*files)->open(path, Use::read) >= 0 ? 0 : 1);
+        };
+        ASSERT_EQ(::chown(folder_.path_of("others").c_str(), 0, 0), 0);
+        EXPECT_EXIT(opens(), ::testing::ExitedWithCode(0), "") << way;
+        ASSERT_EQ(::chown(folder_.path_of("others").c_str(), 54'321, 54'321), 0);
+        EXPECT_EXIT(opens(), ::testing::ExitedWithCode(1), "") << way;
+    }
+}
+
+// As by the start of a server, in which this process still is root.
+TEST_F(RootFilesTest, RootFollowsNoLogsLinkInAFolderOfOthers) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root may write what the link leads to";
+    folder_.make_folder("others");
+    ASSERT_EQ(::symlink("../key.pem", folder_.path_of("others/link.log").c_str()), 0);
+    const std::string link = folder_.path_of("others/link.log");
+    const std::string file = folder_.path_of("others/file.log");
+    const auto opens = [&](const std::string& path) {
+        const auto files = RootFiles::start({{link, Use::append}, {file, Use::append}});
+        const int fd = (*files)->open(path, Use::append);
+        const int code = errno;
+        if (fd < 0) return code;
+        ::close(fd);
+        return 0;
+    };
+    EXPECT_EQ(opens(link), 0) << "root's own link leads where root says";
+    ASSERT_EQ(::chown(folder_.path_of("others").c_str(), 54'321, 54'321), 0);
+    EXPECT_EQ(opens(link), ELOOP);
+    EXPECT_EQ(opens(file), 0);
+}
+
 TEST_F(RootFilesTest, ASocketIsRemovedAndNothingElse) {
     const struct stat made = bind_socket();
     expect_without_root([&](RootFiles& files) {

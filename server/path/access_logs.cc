@@ -10,6 +10,17 @@
 #include "tiderace/log/file_sink.h"
 
 namespace tiderace::server {
+namespace {
+
+std::string_view advice_for(int code) {
+    if (code == ENOENT) return "its folder must exist";
+    // See RootFiles::open().
+    if (code == ELOOP) return "root follows no link in a folder of others; name the file itself";
+    return "";
+}
+
+}  // namespace
+
 AccessLogs::AccessLogs(log::Stream* otherwise, std::span<const Place> places,
                        http::AccessLogFormat format)
     : otherwise_(log_of(otherwise, format)) {
@@ -69,8 +80,7 @@ Result<OpenedAccessLogs> open_access_logs(const ServeOptions& options, log::Writ
             auto opened = log::FileSink::open(std::move(file));
             if (!opened) {
                 const int code = opened.error().code();
-                return fail(Error(code, "open access log", path,
-                                  code == ENOENT ? "its folder must exist" : ""));
+                return fail(Error(code, "open access log", path, advice_for(code)));
             }
             sink = std::move(*opened);
         }
