@@ -58,7 +58,11 @@ class Assembly {
   public:
     Assembly(const ServeOptions& options, net::ThreadingModel& threading_model)
         : options_(options), threading_model_(&threading_model) {}
-    ~Assembly() { tls::set_file_opener({}); }
+    // Also where the start failed, or threw: a name without a server would stay.
+    ~Assembly() {
+        remove_names();
+        tls::set_file_opener({});
+    }
 
     Result<> assemble();
     // The exit status, in a process that does not serve itself.
@@ -66,9 +70,9 @@ class Assembly {
     Result<> prepare();
     // Starts the threads and serves until the end; fails where it cannot start.
     Result<> run();
-    void remove_names();
 
   private:
+    void remove_names();
     Result<> open_root();
     Result<> find_account();
     Result<> find_certificates();
@@ -583,7 +587,6 @@ int serve(const ServeOptions& options, net::ThreadingModel& threading_model) {
             done = assembly.prepare();
         }
         if (done) done = assembly.run();
-        if (!done) assembly.remove_names();
     } catch (const std::bad_alloc&) {
         done = fail(Error(ENOMEM, "start", "the server"));
     }

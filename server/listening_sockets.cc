@@ -99,8 +99,8 @@ const ListeningSockets::Socket* ListeningSockets::who_listens_at(
     return nullptr;
 }
 
-void ListeningSockets::remove_files(RootFiles* root) const {
-    for (const File& file : files_) {
+void ListeningSockets::remove_files(RootFiles* root) {
+    for (const File& file : std::exchange(files_, {})) {
         struct stat now;
         const bool seen = ::lstat(file.path.c_str(), &now) == 0;
         // Another server has replaced our socket meanwhile: that one stays.

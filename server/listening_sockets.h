@@ -47,8 +47,9 @@ class ListeningSockets {
     void close() { sockets_.clear(); }
     // Removes the names of the Unix sockets before the sockets are closed. A name that now belongs
     // to another socket, such as the socket of the next server, stays. `root` removes the
-    // names that this process lacks the rights for.
-    void remove_files(RootFiles* root = nullptr) const;
+    // names that this process lacks the rights for. Once: the number of a socket that is closed may
+    // become another server's.
+    void remove_files(RootFiles* root = nullptr);
 
   private:
     struct File {

@@ -59,15 +59,28 @@ TEST_F(ListeningSocketsTest, AreOpenInTheOrderOfTheOptions) {
 TEST_F(ListeningSocketsTest, TheFileOfTheServerThatTookOverStays) {
     const std::string path = folder_.path_of("socket");
     options_.listen = {"unix:" + path};
-    const auto first = ListeningSockets::open(options_);
+    auto first = ListeningSockets::open(options_);
     ASSERT_TRUE(first.has_value()) << first.error().message();
     ASSERT_EQ(::unlink(path.c_str()), 0);
-    const auto second = ListeningSockets::open(options_);
+    auto second = ListeningSockets::open(options_);
     ASSERT_TRUE(second.has_value()) << second.error().message();
     first->remove_files();
     EXPECT_EQ(::access(path.c_str(), F_OK), 0);
     second->remove_files();
     EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+// Once its sockets are closed, the number of one may be another server's.
+TEST_F(ListeningSocketsTest, NamesAreRemovedOnce) {
+    const std::string path = folder_.path_of("socket");
+    options_.listen = {"unix:" + path};
+    auto opened = ListeningSockets::open(options_);
+    ASSERT_TRUE(opened.has_value()) << opened.error().message();
+    ASSERT_EQ(::link(path.c_str(), folder_.path_of("same").c_str()), 0);
+    opened->remove_files();
+    ASSERT_EQ(::rename(folder_.path_of("same").c_str(), path.c_str()), 0);
+    opened->remove_files();
+    EXPECT_EQ(::access(path.c_str(), F_OK), 0);
 }
 
 TEST_F(ListeningSocketsTest, AcceptNothingBeforeTheServerIsReady) {

@@ -6,7 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <new>
+
 #include "tiderace/net/listener.h"
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::server {
@@ -23,6 +26,10 @@ class ListeningTest : public ::testing::Test {
     ~ListeningTest() override { listening_.reset(); }
 
     Result<> open(std::size_t workers) {
+        if (auto made = make(workers); !made) return made;
+        return listening_->start();
+    }
+    Result<> make(std::size_t workers) {
         parts_ = {.options = &options_,
                   .listening_engine = listening_engine_,
                   .connections_max = 100,
@@ -40,7 +47,7 @@ class ListeningTest : public ::testing::Test {
         auto made = Listening::open(parts_, all, sockets_);
         if (!made) return fail(made.error());
         listening_ = std::move(*made);
-        return listening_->start();
+        return {};
     }
     void turn() {
         for (const auto& loop : loops_) loop->turn(1ms);
@@ -151,6 +158,45 @@ TEST_F(ListeningTest, ALoopToListenOnThatCannotBeHadIsAnError) {
     const auto opened = open(1);
     ASSERT_FALSE(opened.has_value());
     EXPECT_THAT(opened.error().message(), ::testing::HasSubstr("iocp"));
+}
+
+// The end is a post to the loop that listens, and a post takes memory.
+TEST_F(ListeningTest, StopsThoughThereIsNoMemory) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    options_.accept = AcceptMode::queue;
+    ASSERT_TRUE(open(1).has_value());
+    {
+        const testing::ScarceMemory scarce(1);
+        listening_->stop();  // waits for the thread
+        EXPECT_TRUE(scarce.failed());
+    }
+    // Nothing listens any more: the port can be had again.
+    ServeOptions again = options_;
+    again.listen = {sockets_.addresses()[0].to_string()};
+    listening_.reset();
+    EXPECT_TRUE(ListeningSockets::open(again).has_value());
+}
+
+// std::thread reports it by another exception than a limit of threads.
+TEST_F(ListeningTest, AThreadThatThereIsNoMemoryForIsAnError) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    options_.accept = AcceptMode::queue;
+    std::string message;
+    for (std::uint64_t nth = 1; message.empty() && nth < 100; ++nth) {
+        listening_.reset();
+        workers_.clear();
+        loops_.clear();
+        ASSERT_TRUE(make(1).has_value());
+        const testing::ScarceMemory scarce(nth);
+        try {
+            const auto started = listening_->start();
+            ASSERT_TRUE(!started || !scarce.failed());
+            if (started) break;
+            message = started.error().message();
+        } catch (const std::bad_alloc&) {  // before the thread: serve() catches it
+        }
+    }
+    EXPECT_THAT(message, ::testing::HasSubstr("start the thread that listens: "));
 }
 
 TEST_F(ListeningTest, StoppingTwiceIsHarmless) {
