@@ -12,11 +12,19 @@
 
 namespace tiderace::server {
 
+// What is shown may come from a client or a file name: an escape sequence could change the title,
+// the colours, or what a terminal believes was typed.
 std::string printable(std::string_view text) {
-    std::string shown(text);
-    // What is shown may come from a client or a file name: an escape sequence could change the
-    // title, the colours, or what a terminal believes was typed.
-    std::ranges::replace_if(shown, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    std::string shown;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        // U+0080 to U+009F in UTF-8. Terminals take them for ESC and a letter: U+009B begins a
+        // sequence, as ESC [ does (ECMA-48, 5.3).
+        const bool is_c1 = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
+        shown += is_c1 || byte < 0x20 || byte == 0x7f ? '?' : text[i];
+        if (is_c1) ++i;
+    }
     return shown;
 }
 

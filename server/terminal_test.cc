@@ -20,6 +20,14 @@ TEST(Terminal, NothingThatMovesItsCursorIsShown) {
     EXPECT_EQ(printable("caf\xc3\xa9 ~"), "caf\xc3\xa9 ~");
     EXPECT_EQ(printable(std::string_view("\0", 1)), "?");
     EXPECT_EQ(printable(""), "");
+    // One character, U+009B, is what ESC [ is.
+    EXPECT_EQ(printable("a\xc2\x9b"
+                        "2Jb\xc2\x80\xc2\xa0\xc2"),
+              "a?2Jb?\xc2\xa0\xc2");
+    EXPECT_EQ(printable("Stra\xc3\x9f"
+                        "e"),
+              "Stra\xc3\x9f"
+              "e");
 }
 
 TEST(Terminal, ATextGoesOutAsItIs) {
