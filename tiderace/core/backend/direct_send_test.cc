@@ -93,6 +93,16 @@ TEST_F(DirectSends, WhatIsTakenInPartIsConsumedAndTheRestWaits) {
     EXPECT_EQ(queue_.bytes(), 3U);
 }
 
+// POSIX lets a send take nothing. The loop must not spin on such a socket, nor count an error.
+TEST_F(DirectSends, ASendThatTakesNothingWaitsForRoom) {
+    queue_.append(pool_, "hello");
+    const DirectSend sent = send({0, -EPIPE});
+    EXPECT_EQ(sent.bytes, 0U);
+    EXPECT_TRUE(sent.no_room);
+    EXPECT_EQ(sent.error, 0);
+    EXPECT_EQ(queue_.bytes(), 5U);
+}
+
 TEST_F(DirectSends, BytesBeforeAFileSayThatMoreFollows) {
     queue_.append(pool_, "head");
     queue_.append_file(make_ref<SomeFile>(), 0, 10);
