@@ -184,6 +184,8 @@ TEST_F(ClientTest, ReportsWhatAServerSentLast) {
         return client_->counters().failures(why) - before;
     };
     const ByteView unknown_name("\x15\3\3\0\2\2\x70", 7);
+    // Fatal, though it is the alert of an orderly end, whose number is 0.
+    const ByteView close_notify("\x15\3\3\0\2\2\0", 7);
     const ByteView part_of_a_record("\x16\3\3\0\x50\2", 6);
     const ByteView mariadb_greeting(
         "\x4a\0\0\0\x0a"
@@ -194,6 +196,7 @@ TEST_F(ClientTest, ReportsWhatAServerSentLast) {
     EXPECT_EQ(fails_by(Failure::not_tls, "220 mail.test\r\n"), 1U);
     EXPECT_EQ(fails_by(Failure::not_tls, mariadb_greeting), 1U);
     EXPECT_EQ(fails_by(Failure::peer_alert, unknown_name), 1U);
+    EXPECT_EQ(fails_by(Failure::peer_alert, close_notify), 1U);
     EXPECT_EQ(fails_by(Failure::peer_gone, part_of_a_record), 1U);
     EXPECT_EQ(fails_by(Failure::peer_gone, ""), 1U);
 }

@@ -1,11 +1,13 @@
 // Certificate files that change while they serve.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 
 #include "tiderace/log/logger.h"
 #include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/scarce_memory.h"
+#include "tiderace/tls/certificate.h"
 #include "tiderace/tls/server_fixture.h"
 
 namespace tiderace::tls {
@@ -190,6 +192,25 @@ TEST_F(ValidityTest, ACertificateThatIsNotValidYetWaitsForItsTime) {
     EXPECT_EQ(shown("a.test"), "good");
     world_.advance(100s);
     EXPECT_EQ(shown("a.test"), "early");
+}
+
+TEST_F(ValidityTest, AnEarlyCertificateServesFromItsFirstSecondOn) {
+    ServerOptions options = server_options();
+    options.certificates = {issue_valid("good", -100, 10'000)};
+    serve(options);
+    const auto early = tls::Certificate::load(issue_valid("early", 1'000, 20'000));
+    ASSERT_TRUE(early);
+    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::reloaded);
+    const auto seconds_left = [&] { return early->begins - world_.loop().unix_now(); };
+    world_.advance(std::chrono::seconds(seconds_left() - 1));
+    ASSERT_EQ(seconds_left(), 1);
+    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::unchanged);
+    EXPECT_EQ(shown("a.test"), "good");
+    world_.advance(std::chrono::seconds(seconds_left()));
+    ASSERT_EQ(seconds_left(), 0);
+    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::reloaded);
+    EXPECT_EQ(shown("a.test"), "early");
+    EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::unchanged) << "and once";
 }
 
 TEST_F(ValidityTest, OneOfSeveralIsKeptAndTheOthersAreReplaced) {
