@@ -2,9 +2,12 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tiderace/tls/tls_fixture.h"
 
@@ -16,6 +19,19 @@ struct OpenFile final : core::SharedFile {
     ~OpenFile() override { core::system_kernel().close(descriptor_); }
     int descriptor() const override { return descriptor_; }
     int descriptor_;
+};
+
+// The layer above, as net::Connection is; but it keeps its transport after a failure.
+struct Above final : net::Transport::Observer {
+    void on_received(ByteView bytes) override { on_bytes(bytes); }
+    void on_receive_failed(int error) override { failures.push_back(error); }
+    void on_sent(std::int64_t result) override { room.push_back(result); }
+    void on_secured() override { secured = true; }
+
+    std::function<void(ByteView)> on_bytes = [](ByteView) {};
+    std::vector<int> failures;
+    std::vector<std::int64_t> room;
+    bool secured = false;
 };
 
 // Breaks on demand, and counts the calls of set_receiving().
@@ -115,6 +131,67 @@ TEST_F(SendingTest, WhoWaitsForRoomHearsThatThereWillBeNone) {
     below_.broken = true;
     world_.settle();
     EXPECT_EQ(peer_->error(), -EPIPE);
+}
+
+// A connection whose handshake is done. The socket below has taken a part of what was sent, and the
+// rest waits: the observer is due a report of room.
+class WaitingForRoomTest : public SendingTest {
+  protected:
+    void SetUp() override {
+        serve();
+        trust();
+        transport_ = client_->wrap(reach({.capacity = 300}), "localhost");
+        transport_->open(above_);
+        transport_->set_receiving(true);
+        ASSERT_TRUE(run_until([&] { return above_.secured; }));
+        world_.settle();
+        ASSERT_FALSE(send(*transport_, "echoed long before the rest is sent").pending);
+        const core::Sent sent = send(*transport_, std::string(10'000, 'x'));
+        ASSERT_TRUE(sent.pending);
+        ASSERT_EQ(sent.bytes, 10'000U);
+    }
+    ~WaitingForRoomTest() override {
+        if (transport_ != nullptr) transport_->close({});
+    }
+    // The echo arrives while the report is due.
+    void arrive() {
+        ASSERT_TRUE(run_until([&] { return arrived_ || !above_.room.empty(); }));
+        ASSERT_TRUE(arrived_);
+        world_.settle();
+    }
+
+    Above above_;
+    std::unique_ptr<net::Transport> transport_;
+    bool arrived_ = false;
+};
+
+// send() counted them when it took them.
+TEST_F(WaitingForRoomTest, RoomIsReportedOnceAndWithoutBytes) {
+    ASSERT_TRUE(run_until([&] { return !above_.room.empty(); }));
+    world_.settle();
+    EXPECT_EQ(above_.room, std::vector<std::int64_t>{0});
+}
+
+TEST_F(WaitingForRoomTest, NothingFollowsTheReportThatMemoryRanOut) {
+    above_.on_bytes = [this](ByteView) {
+        arrived_ = true;
+        throw std::bad_alloc();
+    };
+    arrive();
+    EXPECT_EQ(above_.failures, std::vector<int>{-ENOMEM});
+    EXPECT_TRUE(above_.room.empty());
+}
+
+TEST_F(WaitingForRoomTest, NothingIsReportedToAnObserverThatClosedAndRanOutOfMemory) {
+    above_.on_bytes = [this](ByteView) {
+        arrived_ = true;
+        transport_->close({});
+        throw std::bad_alloc();
+    };
+    arrive();
+    EXPECT_TRUE(above_.failures.empty());
+    EXPECT_TRUE(above_.room.empty());
+    transport_.reset();
 }
 
 // The layer above may repair its queue.
