@@ -30,7 +30,7 @@ class Records {
     static constexpr std::size_t payload_bytes_max = 16'384;
 
     enum class Event : std::uint8_t {
-        none,    // everything is opened
+        none,    // all that is used is opened: call again for what is left
         full,    // `plain` has no room for the next record: call again with an empty one
         closed,  // the peer's orderly end (close_notify); nothing after it counts
         failed,  // against the protocol, or damaged

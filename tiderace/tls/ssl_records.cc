@@ -145,7 +145,6 @@ Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
             break;
         }
         ERR_clear_error();
-        const std::size_t before = stream_.in.size();
         std::size_t got = 0;
         const int done =
             SSL_read_ex(ssl_.get(), plain.data() + opened.plain, plain.size() - opened.plain, &got);
@@ -153,12 +152,9 @@ Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
             opened.plain += got;
             continue;
         }
+        // WANT_READ with bytes left: it consumed a record that has no payload for the observer (a
+        // ticket, say).
         const int error = SSL_get_error(ssl_.get(), done);
-        // It consumed a record that has no payload for the observer (a ticket, say): try the next
-        // one.
-        if (error == SSL_ERROR_WANT_READ && !stream_.in.empty() && stream_.in.size() < before) {
-            continue;
-        }
         if (error == SSL_ERROR_ZERO_RETURN) {
             opened.event = Event::closed;
         } else if (error != SSL_ERROR_WANT_READ) {
