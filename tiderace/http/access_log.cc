@@ -1,6 +1,5 @@
 #include "tiderace/http/access_log.h"
 
-#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <span>
@@ -44,8 +43,7 @@ class RingAccessLog::BoundedLine {
     // Bounded after escaping, which can make a peer's text several times as long.
     BoundedLine& append(ByteView text, log::Line& (log::Line::*escape)(ByteView)) {
         const std::size_t start = line_.size();
-        const std::size_t room = std::min(text_bytes_max, room_.size() - start);
-        log::Line part(room_.subspan(start, room));
+        log::Line part(room_.subspan(start, text_bytes_max));  // which a line has room for
         (part.*escape)(text);
         line_.rewind(start + part.size());
         return *this;
