@@ -75,10 +75,9 @@ void Exchange::respond(Response& response) {
 }
 
 void Exchange::write(Response& response) {
-    responded_ = true;
     // First, so that a filter or source that throws finds the answer taken, and cannot give
     // another.
-    if (waiting_ != nullptr) waiting_->disarm();
+    responded_ = true;
     bool begun = false;
     if (contain("a filter or the answer's body", [&] {
             if (route_filter_ != nullptr) route_filter_->filter(*this, response);
@@ -130,7 +129,7 @@ void Exchange::fail() {
 void Exchange::on_deadline(int status) {
     // An observer may drop the last reference that a handler holds.
     const core::Ref<Exchange> self(this);
-    if (responded_ || abandoned_) return;  // both take it back: there is nothing to answer
+    if (responded_ || abandoned_) return;  // there is nothing to answer
     if (!contain("an answer that is late", [&] { answer_over_head(status, too_late); })) {
         break_connection();
     }

@@ -471,6 +471,7 @@ TEST_P(Waits, AHalfClosedClientIsServedWhileItsAnswerGrows) {
     stage_.on("/slow", [&](Exchange& exchange) {
         kept_ = exchange.defer();
         exchange.observe(first_);
+        exchange.set_deadline(world_.loop().now() + 5s);  // and the answer begins before it
         auto made = std::make_unique<Slow>();
         source = made.get();
         Response response;
