@@ -105,6 +105,21 @@ TEST_F(MessageRoomTest, OneThatHasGivenAllBackDoesNotCount) {
     EXPECT_EQ(refusals, 1);
 }
 
+// An empty message, say.
+TEST_F(MessageRoomTest, OneThatGrowsToNothingDoesNotCount) {
+    Held& empty = add([](Held&) { FAIL() << "it is small"; });
+    empty.grow_to(0);
+    add([](Held&) { FAIL() << "it is smaller than the average"; }).grow_to(700);
+    add([&](Held& it) {
+        ++refusals;
+        it.shrink_to(0);
+    }).grow_to(901);
+    EXPECT_EQ(refusals, 1);
+    empty.grow_to(5);
+    empty.grow_to(5);
+    EXPECT_EQ(all->bytes(), 705U);
+}
+
 // As a connection that ends with all its streams.
 TEST_F(MessageRoomTest, OneThatIsRefusedMayDestroyOthersAndItself) {
     for (int i = 0; i < 8; ++i) {
