@@ -117,5 +117,31 @@ TEST(Host, RefusesWhatNoUrlMayHoldThere) {
     EXPECT_FALSE(valid_host(std::string("a\0b", 3)));
 }
 
+// The address of a URL or a field is a part of a longer text.
+TEST(Host, BytesBehindAnAddressAreNoPartOfIt) {
+    const struct {
+        ByteView text;
+        std::size_t bytes;
+        bool valid;
+    } cases[] = {
+        {"::1.2.3.45", 9, true},
+        {"::1.2.3.256", 10, true},
+        {"::1.2.3.4.5", 9, true},
+        {"::12345", 6, true},
+        {"::1:2", 3, true},
+        {"1:2:3:4:5:6:7:8:9", 15, true},
+        {"::1.2.3.4", 7, false},
+        {"::1.2.3.4", 8, false},
+        {"1:2:3:4:5:6:7:8", 14, false},
+        {"1:2:3:4:5:6:7:8", 13, false},
+        {"1:2:3:4:5:6:7::", 14, false},
+        {"::", 1, false},
+        {"::ffff:192.0.2.1", 11, false},
+    };
+    for (const auto& [text, bytes, valid] : cases) {
+        EXPECT_EQ(valid_ipv6(text.substr(0, bytes)), valid) << text << " " << bytes;
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire

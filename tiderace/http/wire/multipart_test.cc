@@ -62,6 +62,11 @@ TEST(MultipartForm, ReadsPartsAtEverySplit) {
     expect_form(form_field("a", "1") + "--XX--\r\n", "part a: 1. end");
     expect_form(form_field("a", "") + form_field("b", "2\r\n--X") + "--XX--",
                 "part a: . part b: 2\r\n--X. end");
+    // The second head is shorter than what was searched of the first.
+    expect_form("--XX\r\nX-Long: " + std::string(60, 'x') +
+                    "\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n" +
+                    form_field("b", "2") + "--XX--",
+                "part a: 1. part b: 2. end");
     expect_form("preamble\r\n" + form_field("a", "\r\n\r\r\n-") + "--XX--",
                 "part a: \r\n\r\r\n-. end");
     expect_form(
@@ -118,6 +123,13 @@ TEST(MultipartForm, LimitsHoldAtTheByte) {
     const std::size_t head = std::string_view("Content-Disposition: form-data; name=\"a\"").size();
     expect_form(two, "part a: 12345. part b: . end", {.head_bytes_max = head});
     expect_form(two, "failed: the head of a part is too large", {.head_bytes_max = head - 1});
+    // A head that takes more than a delimiter with its padding, of which read_form() bounds what is
+    // held.
+    const std::string long_name(100, 'n');
+    const std::string long_head = form_field(long_name, "") + "--XX--";
+    expect_form(long_head, "part " + long_name + ": . end", {.head_bytes_max = head + 99});
+    expect_form(long_head, "failed: the head of a part is too large",
+                {.head_bytes_max = head + 98});
     const std::string six = form_field("a", "123456") + "--XX--";
     testing::at_every_split(six, [&](std::span<const ByteView> pieces, const std::string& how) {
         EXPECT_TRUE(
