@@ -54,8 +54,13 @@ TEST(HalfClose, OurEndIsSentOnce) {
     for (int turn = 0; turn < 2; ++turn) {
         sessions.connection->finish_sending();
         world.settle();
+        peer->say("the peer goes on");
+        world.settle();
     }
+    sessions.connection->finish();  // which lingers: the peer may still send
+    world.settle();
     EXPECT_TRUE(peer->ended());
+    EXPECT_TRUE(sessions.closed.empty());
     EXPECT_EQ(std::ranges::count_if(world.network().trace(),
                                     [](const std::string& call) {
                                         return call.find(" shut_down(") != std::string::npos;
