@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <malloc.h>
@@ -14,14 +15,17 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <latch>
 #include <new>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
 #include "tiderace/core/cpu_count.h"
 #include "tiderace/net/listener.h"
+#include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::net {
 namespace {
@@ -82,6 +86,25 @@ class Client {
     int fd_ = -1;
     bool connected_ = false;
 };
+
+// How many sockets of this process listen there. Duplicates are one.
+std::size_t count_listening(const core::Address& at) {
+    sockaddr_storage wanted;
+    const socklen_t wanted_bytes = at.to_sockaddr(wanted);
+    std::set<ino_t> found;
+    for (int fd = 0; fd < 1'024; ++fd) {
+        int listens = 0;
+        socklen_t bytes = sizeof listens;
+        if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0) continue;
+        sockaddr_storage own{};
+        bytes = sizeof own;
+        ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &bytes);
+        struct stat facts{};
+        const bool is_there = listens != 0 && std::memcmp(&own, &wanted, wanted_bytes) == 0;
+        if (is_there && ::fstat(fd, &facts) == 0) found.insert(facts.st_ino);
+    }
+    return found.size();
+}
 
 // root has no such limit.
 void forbid_more_threads() {
@@ -148,6 +171,26 @@ TEST_F(ServingTest, OneLoopServesAllPlaces) {
               }),
               0);
     EXPECT_EQ(answers, "ab");
+}
+
+// The kernel then spreads connections over the loops, and wakes none for another's. A socket alone
+// keeps others from its port, and a Unix socket cannot share its name.
+TEST_F(ServingTest, EachOfSeveralLoopsHasAListeningSocketOfItsOwn) {
+    const testing::TemporaryFolder folder;
+    options_.listen = {"127.0.0.1:0", "unix:" + folder.path_of("socket")};
+    for (const std::size_t loops : {1U, 2U, 3U}) {
+        options_.threads = loops;
+        std::vector<std::size_t> sockets;
+        EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
+                      for (const core::Address& at : addresses) {
+                          sockets.push_back(count_listening(at));
+                      }
+                      serving_->stop();
+                  }),
+                  0);
+        const std::size_t shared = shared_ports_are_spread() ? loops : 1;
+        EXPECT_EQ(sockets, (std::vector<std::size_t>{shared, 1})) << loops;
+    }
 }
 
 TEST_F(ServingTest, WithoutANumberOfThreadsEachUsableCpuHasALoop) {
