@@ -396,7 +396,6 @@ void FileWatch::give_up(const Error& error) {
     if (notices_) lose_all();
     // Entries that only a notice would have expired must not stay valid until the next comparison.
     notices_.reset();
-    paused_ = false;
     log_once(Trouble::none, error.message());
 }
 
