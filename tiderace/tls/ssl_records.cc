@@ -152,9 +152,12 @@ Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {
             opened.plain += got;
             continue;
         }
-        // WANT_READ with bytes left: it consumed a record that has no payload for the observer (a
-        // ticket, say).
         const int error = SSL_get_error(ssl_.get(), done);
+        // It consumed a message that has no payload for the observer (a ticket, say). Another one
+        // may follow in the same record: BoringSSL sends two tickets in one. It may not stay
+        // inside, where the next call would take it first, and nothing that it was given. What
+        // follows in the next record is the caller's to pass.
+        if (error == SSL_ERROR_WANT_READ && SSL_has_pending(ssl_.get()) == 1) continue;
         if (error == SSL_ERROR_ZERO_RETURN) {
             opened.event = Event::closed;
         } else if (error != SSL_ERROR_WANT_READ) {

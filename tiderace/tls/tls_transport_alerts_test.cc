@@ -181,8 +181,9 @@ TEST_P(AlertsTest, EveryWrongRecordGetsItsAlertAndDisturbsNoOther) {
 class SealedRecordsTest : public BothRolesTest {
   protected:
     // A new connection that has shaken hands.
-    std::unique_ptr<RawPeer> meet_13() {
-        prepare(Role::server, TLS1_3_VERSION);
+    std::unique_ptr<RawPeer> meet_13(Role role = Role::server) {
+        prepare(role, TLS1_3_VERSION);
+        SSL_CTX_set_num_tickets(raw_context_.get(), 0);  // the number of our first record is 0
         secrets() = {};
         SSL_CTX_set_keylog_callback(
             raw_context_.get(), [](const SSL*, const char* line) { secrets().take_line(line); });
@@ -191,7 +192,8 @@ class SealedRecordsTest : public BothRolesTest {
         world_.settle();
         raw->pump();
         EXPECT_TRUE(secrets().complete());
-        seals_.emplace(*Suite13::find(SSL_get_current_cipher(raw->ssl())), secrets().client,
+        seals_.emplace(*Suite13::find(SSL_get_current_cipher(raw->ssl())),
+                       role == Role::server ? secrets().client : secrets().server,
                        RecordCipher::Direction::seal, 0);
         return raw;
     }
@@ -239,6 +241,22 @@ TEST_F(SealedRecordsTest, NothingIsReadBehindTheEnd) {
     EXPECT_EQ(sessions_.peer_finished, 1);
     raw->below().close();
     world_.settle();
+}
+
+// BoringSSL puts the two tickets of a handshake into one record.
+TEST_F(SealedRecordsTest, OurClientTakesSeveralMessagesFromOneRecord) {
+    const auto raw = meet_13(Role::client);
+    const std::string ticket = std::string("\4\0\0\x10\0\0\x0e\x10\0\0\0\0\1n\0\2tt\0\0", 20);
+    for (const std::size_t count : {2U, 3U, 40U}) {
+        std::string several;
+        for (std::size_t i = 0; i < count; ++i) several += ticket;
+        raw->below().say(sealed(ContentType::handshake, several));
+        world_.settle();
+        raw->below().say(sealed(ContentType::application_data, "x"));
+        world_.settle();
+        EXPECT_FALSE(ours_->over()) << count;
+    }
+    EXPECT_EQ(heard(), "xxx");
 }
 
 INSTANTIATE_TEST_SUITE_P(, AlertsTest,
