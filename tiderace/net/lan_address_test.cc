@@ -54,7 +54,9 @@ TEST(InterfaceAddresses, OfThisMachineAreNumeric) {
             << found.address;
         const bool loops = found.interface == "lo" || found.interface == "lo0";
         EXPECT_EQ(found.is_loopback, loops) << found.interface;
-        if (loops) EXPECT_TRUE(found.is_up);
+        if (loops) {
+            EXPECT_TRUE(found.is_up);
+        }
         seen += loops;
     }
     if (seen == 0) GTEST_SKIP() << "no loopback interface here";

@@ -165,7 +165,9 @@ TEST(TcpTransportMemory, WithoutItTheDescriptorIsClosedAndNothingIsThrown) {
             const auto made = TcpTransport::make(*loop, fd);
             failed = scarce.failed();
             EXPECT_EQ(made.has_value(), !failed) << nth;
-            if (!made) EXPECT_EQ(made.error().code(), ENOMEM);
+            if (!made) {
+                EXPECT_EQ(made.error().code(), ENOMEM);
+            }
         }
         EXPECT_EQ(::fcntl(fd, F_GETFD), -1) << nth;  // also with the transport's end
         return failed;

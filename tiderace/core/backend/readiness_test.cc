@@ -36,7 +36,7 @@ TEST(ReadinessBackend, CallsThePollerOnlyWhereTheInterestChanges) {
     auto owned = std::make_unique<Calls>();
     Calls& calls = *owned;
     ReadinessBackend backend("test", std::move(owned), {});
-    struct : IoObserver {
+    struct Nothing final : IoObserver {
     } observer;
     IoHandle handle = *backend.attach(7, observer);
     backend.set_receiving(handle, false);

@@ -77,7 +77,7 @@ TEST_F(H2SenderTest, IsFullOfBytesOrOfFramesWithFiles) {
     EXPECT_TRUE(sender_->is_full());
     leave(wire::h2_frame_header_bytes + 1);
     EXPECT_FALSE(sender_->is_full());
-    sender_->window().grow(1'000'000);
+    EXPECT_TRUE(sender_->window().grow(1'000'000));
     while (connection().queue_bytes() < H2Sender::queue_bytes_wanted) {
         EXPECT_FALSE(sender_->is_full());
         data(1, std::string(16'000, 'x'));

@@ -93,7 +93,9 @@ TEST_P(H2FilesThatShrink, AFileThatBecomesShorterTakesNoMoreOfTheWindowThanWasSe
         H2Client& client = connect({{H2SettingId::initial_window_size, 2'000'000}});
         if (waits) client.hold();
         const auto file = client.get("/file");
-        if (!waits) ASSERT_TRUE(reset(file));
+        if (!waits) {
+            ASSERT_TRUE(reset(file));
+        }
         const auto large = client.get("/large");
         if (waits) client.say_all();
         ASSERT_TRUE(run_until([&] {
