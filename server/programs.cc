@@ -164,7 +164,7 @@ void Programs::handle(http::Exchange& exchange) {
         if (cgi->answers(exchange.request().path)) return cgi->handle(exchange);
     }
     for (const auto& fastcgi : fastcgi_) {
-        if (fastcgi->answers(exchange.request().path)) return fastcgi->handle(exchange);
+        if (fastcgi->handle_own(exchange)) return;
     }
     rest_->handle(exchange);
 }

@@ -60,12 +60,16 @@ bool FastCgi::is_script(ByteView path) const {
 }
 
 // The name that stands for a folder, if it is one of ours: the first that is there.
-std::optional<std::string> FastCgi::index_of(ByteView folder) const {
+std::optional<std::string> FastCgi::index_of(ByteView folder) {
     if (!has_index_ || !folder.ends_with('/')) return std::nullopt;
     for (const std::string& name : options_.index) {
         std::string file = std::string(folder) + name;
-        if (!folder_->has_file(file)) continue;
-        return is_script(file) ? std::optional(std::move(file)) : std::nullopt;
+        if (!is_script(file)) {
+            // Looked for each time: one that is put there is found at once.
+            if (folder_->has_file(file)) return std::nullopt;
+        } else if (known_.has(*folder_, file, loop_->now())) {
+            return file;
+        }
     }
     return std::nullopt;
 }
@@ -86,22 +90,26 @@ std::optional<ByteView> FastCgi::script_in(ByteView path) const {
     return std::nullopt;
 }
 
-bool FastCgi::answers(ByteView path) const {
-    return script_in(path) || index_of(path);
+void FastCgi::handle(Exchange& exchange) {
+    if (!handle_own(exchange)) exchange.respond_status(404);
 }
 
-void FastCgi::handle(Exchange& exchange) {
+bool FastCgi::handle_own(Exchange& exchange) {
     const Request& request = exchange.request();
-    if (request.method() == wire::Method::connect) return exchange.respond_status(501);
     const std::optional<ByteView> front = script_in(request.path);
     std::optional<std::string> script = front ? std::string(*front) : index_of(request.path);
-    // The peer is not asked for a script that is not there: it might run another file for it.
-    if (!script || (!is_path() && !known_.has(*folder_, *script, loop_->now()))) {
-        return exchange.respond_status(404);
+    if (!script) return false;
+    if (request.method() == wire::Method::connect) {
+        exchange.respond_status(501);
+    } else if (!is_path() && !known_.has(*folder_, *script, loop_->now())) {
+        // The peer is not asked for a script that is not there: it might run another file for it.
+        exchange.respond_status(404);
+    } else {
+        auto* call = new FastCgiCall(*this, std::move(*script));
+        calls_.push_back(*call);
+        call->begin(exchange);
     }
-    auto* call = new FastCgiCall(*this, std::move(*script));
-    calls_.push_back(*call);
-    call->begin(exchange);
+    return true;
 }
 
 // When it is sent, not before: a request that waits holds no copy of its variables.

@@ -66,9 +66,10 @@ class FastCgi final : public Handler, private core::TurnEnd {
     static Result<std::unique_ptr<FastCgi>> create(core::EventLoop& loop, FastCgiOptions options);
     ~FastCgi() override;
 
-    // Whether the path is one of the pattern's, or a folder that has an index of the pattern's.
-    bool answers(ByteView path) const;
+    // 404 where the path is none of the pattern's, nor a folder that has an index of the pattern's.
     void handle(Exchange& exchange) override;
+    // False: it is none, and the exchange is not touched.
+    bool handle_own(Exchange& exchange);
 
     FastCgiPeer& peer() { return *peer_; }
     // No request is under way.
@@ -80,7 +81,7 @@ class FastCgi final : public Handler, private core::TurnEnd {
     FastCgi(core::EventLoop& loop, FastCgiOptions options, std::optional<ProgramFolder> folder);
     bool is_path() const;
     bool is_script(ByteView path) const;
-    std::optional<std::string> index_of(ByteView folder) const;
+    std::optional<std::string> index_of(ByteView folder);
     // The front of the path that is a script's name, "/a/x.php"; what follows is PATH_INFO.
     std::optional<ByteView> script_in(ByteView path) const;
     void on_turn_end() override;

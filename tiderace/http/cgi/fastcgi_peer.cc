@@ -180,7 +180,7 @@ void FastCgiConnection::attach(net::Connection& connection) {
 
 bool FastCgiConnection::has_room() const {
     if (closing_) return false;
-    // A call whose output nobody takes stops the reading, and would stop others with it.
+    // A client that takes no output stops the reading, and would stop further calls with it.
     if (calls_.empty()) return true;
     constexpr std::size_t ids_max = 0xffff;
     return peer_->multiplexes_ &&

@@ -22,6 +22,7 @@
 #include "tiderace/testing/manual_clock.h"
 #include "tiderace/testing/recorded_exchange.h"
 #include "tiderace/testing/scarce_memory.h"
+#include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::http::cgi {
 namespace {
@@ -209,6 +210,39 @@ TEST_F(FastCgiTest, MayLetNoneWaitForTheConnectionsOfOthers) {
         EXPECT_TRUE(until([&] { return exchange->responded() && exchange->finish(); }));
         EXPECT_EQ(exchange->status(), 200);
     }
+}
+
+// The front page of most sites. A new index.html has to be found at once, so that one is looked for
+// in each request.
+TEST_F(FastCgiTest, AnIndexIsOpenedOnceASecond) {
+    const testing::TemporaryFolder folder;
+    folder.write("index.php", "<?php");
+    testing::FailNth kernel(core::system_kernel());
+    handler_.reset();
+    loop_ = std::move(*core::EventLoop::create({.backend = {.kernel = &kernel}, .clock = &clock_}));
+    FastCgiOptions site = options();
+    site.pattern = "*.php";
+    site.root = folder.path();
+    site.index = {"index.html", "index.php"};
+    handler_ = std::move(*FastCgi::create(*loop_, site));
+    const std::uint64_t before = kernel.calls(testing::Call::open_beneath);
+    for (int i = 0; i < 3; ++i) {
+        const auto exchange = core::make_ref<Recorded>(*loop_, "GET", "/");
+        ASSERT_TRUE(handler_->handle_own(*exchange));
+        exchange->end_body();
+        ASSERT_TRUE(until([&] { return answer_all(), exchange->responded(); }));
+        EXPECT_EQ(exchange->body(), "well");
+    }
+    EXPECT_EQ(kernel.calls(testing::Call::open_beneath) - before, 3U + 1U);
+    folder.write("index.html", "a page");
+    auto page = core::make_ref<Recorded>(*loop_, "GET", "/");
+    EXPECT_FALSE(handler_->handle_own(*page));
+    EXPECT_FALSE(page->responded());
+    handler_->handle(*page);
+    EXPECT_EQ(page->status(), 404);
+    page = {};
+    handler_.reset();
+    loop_.reset();
 }
 
 TEST_F(FastCgiTest, AnAnswerThatHasComeWholeHasALength) {
