@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "tiderace/http/cgi/cgi_fixture.h"
+#include "tiderace/testing/fail_nth.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::http::cgi {
 namespace {
@@ -254,6 +256,33 @@ TEST_F(CgiTest, TheEndOfTheHandlerKillsWhatRuns) {
     cgi_.reset();
     EXPECT_FALSE(answer->responded());
     answer->hang_up();
+}
+
+// It may run out wherever a request is: nothing of it stays, and its place is free again.
+TEST_F(CgiTest, WithoutMemoryOneRequestFails) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    program("well.sh", "echo 'Content-Type: text/plain'; echo; echo well");
+    options_.places = std::make_shared<ProgramPlaces>(1, 4);
+    EXPECT_EQ(get("/cgi-bin/well.sh")->status(), 200);
+    const std::uint64_t allocations = testing::fail_each([&](std::uint64_t nth) {
+        auto exchange = core::make_ref<Recorded>(*loop_, "GET", "/cgi-bin/well.sh");
+        bool failed = false;
+        {
+            const testing::ScarceMemory scarce(nth);
+            exchange->run([&] { cgi().handle(*exchange); });
+            if (!exchange->responded() && !exchange->abandoned()) exchange->end_body();
+            failed = scarce.failed();
+        }
+        EXPECT_TRUE(until([&] {
+            return exchange->abandoned() ||
+                   (exchange->responded() && (exchange->finish(), exchange->complete()));
+        })) << nth;
+        EXPECT_TRUE(all_gone()) << nth;
+        EXPECT_EQ(options_.places->taken(), 0U) << nth;
+        EXPECT_EQ(get("/cgi-bin/well.sh")->status(), 200) << nth;
+        return failed && !HasFailure();
+    });
+    EXPECT_GT(allocations, 5U);
 }
 
 }  // namespace
