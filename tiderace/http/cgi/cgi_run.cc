@@ -272,6 +272,7 @@ void CgiRun::read_errors() {
             error_lines_.feed(ByteView(buffer, static_cast<std::size_t>(got)));
             continue;
         }
+        // The watch reports again what is left.
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         errors_.release();
         program_->errors.reset();
@@ -286,6 +287,7 @@ void CgiRun::on_ended() {
     exit_ = program_->has_ended();
     if (!exit_) return;
     end_.release();
+    // It was ended, or worked on behind its answer.
     if (over()) return retire();
     // The pipe may still hold output: read until it is empty.
     while (!over() && !head_complete() && !output_ended_) read_head();

@@ -17,11 +17,13 @@ bool is_glob(ByteView pattern) {
 }  // namespace
 
 Result<std::unique_ptr<FastCgi>> FastCgi::create(core::EventLoop& loop, FastCgiOptions options) {
+    // "/app/" means all below /app, and "/" everything.
     while (options.pattern.size() > 0 && !is_glob(options.pattern) &&
            options.pattern.ends_with('/')) {
         options.pattern.pop_back();
     }
     std::optional<ProgramFolder> folder;
+    // What a glob matches is the name of a file; a path may be all that the peer knows.
     if (!options.root.empty() || is_glob(options.pattern)) {
         auto opened = ProgramFolder::open(loop.kernel(), options.root);
         if (!opened) return fail(opened.error());
@@ -32,6 +34,7 @@ Result<std::unique_ptr<FastCgi>> FastCgi::create(core::EventLoop& loop, FastCgiO
 
 FastCgi::FastCgi(core::EventLoop& loop, FastCgiOptions options, std::optional<ProgramFolder> folder)
     : loop_(&loop), options_(std::move(options)), folder_(std::move(folder)) {
+    // Most handlers have none, and then no request for a folder looks for files.
     has_index_ = !is_path() && std::ranges::any_of(options_.index, [this](const auto& name) {
         return is_script("/" + name);
     });

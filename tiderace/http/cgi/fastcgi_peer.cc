@@ -79,6 +79,7 @@ void FastCgiCall::want_output() {
 
 void FastCgiCall::on_output(ByteView bytes) {
     peer_answered_ = true;
+    // An empty record ends the output. The record that ends the request follows, and counts.
     if (over() || bytes.empty()) return;
     // The script runs on to its end. Its output has no reader and is no progress: one that writes
     // for ever is ended.
@@ -130,6 +131,7 @@ void FastCgiCall::on_end(const FcgiEvent& end) {
     connection_ = nullptr;
     errors_.end();
     if (over()) return;
+    // A script may end without reading its input.
     drop_body();
     switch (end.end) {
         case FcgiEnd::complete:
@@ -291,6 +293,7 @@ void FastCgiConnection::take(const FcgiEvent& event) {
     } else {
         // What of its input is still to come belongs to no request: a connection of its own ends.
         const bool clean = call == nullptr || call->input_ended_;
+        // It may have been restarted as another program since it was asked.
         if (event.end == FcgiEnd::cannot_multiplex) peer_->multiplexes_ = false;
         calls_.erase(found);
         if (unanswered_ == call) unanswered_ = nullptr;
@@ -379,6 +382,7 @@ class FastCgiPeer::Question final : public net::Session {
         connection.close(net::CloseReason::aborted);
         return data.size();
     }
+    // Without an answer the peer gets one request a connection, which every peer can.
     void on_close(net::Connection&, net::CloseReason) override {}
 
     FastCgiPeer* peer_;
@@ -428,7 +432,8 @@ FastCgiConnection* FastCgiPeer::find_room() {
     FastCgiConnection* shared = nullptr;
     for (const auto& one : connections_) {
         if (!one->has_room()) continue;
-        // An idle connection first; sharing one makes calls wait for each other.
+        // An idle connection first; sharing one makes calls wait for each other. The oldest of
+        // them, so that those that a burst has added stay idle, and are closed.
         if (one->is_idle()) return one.get();
         shared = one.get();
     }
@@ -482,6 +487,7 @@ void FastCgiPeer::on_connected(Result<net::Connection*> made,
     if (made) {
         connections_.push_back(std::move(one));
         connections_.back()->attach(**made);
+        // The call that it was made for may have gone, or has another: it idles from the start.
         if (waiting_.empty()) on_idle(*connections_.back());
         return serve_waiting();
     }

@@ -155,8 +155,9 @@ class FastCgiPeer {
 
     core::EventLoop* loop_;
     const FastCgiOptions* options_;
-    std::vector<std::unique_ptr<FastCgiConnection>> connections_;  // most recently used last
-    std::vector<std::unique_ptr<FastCgiConnection>> gone_;         // until the next is made
+    std::vector<std::unique_ptr<FastCgiConnection>>
+        connections_;                                       // in the order in which they were made
+    std::vector<std::unique_ptr<FastCgiConnection>> gone_;  // until the next is made
     std::vector<FastCgiCall*> waiting_;
     std::size_t connecting_ = 0;
     bool asked_values_ = false;

@@ -103,6 +103,7 @@ void ProgramCall::end_body() {
     has_body_ = false;
     body_ended_ = true;
     if (over()) return;
+    // Until now the client was waited for.
     note_progress();
     if (phase_ == Phase::collecting) return ready_to_start();
     if (phase_ == Phase::running) on_body();

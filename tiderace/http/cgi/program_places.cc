@@ -73,6 +73,7 @@ void ProgramPlaces::pass_on() {
             waiter->asked_.reset();
             waiter->on_granted();
         });
+        // Otherwise its loop has ended or is full, and the place would be lost.
         if (posted) return;
     }
 }
