@@ -1,11 +1,28 @@
 #include "tiderace/http/cgi/request_facts.h"
 
+#include <functional>
 #include <utility>
 
 #include "tiderace/core/address.h"
 #include "tiderace/http/filter/basic_credentials.h"
 
 namespace tiderace::http::cgi {
+
+namespace {
+
+// From the path to the target's end; "": the path is no part of it.
+ByteView rest_of_target(const Request& request) {
+    const ByteView target = request.head->target();
+    const ByteView path = request.raw_path;
+    // Pointers into other memory have no order but that of std::less.
+    if (std::less<>()(path.data(), target.data()) ||
+        !std::less<>()(path.data(), target.data() + target.size())) {
+        return {};
+    }
+    return target.substr(static_cast<std::size_t>(path.data() - target.data()));
+}
+
+}  // namespace
 
 RequestTexts::RequestTexts(const Request& request, bool authenticated) {
     facts.head = request.head;
@@ -14,9 +31,13 @@ RequestTexts::RequestTexts(const Request& request, bool authenticated) {
     facts.authority = request.authority;
     facts.secure = request.secure;
     facts.query = request.query;
-    request_uri_ = request.raw_path;
-    if (request.has_query) request_uri_.append("?").append(request.query);
-    facts.request_uri = request_uri_;
+    facts.request_uri = rest_of_target(request);
+    // "http://host?x" has no path of its own.
+    if (facts.request_uri.empty()) {
+        request_uri_ = request.raw_path;
+        if (request.has_query) request_uri_.append("?").append(request.query);
+        facts.request_uri = request_uri_;
+    }
     if (request.peer != nullptr) {
         facts.remote_address = ByteView(address_.data(), request.peer->format_ip(address_.data()));
         facts.remote_port = request.peer->port();
