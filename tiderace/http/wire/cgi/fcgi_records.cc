@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -52,8 +51,8 @@ void put_begin_request(char* at, std::uint16_t id) {
 }
 
 char* put(char* at, ByteView text) {
-    std::memcpy(at, text.data(), text.size());
-    return at + text.size();
+    // Not memcpy(), because an empty view may have no address.
+    return std::ranges::copy(text, at).out;
 }
 
 // The length at the front of `pairs`; false: it is cut off.

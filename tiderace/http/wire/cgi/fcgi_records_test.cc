@@ -45,11 +45,12 @@ TEST(FcgiParamsOfARequest, AreItsStartAndLengthsNamesAndValues) {
     params.add("A", "b");
     params.add("LONG", std::string(200, 'x'));
     params.add("N", 65'535U);
+    params.add("NONE", ByteView());
     params.add_field("x-A-9", "c");
     const std::string out(params.end(FcgiParams::Input::follows));
     const std::string pairs = std::string("\1\1Ab\4\x80\0\0\xc8LONG", 13) + std::string(200, 'x') +
-                              "\1\5N65535\xa\1HTTP_X_A_9c";
-    const std::string header("\1\4\0\1\0\xea\0\0", 8);
+                              std::string("\1\5N65535\4\0NONE\xa\1HTTP_X_A_9c", 27);
+    const std::string header("\1\4\0\1\0\xf0\0\0", 8);
     EXPECT_EQ(out, begun + header + pairs + params_end);
     EXPECT_EQ(find_value(pairs, "A"), "b");
     EXPECT_EQ(find_value(pairs, "LONG").size(), 200U);
