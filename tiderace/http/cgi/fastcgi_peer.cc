@@ -21,6 +21,9 @@ constexpr std::size_t input_record_max = 32_KiB;
 constexpr std::uint64_t queue_bytes_high = 128_KiB;
 // A peer that does not know the question may not answer at all.
 constexpr Duration question_max = 1s;
+// An idle connection does not check more often than this whether a request waits: a loop that has
+// nothing else to do would be busy with it.
+constexpr Duration idle_look_every = 10ms;
 constexpr std::string_view no_memory = "no memory is left";
 
 }  // namespace
@@ -329,8 +332,14 @@ void FastCgiConnection::on_deadline(net::Connection&) {
     const Instant now = connection_->loop().now();
     // PHP-FPM binds a worker to each open connection: an idle one is given back early if another
     // call waits for its answer.
-    if (now >= end || peer_->starves()) return close();
-    connection_->set_deadline(std::min(end, moment_after(now, peer_->options_->idle_least)));
+    now >= end || peer_->starves() ? close() : watch_idle();
+}
+
+void FastCgiConnection::watch_idle() {
+    const FastCgiOptions& options = *peer_->options_;
+    const Duration next = std::max(options.idle_least, idle_look_every);
+    connection_->set_deadline(std::min(moment_after(idle_since_, options.idle_max),
+                                       moment_after(connection_->loop().now(), next)));
 }
 
 void FastCgiConnection::on_close(net::Connection&, net::CloseReason) {
@@ -417,7 +426,9 @@ void FastCgiPeer::ask(FastCgiCall& call) {
     // Each that waits holds its request, so their number is bounded. Those that a connection can be
     // made for, or is being made, wait for no other request.
     const std::size_t being_made = options_->connections_max - connections_.size();
-    if (find_room() == nullptr && waiting_.size() >= being_made + options_->waiting_max) {
+    // Subtracted, because both limits may be SIZE_MAX.
+    if (find_room() == nullptr && waiting_.size() >= being_made &&
+        waiting_.size() - being_made >= options_->waiting_max) {
         return call.refuse("too many wait for a connection to the peer");
     }
     waiting_.push_back(&call);
@@ -504,7 +515,7 @@ void FastCgiPeer::on_idle(FastCgiConnection& connection) {
     serve_waiting();
     if (connection.is_idle() && !connection.closing_) {
         connection.idle_since_ = loop_->now();
-        connection.connection_->set_deadline(moment_after(loop_->now(), options_->idle_least));
+        connection.watch_idle();
     }
 }
 

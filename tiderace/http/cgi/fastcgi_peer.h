@@ -108,6 +108,7 @@ class FastCgiConnection final : public net::Session {
     void on_close(net::Connection& connection, net::CloseReason reason) override;
     void take(const wire::cgi::FcgiEvent& event);
     void answer_unanswered();
+    void watch_idle();
     void fail_all(std::string_view why);
 
     // Few, so that a search beats a map. nullptr: over here, and not yet at the peer.

@@ -445,6 +445,29 @@ TEST_F(FastCgiTest, ARequestThatIsSentAgainDoesNotWaitForEver) {
     EXPECT_FALSE(other->responded());
 }
 
+TEST_F(FastCgiTest, MayLetAnyNumberWait) {
+    FastCgiOptions unlimited = options();
+    unlimited.connections_max = 1;
+    unlimited.waiting_max = SIZE_MAX;
+    handler_ = std::move(*FastCgi::create(*loop_, unlimited));
+    const std::array waiting{begin("GET"), begin("GET"), begin("GET")};
+    for (const auto& exchange : waiting) {
+        ASSERT_TRUE(until([&] { return answer_all(), exchange->responded(); }));
+        EXPECT_EQ(exchange->status(), 200);
+    }
+}
+
+// The least time of 0 is that of a connection that is given back at once where another waits.
+TEST_F(FastCgiTest, AnIdleConnectionDoesNotKeepTheLoopBusy) {
+    FastCgiOptions eager = options();
+    eager.idle_least = 0s;
+    handler_ = std::move(*FastCgi::create(*loop_, eager));
+    const auto exchange = begin("GET");
+    ASSERT_TRUE(until([&] { return answer_all(), exchange->responded(); }));
+    loop_->turn(0ms);
+    EXPECT_GT(loop_->wait_wanted(), 0ms);
+}
+
 TEST_F(FastCgiTest, MayHaveAnyNumberOfConnections) {
     FastCgiOptions unlimited = options();
     unlimited.connections_max = SIZE_MAX;
