@@ -150,6 +150,7 @@ void LoadH2::begin() {
     next_id_ = 1;
     settled_ = left_ = goes_ = table_used_ = table_gone_ = size_change_due_ = false;
     out_ = wire::h2_preface;
+    // No push: it would be an answer that nothing requested, and the load counts those as errors.
     constexpr std::array ours{
         wire::H2Setting{wire::H2SettingId::enable_push, 0},
         wire::H2Setting{wire::H2SettingId::initial_window_size, window_bytes}};
@@ -304,6 +305,7 @@ bool LoadH2::take(const wire::H2Headers& headers) {
 }
 
 bool LoadH2::take(const wire::H2Data& data) {
+    // A frame comes in pieces, and counts once, with its padding (RFC 9113, 6.9.1).
     if (data.frame_begins && !receive_.receive(data.flow_bytes)) return false;
     const auto used = static_cast<std::uint32_t>(data.bytes.size()) + data.padding_bytes;
     const auto give_back = [&](wire::H2ReceiveWindow& window, std::uint32_t id) {
@@ -317,7 +319,7 @@ bool LoadH2::take(const wire::H2Data& data) {
     give_back(receive_, 0);
     const auto stream = find(data.stream);
     if (stream == streams_.end()) return is_over(data.stream);
-    if (!stream->has_head) return false;
+    if (!stream->has_head) return false;  // a body without a head (RFC 9113, 8.1)
     if (data.frame_begins && !stream->receive.receive(data.flow_bytes)) return false;
     stream->answer.length += data.bytes.size();
     if (rules_.hash) stream->answer.hash = crc32(stream->answer.hash, data.bytes);
@@ -378,6 +380,7 @@ bool LoadH2::take(const wire::H2Goaway& goaway) {
 
 bool LoadH2::take(const wire::H2WindowUpdate& update) {
     const auto stream = find(update.stream);
+    // grow() refuses a window above 2^31 - 1 (RFC 9113, 6.9.1).
     if (update.stream == 0) {
         if (!send_.grow(update.increment)) return false;
     } else if (stream == streams_.end()) {

@@ -15,6 +15,8 @@ std::string row(const char* name, const std::string& value) {
     return printed("  %-12s ", name) + value + "\n";
 }
 
+// One line for each kind of client, with the same shares, so that they can be read against each
+// other. "max" is exact: quantile() never passes the largest value.
 std::string latency_rows(const char* name, const LatencyHistogram& histogram) {
     std::string line;
     for (const auto& [label, share] : load_quantiles) {
@@ -97,6 +99,8 @@ bool all_right(const LoadReport& report) {
            tally.connect_errors_total() == 0 && !tally.references_differ;
 }
 
+// In the order in which they spoil the figures: a run without answers, answers that differ, fewer
+// clients than requested, a load that was too slow itself.
 std::vector<std::string> warnings(const LoadReport& report) {
     const LoadTally& tally = report.tally;
     std::vector<std::string> all = report.notes;

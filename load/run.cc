@@ -211,9 +211,8 @@ class Run {
         report_.server = watch_.finish();
         // Without a word the report would lack the figures that the flag is for.
         if (!report_.server && plan_.options.server_pid > 0) {
-            report_.notes.push_back(
-                "--server-pid " + std::to_string(plan_.options.server_pid) +
-                ": no such process, or none of yours; its figures are missing");
+            report_.notes.push_back("--server-pid " + std::to_string(plan_.options.server_pid) +
+                                    ": no such process, or none of yours; its figures are missing");
         }
         report_.cause = cause_of(sum);
         if (!report_.cause.empty()) report_.notes.push_back(report_.cause);

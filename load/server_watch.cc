@@ -139,7 +139,8 @@ std::vector<int> find_listeners(const core::Address& address, const std::string&
     std::set<std::string> inodes;
     collect_inodes(proc + "/net/tcp", address, inodes);
     collect_inodes(proc + "/net/tcp6", address, inodes);
-    // Nothing that we can see listens there (it may be in a container).
+    // Nothing that we can see listens there (it may be in a container). Without an inode to look
+    // for, the descriptors of all processes would be read for nothing.
     if (inodes.empty()) return pids;
     pids = all_pids(proc);
     std::erase_if(
@@ -149,6 +150,7 @@ std::vector<int> find_listeners(const core::Address& address, const std::string&
 
 namespace {
 
+// smaps_rollup is hidden from other users, and absent before Linux 4.14; any user may read statm.
 std::uint64_t memory_of(const std::string& folder) {
     std::ifstream rollup(folder + "/smaps_rollup");
     for (std::string line; std::getline(rollup, line);) {
