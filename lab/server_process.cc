@@ -51,7 +51,8 @@ Result<core::Descriptor> open_words(const TemporaryFolder& folder) {
     return core::Descriptor(core::system_kernel(), fd);
 }
 
-constexpr std::int64_t look_ms = 100;  // whether it is still wanted
+// How long a Ctrl-C may wait for a server that does not answer.
+constexpr std::int64_t look_ms = 100;
 
 bool await(int fd, short event, steady_clock::time_point until, const Wait& wait) {
     pollfd asked{.fd = fd, .events = event, .revents = 0};
@@ -124,6 +125,7 @@ Result<ServerProcess> ServerProcess::start(ServerLaunch launch) {
     launch.child.output = launch.child.errors = words->get();
     auto child = core::ChildProcess::start(launch.child);
     if (!child) return fail(child.error());
+    // From here on a return ends the process and its children: `server` owns them.
     ServerProcess server(std::move(*child), std::move(*words), launch.address);
 
     const auto refused = [&](const std::string& how) {

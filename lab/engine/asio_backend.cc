@@ -293,6 +293,7 @@ void AsioBackend<Executor>::set_receiving(IoHandle handle, bool on) {
     if (!target.reading) read(target);
 }
 
+// The buffer is the entry's: a read that is under way when the connection closes still has it.
 template <typename Executor>
 void AsioBackend<Executor>::read(Entry& entry) {
     const std::size_t bytes = std::min(read_bytes, options_.receive_bytes);
@@ -389,6 +390,7 @@ void AsioBackend<Executor>::send_pieces(Entry& entry, SendQueue& queue) {
         });
 }
 
+// The file's turn ends with no bytes: on_sent(0) makes the owner send again, from where it stopped.
 template <typename Executor>
 void AsioBackend<Executor>::wait_for_room(Entry& entry, SendQueue& queue) {
     entry.queue = &queue;
@@ -501,6 +503,7 @@ void AsioBackend<Executor>::turn() {
         loop_ = nullptr;
         return ended_();
     }
+    // note() requests no turn inside of one (in_turn_), so what it left is looked for here.
     const Duration wanted = noted_.empty() ? loop_->wait_wanted() : Duration::zero();
     if (wanted == Duration::zero()) {
         turn_soon();
@@ -523,6 +526,7 @@ void AsioBackend<Executor>::turn_at(Instant when) {
     });
 }
 
+// Both executors of asio.cc: Asio's templates are compiled here and nowhere else.
 template class AsioBackend<asio::io_context::executor_type>;
 template class AsioBackend<asio::strand<asio::io_context::executor_type>>;
 

@@ -236,6 +236,7 @@ Result<IoHandle> LibeventBackend::attach(int fd, IoObserver& observer) {
     TR_CHECK(fresh.observer == nullptr, "attached twice");
     fresh.fd = fd;
     fresh.observer = &observer;
+    // The number may be in noted_ for the descriptor that had it before: find() tells them apart.
     ++fresh.generation;
     return IoHandle{fd, fresh.generation};
 }
@@ -313,6 +314,8 @@ void LibeventBackend::set_receiving(IoHandle handle, bool on) {
     Entry& target = stream(handle);
     target.wants_bytes = on;
     if (!on) {
+        // What was read stays in the input: the bytes of one read at most, because deliver() leaves
+        // none behind while they are wanted.
         bufferevent_disable(target.stream.get(), EV_READ);
         return;
     }
@@ -381,11 +384,14 @@ bool LibeventBackend::add_file(Entry& target, const SendQueue& queue) {
 }
 
 void LibeventBackend::shut_down_sending(IoHandle handle) {
+    // Nothing is in the output: a send is pending until libevent has written it.
     options_.kernel->shut_down(entry(handle).fd, SHUT_WR);
 }
 
 // --- a turn ------------------------------------------------------------------------------------
 
+// One round of libevent's loop, which is made to run for ever: EVLOOP_ONCE ends it behind the first
+// events, and the timer is the event that ends a wait without any.
 void LibeventBackend::wait(Duration wait_max) {
     // dispatch() has outcomes to report already, and a wait would delay them.
     if (!noted_.empty()) wait_max = Duration::zero();
@@ -500,6 +506,7 @@ void LibeventBackend::report_sent(Entry& target) {
         target.referenced = left;
         target.queue->consume(taken);
     }
+    // Copied bytes have left the queue already, and are reported as sent when all of them are out.
     // The next send() reports a file that shrank.
     if (!target.shrank && (!wrote || (taken == 0 && left > 0))) return;
     target.queue = nullptr;

@@ -202,6 +202,8 @@ class Server {
     }
 
   private:
+    // A strand for each connection, made before it is accepted: its handlers never run side by
+    // side, whichever threads run the io_context.
     void accept() {
         acceptor_.async_accept(
             asio::make_strand(loop_), [this](const asio::error_code& error, tcp::socket socket) {

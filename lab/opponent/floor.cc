@@ -89,6 +89,7 @@ class Floor {
     }
     ~Floor() { ::close(poller_); }
 
+    // Level-triggered, and no timer: whatever a server adds to this loop is what it costs.
     void run() {
         std::array<epoll_event, 512> events;
         for (;;) {

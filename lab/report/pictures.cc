@@ -12,6 +12,7 @@
 namespace tiderace::lab::report {
 namespace {
 
+// Four tones for thirty servers: the eye looks for the default, for its kin, and for the others.
 Tone tone_of(const Results& results, std::string_view subject) {
     const auto found = std::ranges::find(results.subjects, subject, &Subject::name);
     if (found == results.subjects.end()) return Tone::opponent;

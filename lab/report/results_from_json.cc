@@ -190,6 +190,7 @@ std::expected<Results, std::string> to_results(const Node& from) {
 }  // namespace
 
 std::expected<Results, std::string> parse_results(std::string_view text) {
+    // Bounded in bytes and in depth: the file may come from another machine.
     dom::parser parser(results_bytes_max);
     simdjson::error_code fault = parser.allocate(0, depth_max);
     dom::element root;

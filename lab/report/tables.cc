@@ -49,6 +49,8 @@ std::string note_of(const CellSummary& cell) {
     return cell.reason.empty() ? state : state + ": " + cell.reason;
 }
 
+// A row for each cell, also without figures: a server that is missing from a table would look as if
+// it had not been tried.
 Row figures_row(const Findings& findings, const CellSummary& cell) {
     Row row{cell.subject, load::with_commas(cell.connections)};
     if (cell.has_figures()) {
@@ -300,6 +302,7 @@ Table commands(const Findings& findings) {
     return table;
 }
 
+// What a reader misses, with the reason: most machines lack some of the servers.
 Table absences(const Findings& findings) {
     Table table{.heads = {"not here", "why"}, .is_number = {false, false}};
     for (const Subject& subject : findings.results.subjects) {

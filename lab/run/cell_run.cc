@@ -69,6 +69,8 @@ Verdict probe(const CellPlan& plan, RunningServer& server, const LoadPart& part,
 class Loads {
   public:
     Result<> start(const CellPlan& plan, const RunningServer& server) {
+        // All parts at the same time, each a load of its own: in a mixed workload small answers
+        // stand behind large ones.
         for (const LoadPart& part : plan.workload->parts) {
             load::LoadOptions options = load_of(*plan.workload, part, plan.connections);
             options.url = url_of(part, server.address().to_string());
@@ -316,6 +318,7 @@ Verdict judge(const Observed& observed) {
     if (observed.answers > 0 && observed.stopped) {
         return {CellState::hung, "after " + counted(observed.answers, "answers no other one came")};
     }
+    // From here on the server is alive and right, and the question is for how many.
     const std::uint64_t asked = observed.asked;
     const std::uint64_t served = asked - std::min(asked, tally.starved);
     const std::uint64_t busy = counted(tally, Fault::no_room);
@@ -363,6 +366,7 @@ std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
         cell.reason = "it did not start: " + server.error().message();
         return cell;
     }
+    // Of each part, because each has a file of its own: a wrong one would be a fast answer.
     for (const LoadPart& part : parts) {
         const Verdict verdict = probe(plan, **server, part, wait);
         if (wait(Duration::zero())) return std::nullopt;

@@ -288,6 +288,7 @@ int run(const RunOptions& options) {
         }
     };
     const Placing& placing = setting.placing;
+    // The cells that were done are saved in any case: a run of half an hour may be wanted by then.
     setting.results.interrupted =
         !run_cells({.plan = &setting.plan,
                     .subjects = &setting.subjects,
