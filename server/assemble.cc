@@ -200,7 +200,7 @@ Result<> Assembly::open_root() {
     auto root = find_root(options_.root);
     if (!root) return fail(root.error());
     options_.root = std::move(*root);
-    return options_.spa_file ? check_spa_file(options_.root, *options_.spa_file) : Result<>();
+    return options_.spa_file ? check_spa_file(options_) : Result<>();
 }
 
 Result<> Assembly::find_account() {

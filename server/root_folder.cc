@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "tiderace/http/wire/canonical_path.h"
+
 namespace tiderace::server {
 namespace {
 
@@ -39,13 +41,32 @@ Result<std::string> find_root(const std::string& given) {
     return link_as_given(given).value_or(root).string();
 }
 
-Result<> check_spa_file(const std::string& root, const std::string& name) {
-    const std::filesystem::path file = std::filesystem::path(root) / name;
+Result<> check_spa_file(const ServeOptions& options) {
+    namespace fs = std::filesystem;
+    const fs::path file = fs::path(options.root) / *options.spa_file;
+    const auto refuse = [&](int code, std::string_view advice) {
+        return fail(Error(code, "serve --spa", file.string(), advice));
+    };
     std::error_code fault;
-    if (std::filesystem::is_regular_file(file, fault)) return {};
-    // There is something of the name, without a fault, and it is no file.
-    return fail(Error(fault ? fault.value() : EISDIR, "serve --spa", file.string(),
-                      "give the name of a file in the served folder, as in --spa=app.html"));
+    if (!fs::is_regular_file(file, fault)) {
+        // There is something of the name, without a fault, and it is no file.
+        return refuse(fault ? fault.value() : EISDIR,
+                      "give the name of a file in the served folder, as in --spa=app.html");
+    }
+    // What follows is there and would be answered with 404, as every path that is not found.
+    if (!options.hidden_files && http::wire::has_hidden_segment("/" + *options.spa_file)) {
+        return refuse(0, "a name that begins with a dot is not served; --hidden serves such names");
+    }
+    const fs::path root = fs::canonical(options.root, fault);
+    const fs::path target = fs::canonical(file, fault);
+    const fs::path below = target.lexically_relative(root);
+    const bool leads_out = below.empty() || *below.begin() == "..";
+    const bool is_link = target != root / fs::path(*options.spa_file);
+    if (!fault && ((options.symlinks == SymlinkPolicy::inside && leads_out) ||
+                   (options.symlinks == SymlinkPolicy::never && is_link))) {
+        return refuse(0, "it is a link that --symlinks does not follow; give another file");
+    }
+    return {};
 }
 
 bool has_index_file(const std::string& root, const std::vector<std::string>& names) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/options.h"
 #include "tiderace/base/result.h"
 
 namespace tiderace::server {
@@ -16,7 +17,8 @@ namespace tiderace::server {
 // (account.h).
 Result<std::string> find_root(const std::string& given);
 
-Result<> check_spa_file(const std::string& root, const std::string& name);
+// Whether the file is one that is served.
+Result<> check_spa_file(const ServeOptions& options);
 
 bool has_index_file(const std::string& root, const std::vector<std::string>& names);
 

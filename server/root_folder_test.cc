@@ -30,13 +30,38 @@ TEST_F(RootFolderTest, IsAbsoluteAndKeepsALinkAtItsEnd) {
     EXPECT_EQ(find_root(folder_.path_of("v1/app.html")).error().code(), ENOTDIR);
 }
 
-TEST_F(RootFolderTest, ASinglePageMustBeAFileInIt) {
-    const std::string root = folder_.path_of("v1");
-    EXPECT_TRUE(check_spa_file(root, "app.html"));
-    const auto absent = check_spa_file(root, "none.html");
+TEST_F(RootFolderTest, ASinglePageMustBeAFileThatIsServed) {
+    ServeOptions options;
+    options.root = folder_.path_of("v1");
+    const auto with = [&](std::string name) {
+        options.spa_file = std::move(name);
+        return check_spa_file(options);
+    };
+    EXPECT_TRUE(with("app.html"));
+    const auto absent = with("none.html");
     ASSERT_FALSE(absent);
     EXPECT_THAT(absent.error().message(), HasSubstr("none.html"));
-    EXPECT_EQ(check_spa_file(folder_.path_of(""), "v1").error().code(), EISDIR);
+    folder_.make_folder("v1/folder");
+    EXPECT_EQ(with("folder").error().code(), EISDIR);
+
+    folder_.write("v1/.app.html", "");
+    EXPECT_THAT(with(".app.html").error().message(), HasSubstr("--hidden"));
+    options.hidden_files = true;
+    EXPECT_TRUE(with(".app.html"));
+
+    folder_.write("outside.html", "");
+    folder_.link("v1/out.html", "../outside.html");
+    folder_.link("v1/in.html", "app.html");
+    EXPECT_TRUE(with("in.html"));
+    EXPECT_THAT(with("out.html").error().message(), HasSubstr("--symlinks"));
+    options.symlinks = SymlinkPolicy::anywhere;
+    EXPECT_TRUE(with("out.html"));
+    options.symlinks = SymlinkPolicy::never;
+    EXPECT_FALSE(with("in.html"));
+    EXPECT_TRUE(with("app.html"));
+    // The folder itself may be a link: it is what the user has named.
+    options.root = folder_.path_of("current");
+    EXPECT_TRUE(with("app.html"));
 }
 
 TEST_F(RootFolderTest, KnowsWhetherItHasAnIndexFile) {

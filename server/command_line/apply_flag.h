@@ -32,7 +32,8 @@ struct FlagWriter {
         return put<Duration>(duration_value(value), field.of);
     }
     Applied operator()(const BytesField<Options>& field) {
-        return put<std::uint64_t>(bytes_value(value, field.smallest, field.largest), field.of);
+        return put<std::uint64_t>(bytes_value(value, field.smallest, field.largest, field.has_off),
+                                  field.of);
     }
     Applied operator()(const CountField<Options>& field) {
         return put<std::uint64_t>(count_value(value, field.smallest, field.largest), field.of);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
+#include <optional>
 
 #include "server/command_line/completions.h"
 #include "server/command_line/flags.h"
@@ -69,6 +71,43 @@ Parsed parse_completions(const CommandWords& words, const CommandSpec& command) 
     const std::string_view nearest = nearest_spelling(shell, command.operand_choices);
     if (!nearest.empty()) sentence.append("; did you mean ").append(nearest).append("?");
     return refuse(std::move(sentence));
+}
+
+// Flags that do nothing without others. Their users believe that they do something.
+std::optional<std::string> flag_without_effect(const CommandWords& words,
+                                               const ServeOptions& options) {
+    const auto first_of = [&](std::initializer_list<std::string_view> names) -> std::string {
+        for (const std::string_view name : names) {
+            if (words.has(name)) return "--" + std::string(name);
+        }
+        return {};
+    };
+    if (options.log_files_kept && options.log_rotate_bytes == 0) {
+        return "--log-keep needs --log-rotate SIZE: without it no file is rotated";
+    }
+    const bool logs = options.access_log != "off" || !options.paths.logs.empty();
+    if (const auto flag = first_of({"log-format", "log-rotate"}); !logs && !flag.empty()) {
+        return flag + " needs --access-log FILE, or - for this terminal";
+    }
+    const bool has_cgi = !options.cgi.folders.empty();
+    if (const auto flag = first_of({"cgi-max", "cgi-memory"}); !has_cgi && !flag.empty()) {
+        return flag + " needs --cgi PATH=DIR: it is about these programs";
+    }
+    if (words.has("cgi-timeout") && !has_cgi && options.cgi.fastcgi.empty()) {
+        return "--cgi-timeout needs --cgi PATH=DIR or --fastcgi PATTERN=ADDR";
+    }
+    const bool compresses =
+        options.compress.codings.any() ||
+        std::ranges::any_of(options.paths.compress,
+                            [](const PathCompress& path) { return path.codings.any(); });
+    const auto flag = first_of({"compress-cache", "compress-min", "compress-max"});
+    if (!compresses && !flag.empty()) {
+        return flag + " does nothing with --compress off; leave one of the two out";
+    }
+    if (words.has("compress-cache") && options.cache.bytes_max == 0) {
+        return "--compress-cache does nothing with --cache off, which keeps no compressed file";
+    }
+    return std::nullopt;
 }
 
 std::size_t operands_max(const CommandSpec& command) {
@@ -139,19 +178,7 @@ std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words,
     if (words.has("listing") && words.has("no-listing")) {
         return refuse("--listing and --no-listing: choose one");
     }
-    if (options.log_files_kept && options.log_rotate_bytes == 0) {
-        return refuse("--log-keep needs --log-rotate SIZE: without it no file is rotated");
-    }
-    if (options.access_log == "off" && options.paths.logs.empty()) {
-        // A flag that is given with its default value is not noticed here, and does no harm.
-        const ServeOptions defaults;
-        const char* alone = options.log_format != defaults.log_format ? "--log-format"
-                            : options.log_rotate_bytes != 0           ? "--log-rotate"
-                                                                      : nullptr;
-        if (alone != nullptr) {
-            return refuse(std::string(alone) + " needs --access-log FILE, or - for this terminal");
-        }
-    }
+    if (auto alone = flag_without_effect(words, options)) return refuse(std::move(*alone));
     return options;
 }
 

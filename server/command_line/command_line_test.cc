@@ -228,6 +228,37 @@ TEST(CommandLine, HowToWriteRequestsDownNeedsWhere) {
     EXPECT_EQ(options.log_format, LogFormat::json);
 }
 
+TEST(CommandLine, AFlagThatWouldDoNothingIsRefused) {
+    const Mistake mistakes[] = {
+        {{"serve", "--cgi-max", "2"}, "--cgi-max needs --cgi PATH=DIR: it is about these programs"},
+        {{"serve", "--cgi-memory", "1GiB", "--fastcgi", "/a=unix:/b"},
+         "--cgi-memory needs --cgi PATH=DIR: it is about these programs"},
+        {{"serve", "--cgi-timeout", "1s"},
+         "--cgi-timeout needs --cgi PATH=DIR or --fastcgi PATTERN=ADDR"},
+        {{"serve", "--compress", "off", "--compress-cache", "a"},
+         "--compress-cache does nothing with --compress off; leave one of the two out"},
+        {{"serve", "--compress", "off", "--compress-min", "1"},
+         "--compress-min does nothing with --compress off; leave one of the two out"},
+        {{"serve", "--cache", "off", "--compress-cache", "a"},
+         "--compress-cache does nothing with --cache off, which keeps no compressed file"},
+    };
+    expect_sentences(mistakes);
+    serve_options({"serve", "--fastcgi", "/a=unix:/b", "--cgi-timeout", "1s"});
+    serve_options(
+        {"serve", "--compress", "off", "--path-compress", "/a=br", "--compress-min", "1"});
+}
+
+// For these flags 0 is the opposite of what "off" promises.
+TEST(CommandLine, OffIsNoSizeWhereItWouldMeanTheOpposite) {
+    for (const std::string_view flag : {"--max-body", "--sendfile-min", "--compress-min"}) {
+        const auto command = parse_command_line(Words{"serve", flag, "off"});
+        ASSERT_FALSE(command) << flag;
+        EXPECT_EQ(command.error().sentence,
+                  std::string(flag) + " off: expects a size such as 4096, 64KiB or 1MiB");
+        serve_options({"serve", flag, "0"});
+    }
+}
+
 TEST(CommandLine, AWrongPasswordFlagDoesNotRepeatThePassword) {
     const auto command = parse_command_line(Words{"serve", "--basic-auth", ":secret"});
     ASSERT_FALSE(command);

@@ -109,6 +109,16 @@ bool has_port_above_the_largest(std::string_view value) {
            std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// "a/b.html". With "..", or an empty part, it would be the path of no request.
+bool is_name_in_folder(std::string_view name) {
+    while (true) {
+        const std::string_view part = name.substr(0, name.find('/'));
+        if (part.empty() || part == "." || part == "..") return false;
+        if (part.size() == name.size()) return true;
+        name.remove_prefix(part.size() + 1);
+    }
+}
+
 }  // namespace
 
 Applied set_listen(ServeOptions& options, std::string_view value) {
@@ -125,8 +135,10 @@ Applied set_listen(ServeOptions& options, std::string_view value) {
     // The first --listen replaces the default, later ones add to it.
     if (options.listen_is_default) options.listen.clear();
     options.listen_is_default = false;
-    // bind() would fail with "in use", which reads as if another program had the port.
-    if (std::ranges::find(options.listen, value) != options.listen.end()) {
+    // bind() would fail with "in use", which reads as if another program had the port. For port 0
+    // the kernel chooses another one each time.
+    if (!parse_listen_address(value)->is_any_port() &&
+        std::ranges::find(options.listen, value) != options.listen.end()) {
         return std::unexpected("this address is given twice");
     }
     options.listen.emplace_back(value);
@@ -155,7 +167,14 @@ Applied set_index(ServeOptions& options, std::string_view value) {
 }
 
 Applied set_spa(ServeOptions& options, std::string_view value) {
-    options.spa_file = value;
+    std::string_view name = value;
+    // Beneath the served folder "/app.html" and "app.html" are one file.
+    if (name.starts_with('/')) name.remove_prefix(1);
+    if (!is_name_in_folder(name)) {
+        return std::unexpected(
+            "expects the name of a file in the served folder, for example app.html");
+    }
+    options.spa_file = name;
     return {};
 }
 
@@ -266,12 +285,13 @@ std::optional<std::pair<std::string, std::string>> path_and_value(std::string_vi
     const bool is_path = sides && sides->first.starts_with('/') &&
                          sides->first.find("//") == std::string_view::npos &&
                          is_field_value(sides->first);
-    if (!is_path || sides->second.empty()) return std::nullopt;
+    if (!is_path) return std::nullopt;
     std::string prefix(sides->first);
     // A rule for "/api/" holds for "/api" as well: a slash that is forgotten must not open a path.
     if (prefix.ends_with('/')) prefix.pop_back();
     if (!make_canonical(prefix)) return std::nullopt;
-    return std::pair(std::move(prefix), std::string(sides->second));
+    // As it was typed: a password may end in a space.
+    return std::pair(std::move(prefix), std::string(text.substr(text.find('=') + 1)));
 }
 
 }  // namespace
@@ -279,7 +299,12 @@ std::optional<std::pair<std::string, std::string>> path_and_value(std::string_vi
 Applied set_cgi(ServeOptions& options, std::string_view value) {
     auto sides = path_and_value(value);
     if (!sides) return std::unexpected("expects PATH=DIR, for example /cgi-bin=/srv/cgi");
-    options.cgi.folders.push_back({std::move(sides->first), std::move(sides->second)});
+    auto& folders = options.cgi.folders;
+    // The programs of the second folder would never run.
+    if (std::ranges::find(folders, sides->first, &CgiFolder::prefix) != folders.end()) {
+        return std::unexpected("this path is given twice");
+    }
+    folders.push_back({std::move(sides->first), std::move(sides->second)});
     return {};
 }
 
@@ -297,20 +322,32 @@ Applied set_fastcgi(ServeOptions& options, std::string_view value) {
             "expects PATTERN=ADDRESS, for example '*.php=unix:/run/php/php-fpm.sock' or "
             "/app=127.0.0.1:9000");
     }
-    options.cgi.fastcgi.push_back({std::move(pattern), std::move(*address)});
+    auto& routes = options.cgi.fastcgi;
+    if (std::ranges::find(routes, pattern, &FastCgiRoute::pattern) != routes.end()) {
+        return std::unexpected("this pattern is given twice");
+    }
+    routes.push_back({std::move(pattern), std::move(*address)});
     return {};
 }
 
 Applied set_cors(ServeOptions& options, std::string_view value) {
-    const bool has_scheme = value.starts_with("http://") || value.starts_with("https://");
-    const std::string_view authority = has_scheme ? value.substr(value.find("//") + 2) : "";
+    // As browsers send it (RFC 6454, 6.2): in lower case, and without the scheme's own port. An
+    // origin in another form would never be equal to theirs.
+    std::string origin = lower(value);
+    for (const auto& [scheme, port] :
+         {std::pair("https://", ":443"), std::pair("http://", ":80")}) {
+        if (!origin.starts_with(scheme) || !origin.ends_with(port)) continue;
+        origin.resize(origin.size() - std::string_view(port).size());
+    }
+    const bool has_scheme = origin.starts_with("http://") || origin.starts_with("https://");
+    const std::string_view authority =
+        has_scheme ? std::string_view(origin).substr(origin.find("//") + 2) : "";
     const bool is_origin = !authority.empty() && is_field_value(authority) &&
-                           authority.find_first_of("/ ,") == std::string_view::npos;
-    // An origin has no path (RFC 6454, 6.2): with one it would never match.
+                           authority.find_first_of("/ ,?#@") == std::string_view::npos;
     if (value != "*" && !is_origin) {
         return std::unexpected("expects an origin such as https://example.com, or nothing for all");
     }
-    options.cors_origin = value;
+    options.cors_origin = std::move(origin);
     return {};
 }
 

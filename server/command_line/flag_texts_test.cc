@@ -257,8 +257,14 @@ TEST(CorsFlag, TakesAllOrOneOrigin) {
     EXPECT_EQ(options.cors_origin, "*");
     ASSERT_TRUE(set_cors(options, "http://localhost:3000"));
     EXPECT_EQ(options.cors_origin, "http://localhost:3000");
+    // Browsers send it so, whatever is typed.
+    ASSERT_TRUE(set_cors(options, "HTTPS://Example.com:443"));
+    EXPECT_EQ(options.cors_origin, "https://example.com");
+    ASSERT_TRUE(set_cors(options, "http://example.com:443"));
+    EXPECT_EQ(options.cors_origin, "http://example.com:443");
     expect_refused(set_cors, {"", "**", "example.com", "https://", "https://a/", "https://a/b",
-                              "ftp://a", "https://a,https://b", "https://a b", "https://a\r\nX:y"});
+                              "ftp://a", "https://a,https://b", "https://a b", "https://a?b",
+                              "https://u@a", "https://a\r\nX:y"});
 }
 
 TEST(BasicAuthFlag, TakesAPairOrAFile) {
@@ -268,6 +274,43 @@ TEST(BasicAuthFlag, TakesAPairOrAFile) {
     EXPECT_EQ(options.basic_auth,
               (std::vector<std::string>{"alice:wonder:land", "users.htpasswd"}));
     expect_refused(set_basic_auth, {":password", "alice:"});
+}
+
+TEST(PathAuthFlag, APasswordIsTakenAsItIsTyped) {
+    ServeOptions options;
+    ASSERT_TRUE(set_path_auth(options, "/a=alice: open sesame "));
+    EXPECT_EQ(options.paths.auth[0].source, "alice: open sesame ");
+}
+
+TEST(SpaFlag, TakesTheNameOfAFileInTheFolder) {
+    ServeOptions options;
+    ASSERT_TRUE(set_spa(options, "app/index.html"));
+    EXPECT_EQ(options.spa_file, "app/index.html");
+    ASSERT_TRUE(set_spa(options, "/index.html"));
+    EXPECT_EQ(options.spa_file, "index.html");
+    expect_refused(set_spa,
+                   {"../index.html", "a/../index.html", "a//index.html", "//a", "/", "./a", "a/"});
+}
+
+TEST(ProgramFlags, OnePathLeadsToOneFolderOrPeer) {
+    ServeOptions options;
+    ASSERT_TRUE(set_cgi(options, "/cgi=a"));
+    ASSERT_TRUE(set_cgi(options, "/cgi/b=a"));
+    const auto path_again = set_cgi(options, "/cgi/=b");
+    ASSERT_FALSE(path_again);
+    EXPECT_EQ(path_again.error(), "this path is given twice");
+    ASSERT_TRUE(set_fastcgi(options, "*.php=unix:/a"));
+    ASSERT_TRUE(set_fastcgi(options, "*.cgi=unix:/a"));
+    const auto pattern_again = set_fastcgi(options, "*.php=unix:/b");
+    ASSERT_FALSE(pattern_again);
+    EXPECT_EQ(pattern_again.error(), "this pattern is given twice");
+}
+
+TEST(ListenFlag, ThePortOfTheKernelsChoiceMayBeGivenTwice) {
+    ServeOptions options;
+    ASSERT_TRUE(set_listen(options, "127.0.0.1:0"));
+    ASSERT_TRUE(set_listen(options, "127.0.0.1:0"));
+    EXPECT_EQ(options.listen.size(), 2U);
 }
 
 TEST(ListenFlag, CountsOnlyWhatIsGiven) {

@@ -25,10 +25,11 @@ std::expected<Duration, std::string> duration_value(std::string_view value) {
 }
 
 std::expected<std::uint64_t, std::string> bytes_value(std::string_view value,
-                                                      std::uint64_t smallest,
-                                                      std::uint64_t largest) {
-    // Where it cannot be off, 0 is below the smallest, and is refused as any other size.
-    const auto bytes = value == "off" ? std::optional<std::uint64_t>(0) : parse_bytes(value);
+                                                      std::uint64_t smallest, std::uint64_t largest,
+                                                      bool has_off) {
+    // 0 below the smallest is refused as any other size.
+    const auto bytes =
+        value == "off" && has_off ? std::optional<std::uint64_t>(0) : parse_bytes(value);
     if (!bytes) return std::unexpected("expects a size such as 4096, 64KiB or 1MiB");
     if (*bytes >= smallest && *bytes <= largest) return *bytes;
     return std::unexpected("expects a size from " + format_bytes(smallest) + " to " +

@@ -22,9 +22,10 @@ using Applied = std::expected<void, std::string>;
 using SystemsOf = std::string_view (*)(std::string_view name);
 
 std::expected<Duration, std::string> duration_value(std::string_view value);
+// `has_off`: the word "off" is 0.
 std::expected<std::uint64_t, std::string> bytes_value(std::string_view value,
-                                                      std::uint64_t smallest,
-                                                      std::uint64_t largest);
+                                                      std::uint64_t smallest, std::uint64_t largest,
+                                                      bool has_off = true);
 std::expected<std::uint64_t, std::string> count_value(std::string_view value,
                                                       std::uint64_t smallest,
                                                       std::uint64_t largest);

@@ -15,6 +15,8 @@ TEST(FlagValues, ATimeHasAUnit) {
 
 TEST(FlagValues, SizesAndCountsEndAtTheirLimits) {
     EXPECT_EQ(bytes_value("off", 0, 10), 0U);
+    EXPECT_EQ(bytes_value("0", 0, 10, false), 0U);
+    EXPECT_FALSE(bytes_value("off", 0, 10, false));
     EXPECT_EQ(bytes_value("10", 1, 10), 10U);
     EXPECT_EQ(bytes_value("11", 1, 1_KiB), 11U);
     EXPECT_EQ(bytes_value("2KiB", 1, 1_KiB).error(), "expects a size from 1 to 1KiB");

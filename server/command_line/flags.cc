@@ -180,7 +180,8 @@ constexpr std::array serve_table{
          .value = "SIZE",
          .group = Group::content,
          .about = "smallest body to compress"},
-        ServeFlag::Size{[](ServeOptions& o) -> std::uint64_t& { return o.compress.bytes_min; }}},
+        ServeFlag::Size{[](ServeOptions& o) -> std::uint64_t& { return o.compress.bytes_min; }, 0,
+                        UINT64_MAX, false}},
     ServeFlag{
         {.name = "compress-max",
          .value = "SIZE",
@@ -211,8 +212,7 @@ constexpr std::array serve_table{
                .value = "PATH=DIR",
                .group = Group::content,
                .about = "answer PATH by the programs in DIR: /cgi-bin=/srv/cgi",
-               .repeatable = true,
-               .completes = Completes::directory},
+               .repeatable = true},
               ServeFlag::Text{set_cgi}},
     ServeFlag{{.name = "fastcgi",
                .value = "PATTERN=ADDR",
@@ -421,8 +421,9 @@ constexpr std::array serve_table{
                .about = "smallest uncached file to go by sendfile",
                .unset_means = "32KiB, or 128KiB with TLS"},
               ServeFlag::Size{[](ServeOptions& o) -> std::optional<std::uint64_t>& {
-                  return o.cache.sendfile_bytes_min;
-              }}},
+                                  return o.cache.sendfile_bytes_min;
+                              },
+                              0, UINT64_MAX, false}},
 
     ServeFlag{{.name = "header-timeout",
                .value = "TIME",
@@ -504,7 +505,8 @@ constexpr std::array serve_table{
          .value = "SIZE",
          .group = Group::limits,
          .about = "largest request body; larger is 413"},
-        ServeFlag::Size{[](ServeOptions& o) -> std::uint64_t& { return o.limits.body_bytes_max; }}},
+        ServeFlag::Size{[](ServeOptions& o) -> std::uint64_t& { return o.limits.body_bytes_max; },
+                        0, UINT64_MAX, false}},
     ServeFlag{
         {.name = "send-buffer-max",
          .value = "SIZE",
@@ -562,38 +564,6 @@ const CommandSpec* find_command(std::string_view name) {
 
 std::span<const ServeFlag> serve_flags() {
     return serve_table;
-}
-
-std::string_view group_title(Group group) {
-    switch (group) {
-        case Group::listening:
-            return "Addresses";
-        case Group::encryption:
-            return "TLS";
-        case Group::content:
-            return "Files and folders";
-        case Group::answers:
-            return "Response fields";
-        case Group::access:
-            return "Access";
-        case Group::logging:
-            return "Logs";
-        case Group::engine:
-            return "Threads, engine and caches";
-        case Group::limits:
-            return "Limits and time-outs";
-        case Group::amount:
-            return "Amount";
-        case Group::request:
-            return "Requests";
-        case Group::clients:
-            return "Clients";
-        case Group::expected:
-            return "Expected answers";
-        case Group::other:
-            return "Other";
-    }
-    return {};
 }
 
 }  // namespace tiderace::server

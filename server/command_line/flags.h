@@ -75,6 +75,8 @@ struct BytesField {
     Place<Options, std::uint64_t> of;
     std::uint64_t smallest = 0;
     std::uint64_t largest = UINT64_MAX;
+    // False where 0 is the opposite of what "off" promises: --max-body off would refuse every body.
+    bool has_off = true;
 };
 template <typename Options>
 struct CountField {
@@ -130,7 +132,5 @@ std::span<const CommandSpec> commands();
 const CommandSpec* find_command(std::string_view name);
 // The flags of `tiderace serve`, in the order of its help page.
 std::span<const ServeFlag> serve_flags();
-
-std::string_view group_title(Group group);
 
 }  // namespace tiderace::server

@@ -125,4 +125,36 @@ std::string program_help() {
     return page;
 }
 
+std::string_view group_title(Group group) {
+    switch (group) {
+        case Group::listening:
+            return "Addresses";
+        case Group::encryption:
+            return "TLS";
+        case Group::content:
+            return "Files and folders";
+        case Group::answers:
+            return "Response fields";
+        case Group::access:
+            return "Access";
+        case Group::logging:
+            return "Logs";
+        case Group::engine:
+            return "Threads, engine and caches";
+        case Group::limits:
+            return "Limits and time-outs";
+        case Group::amount:
+            return "Amount";
+        case Group::request:
+            return "Requests";
+        case Group::clients:
+            return "Clients";
+        case Group::expected:
+            return "Expected answers";
+        case Group::other:
+            return "Other";
+    }
+    return {};
+}
+
 }  // namespace tiderace::server

@@ -22,4 +22,7 @@ std::string flag_description(const FlagHelp& flag);
 // `indent` spaces. A word longer than that stays whole.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
 
+// The heading of a group of flags.
+std::string_view group_title(Group group);
+
 }  // namespace tiderace::server

@@ -41,7 +41,7 @@ Applied set_https_redirect(ServeOptions& options, std::string_view value) {
         return std::unexpected("expects HOST:PORT, or :PORT for all addresses, for example :8080");
     }
     auto& all = options.tls.https_redirect;
-    if (std::ranges::find(all, value) != all.end()) {
+    if (!parse_listen_address(value)->is_any_port() && std::ranges::find(all, value) != all.end()) {
         return std::unexpected("this address is given twice");
     }
     all.emplace_back(value);
