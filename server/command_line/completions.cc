@@ -75,6 +75,8 @@ std::string bash_values(const CommandSpec& command) {
             cases.append("' -- \"$word\"))");
         } else if (flag.completes == Completes::file) {
             cases += "COMPREPLY=($(compgen -f -- \"$word\"))";
+        } else if (flag.completes == Completes::directory) {
+            cases += "COMPREPLY=($(compgen -d -- \"$word\"))";
         } else {
             cases += "COMPREPLY=()";
         }
@@ -113,6 +115,7 @@ std::string zsh_argument(const FlagHelp& flag) {
             .append(":");
         if (!flag.choices.empty()) rest.append("(").append(join(flag.choices)).append(")");
         if (flag.completes == Completes::file) rest += "_files";
+        if (flag.completes == Completes::directory) rest += "_directories";
     }
     return line + single_quoted(rest);
 }
@@ -135,6 +138,7 @@ std::string fish_flag(const CommandSpec& command, const FlagHelp& flag) {
     if (needs_separate_value(flag)) {
         line += flag.completes == Completes::file ? " -r -F" : " -x";
         if (!flag.choices.empty()) line.append(" -a '").append(join(flag.choices)).append("'");
+        if (flag.completes == Completes::directory) line += " -a '(__fish_complete_directories)'";
     }
     return line.append(" -d '").append(escaped(flag.about, "'\\")).append("'\n");
 }

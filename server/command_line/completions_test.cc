@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "server/command_line/flags.h"
+#include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::server {
 namespace {
@@ -97,6 +98,22 @@ TEST(BashCompletions, CompleteWhatIsTyped) {
             "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tiderace; echo -n ${COMPREPLY[*]}");
         EXPECT_EQ(output_of("bash " + probe.path() + " 2>&1"), c.offers) << c.words;
     }
+}
+
+TEST(Completions, OfferFoldersWhereAFlagTakesOne) {
+    const testing::TemporaryFolder folder;
+    folder.make_folder("kept");
+    folder.write("kept.txt", "");
+    if (is_installed("bash")) {
+        const Script script(bash_completions());
+        const Script probe("cd " + folder.path() + "; source " + script.path() +
+                           "; COMP_WORDS=(tiderace serve --compress-cache ke); COMP_CWORD=3; "
+                           "_tiderace; echo -n ${COMPREPLY[*]}");
+        EXPECT_EQ(output_of("bash " + probe.path() + " 2>&1"), "kept");
+    }
+    EXPECT_THAT(zsh_completions(), ::testing::ContainsRegex("--compress-cache.*:DIR:_directories"));
+    EXPECT_THAT(fish_completions(),
+                ::testing::ContainsRegex("-l compress-cache -x -a '.__fish_complete_directories"));
 }
 
 TEST(ZshCompletions, Parse) {
