@@ -1,21 +1,24 @@
 #include "server/password_file.h"
 
+#include <fcntl.h>
 #include <string.h>  // explicit_bzero
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cerrno>
 #include <memory>
 #include <new>
 #include <optional>
+#include <thread>
 
 #include "server/build_facts.h"
 #include "tiderace/base/random.h"
+#include "tiderace/core/kernel.h"
 
 #if TIDERACE_HAVE_CRYPT && __has_include(<crypt.h>)
 #include <crypt.h>
-#elif TIDERACE_HAVE_CRYPT
-#include <unistd.h>  // FreeBSD
 #endif
 
 namespace tiderace::server {
@@ -25,6 +28,8 @@ namespace {
 // be broken by trying.
 constexpr std::array<std::string_view, 8> accepted_prefixes{"$2a$", "$2b$", "$2y$", "$5$",
                                                             "$6$",  "$y$",  "$gy$", "$7$"};
+
+constexpr Duration pipe_nap = 1ms;
 
 // crypt(3) of the password under the setting (or the whole hash); nullopt when it refuses.
 std::optional<std::string> crypt_password([[maybe_unused]] std::string_view password,
@@ -58,14 +63,45 @@ std::string random_setting() {
     return setting;
 }
 
+// The digits of crypt(3): all that salts and hashes are written in.
+bool is_crypt_text(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) {
+        return (c >= '.' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    });
+}
+
+// "04" to "31": the cost of bcrypt.
+bool is_cost(std::string_view text) {
+    return text.size() == 2 && text[1] >= '0' && text[1] <= '9' &&
+           ((text[0] == '0' && text[1] >= '4') || text[0] == '1' || text[0] == '2' ||
+            (text[0] == '3' && text[1] <= '1'));
+}
+
+bool is_rounds(std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Also whether crypt(3) can make such a hash. It is not tried, because a try takes as long as a
+// sign-in; but a hash that it never makes would refuse its user for ever, and be no decoy.
 bool is_accepted_hash(std::string_view hash) {
     const bool is_known = std::ranges::any_of(
         accepted_prefixes, [&](std::string_view prefix) { return hash.starts_with(prefix); });
     if (!is_known) return false;
-    if (hash.starts_with("$2")) return hash.size() == 60;
+    // $2y$cost$, then 22 digits of salt and 31 of hash.
+    if (hash.starts_with("$2")) {
+        return hash.size() == 60 && is_cost(hash.substr(4, 2)) && hash[6] == '$' &&
+               is_crypt_text(hash.substr(7));
+    }
     // $id$…$hash: at least a salt and a hash of 43 characters follow.
     const std::size_t last = hash.rfind('$');
-    return std::ranges::count(hash, '$') >= 3 && hash.size() - last - 1 >= 43;
+    const std::string_view options = hash.substr(3, hash.find('$', 3) - 3);
+    constexpr std::string_view rounds = "rounds=";
+    const bool is_sha = hash.starts_with("$5$") || hash.starts_with("$6$");
+    if (is_sha && options.starts_with(rounds) && !is_rounds(options.substr(rounds.size()))) {
+        return false;
+    }
+    return std::ranges::count(hash, '$') >= 3 && hash.size() - last - 1 >= 43 &&
+           is_crypt_text(hash.substr(last + 1));
 }
 
 // Takes as long for equal texts as for different ones of the same length.
@@ -78,15 +114,39 @@ bool equal_in_constant_time(std::string_view left, std::string_view right) {
     return difference == 0;
 }
 
-Result<std::string> read_file(const std::string& path) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
-                                                               std::fclose);
-    if (!file) return fail(Error::last("read passwords from", path));
+// A file, or a pipe: `--basic-auth <(pass show site)`. Without O_NONBLOCK even the open of a pipe
+// waits for its writer, which may never come.
+Result<std::string> read_file(const std::string& path, Duration pipe_wait_max) {
+    core::Kernel& kernel = core::system_kernel();
+    const core::Descriptor file(kernel, ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct stat status{};
+    if (!file || ::fstat(file.get(), &status) != 0) {
+        return fail(Error::last("read passwords from", path));
+    }
     // One more than is allowed: a longer file shows by it, without a look at its size, which a pipe
     // has not.
     std::string text(password_file_bytes_max + 1, '\0');
-    const std::size_t bytes = std::fread(text.data(), 1, text.size(), file.get());
-    if (std::ferror(file.get())) return fail(Error::last("read passwords from", path));
+    std::size_t bytes = 0;
+    for (Duration silence{}; bytes < text.size();) {
+        const ssize_t got = ::read(file.get(), text.data() + bytes, text.size() - bytes);
+        if (got < 0 && errno == EINTR) continue;
+        // A pipe has no writer yet, or nothing of it.
+        const bool is_silent = got < 0 ? errno == EAGAIN : bytes == 0 && S_ISFIFO(status.st_mode);
+        if (got > 0) {
+            bytes += static_cast<std::size_t>(got);
+            silence = {};
+        } else if (!is_silent) {
+            if (got < 0) return fail(Error::last("read passwords from", path));
+            break;
+        } else if (silence >= pipe_wait_max) {
+            return fail(Error(0, "read passwords from", path,
+                              "it is a pipe into which nothing was written for " +
+                                  format_duration(pipe_wait_max)));
+        } else {
+            std::this_thread::sleep_for(pipe_nap);
+            silence += pipe_nap;
+        }
+    }
     if (bytes > password_file_bytes_max) {
         return fail(Error(0, "read passwords from", path,
                           "larger than " + format_bytes(password_file_bytes_max)));
@@ -103,7 +163,8 @@ PasswordFile::PasswordFile() {
     for (const unsigned char byte : bytes) decoy_seed_ = decoy_seed_ << 8 | byte;
 }
 
-Result<PasswordFile> PasswordFile::load(std::span<const std::string> sources) {
+Result<PasswordFile> PasswordFile::load(std::span<const std::string> sources,
+                                        Duration pipe_wait_max) {
     if (!TIDERACE_HAVE_CRYPT)
         return fail(Error(0, "check passwords", "", "this build has no crypt(3)"));
     PasswordFile file;
@@ -111,7 +172,7 @@ Result<PasswordFile> PasswordFile::load(std::span<const std::string> sources) {
         // A file whose path has a colon cannot be named, because it reads as USER:PASSWORD.
         const std::size_t colon = source.find(':');
         if (colon == std::string::npos) {
-            const auto text = read_file(source);
+            const auto text = read_file(source, pipe_wait_max);
             if (!text) return fail(text.error());
             if (auto added = file.add_lines(*text, source); !added) return fail(added.error());
             continue;

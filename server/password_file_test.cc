@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+
+#include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::server {
 namespace {
@@ -97,6 +100,37 @@ TEST(PasswordFile, NamesTheLineThatCannotBeUsed) {
         ASSERT_FALSE(file) << c.text;
         EXPECT_EQ(file.error().message(), c.message);
     }
+}
+
+// crypt(3) makes no such hash: its user would be refused for ever, without a word.
+TEST(PasswordFile, RefusesAHashThatNoPasswordHas) {
+    const std::string good = "$2y$04$mfUEoxLkZ3bzr1.EvdZY/Otd/E3DVYxPGdmvOl9s1CvatLfYZNueS";
+    const std::string hash(43, 'A');
+    ASSERT_TRUE(PasswordFile::parse("alice:" + good, "users"));
+    const auto with = [&](std::size_t at, std::string_view part) {
+        return std::string(good).replace(at, part.size(), part);
+    };
+    for (const std::string& broken :
+         {with(4, "99"), with(4, "03"), with(4, "32"), with(4, "1x"), with(6, "x"), with(20, " "),
+          "$5$rounds=x$abc$" + hash, "$5$rounds=$abc$" + hash, "$y$j75$abc$" + hash + "!"}) {
+        EXPECT_FALSE(PasswordFile::parse("alice:" + broken, "users")) << broken;
+    }
+}
+
+TEST(PasswordFile, IsReadFromAPipe) {
+    const testing::TemporaryFolder folder;
+    folder.make_fifo("pipe");
+    const std::vector<std::string> sources{folder.path_of("pipe")};
+    const auto nobody = PasswordFile::load(sources, 1ms);
+    ASSERT_FALSE(nobody);
+    EXPECT_EQ(nobody.error().message(), "read passwords from " + sources[0] +
+                                            ": it is a pipe into which "
+                                            "nothing was written for 1ms");
+    std::thread writer([&] { std::ofstream(sources[0]) << lines; });
+    const auto file = PasswordFile::load(sources, 100s);
+    writer.join();
+    ASSERT_TRUE(file) << file.error().message();
+    EXPECT_EQ(file->size(), 4U);
 }
 
 TEST(PasswordFile, RefusesOneNameTwice) {
