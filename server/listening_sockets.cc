@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -96,7 +97,18 @@ const ListeningSockets::Socket* ListeningSockets::who_listens_at(
     for (const Socket& socket : sockets_) {
         if (overlap(socket.bound, address)) return &socket;
     }
-    return nullptr;
+    if (!address.is_unix()) return nullptr;
+    // One file has many spellings: "a.sock", "./a.sock", a link.
+    struct stat there;
+    if (::stat(std::string(address.path()).c_str(), &there) != 0) return nullptr;
+    const auto same = std::ranges::find_if(files_, [&](const File& file) {
+        return file.device == there.st_dev && file.inode == there.st_ino;
+    });
+    if (same == files_.end()) return nullptr;
+    const auto socket = std::ranges::find_if(sockets_, [&](const Socket& each) {
+        return each.bound.is_unix() && each.bound.path() == same->path;
+    });
+    return socket != sockets_.end() ? &*socket : nullptr;
 }
 
 void ListeningSockets::remove_files(RootFiles* root) {

@@ -116,13 +116,18 @@ TEST_F(ListeningSocketsTest, ADuplicateAddressIsNotBlamedOnOtherPrograms) {
         std::string first, second;
     };
     const Case cases[] = {
-        {":PORT", "127.0.0.1:PORT"}, {":PORT", ":PORT"},        {"[::]:PORT", ":PORT"},
-        {"127.0.0.1:PORT", ":PORT"}, {"0.0.0.0:PORT", ":PORT"}, {"0.0.0.0:PORT", "localhost:PORT"},
-        {"unix:PATH", "unix:PATH"},
+        {":PORT", "127.0.0.1:PORT"}, {":PORT", ":PORT"},
+        {"[::]:PORT", ":PORT"},      {"127.0.0.1:PORT", ":PORT"},
+        {"0.0.0.0:PORT", ":PORT"},   {"0.0.0.0:PORT", "localhost:PORT"},
+        {"unix:PATH", "unix:PATH"},  {"unix:FOLDER/./PATH", "unix:FOLDER//PATH"},
     };
     const auto with = [&](std::string text, std::uint16_t port) {
         if (const auto at = text.find("PORT"); at != text.npos) {
             text.replace(at, 4, std::to_string(port));
+        }
+        if (const auto at = text.find("FOLDER"); at != text.npos) {
+            text.replace(at, 6, folder_.path());
+            text.replace(text.find("PATH"), 4, "socket");
         }
         if (const auto at = text.find("PATH"); at != text.npos) {
             text.replace(at, 4, folder_.path_of("socket"));

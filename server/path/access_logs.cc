@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "tiderace/log/console_sink.h"
 #include "tiderace/log/file_sink.h"
@@ -61,11 +63,15 @@ std::vector<std::string> access_log_files(const ServeOptions& options) {
 
 Result<OpenedAccessLogs> open_access_logs(const ServeOptions& options, log::Writer& writer,
                                           const std::function<int(const std::string&)>& open) {
-    // By path: one file is opened once, whatever the number of rules that name it, or its rotation
-    // by one sink would pull it away from the other.
+    // One file is opened once, whatever the number and spelling of the rules that name it, or its
+    // rotation by one sink would pull it away from the other.
     std::map<std::string, log::Stream*> streams{{"off", nullptr}};
     const auto stream_of = [&](const std::string& path) -> Result<log::Stream*> {
-        if (const auto found = streams.find(path); found != streams.end()) return found->second;
+        std::error_code fault;
+        const std::string file = path == "-" || path == "off"
+                                     ? path
+                                     : std::filesystem::weakly_canonical(path, fault).string();
+        if (const auto found = streams.find(file); found != streams.end()) return found->second;
         std::unique_ptr<log::Sink> sink;
         if (path == "-") {
             sink = std::make_unique<log::ConsoleSink>(STDOUT_FILENO);
@@ -84,7 +90,7 @@ Result<OpenedAccessLogs> open_access_logs(const ServeOptions& options, log::Writ
             }
             sink = std::move(*opened);
         }
-        return streams[path] = &writer.add_stream("access", std::move(sink));
+        return streams[file] = &writer.add_stream("access", std::move(sink));
     };
     OpenedAccessLogs all;
     const auto otherwise = stream_of(options.access_log);

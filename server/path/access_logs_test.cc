@@ -10,6 +10,7 @@
 #include "tiderace/log/doorbell.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/recorded_exchange.h"
+#include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::server {
 namespace {
@@ -72,6 +73,20 @@ TEST_F(AccessLogsTest, AllPathsMayHaveAnother) {
     write(logs, {"/", "/a"});
     EXPECT_EQ(lines_of(deep), 2U);
     EXPECT_EQ(lines_of(all), 0U);
+}
+
+// A rotation by one of two sinks would pull the file away from the other.
+TEST_F(AccessLogsTest, OneFileIsOpenedOnceHoweverItIsSpelled) {
+    const testing::TemporaryFolder folder;
+    ServeOptions options;
+    options.access_log = folder.path_of("log");
+    options.paths.logs = {{"/a", folder.path() + "/./log"}, {"/b", folder.path_of("other")}};
+    log::SystemTime time;
+    log::Writer writer(time, {});
+    const auto opened = open_access_logs(options, writer, {});
+    ASSERT_TRUE(opened) << opened.error().message();
+    EXPECT_EQ(opened->places[0].stream, opened->otherwise);
+    EXPECT_NE(opened->places[1].stream, opened->otherwise);
 }
 
 }  // namespace
