@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <functional>
@@ -13,6 +12,7 @@
 
 #include "server/account.h"
 #include "server/banner.h"
+#include "server/descriptor_shares.h"
 #include "server/listening.h"
 #include "server/open_browser.h"
 #include "server/path/access_logs.h"
@@ -33,20 +33,8 @@
 namespace tiderace::server {
 namespace {
 
-// Reserved by a loop that holds a single connection.
-constexpr std::size_t descriptors_kept_per_small_loop = Worker::small_descriptors + 8;
-// With fewer it cannot start: the log, the signals and one connection; a loop's queue, waker,
-// listening socket, spare descriptor and root.
-constexpr std::size_t descriptors_least = 12;
-constexpr std::size_t descriptors_least_per_loop = 9;
-// What a loop opens for a moment only, and what its files may hold at least.
-constexpr std::size_t descriptors_passing_per_loop = 4;
-constexpr std::size_t files_open_least = 2;
-constexpr std::size_t files_share = 8;  // an eighth of all descriptors
 // Requests that wait for a program, of all loops.
 constexpr std::size_t programs_waiting_max = 1'024;
-// Extra connections for the redirect port, whose clients send one request and leave.
-constexpr std::size_t redirects_share = 16;
 
 // The server, from its parts' making to their end:
 //   assemble()  one thread, still root: root's helper, logs, sockets bound
@@ -85,6 +73,7 @@ class Assembly {
     Result<> make_loops();
     Result<> open_variants();
     Result<> load_access_rules();
+    DescriptorNeeds descriptor_needs(std::size_t loops) const;
     void bound_connections();
     Result<> share_ticket_keys();
     Result<> open_sockets();
@@ -295,8 +284,7 @@ Result<> Assembly::find_certificates() {
 
 // Checked here, because here we can advise the user: a loop that lacks a descriptor aborts.
 Result<> Assembly::check_descriptors(std::size_t loops) const {
-    const std::size_t needed =
-        descriptors_least + options_.paths.logs.size() + descriptors_least_per_loop * loops;
+    const std::size_t needed = descriptors_needed(descriptor_needs(loops));
     if (descriptors_.after == 0 || descriptors_.after >= needed) return {};
     return fail(Error(EMFILE, "start", std::to_string(loops) + (loops == 1 ? " loop" : " loops"),
                       "this process may open " + std::to_string(descriptors_.after) +
@@ -348,32 +336,27 @@ Result<> Assembly::load_access_rules() {
     return {};
 }
 
+DescriptorNeeds Assembly::descriptor_needs(std::size_t loops) const {
+    return {.loops = loops,
+            .small_loops = threading_model_->has_small_loops(),
+            .path_logs = options_.paths.logs.size(),
+            .redirects = !options_.tls.https_redirect.empty(),
+            .connections_max = options_.connections_max};
+}
+
 // The requested number of connections, reduced to what the descriptor limit allows.
 void Assembly::bound_connections() {
-    std::size_t room = core::room_for_connections(
-        descriptors_.after, parts_.loops,
-        parts_.small ? descriptors_kept_per_small_loop : core::descriptors_kept_per_loop);
-    // With few descriptors, files and descriptors in passing are served first.
-    const std::size_t loops = parts_.loops;
-    const std::size_t fixed = descriptors_least + options_.paths.logs.size() +
-                              (descriptors_least_per_loop + descriptors_passing_per_loop) * loops;
-    const std::size_t limit = static_cast<std::size_t>(descriptors_.after);
-    const std::size_t least = fixed + std::max(files_open_least * loops, limit / files_share);
-    if (!parts_.small) room = std::min(room, limit > least ? limit - least : 1);
-    const std::size_t wanted = static_cast<std::size_t>(options_.connections_max.value_or(room));
-    parts_.connections_max_of_all = std::min(wanted, room);
-    const std::size_t share = (parts_.connections_max_of_all + parts_.loops - 1) / parts_.loops;
-    parts_.connections_max = share;
-    if (!parts_.small) {  // the kernel deals them out unevenly: one loop may have them all
-        parts_.connections_max = parts_.connections_max_of_all;
+    const auto shares = share_descriptors(descriptors_.after, descriptor_needs(parts_.loops));
+    parts_.connections_max_of_all = shares.connections_max_of_all;
+    parts_.connections_max = shares.connections_max;
+    parts_.redirects_max = shares.redirects_max;
+    parts_.files_open_max = shares.files_open_max;
+    if (!parts_.small) {
         parts_.room = std::make_shared<net::ConnectionRoom>(parts_.connections_max_of_all);
     }
-    if (!options_.tls.https_redirect.empty()) {
-        parts_.redirects_max = std::max<std::size_t>(1, share / redirects_share);
-    }
-    // Files may hold all that connections cannot.
-    const std::size_t taken = fixed + parts_.connections_max_of_all + parts_.redirects_max * loops;
-    parts_.files_open_max = std::max(files_open_least, limit > taken ? (limit - taken) / loops : 0);
+    if (options_.connections_max.value_or(0) <= parts_.connections_max_of_all) return;
+    logger_->warning("server", "fewer --max-connections than requested: raise ulimit -n",
+                     log::field("allowed", parts_.connections_max_of_all));
 }
 
 Result<> Assembly::make_workers() {

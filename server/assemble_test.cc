@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <new>
 #include <string>
@@ -135,6 +137,21 @@ TEST_F(AssembleTest, WhatUsesTheLoopsEndsBeforeThemAndTheLogBehindThem) {
                     ElementsAre("intake, the folder is open", "loops, the folder is closed"));
         EXPECT_FALSE(has_name());
     }
+}
+
+// Of what the user asked for, less is given: that must be seen.
+TEST_F(AssembleTest, MoreConnectionsThanDescriptorsAreAWarning) {
+    options_.connections_max = 500;
+    // In a process of its own: a limit that was lowered cannot be raised again.
+    const auto serve_with_few = [this] {
+        const rlimit few{.rlim_cur = 256, .rlim_max = 256};
+        if (::setrlimit(RLIMIT_NOFILE, &few) != 0) std::_Exit(2);
+        Ends ends;
+        NotedModel model(ends, true);
+        std::_Exit(serve(options_, model));
+    };
+    EXPECT_EXIT(serve_with_few(), ::testing::ExitedWithCode(0),
+                "fewer --max-connections than requested: raise ulimit -n");
 }
 
 TEST_F(AssembleTest, AStartThatThrowsLeavesNoNameOfASocket) {
