@@ -1,7 +1,7 @@
 #include "tiderace/serve/stream_tls.h"
 
-#include <atomic>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "tiderace/serve/client_layer.h"
@@ -10,17 +10,12 @@
 namespace tiderace::tcp {
 namespace {
 
-// The layers of one loop, by the number of their ClientTls, because a later object may have the
-// address of an earlier one.
+// The layers of one loop. Keyed by an owner and not by the address of a ClientTls, which a later
+// object may have: a weak pointer keeps its control block, so that no later one is equal to it.
 struct TlsLayers {
     explicit TlsLayers(task::Runner&) {}
-    std::map<std::uint64_t, std::shared_ptr<ClientLayer>> made;
+    std::map<std::weak_ptr<const void>, std::shared_ptr<ClientLayer>, std::owner_less<>> made;
 };
-
-std::uint64_t next_id() {
-    static std::atomic<std::uint64_t> last = 0;
-    return ++last;
-}
 
 }  // namespace
 
@@ -48,11 +43,15 @@ Result<std::shared_ptr<net::TransportLayer>> ServerTls::layer(core::EventLoop& l
     return std::shared_ptr<tls::ServerContext>(std::move(*context));
 }
 
-ClientTls::ClientTls(ClientTlsOptions options) : options_(std::move(options)), id_(next_id()) {}
+ClientTls::ClientTls(ClientTlsOptions options)
+    : options_(std::move(options)), token_(std::make_shared<const Token>()) {}
 
 Result<std::shared_ptr<ClientLayer>> ClientTls::layer(task::Runner& runner) const {
-    auto& layer = runner.local<TlsLayers>().made[id_];
-    if (layer != nullptr) return layer;
+    auto& layers = runner.local<TlsLayers>().made;
+    if (const auto known = layers.find(token_); known != layers.end()) return known->second;
+    // A program may make a ClientTls for each connection, and a layer is large: it holds the roots
+    // of the system. Not by its destructor, which may run on any thread: the layers are the loop's.
+    std::erase_if(layers, [](const auto& one) { return one.first.expired(); });
     auto made = make_client_layer(runner.loop(),
                                   {.system_roots = options_.system_roots,
                                    .ca = options_.ca,
@@ -60,7 +59,8 @@ Result<std::shared_ptr<ClientLayer>> ClientTls::layer(task::Runner& runner) cons
                                                    .key = options_.certificate.key},
                                    .protocols = options_.protocols,
                                    .resume = true});
-    if (made) layer = *made;
+    // A failure is not kept: a file that was missing may be there the next time.
+    if (made) layers.emplace(token_, *made);
     return made;
 }
 

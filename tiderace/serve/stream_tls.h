@@ -11,7 +11,8 @@
 // certificate that `client_ca` signed, and its subject as `client`. All layers of a ServerTls share
 // the keys of their tickets, so that a session which began on one loop is resumed on any.
 //
-// Owner    The program; it outlives the servers and the loops that use it.
+// Owner    The program. A ServerTls outlives the servers that use it, a ClientTls the calls of
+//          connect(); streams keep what they need of it.
 // Thread   Any; what it makes for a loop stays there.
 // Errors   A file that cannot be read is a Result of serve() or connect(), and names it.
 // Limits   tls::ServerOptions, tls::ClientOptions.
@@ -71,8 +72,10 @@ class ClientTls final : public ClientSecurity {
     Result<std::shared_ptr<ClientLayer>> layer(task::Runner& runner) const override;
 
   private:
+    struct Token {};
+
     ClientTlsOptions options_;
-    std::uint64_t id_;  // of this object among all there ever were
+    std::shared_ptr<const Token> token_;  // loops see by it that this object has ended
 };
 
 }  // namespace tiderace::tcp

@@ -69,6 +69,20 @@ TEST_F(StreamTlsTest, EchoesThroughTlsAndSaysWhatWasAgreedOn) {
     EXPECT_EQ(server_version_, "TLSv1.3");
 }
 
+// The example of the header has one in each coroutine.
+TEST_F(StreamTlsTest, TheLayerOfAClientThatIsGoneGoesWithTheNextOne) {
+    std::weak_ptr<ClientLayer> of_the_first;
+    {
+        const ClientTls first({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
+        EXPECT_EQ(ask(first, "localhost"), "in secret");
+        of_the_first = *first.layer(runner);
+        EXPECT_EQ(of_the_first.lock(), *first.layer(runner)) << "it is made once";
+    }
+    const ClientTls second({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
+    EXPECT_EQ(ask(second, "localhost"), "in secret");
+    EXPECT_TRUE(of_the_first.expired());
+}
+
 // Each loop has a layer of its own.
 TEST_F(StreamTlsTest, ASessionIsResumedOnAnotherLoop) {
     const ClientTls tls({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
