@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <optional>
 #include <semaphore>
 #include <string>
@@ -119,6 +120,29 @@ TEST_F(WatchdogTest, ItGoesOnWhereItHasNoMemory) {
         block_until_reported(count + 1);
     }
     go_on(9);
+}
+
+// std::thread reports it by another exception than a limit of threads.
+TEST(WatchdogStart, AThreadThatThereIsNoMemoryForIsAnError) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    log::SystemTime time;
+    log::Writer writer(time, {});
+    log::Stream& stream = writer.add_stream(
+        "diagnostics",
+        std::make_unique<log::CollectingSink>(std::make_shared<log::CollectingSink::Lines>()));
+    std::string message;
+    for (std::uint64_t nth = 1; message.empty() && nth < 20; ++nth) {
+        auto logger = std::make_unique<log::Logger>(stream.add_ring(64_KiB), time);
+        const testing::ScarceMemory scarce(nth);
+        try {
+            const auto started = Watchdog::start(1h, std::move(logger));
+            ASSERT_TRUE(!started || !scarce.failed());
+            if (started) break;
+            message = started.error().message();
+        } catch (const std::bad_alloc&) {  // before the thread: App::serve's caller has it
+        }
+    }
+    EXPECT_TRUE(message.starts_with("start the watchdog's thread: ")) << message;
 }
 
 }  // namespace
