@@ -69,6 +69,15 @@ Piece next_piece(const core::SendQueue& plain, std::span<char> block, core::Kern
     return {{block.data(), copied}};
 }
 
+std::string subject_of(X509* certificate) {
+    BioPtr bio(BIO_new(BIO_s_mem()));
+    if (bio == nullptr) return {};
+    X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+    char* data = nullptr;
+    const long bytes = BIO_get_mem_data(bio.get(), &data);
+    return {data, static_cast<std::size_t>(bytes)};
+}
+
 }  // namespace
 
 SslRecords::SslRecords(SslPtr ssl)
@@ -132,6 +141,31 @@ SslRecords::Stepped SslRecords::handshake(ByteView in, Out out) {
         if (words != nullptr) stepped.words = words;
     }
     return stepped;
+}
+
+net::TransportSecurity SslRecords::security() const {
+    SSL* const ssl = ssl_.get();
+    net::TransportSecurity made;
+    const unsigned char* chosen = nullptr;
+    unsigned bytes = 0;
+    SSL_get0_alpn_selected(ssl, &chosen, &bytes);
+    made.protocol = {reinterpret_cast<const char*>(chosen), bytes};
+    made.version = SSL_get_version(ssl);
+    made.cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl));
+    if (const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name); name != nullptr) {
+        // Host names have no case (RFC 4343); the comparisons above this layer rely on lower case.
+        made.server_name = name;
+        for (char& letter : made.server_name) {
+            if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
+        }
+    }
+    // Only a verified certificate names a client: with `optional`, an unverified one must not.
+    const bool verified = SSL_is_server(ssl) == 1 && SSL_get_verify_result(ssl) == X509_V_OK;
+    X509* const client = verified ? SSL_get0_peer_certificate(ssl) : nullptr;
+    made.client_verified = client != nullptr;
+    if (client != nullptr) made.client = subject_of(client);
+    made.resumed = SSL_session_reused(ssl) == 1;
+    return made;
 }
 
 Records::Opened SslRecords::open(ByteView in, std::span<char> plain, Out out) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "tiderace/net/transport.h"
 #include "tiderace/tls/encrypted_extensions.h"
 #include "tiderace/tls/handshake_counters.h"
 #include "tiderace/tls/records.h"
@@ -37,6 +38,8 @@ class SslRecords final : public Records {
     void seal_end(Out out) override;
 
     SSL* ssl() { return ssl_.get(); }
+    // What a handshake that is done agreed on. Its protocol is a view of the SSL's.
+    net::TransportSecurity security() const;
     // Whether to continue without the SSL: both secrets are there, and every agreed extension is
     // known to our record layer.
     bool can_be_left() const { return secrets_.complete() && agreement_.has_value(); }

@@ -120,41 +120,6 @@ bool looks_like_text(ByteView bytes) {
     return bytes.front() >= ' ' && bytes.front() <= '~';
 }
 
-std::string subject_of(X509* certificate) {
-    BioPtr bio(BIO_new(BIO_s_mem()));
-    if (bio == nullptr) return {};
-    X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
-    char* data = nullptr;
-    const long bytes = BIO_get_mem_data(bio.get(), &data);
-    return {data, static_cast<std::size_t>(bytes)};
-}
-
-net::TransportSecurity security_of(SSL* ssl, const Endpoint& endpoint) {
-    net::TransportSecurity made;
-    const unsigned char* chosen = nullptr;
-    unsigned bytes = 0;
-    SSL_get0_alpn_selected(ssl, &chosen, &bytes);
-    if (bytes > 0) {
-        made.protocol = endpoint.known_protocol({reinterpret_cast<const char*>(chosen), bytes});
-    }
-    made.version = SSL_get_version(ssl);
-    made.cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl));
-    if (const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name); name != nullptr) {
-        // Host names have no case (RFC 4343); the comparisons above this layer rely on lower case.
-        made.server_name = name;
-        for (char& letter : made.server_name) {
-            if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
-        }
-    }
-    // Only a verified certificate names a client: with `optional`, an unverified one must not.
-    const bool verified = SSL_is_server(ssl) == 1 && SSL_get_verify_result(ssl) == X509_V_OK;
-    X509* const client = verified ? SSL_get0_peer_certificate(ssl) : nullptr;
-    made.client_verified = client != nullptr;
-    if (client != nullptr) made.client = subject_of(client);
-    made.resumed = SSL_session_reused(ssl) == 1;
-    return made;
-}
-
 }  // namespace
 
 TlsTransport::TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> below)
@@ -423,7 +388,8 @@ void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
     // Everything worth keeping of the SSL is copied first; then our own record layer takes over,
     // which saves about 12 KB a connection (docs/decisions/0006-a-record-layer-of-our-own.md). Not
     // with data inside OpenSSL, which could not be moved.
-    security_ = security_of(made->ssl(), *endpoint_);
+    security_ = made->security();
+    security_.protocol = endpoint_->known_protocol(security_.protocol);
     endpoint_->parts().count_done(security_.resumed);
     const Suite13* suite =
         SSL_is_server(made->ssl()) == 1 && made->can_be_left() && SSL_has_pending(made->ssl()) == 0
