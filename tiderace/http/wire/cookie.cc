@@ -1,16 +1,29 @@
 #include "tiderace/http/wire/cookie.h"
 
 #include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/scan.h"
 
 namespace tiderace::http::wire {
 namespace {
 
-// cookie-octet (RFC 6265bis 4.1.1): printable ASCII without space, '"', ',', ';' and '\\'.
-bool is_cookie_text(ByteView text) {
-    for (const char c : text) {
-        if (c <= 0x20 || c >= 0x7f || c == '"' || c == ',' || c == ';' || c == '\\') return false;
+// All but cookie-octet (RFC 6265bis 4.1.1): printable ASCII without space, '"', ',', ';' and '\\'.
+struct CookieTextEnd {
+    static constexpr bool exact = true;
+    static constexpr bool stops(char c) {
+        return c <= 0x20 || c >= 0x7f || c == '"' || c == ',' || c == ';' || c == '\\';
     }
-    return true;
+    template <typename B>
+    static std::uint64_t candidates(B block) {
+        // 0x21..0x7e become 0x00..0x5d.
+        const B visible = block.minus(0x21).at_most(0x5d);
+        return visible
+            .without(block.equal('"') | block.equal(',') | block.equal(';') | block.equal('\\'))
+            .inverted_bits();
+    }
+};
+
+bool is_cookie_text(ByteView text) {
+    return scan::find_first<CookieTextEnd>(text, 0) == text.size();
 }
 
 bool is_cookie_value(ByteView value) {

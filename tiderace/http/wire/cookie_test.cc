@@ -72,6 +72,24 @@ TEST(Cookie, AValueIsMadeOfItsOwnBytesOnly) {
     }
 }
 
+// Long values are looked at sixteen bytes at a time, with a rest of any length.
+TEST(Cookie, AByteThatNoValueHasIsFoundAtEachPlace) {
+    for (std::size_t bytes = 1; bytes <= 50; ++bytes) {
+        for (std::size_t at = 0; at < bytes; ++at) {
+            std::string value(bytes, '~');
+            value[at] = '!';
+            EXPECT_EQ(parsed_cookies("a=" + value), "a=" + value + "|");
+            for (const char bad : std::string("\x1f \",\\\x7f\x80\xff")) {
+                // An outer blank is none of the value, and two quotes may stand around it.
+                const bool is_outer = at == 0 || at + 1 == bytes;
+                if (is_outer && (bad == ' ' || bad == '"')) continue;
+                value[at] = bad;
+                EXPECT_EQ(parsed_cookies("a=" + value), "") << bytes << " bytes, at " << at;
+            }
+        }
+    }
+}
+
 TEST(Cookie, EveryBeginningOfAFieldIsReadWithoutHarm) {
     const ByteView field = "a=1; __Host-b=\"x\"; ;; c; =d; e=f=g;";
     for (std::size_t bytes = 0; bytes <= field.size(); ++bytes) {
