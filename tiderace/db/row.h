@@ -133,7 +133,15 @@ class RowReader {
   public:
     explicit RowReader(const Batch& batch) {
         if constexpr (PlainStruct<T>) {
-            match_columns(*batch.columns(), member_names<T>, columns_);
+            // A statement that is kept has the same columns each time, so their names are compared
+            // once.
+            thread_local Matched last;
+            if (last.columns != batch.columns()) {
+                last.columns = nullptr;  // match_columns() may throw
+                match_columns(*batch.columns(), member_names<T>, last.found);
+                last.columns = batch.columns();
+            }
+            columns_ = last.found;
         } else {
             check_width(*batch.columns(), width);
             std::iota(columns_.begin(), columns_.end(), std::size_t{0});
@@ -147,12 +155,7 @@ class RowReader {
             return read_cell<M>({made, (*batch.columns())[column]});
         };
         if constexpr (PlainStruct<T>) {
-            T value{};
-            std::size_t next = 0;
-            for_each_member(value, [&](std::string_view, auto& member) {
-                member = cell(next++, std::type_identity<std::remove_cvref_t<decltype(member)>>());
-            });
-            return value;
+            return read_members(cell);
         } else if constexpr (is_tuple<T>) {
             return [&]<std::size_t... i>(std::index_sequence<i...>) {
                 return T{cell(i, std::type_identity<std::tuple_element_t<i, T>>())...};
@@ -169,7 +172,23 @@ class RowReader {
         return std::size_t{1};
     }();
 
-    std::array<std::size_t, width> columns_;
+    using Found = std::array<std::size_t, width>;
+    struct Matched {
+        Batch::Columns columns;
+        Found found;
+    };
+
+    // On its own, so that the value is made where the caller has its place.
+    static T read_members(const auto& cell) {
+        T value{};
+        std::size_t next = 0;
+        for_each_member(value, [&](std::string_view, auto& member) {
+            member = cell(next++, std::type_identity<std::remove_cvref_t<decltype(member)>>());
+        });
+        return value;
+    }
+
+    Found columns_;
 };
 
 }  // namespace tiderace::db

@@ -108,5 +108,29 @@ TEST(Row, ColumnsAreMatchedByName) {
     EXPECT_EQ(tuple, (std::tuple<std::optional<int>, int>(std::nullopt, 4)));
 }
 
+// The columns that were matched last are remembered for each type.
+TEST(Row, ColumnsInAnotherOrderAreMatchedAnew) {
+    const auto numbers = [](Batch& b) {
+        b.add_number(Kind::integer, 1);
+        b.add_number(Kind::integer, 2);
+    };
+    const Batch straight = row_of({"a", "b"}, numbers);
+    const Batch reversed = row_of({"b", "a"}, numbers);
+    const Batch wrong = row_of({"a", "c"}, numbers);
+    for (int round = 0; round < 2; ++round) {
+        EXPECT_EQ(value_of<Pair>(straight).a, 1);
+        EXPECT_EQ(value_of<Pair>(straight).b, 2);
+        EXPECT_EQ(value_of<Pair>(reversed).a, 2);
+        EXPECT_EQ(complaint<Pair>(wrong), "no column b among: a, c");
+        EXPECT_EQ(complaint<Pair>(wrong), "no column b among: a, c") << "again";
+        EXPECT_EQ(value_of<Pair>(reversed).b, 1);
+    }
+    // Columns of the same names at the place where others have been before.
+    for (int n = 0; n < 20; ++n) {
+        const Batch batch = n % 2 == 0 ? row_of({"a", "b"}, numbers) : row_of({"b", "a"}, numbers);
+        EXPECT_EQ(value_of<Pair>(batch).a, n % 2 == 0 ? 1 : 2);
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::db
