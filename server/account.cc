@@ -49,6 +49,7 @@ Result<> check_folder(const std::string& path, int mode, const Account& account,
 
 }  // namespace
 
+// By the system's list of users. A container often has none, so numbers and "nobody" need no entry.
 Result<Account> find_account(std::string_view text) {
     const std::size_t colon = text.find(':');
     Account account{.name = std::string(text.substr(0, colon))};
@@ -93,6 +94,8 @@ Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t 
                       "only root can: start the server as root, or leave --user out"));
 }
 
+// setuid(2) of root sets the real, effective and saved user at once, and glibc does so on all
+// threads; here there is only one.
 Result<> become(const Account& account) {
     // Groups first: after setuid() they cannot be changed, and root's would remain.
     // A user without an entry is in no list of groups, so the one group is all that it has.
@@ -152,6 +155,8 @@ Result<> give_folder(const std::string& path, const Account& account) {
 
 ActingAs::ActingAs() : user_(::geteuid()), group_(::getegid()) {}
 
+// The effective user and group only: the real user stays root, which is what allows the way back.
+// Root's supplementary groups stay, too: it keeps a start from mistakes, not an attacker out.
 Result<std::unique_ptr<ActingAs>> ActingAs::begin(const Account& account) {
     // Made first: its end takes back the half of a change.
     std::unique_ptr<ActingAs> acting(new ActingAs());

@@ -230,11 +230,16 @@ Result<> Assembly::keep_root_files() {
 }
 
 // The last step before there are threads: all that needed root is open.
+//
+// What the account may read is judged behind it: root may read everything, so any earlier look
+// would pass. The helper that stays root ends here where the account may use all files itself: a
+// process with root's rights that is not needed is only a risk.
 Result<> Assembly::give_up_root() {
     if (!account_) return {};
     if (auto became = become(*account_); !became) return became;
     if (auto checked = check_readable_folder(options_.root, *account_); !checked) return checked;
     for (const std::string& file : access_log_files(options_)) {
+        // Without rotation no file is renamed, and the helper opens the log again.
         if (options_.log_rotate_bytes == 0) break;
         if (auto checked = check_log_folder(file, *account_); !checked) return checked;
     }
@@ -254,6 +259,8 @@ int Assembly::open_log(const std::string& path) {
     return RootFiles::open_directly(path, RootFiles::Use::append);
 }
 
+// The diagnostics come first: the first stream takes what the writer itself has to say. Each thread
+// that logs has a ring of its own, and so no lock.
 Result<> Assembly::open_logs() {
     writer_ = std::make_unique<log::Writer>(
         time_, log::WriterOptions{.flush_interval = options_.log_flush_interval});
@@ -272,6 +279,8 @@ Result<> Assembly::open_logs() {
     return {};
 }
 
+// A certificate of our own making lies in the home of the user that starts the server, so it is
+// made, or found, before root is given up; as a file it is reloaded like any other.
 Result<> Assembly::find_certificates() {
     if (!options_.tls.self_signed) return {};
     auto made = tls::self_signed();
@@ -331,6 +340,7 @@ Result<> Assembly::load_access_rules() {
     if (!passwords) return fail(passwords.error());
     parts_.passwords = std::move(*passwords);
     if (!parts_.passwords.any()) return {};
+    // Two threads: a hash keeps a core for up to a second, and guesses must not take them all.
     pool_ = std::make_unique<core::WorkerPool>(2, 256);
     parts_.passwords.pool = pool_.get();
     return {};
@@ -359,6 +369,8 @@ void Assembly::bound_connections() {
                      log::field("allowed", parts_.connections_max_of_all));
 }
 
+// On this thread and before any loop runs: a worker that cannot be made is an error of the start,
+// and its files are opened with root's rights.
 Result<> Assembly::make_workers() {
     if (auto done = make_loops(); !done) return done;
     if (auto done = open_variants(); !done) return done;
@@ -472,6 +484,7 @@ EncryptionFacts Assembly::encryption_facts() const {
     return facts;
 }
 
+// A banner that cannot be written, to a closed pipe for example, does not end the server.
 void Assembly::announce() const {
     const BannerFacts known = facts();
     if (!options_.quiet) {
@@ -489,7 +502,9 @@ void Assembly::announce() const {
     }
 }
 
-// All threads are started before the first connection is accepted.
+// All threads are started before the first connection is accepted: a machine that refuses one is
+// reported while no client waits. The log's comes first, because it alone empties the rings, which
+// drop lines when they are full.
 Result<> Assembly::start() {
     if (auto started = writer_->start(); !started) return started;
     std::vector<net::Intake::Target> servers;
@@ -535,6 +550,8 @@ void Assembly::log_counters(const net::ServingReport& ended) const {
                 log::field("refused", ended.refused), log::field("closed", ended.reasons()));
 }
 
+// SIGHUP and SIGUSR1, on the first loop. The log's file is reopened by the writer's thread, and
+// each loop reads the certificates itself: a context belongs to its loop.
 void Assembly::look_at_files() {
     writer_->reopen();
     for (auto& worker : workers_) {
@@ -543,6 +560,8 @@ void Assembly::look_at_files() {
     }
 }
 
+// When draining begins, on the first loop. The names go first: a client that still found one would
+// wait in a queue from which nothing is accepted any more.
 void Assembly::stop_listening() {
     remove_names();
     listening_->stop();

@@ -155,6 +155,8 @@ TerminalFacts terminal_facts(int descriptor) {
     return terminal;
 }
 
+// Colours and the code only where something is known to draw them: what a log or a pipe gets is
+// plain, so that it can be read and searched.
 BannerStyle banner_style(const TerminalFacts& terminal) {
     std::string locale = terminal.locale;
     std::ranges::transform(locale, locale.begin(), [](char c) {

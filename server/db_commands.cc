@@ -212,6 +212,8 @@ std::expected<DatabaseCommand, CliFailure> parse_database_command_line(
     return parse_one(*command, words.subspan(1));
 }
 
+// The database's faults are exceptions (tiderace/db.h); here they become the complaint. A thread or
+// a file that the machine refuses is a std::system_error.
 DatabaseOutcome run_database_command(const DatabaseOptions& options) {
     std::string where;
     try {

@@ -87,6 +87,7 @@ struct Table {
     };
 };
 
+// Made once and never changed: the commands point into its flags.
 const Table& table() {
     static const Table all;
     return all;

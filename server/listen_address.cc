@@ -54,6 +54,8 @@ std::string ListenAddress::local_url() const {
     return site_url(secure, same_machine ? "localhost" : std::string_view(host), port);
 }
 
+// The form is checked with the command line, whose sentence names the flag. Whether the machine has
+// the address is known when the socket is bound.
 std::optional<ListenAddress> parse_listen_address(std::string_view text) {
     ListenAddress address;
     if (text.starts_with("unix:")) {

@@ -31,6 +31,8 @@ Listening::~Listening() {
     stop();
 }
 
+// Gives each socket to those that accept from it. Where a later one fails, the sockets that were
+// spread before close with this object, and the clients that wait in their queues are reset.
 Result<> Listening::spread_all() {
     of_worker_.resize(workers_.size());
     for (ListeningSockets::Socket& socket : sockets_->take()) {
@@ -138,6 +140,8 @@ std::vector<net::Intake::Target> Listening::targets(Purpose purpose) const {
     return all;
 }
 
+// One for each purpose and not for each socket: it deals its connections out in turn, which would
+// begin anew for each of several.
 Result<> Listening::make_intakes() {
     if (of_queue_.empty()) return {};
     // In the order of their numbers, by which start_queue() finds them.
@@ -174,6 +178,9 @@ std::uint64_t Listening::refused() const {
     return all;
 }
 
+// Called twice: when draining begins, on the first loop, and by the destructor. The first loop
+// waits here for the thread that listens, which ends within one turn of its loop: it accepts what
+// waits in the kernel's queue, so that no client which the kernel has let in is reset.
 void Listening::stop() {
     // The intakes are the group's first loop's, on which a drain calls this.
     if (queue_loop_ == nullptr) {

@@ -67,6 +67,9 @@ void reap(pid_t child) {
 
 }  // namespace
 
+// Forked twice. The browser's parent is then the first process and not this one, so that it becomes
+// no zombie of a server that runs for months. The pipe is closed by a successful exec (FD_CLOEXEC),
+// which ends the wait.
 Result<> start_detached(const std::string& program, const std::string& argument) {
     std::array<int, 2> report{};
     if (pipe(report.data()) != 0) return fail(Error::last("start", program));

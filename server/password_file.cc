@@ -195,6 +195,8 @@ Result<PasswordFile> PasswordFile::parse(std::string_view text, std::string_view
     return file;
 }
 
+// As htpasswd writes them. Empty lines, comments and the line ends of Windows are accepted,
+// because such files are edited by hand.
 Result<> PasswordFile::add_lines(std::string_view text, std::string_view path) {
     for (std::size_t number = 1; !text.empty(); ++number) {
         std::string_view line = text.substr(0, text.find('\n'));

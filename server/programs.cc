@@ -159,6 +159,8 @@ Result<> Programs::add(core::EventLoop& loop, const ServeOptions& options,
     return {};
 }
 
+// Folders before patterns: a script below --cgi /cgi-bin is run there, also where its name fits a
+// --fastcgi '*.php' of the whole site. Among patterns the first that was given wins.
 void Programs::handle(http::Exchange& exchange) {
     for (const auto& cgi : cgi_) {
         if (cgi->answers(exchange.request().path)) return cgi->handle(exchange);

@@ -41,6 +41,7 @@ Result<std::string> find_root(const std::string& given) {
     return link_as_given(given).value_or(root).string();
 }
 
+// The rules by which requests find files, applied to the one file that answers when none is found.
 Result<> check_spa_file(const ServeOptions& options) {
     namespace fs = std::filesystem;
     const fs::path file = fs::path(options.root) / *options.spa_file;
@@ -69,6 +70,8 @@ Result<> check_spa_file(const ServeOptions& options) {
     return {};
 }
 
+// One that is there, even if it cannot be read: a folder that was meant to be a site is not listed
+// because a file in it has the wrong mode.
 bool has_index_file(const std::string& root, const std::vector<std::string>& names) {
     return std::ranges::any_of(names, [&](const std::string& name) {
         std::error_code fault;

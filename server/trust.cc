@@ -30,6 +30,8 @@ bool is_plain(char c) {
            c == '.' || c == '_' || c == '/';
 }
 
+// Chrome on Linux reads its own database and not the system's store, so there are two commands; on
+// macOS both read the keychain.
 void add_system(std::string& text, const std::string& authority,
                 const std::function<bool(const std::string&)>& exists) {
     // macOS: one store for the system and its browsers.

@@ -88,6 +88,7 @@ http::files::FileBudgetLimits room_for_files(const http::files::FileCacheLimits&
             .open_max = cache.room.open_max};
 }
 
+// Deadlines are or_never(): 0 means no limit on the command line, and "at once" to a timer.
 http::H1Options http1_options(const ServeOptions& options) {
     return {
         .head = {.request_line_bytes_max = options.limits.request_line_bytes_max,
@@ -214,6 +215,8 @@ Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
     return {};
 }
 
+// Read once and kept: an error is a bad moment to wait for a disk, and the user that the server
+// runs as may not be allowed to read them later.
 Result<> Worker::load_error_pages(const ServeOptions& options) {
     std::map<int, std::string> files;
     for (const ErrorPage& page : options.error_pages) {
@@ -247,6 +250,9 @@ void Worker::add_protocols(const SharedParts& parts) {
                                                     });
 }
 
+// The plain port has a site of its own, of which only the error pages and the log are the other's:
+// passwords and added fields have no place in clear text. It speaks HTTP/1.1 alone, because all
+// that it answers is a redirect.
 void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
     const ServeOptions& options = *parts.options;
     // RFC 8555, 8.3: an ACME server asks over plain HTTP.

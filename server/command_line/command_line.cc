@@ -160,6 +160,8 @@ std::string unknown_command(std::string_view word, std::span<const CommandSpec> 
     return sentence + "; " + program + " help lists them";
 }
 
+// Each flag's form is checked as it is applied; here what only all of them together show. In this
+// order, so that of two mistakes the one that lies nearer to the typing is named.
 std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words,
                                                     std::span<const ServeFlag> flags) {
     ServeOptions options;

@@ -98,6 +98,9 @@ std::optional<std::string> misread_word(const CommandSpec& command,
     return std::nullopt;
 }
 
+// A flag that may stand bare is a "flag" to the library, which takes a value for it only behind
+// '='; any other is an "option", which takes the next word whatever it looks like (values_of()
+// looks).
 CLI::Option* declare(CLI::App& app, const FlagHelp& flag) {
     const bool may_be_bare = flag.is_switch() || !flag.value_if_bare.empty();
     const std::string bare = may_be_bare ? "{" + std::string(bare_mark) + "}" : "";
@@ -172,6 +175,8 @@ bool CommandWords::has(std::string_view flag) const {
     return std::ranges::any_of(flags, [&](const GivenFlag& g) { return g.flag->name == flag; });
 }
 
+// CLI11 takes the words apart, and nothing else: its conversions, messages and help would be a
+// second truth beside the tables of flags.
 std::expected<CommandWords, std::string> split_command_words(
     const CommandSpec& command, std::span<const std::string_view> words) {
     if (auto misread = misread_word(command, words)) return std::unexpected(*misread);

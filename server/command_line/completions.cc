@@ -145,6 +145,8 @@ std::string fish_flag(const CommandSpec& command, const FlagHelp& flag) {
 
 }  // namespace
 
+// Bash has no descriptions, so that a word list is all it needs. COMP_WORDS is split at '=' as well
+// (COMP_WORDBREAKS), so flags with an optional value, which needs it, are offered without one.
 std::string bash_completions() {
     std::string script =
         "# bash completion for tiderace\n"

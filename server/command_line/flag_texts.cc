@@ -249,6 +249,8 @@ Applied set_cache_control(ServeOptions& options, std::string_view value) {
     return {};
 }
 
+// The value is written into answers as it is, so it is checked here, once, and not for each of
+// them.
 Applied set_header(ServeOptions& options, std::string_view value) {
     const auto sides = split(value, ':');
     if (!sides || !is_token(sides->first) || !is_field_value(sides->second)) {
@@ -308,6 +310,8 @@ Applied set_cgi(ServeOptions& options, std::string_view value) {
     return {};
 }
 
+// A glob is matched with the decoded path as it is; a path is made canonical first, so that it
+// holds for the path that requests have.
 Applied set_fastcgi(ServeOptions& options, std::string_view value) {
     const auto sides = split(value, '=');
     std::string pattern(sides ? sides->first : "");

@@ -17,7 +17,8 @@ using lab::run::RunOptions;
 
 constexpr double seconds_max = 3'600;
 
-// "a,b,c" of known names, each once.
+// "a,b,c" of known names, each once. An unknown one refuses them all: a run of the rest may take an
+// hour before its report shows what is missing.
 std::expected<std::vector<std::string>, std::string> names_of(
     std::string_view value, std::string_view what, std::span<const std::string_view> known) {
     std::vector<std::string> names;

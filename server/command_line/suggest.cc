@@ -30,6 +30,8 @@ std::string_view only_completion(std::string_view word,
 
 }  // namespace
 
+// Two letters in the wrong order count as one slip, because fingers make that one most: with plain
+// insertions and removals "idel" would be two from "idle", and too far for a suggestion.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
     // Three rows of the optimal-string-alignment table: two before, one before, now.
     std::vector<std::size_t> older(right.size() + 1), old(right.size() + 1), now(right.size() + 1);

@@ -38,6 +38,8 @@ http::RingAccessLog* AccessLogs::log_of(log::Stream* stream, http::AccessLogForm
                 .first->second;
 }
 
+// By the path that was requested and not by the file that was sent: a rule of --path-log is about
+// what clients ask for, as all rules by path are.
 void AccessLogs::write(const http::AccessRecord& record) {
     http::RingAccessLog* const* const found = places_.find(record.request->path);
     // A prefix that was found without a log ("off") has none, and not the site's.

@@ -120,6 +120,7 @@ void PathFields::filter(http::Exchange& exchange, http::Response& response) {
     }
 }
 
+// A rate has no "otherwise": for the whole site there is --path-rate /=N itself.
 void PathRules::add_rates(http::Site& site, const PathRates& rates) {
     if (rates.empty()) return;
     for (const auto& [prefix, table] : rates) {

@@ -32,6 +32,8 @@ namespace {
 // The logs of a served App: what goes wrong to standard error, requests where they are wanted.
 class Logs {
   public:
+    // The writer's thread is started before there is a loop, so that its refusal is an error of the
+    // start.
     static Result<std::unique_ptr<Logs>> open(const ServeOptions& options,
                                               const std::vector<AccessLogTarget>& targets) {
         auto logs = std::make_unique<Logs>();
@@ -119,6 +121,8 @@ struct Places {
     std::vector<bool> secure;
 };
 
+// A Unix socket is plain unless "https://" stands before it: a proxy of this machine connects there,
+// and it has ended TLS itself.
 Result<Places> find_places(const ServeOptions& options) {
     Places places;
     const bool certified = !options.tls.empty();
@@ -174,6 +178,8 @@ class AppService final : public net::LoopService {
     void watch(core::EventLoop& loop, serve::Watchdog& watchdog) { post_.emplace(watchdog, loop); }
 
   private:
+    // Routes that log to the same place in the same format share a log, and its ring: the lines of
+    // one ring keep their order, and each ring takes memory.
     void open_logs(core::EventLoop& loop, Logs& logs, const std::string& path) {
         const auto find = [&](const AccessLogTarget& target) -> AccessLog* {
             for (const auto& [known, log] : access_logs_) {
@@ -232,6 +238,8 @@ int refuse(const std::string& sentence) {
 
 }  // namespace
 
+// What can be checked without the network comes first. `serving`, `logs`, `watchdog` and `pool` are
+// declared before run() makes the services that use them, so they end behind these.
 int App::serve(const ServeOptions& options) {
     const auto places = find_places(options);
     if (!places) return refuse(places.error().message());

@@ -155,6 +155,7 @@ Watchdog::~Watchdog() {
     if (thread_.joinable()) thread_.join();  // not where it could not be started
 }
 
+// It holds the lock while it looks, so that no Post, and no loop behind one, ends meanwhile.
 void Watchdog::run() {
     std::unique_lock held(lock_);
     // Twice in each limit: a block is reported after one and a half times the limit at the latest.
@@ -165,6 +166,7 @@ void Watchdog::run() {
     }
 }
 
+// A block is reported once, and its end once: a loop that hangs for an hour fills no log.
 void Watchdog::look(Post& post) {
     const bool answered = post.answers_->last == post.asked_;
     const auto waited =

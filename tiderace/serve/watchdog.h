@@ -12,7 +12,8 @@
 // Errors   start() fails where the machine allows no further thread. Where there is no backtrace()
 //          (musl) or no tgkill() (BSD, macOS): the line has no stack. Nor has it one where memory
 //          is missing for that. What its thread throws ends that look at a loop.
-// Limits   frames_max of a stack. SIGURG is taken from the program, which ignores it by default.
+// Limits   One in a process: a signal handler reaches only what is static, which two would share.
+//          frames_max of a stack. SIGURG is taken from the program, which ignores it by default.
 #pragma once
 
 #include <atomic>
