@@ -185,9 +185,9 @@ void FastCgiConnection::attach(net::Connection& connection) {
 
 bool FastCgiConnection::has_room() const {
     if (closing_) return false;
-    // A client that takes no output stops the reading, and would stop further calls with it.
     if (calls_.empty()) return true;
     constexpr std::size_t ids_max = 0xffff;
+    // A client that takes no output stops the reading, and would stop further calls with it.
     return peer_->multiplexes_ &&
            calls_.size() < std::min(peer_->options_->requests_a_connection, ids_max) &&
            !is_paused();
