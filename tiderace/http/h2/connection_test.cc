@@ -217,6 +217,36 @@ TEST_P(H2, AResetStreamIsAbandoned) {
     EXPECT_EQ(stage_->counters().resets_received, 1U);
 }
 
+// What ends an answer in the turn in which its connection was closed comes too late.
+TEST_P(H2, AnAnswerThatEndsOnAClosedConnectionIsAbandoned) {
+    struct Late final : BodySource {
+        State pull(core::BlockPool&, core::SendQueue&, std::size_t) override {
+            return is_over ? State::end : State::wait;
+        }
+        bool is_over = false;
+    };
+    Late* source = nullptr;
+    int abandoned = 0;
+    stage_->on("/late", [&](Exchange& exchange) {
+        kept_ = exchange.defer();
+        exchange.on_abandoned([&] { ++abandoned; });
+        auto made = std::make_unique<Late>();
+        source = made.get();
+        Response response;
+        response.set_body(std::move(made));
+        exchange.respond(response);
+    });
+    H2Client& client = connect();
+    const auto stream = client.get("/late");
+    ASSERT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
+    stage_->server().abort_all();
+    source->is_over = true;
+    kept_->body_ready();
+    world_->settle();
+    EXPECT_EQ(abandoned, 1);
+    EXPECT_FALSE(client.answer(stream).ended);
+}
+
 TEST_P(H2, StreamsAboveTheMaximumAreRefused) {
     H2Options options = H2Stage::plain();
     options.streams_max = 2;
