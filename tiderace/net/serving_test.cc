@@ -24,6 +24,9 @@
 #include <thread>
 
 #include "tiderace/core/cpu_count.h"
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/logger.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/net/listener.h"
 #include "tiderace/testing/temporary_folder.h"
 
@@ -94,14 +97,14 @@ std::size_t count_listening(const core::Address& at) {
     std::set<ino_t> found;
     for (int fd = 0; fd < 1'024; ++fd) {
         int listens = 0;
-        socklen_t bytes = sizeof listens;
-        if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) != 0) continue;
         sockaddr_storage own{};
-        bytes = sizeof own;
-        ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &bytes);
         struct stat facts{};
-        const bool is_there = listens != 0 && std::memcmp(&own, &wanted, wanted_bytes) == 0;
-        if (is_there && ::fstat(fd, &facts) == 0) found.insert(facts.st_ino);
+        socklen_t bytes = sizeof listens, own_bytes = sizeof own;
+        if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &bytes) == 0 && listens != 0 &&
+            ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_bytes) == 0 &&
+            std::memcmp(&own, &wanted, wanted_bytes) == 0 && ::fstat(fd, &facts) == 0) {
+            found.insert(facts.st_ino);
+        }
     }
     return found.size();
 }
@@ -125,11 +128,13 @@ class ServingTest : public ::testing::Test {
             player = std::thread([&play, addresses] { play(addresses); });
         };
         serving_.emplace(options_);
-        const int status = serving_->run([&](core::EventLoop&) {
+        const int status = serving_->run([&](core::EventLoop& loop) {
+            loops_.push_back(&loop);
             return std::make_unique<MarkedPlaces>(options_.listen.size(), patient);
         });
         if (player.joinable()) player.join();
         serving_.reset();
+        loops_.clear();
         return status;
     }
     // What run() says when it cannot start.
@@ -144,6 +149,7 @@ class ServingTest : public ::testing::Test {
 
     ServingOptions options_{.program = "marks", .listen = {"127.0.0.1:0"}, .threads = 2};
     std::optional<Serving> serving_;
+    std::vector<core::EventLoop*> loops_;  // its own, while it serves
 };
 
 TEST_F(ServingTest, EachPlaceHasItsProtocolOnEveryLoop) {
@@ -173,23 +179,19 @@ TEST_F(ServingTest, OneLoopServesAllPlaces) {
     EXPECT_EQ(answers, "ab");
 }
 
-// The kernel then spreads connections over the loops, and wakes none for another's. A socket alone
-// keeps others from its port, and a Unix socket cannot share its name.
+// The kernel then spreads connections over the loops. A Unix socket cannot share its name.
 TEST_F(ServingTest, EachOfSeveralLoopsHasAListeningSocketOfItsOwn) {
     const testing::TemporaryFolder folder;
     options_.listen = {"127.0.0.1:0", "unix:" + folder.path_of("socket")};
     for (const std::size_t loops : {1U, 2U, 3U}) {
         options_.threads = loops;
-        std::vector<std::size_t> sockets;
+        const std::size_t spread = shared_ports_are_spread() ? loops : 1;
         EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
-                      for (const core::Address& at : addresses) {
-                          sockets.push_back(count_listening(at));
-                      }
+                      EXPECT_EQ(count_listening(addresses[0]), spread);
+                      EXPECT_EQ(count_listening(addresses[1]), 1U);
                       serving_->stop();
                   }),
                   0);
-        const std::size_t shared = shared_ports_are_spread() ? loops : 1;
-        EXPECT_EQ(sockets, (std::vector<std::size_t>{shared, 1})) << loops;
     }
 }
 
@@ -413,6 +415,40 @@ TEST_F(ServingTest, WithoutMemoryToDrainItEndsAtOnce) {
                   true),
               0);
     EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("1 connections"));
+}
+
+// It is counted as drained, and keeps the others from nothing: their connections end in order.
+TEST_F(ServingTest, ALoopWhoseMailboxIsFullIsNotWaitedFor) {
+    struct Lines final : log::TimeSource {  // counts those of the first loop
+        std::int64_t unix_ms() override { return ++count == 2 ? (too_late.count_down(), 0) : 0; }
+        int count = 0;
+        std::latch too_late{1};
+    } lines;
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    log::Logger logger(ring, lines);
+    std::latch blocked(1);
+    const testing::TemporaryFolder folder;
+    options_.listen = {"unix:" + folder.path_of("socket")};
+    options_.drain_timeout = 1h;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(serve([&](const std::vector<core::Address>& addresses) {
+                  loops_[0]->post([&] { loops_[0]->set_log(&logger); });
+                  loops_[1]->post([&] {
+                      blocked.count_down();
+                      lines.too_late.wait();
+                  });
+                  blocked.wait();
+                  while (loops_[1]->post([] {})) continue;
+                  Client client(addresses[0]);
+                  EXPECT_EQ(client.ask(), 'a');
+                  serving_->stop();
+                  while (client.ask() != '\0') {
+                  }
+              }),
+              0);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "nothing was cut off";
+    EXPECT_THAT(log::take_all(ring), ::testing::HasSubstr("a loop is too late to drain"));
 }
 
 TEST_F(ServingTest, AnUnhandledSignalIsIgnored) {
