@@ -111,6 +111,23 @@ TEST_F(ServerTest, SharesNoGroupsButItsOwn) {
     EXPECT_EQ(failures(Failure::no_shared_cipher), 2U);
 }
 
+// A client that guessed a group that we have not answers a HelloRetryRequest, in one piece or many.
+TEST_F(ServerTest, AsksAgainForAGroupThatItHas) {
+    const SslContextPtr context = raw_context(TLS1_3_VERSION);
+    for (const std::size_t step : {std::size_t{1}, std::size_t{100}, std::size_t{10'000}}) {
+        RawPeer client = raw(context.get());
+        ASSERT_EQ(SSL_set1_groups_list(client.ssl(), "P-521:X25519"), 1);
+        client.bytes_max = 0;
+        EXPECT_TRUE(run_until([&] {
+            client.bytes_max += step;
+            return client.pump();
+        })) << step;
+        client.bytes_max = SIZE_MAX;
+        client.say("hello");
+        EXPECT_TRUE(run_until([&] { return client.pump() && client.plain() == "hello"; })) << step;
+    }
+}
+
 TEST_F(ServerTest, LogsInOpensslsWordsWhyAHandshakeFailed) {
     log::Doorbell bell;
     log::Ring ring(64_KiB, bell);

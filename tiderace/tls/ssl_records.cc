@@ -69,6 +69,18 @@ Piece next_piece(const core::SendQueue& plain, std::span<char> block, core::Kern
     return {{block.data(), copied}};
 }
 
+// A HelloRetryRequest is a ServerHello whose random bytes are these (RFC 8446, 4.1.3).
+bool is_retry(ByteView message) {
+    constexpr ByteView random(
+        "\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8\x91"
+        "\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8\x33\x9c",
+        32);
+    // Behind its type, length and version.
+    constexpr std::size_t at = 1 + 3 + 2;
+    return message.size() >= at + random.size() && message.front() == SSL3_MT_SERVER_HELLO &&
+           message.substr(at, random.size()) == random;
+}
+
 std::string subject_of(X509* certificate) {
     BioPtr bio(BIO_new(BIO_s_mem()));
     if (bio == nullptr) return {};
@@ -94,7 +106,8 @@ SslRecords::SslRecords(SslPtr ssl)
 }
 
 // Counts the records that OpenSSL writes: our own record layer has to continue its sequence
-// numbers. Notes the EncryptedExtensions, which OpenSSL does not show otherwise.
+// numbers. Notes the EncryptedExtensions, and that there will be a second hello, which OpenSSL does
+// not show otherwise.
 void SslRecords::on_message(int written, int, int type, const void* data, std::size_t bytes, SSL*,
                             void* self) {
     if (written == 0) return;
@@ -105,6 +118,8 @@ void SslRecords::on_message(int written, int, int type, const void* data, std::s
     } else if (type == SSL3_RT_HANDSHAKE && !message.empty() &&
                message.front() == SSL3_MT_ENCRYPTED_EXTENSIONS) {
         records.agreement_ = read_encrypted_extensions(message);
+    } else if (type == SSL3_RT_HANDSHAKE && is_retry(message)) {
+        records.retries_ = true;
     }
 }
 

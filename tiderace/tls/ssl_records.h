@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "tiderace/net/transport.h"
 #include "tiderace/tls/encrypted_extensions.h"
@@ -40,6 +41,8 @@ class SslRecords final : public Records {
     SSL* ssl() { return ssl_.get(); }
     // What a handshake that is done agreed on. Its protocol is a view of the SSL's.
     net::TransportSecurity security() const;
+    // Whether the server asked for a second hello (HelloRetryRequest) since the last call.
+    bool take_retry() { return std::exchange(retries_, false); }
     // Whether to continue without the SSL: both secrets are there, and every agreed extension is
     // known to our record layer.
     bool can_be_left() const { return secrets_.complete() && agreement_.has_value(); }
@@ -56,6 +59,7 @@ class SslRecords final : public Records {
     TrafficSecrets secrets_;
     std::optional<RecordAgreement> agreement_;  // none: not seen, or not known
     std::uint64_t records_written_ = 0;
+    bool retries_ = false;
     SslPtr ssl_;  // before what it uses, in destruction
 };
 

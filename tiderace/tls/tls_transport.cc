@@ -24,8 +24,8 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
     }
 
     std::unique_ptr<SslRecords> ssl;
-    std::string waiting;  // bytes for the next step
-    bool heard = false;   // the peer's first byte was judged
+    HandshakeInput input;
+    bool heard = false;  // the peer's first byte was judged
 
     bool is_client() const { return ssl != nullptr && SSL_is_server(ssl->ssl()) == 0; }
 
@@ -108,6 +108,8 @@ constexpr char handshake_record = 22;
 constexpr char data_record = 23;
 // Answer to a first record of any other type: an alert, unexpected_message (RFC 8446, 6.2).
 constexpr std::string_view unexpected_message("\x15\3\3\0\2\2\x0a", 7);
+// To a hello that is too long, as OpenSSL answers one that is longer still.
+constexpr std::string_view illegal_parameter("\x15\3\3\0\2\2\x2f", 7);
 
 // A request line's first letter. No record of TLS begins with one.
 bool looks_like_http(ByteView bytes) {
@@ -130,6 +132,7 @@ TlsTransport::TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> b
 TlsTransport::TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> below, SslPtr ssl)
     : TlsTransport(endpoint, std::move(below)) {
     handshake_->ssl = std::make_unique<SslRecords>(std::move(ssl));
+    handshake_->input.expect_no_hello();
 }
 
 TlsTransport::~TlsTransport() {
@@ -188,7 +191,7 @@ void TlsTransport::set_receiving(bool on) {
 bool TlsTransport::wants_bytes() const {
     switch (phase_) {
         case Phase::handshake:
-            return handshake_->waiting.size() < waiting_bytes_max;
+            return handshake_->input.bytes().size() < waiting_bytes_max;
         case Phase::refusing:
             return true;
         case Phase::open:
@@ -227,9 +230,21 @@ void TlsTransport::take_bytes(ByteView bytes) {
         refuse_first(bytes);
         return;
     }
-    handshake_->waiting += bytes;
-    endpoint_->parts().step_later(*handshake_);
+    continue_handshake(handshake_->input.add(bytes));
+}
+
+void TlsTransport::continue_handshake(HandshakeInput::Due due) {
+    if (due == HandshakeInput::Due::refusal) {
+        return refuse_with(illegal_parameter, HandshakeFailure::bad_message);
+    }
+    if (due == HandshakeInput::Due::step) endpoint_->parts().step_later(*handshake_);
     update_receiving();
+}
+
+void TlsTransport::refuse_with(std::string_view alert, HandshakeFailure why) {
+    out_.append(endpoint_->parts().loop().blocks(), alert);
+    if (!below_pending_) send_below();
+    fail_handshake(why, "", -EPROTO);
 }
 
 // The first byte does not begin a handshake record.
@@ -239,8 +254,7 @@ void TlsTransport::refuse_first(ByteView bytes) {
         return;
     }
     if (bytes.front() == cipher_change_record || bytes.front() == data_record) {
-        out_.append(endpoint_->parts().loop().blocks(), unexpected_message);
-        send_below();
+        return refuse_with(unexpected_message, HandshakeFailure::not_tls);
     }
     fail_handshake(HandshakeFailure::not_tls, "", -EPROTO);
 }
@@ -254,7 +268,7 @@ void TlsTransport::on_receive_failed(int error) {
 // The peer is gone without an end in order. What a server sent last, an alert above all, says why:
 // a client takes that step now. A server does not: it would spend a key exchange for a lost peer.
 void TlsTransport::end_cut_off(int error) {
-    if (handshake_ != nullptr && handshake_->is_client() && !handshake_->waiting.empty()) {
+    if (handshake_ != nullptr && handshake_->is_client() && !handshake_->input.bytes().empty()) {
         const Presence presence(*this);
         take_handshake_step();
         if (presence.over() || is_receiving_over()) return;
@@ -360,18 +374,20 @@ void TlsTransport::end_receiving(Records::Event event) {
 
 void TlsTransport::take_handshake_step() {
     if (handshake_->ssl == nullptr) {
-        // Not in open(): an SSL takes several KB, which a client that connects and sends nothing
-        // must not cost.
+        // Not in open(): an SSL takes 45 KiB, which a client that connects and sends nothing, or a
+        // part of its hello, must not cost.
         handshake_->ssl = std::make_unique<SslRecords>(endpoint_->make_ssl());
     }
-    const SslRecords::Stepped stepped = handshake_->ssl->handshake(handshake_->waiting, out());
-    handshake_->waiting.erase(0, stepped.used);
+    const SslRecords::Stepped stepped =
+        handshake_->ssl->handshake(handshake_->input.ready(), out());
+    const HandshakeInput::Due due =
+        handshake_->input.take(stepped.used, handshake_->ssl->take_retry());
     switch (stepped.progress) {
         case SslRecords::Progress::wants_more:
             if (!out_.empty() && !below_pending_ && send_below() != 0) {
                 fail_handshake(HandshakeFailure::peer_gone, "", broken_);
             } else {
-                update_receiving();
+                continue_handshake(due);
             }
             break;
         case SslRecords::Progress::done:
@@ -408,7 +424,7 @@ void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
     observer_->on_secured();
     if (presence.over()) return;
     // The tickets in out_ are sent after the first answer was made, in one packet with it.
-    if (!done->waiting.empty()) receive_records(done->waiting);
+    if (const ByteView behind = done->input.bytes(); !behind.empty()) receive_records(behind);
     if (presence.over()) return;
     // What was written before the handshake, too: also to a peer whose end came right behind it.
     const bool may_send = phase_ == Phase::open || phase_ == Phase::ended;

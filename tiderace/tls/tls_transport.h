@@ -31,6 +31,7 @@
 #include <string>
 
 #include "tiderace/net/transport.h"
+#include "tiderace/tls/client_hello.h"
 #include "tiderace/tls/loop_parts.h"
 #include "tiderace/tls/openssl.h"
 #include "tiderace/tls/records.h"
@@ -63,7 +64,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     // Then others have their turn: sealing costs time that the socket would not limit.
     static constexpr std::size_t sealed_bytes_per_turn_max = 1_MiB;
 
-    // A server's side; its SSL is made when the first bytes come.
+    // A server's side; its SSL is made when a client's whole hello has come.
     TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> below);
     // A client's side: `ssl` begins the handshake.
     TlsTransport(Endpoint& endpoint, std::unique_ptr<net::Transport> below, SslPtr ssl);
@@ -120,6 +121,8 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
 
     void take_step() TR_ON_LOOP override;  // goes on sending, after others had their turn
     void take_handshake_step() TR_ON_LOOP;
+    void continue_handshake(HandshakeInput::Due due) TR_ON_LOOP;
+    void refuse_with(std::string_view alert, HandshakeFailure why) TR_ON_LOOP;
     void refuse_first(ByteView bytes) TR_ON_LOOP;
     void refuse_clear_text() TR_ON_LOOP;
     void establish(std::unique_ptr<SslRecords> made) TR_ON_LOOP;

@@ -64,13 +64,27 @@ TEST_F(HandshakeDeadlineTest, AHandshakeGetsItsTimeOnceMoreAtMost) {
     ServerOptions options = server_options();
     options.handshake_timeout = 5s;
     serve(options);
-    testing::TransportPeer slow(world_.loop(), reach());
-    world_.settle();
-    slow.say("\x16");
+    const SslContextPtr raw = raw_context();
+    RawPeer slow(world_.loop(), reach(), raw.get());
+    slow.pump();
     world_.clock().advance(5s);
     world_.settle();
     ASSERT_EQ(server_->size(), 1U);
-    slow.say("\3");
+    slow.below().say("\x14");
+    world_.clock().advance(5s);
+    world_.settle();
+    EXPECT_EQ(server_->size(), 0U);
+    EXPECT_EQ(failures(Failure::deadline), 1U);
+}
+
+// A part of a hello waits for its peer, not for us.
+TEST_F(HandshakeDeadlineTest, APartOfAHelloGetsNoTimeOnceMore) {
+    ServerOptions options = server_options();
+    options.handshake_timeout = 5s;
+    serve(options);
+    testing::TransportPeer slow(world_.loop(), reach());
+    world_.settle();
+    slow.say("\x16");
     world_.clock().advance(5s);
     world_.settle();
     EXPECT_EQ(server_->size(), 0U);

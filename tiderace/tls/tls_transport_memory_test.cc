@@ -17,8 +17,10 @@ struct OpensslMemory {
     bool armed = false;
     std::size_t left = 0;
     bool failed = false;
+    std::size_t largest = 0;  // while armed
 
-    bool fails() {
+    bool fails(std::size_t bytes) {
+        if (armed) largest = std::max(largest, bytes);
         if (!armed || failed) return false;
         failed = left == 0;
         --left;
@@ -30,10 +32,10 @@ struct OpensslMemory {
 const bool is_installed =
     CRYPTO_set_mem_functions(
         [](std::size_t bytes, const char*, int) {
-            return openssl_memory.fails() ? nullptr : std::malloc(bytes);
+            return openssl_memory.fails(bytes) ? nullptr : std::malloc(bytes);
         },
         [](void* old, std::size_t bytes, const char*, int) {
-            return openssl_memory.fails() ? nullptr : std::realloc(old, bytes);
+            return openssl_memory.fails(bytes) ? nullptr : std::realloc(old, bytes);
         },
         [](void* memory, const char*, int) { std::free(memory); }) == 1;
 
@@ -165,6 +167,48 @@ TEST_F(MemoryTest, AnSslThatCannotBeMadeEndsItsConnectionAtOnce) {
     EXPECT_EQ(server_->size(), 0u);
     EXPECT_EQ(failures(HandshakeFailure::no_memory), 1u);
     EXPECT_LT(world_.elapsed(), 1s);
+}
+
+// A hello announces its length in its first bytes. Ten thousand peers may send no more than these.
+TEST_F(MemoryTest, AHelloTakesNothingOfOpensslBeforeItIsWhole) {
+    if (!is_installed) GTEST_SKIP() << "this OpenSSL allocates before main";
+    openssl_memory.failed = true;  // none fails
+    serve();
+    const ByteView longest("\x16\3\1\0\4\1\2\0\0", 9);
+    testing::TransportPeer liar(world_.loop(), reach());
+    testing::TransportPeer slow(world_.loop(), reach());
+    openssl_memory.largest = 0;
+    liar.say(longest);
+    slow.say(ByteView("\x16\3\1\0\x9\1\0\2\0\3\3", 11));
+    turn();
+    EXPECT_EQ(openssl_memory.largest, 0U);
+    EXPECT_EQ(liar.heard(), ByteView("\x15\3\3\0\2\2\x2f", 7));
+    EXPECT_TRUE(liar.over());
+    EXPECT_FALSE(slow.over());
+    EXPECT_EQ(failures(HandshakeFailure::bad_message), 1U);
+}
+
+// The second hello, which answers a HelloRetryRequest, is no other.
+TEST_F(MemoryTest, ASecondHelloTakesNothingBeforeItIsWhole) {
+    if (!is_installed) GTEST_SKIP() << "this OpenSSL allocates before main";
+    openssl_memory.failed = true;  // none fails
+    const SslContextPtr context = raw_context(TLS1_3_VERSION);
+    const std::string longest("\x16\3\3\0\4\1\2\0\0", 9);
+    // Right behind the first, or after the answer; before it what may precede it.
+    for (const bool at_once : {true, false}) {
+        for (const std::string& before : {std::string(), std::string("\x14\3\3\0\1\1", 6)}) {
+            RawPeer client = raw(context.get());
+            ASSERT_EQ(SSL_set1_groups_list(client.ssl(), "P-521:X25519"), 1);
+            client.pump();
+            if (!at_once) world_.settle();
+            client.below().say(before + longest);
+            openssl_memory.largest = 0;
+            turn();
+            EXPECT_LT(openssl_memory.largest, 64_KiB) << at_once;
+            EXPECT_TRUE(client.heard_below().ends_with(ByteView("\x15\3\3\0\2\2\x2f", 7)));
+            EXPECT_TRUE(client.below().over());
+        }
+    }
 }
 
 TEST_F(MemoryTest, ASessionThatRunsOutEndsItsConnectionAlone) {
