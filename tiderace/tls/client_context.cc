@@ -91,12 +91,9 @@ Result<> trust(SSL_CTX* context, const ClientOptions& options) {
         return fail(Error(0, "load", "the system's trusted roots", take_openssl_error()));
     }
     if (options.ca.empty()) return {};
-    // Read once by us, because OpenSSL's message about a missing file does not name it.
     auto text = read_file(options.ca, Certificate::file_bytes_max);
     if (!text) return fail(text.error());
-    if (SSL_CTX_load_verify_file(context, options.ca.c_str()) == 1) return {};
-    return fail(Error(0, "load", options.ca,
-                      "expected a PEM file of CA certificates: " + take_openssl_error()));
+    return trust_authorities(context, options.ca, *text);
 }
 
 Result<> identify(SSL_CTX* context, const CertificateFiles& files) {

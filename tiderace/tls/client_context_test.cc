@@ -1,6 +1,11 @@
 #include "tiderace/tls/client_context.h"
 
+#include <fcntl.h>
+
+#include <ctime>
+
 #include "tiderace/testing/environment_variable.h"
+#include "tiderace/tls/read_file.h"
 #include "tiderace/tls/tls_fixture.h"
 
 namespace tiderace::tls {
@@ -141,6 +146,57 @@ TEST_F(ClientTest, ShowsItsOwnCertificate) {
     EXPECT_FALSE(talks_to("localhost"));
     ClientOptions options = client_options();
     options.certificate = authority_.issue(folder_, "client", {.common_name = "visitor"});
+    trust(options);
+    EXPECT_TRUE(talks_to("localhost"));
+}
+
+// Opens files as a process does that gave up the right to read them itself.
+class Opener {
+  public:
+    explicit Opener(FileOpener open) { set_file_opener(std::move(open)); }
+    Opener(const Opener&) = delete;
+    Opener& operator=(const Opener&) = delete;
+    ~Opener() { set_file_opener({}); }
+};
+
+int open_file(const std::string& path) {
+    return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+}
+
+// A session that was made under one authority is none under another, also where the file of
+// authorities is replaced while it is read.
+TEST_F(ClientTest, ASessionIsNamedByTheAuthoritiesThatClientsWereVerifiedBy) {
+    const testing::Authority other;
+    const std::string first = authority_.write(folder_, "first.pem");
+    const std::string second = other.write(folder_, "second.pem");
+    ServerOptions wants = server_options();
+    wants.client_certificates = ClientCertificates::required;
+    wants.client_ca = folder_.path_of("authorities.pem");
+    wants.tickets = std::make_shared<TicketShare>();
+    ClientOptions options = client_options();
+    options.certificate = authority_.issue(folder_, "client", {.common_name = "visitor"});
+    options.resume = true;
+    trust(options);
+    int reads = 0;
+    const Opener opener([&, ca = wants.client_ca](const std::string& path) {
+        if (path != ca) return open_file(path);
+        return open_file(reads++ == 0 ? first : second);
+    });
+    serve(wants);
+    EXPECT_TRUE(talks_to("localhost"));
+    world_.settle();
+    serve(wants);
+    EXPECT_FALSE(talks_to("localhost"));
+    EXPECT_EQ(client_->counters().resumed, 0U);
+}
+
+TEST_F(ClientTest, ItsAuthoritiesMayBeOpenedByAnother) {
+    const std::string real = authority_.write(folder_, "real.pem");
+    ClientOptions options = client_options();
+    options.ca = folder_.path_of("closed.pem");
+    const Opener opener([&, ca = options.ca](const std::string& path) {
+        return open_file(path == ca ? real : path);
+    });
     trust(options);
     EXPECT_TRUE(talks_to("localhost"));
 }

@@ -1,9 +1,7 @@
 #include "tiderace/tls/server_context.h"
 
 #include <openssl/core_names.h>
-#include <openssl/err.h>
 #include <openssl/hmac.h>
-#include <openssl/pem.h>
 #include <openssl/rand.h>
 
 #include <array>
@@ -150,39 +148,16 @@ struct ServerCallbacks {
         return sealing != 0 || stays ? 1 : 2;
     }
 
-    // From memory: the file may be one that only our opener can read (read_file.h).
-    static bool trust(SSL_CTX* context, const std::string& text, STACK_OF(X509_NAME) * names) {
-        const BioPtr source(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-        while (const X509Ptr one{PEM_read_bio_X509_AUX(source.get(), nullptr, nullptr, nullptr)}) {
-            if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), one.get()) != 1) return false;
-            // The names are sent to the client, so that it can choose a certificate (RFC 8446,
-            // 4.2.4).
-            X509_NAME* name = X509_NAME_dup(X509_get_subject_name(one.get()));
-            if (sk_X509_NAME_push(names, name) == 0) return false;
-        }
-        // The only way in which PEM_read_bio reports that there are no more.
-        if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE) return false;
-        ERR_clear_error();  // the end of the file
-        return true;
-    }
-
-    static Result<> trust_clients(SSL_CTX* context, const ServerOptions& options) {
+    static Result<> trust_clients(SSL_CTX* context, const ServerOptions& options,
+                                  const std::string& authorities) {
         if (options.client_certificates == ClientCertificates::off) return {};
-        constexpr std::string_view advice = "expected a PEM file of CA certificates";
-        if (options.client_ca.empty()) {
-            return fail(Error(0, "ask for client certificates", "", "no CA file was given"));
-        }
-        // Read by ourselves first: the system's own words for a file that cannot be read.
-        auto text = read_file(options.client_ca, Certificate::file_bytes_max);
-        if (!text) return fail(text.error());
         auto* names = sk_X509_NAME_new_null();
-        const bool good = trust(context, *text, names) && sk_X509_NAME_num(names) > 0;
-        const std::string why = take_openssl_error();
-        if (!good) {
+        if (names == nullptr) throw std::bad_alloc();
+        if (auto done = trust_authorities(context, options.client_ca, authorities, names); !done) {
             sk_X509_NAME_pop_free(names, X509_NAME_free);
-            return fail(Error(0, "load", options.client_ca,
-                              std::string(advice) + (why.empty() ? "" : ": " + why)));
+            return done;
         }
+        // Sent to the client, so that it can choose a certificate (RFC 8446, 4.2.4).
         SSL_CTX_set_client_CA_list(context, names);
         SSL_CTX_set_verify(context,
                            options.client_certificates == ClientCertificates::required
@@ -192,21 +167,31 @@ struct ServerCallbacks {
         return {};
     }
 
+    // The text of the file of authorities, "" where clients are asked for no certificate.
+    static Result<std::string> read_authorities(const ServerOptions& options) {
+        if (options.client_certificates == ClientCertificates::off) return std::string();
+        if (options.client_ca.empty()) {
+            return fail(Error(0, "ask for client certificates", "", "no CA file was given"));
+        }
+        return read_file(options.client_ca, Certificate::file_bytes_max);
+    }
+
     // A session is resumed only where clients are trusted on the same grounds.
-    static void name_sessions(SSL_CTX* context, const ServerOptions& options) {
+    static Result<> name_sessions(SSL_CTX* context, const ServerOptions& options,
+                                  const std::string& authorities) {
         std::string grounds = "tiderace";
         grounds += static_cast<char>('0' + static_cast<int>(options.client_certificates));
-        if (options.client_certificates != ClientCertificates::off) {
-            if (auto text = read_file(options.client_ca, Certificate::file_bytes_max)) {
-                grounds += *text;
-            }
-        }
+        grounds += authorities;
         std::array<unsigned char, EVP_MAX_MD_SIZE> name;
         unsigned bytes = 0;
-        EVP_Digest(grounds.data(), grounds.size(), name.data(), &bytes, EVP_sha256(), nullptr);
         // Part of each ticket: one that was made under other rules for clients is not resumed after
-        // a reload.
-        SSL_CTX_set_session_id_context(context, name.data(), bytes);
+        // a reload. Without a name any would be.
+        if (EVP_Digest(grounds.data(), grounds.size(), name.data(), &bytes, EVP_sha256(),
+                       nullptr) == 1 &&
+            SSL_CTX_set_session_id_context(context, name.data(), bytes) == 1) {
+            return {};
+        }
+        return fail(Error(0, "set up", "TLS", take_openssl_error()));
     }
 
     static Result<> settle(SSL_CTX* context, void* about) {
@@ -224,9 +209,12 @@ struct ServerCallbacks {
         // One ticket a handshake, a resumed one too: what speaks HTTP/2 makes one connection at a
         // time, and a ticket costs 4 % of a full handshake.
         SSL_CTX_set_num_tickets(context, 1);
-        if (auto done = trust_clients(context, self.options_); !done) return done;
-        name_sessions(context, self.options_);
-        return {};
+        // Read once, so that sessions are named by what clients are verified by: the file may be
+        // replaced at any time.
+        const auto authorities = read_authorities(self.options_);
+        if (!authorities) return fail(authorities.error());
+        if (auto done = trust_clients(context, self.options_, *authorities); !done) return done;
+        return name_sessions(context, self.options_, *authorities);
     }
 
     // As long as a ticket's key is known at least: two of TicketRotation's periods.

@@ -1,5 +1,8 @@
 #include "tiderace/tls/ssl_settings.h"
 
+#include <openssl/err.h>
+#include <openssl/pem.h>
+
 namespace tiderace::tls {
 namespace {
 
@@ -41,6 +44,30 @@ Result<> apply_settings(SSL_CTX* context) {
     std::string why = take_openssl_error();
     if (good) return {};
     return fail(Error(0, "set up", "TLS", why));
+}
+
+Result<> trust_authorities(SSL_CTX* context, const std::string& file, const std::string& pem,
+                           STACK_OF(X509_NAME) * names) {
+    const BioPtr source(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+    std::size_t count = 0;
+    bool good = true;
+    while (good) {
+        const X509Ptr one(PEM_read_bio_X509_AUX(source.get(), nullptr, nullptr, nullptr));
+        if (one == nullptr) break;
+        good = X509_STORE_add_cert(SSL_CTX_get_cert_store(context), one.get()) == 1;
+        if (good && names != nullptr) {
+            X509_NAME* name = X509_NAME_dup(X509_get_subject_name(one.get()));
+            good = sk_X509_NAME_push(names, name) != 0;
+            if (!good) X509_NAME_free(name);
+        }
+        ++count;
+    }
+    // The only way in which PEM_read_bio reports that there are no more.
+    if (good && ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE) good = false;
+    const std::string why = take_openssl_error();
+    if (good && count > 0) return {};
+    return fail(Error(0, "load", file,
+                      "expected a PEM file of CA certificates" + (why.empty() ? "" : ": " + why)));
 }
 
 Result<std::string> alpn_bytes(const std::vector<std::string>& protocols) {

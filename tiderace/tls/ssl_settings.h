@@ -16,6 +16,12 @@ namespace tiderace::tls {
 
 Result<> apply_settings(SSL_CTX* context);
 
+// Trusts the authorities in `pem`, a file's text, the name of each goes
+// to `names` if there is such a list. An error for a text with none. From memory, because the file
+// may be one that only our opener can read (read_file.h), and another one when it is read again.
+Result<> trust_authorities(SSL_CTX* context, const std::string& file, const std::string& pem,
+                           STACK_OF(X509_NAME) * names = nullptr);
+
 // {"h2", "http/1.1"} as ALPN writes it: each with its length before it.
 Result<std::string> alpn_bytes(const std::vector<std::string>& protocols);
 
