@@ -236,6 +236,25 @@ Certificate Certificate::share() const {
     return copy;
 }
 
+Result<> Certificate::use_in(SSL_CTX* context) const {
+    take_openssl_error();  // an earlier call's
+    if (SSL_CTX_use_certificate(context, leaf.get()) == 1 &&
+        SSL_CTX_use_PrivateKey(context, key.get()) == 1) {
+        // The chain belongs to the certificate that was set last.
+        SSL_CTX_clear_chain_certs(context);
+        for (const X509Ptr& other : chain) {
+            if (SSL_CTX_add1_chain_cert(context, other.get()) != 1) break;
+        }
+    }
+    // OpenSSL refuses keys and signatures below its security level here, with a terse reason.
+    if (const std::string why = take_openssl_error(); !why.empty()) {
+        return fail(Error(0, "use", files.certificate,
+                          why + "; expected RSA of 2048 bits or P-256 at least, and signatures "
+                                "with SHA-256 at least"));
+    }
+    return {};
+}
+
 std::string Certificate::expired_text() const {
     return files.certificate + " expired on " + time_text(ends);
 }

@@ -36,6 +36,8 @@ struct Certificate {
 
     std::string expired_text() const;  // that warning
     bool is_valid(UnixSeconds now) const { return begins <= now && now < ends; }
+    // Chain and key, for the connections of this context. An error: OpenSSL refuses one of them.
+    Result<> use_in(SSL_CTX* context) const;
     // The same chain and key; warnings are left out.
     Certificate share() const;
 

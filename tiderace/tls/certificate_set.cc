@@ -4,27 +4,6 @@
 #include <utility>
 
 namespace tiderace::tls {
-namespace {
-
-Result<> use_certificate(SSL_CTX* context, const Certificate& pair) {
-    if (SSL_CTX_use_certificate(context, pair.leaf.get()) == 1 &&
-        SSL_CTX_use_PrivateKey(context, pair.key.get()) == 1) {
-        // The chain belongs to the certificate that was set last.
-        SSL_CTX_clear_chain_certs(context);
-        for (const X509Ptr& other : pair.chain) {
-            if (SSL_CTX_add1_chain_cert(context, other.get()) != 1) break;
-        }
-    }
-    // OpenSSL refuses keys and signatures below its security level here, with a terse reason.
-    if (const std::string why = take_openssl_error(); !why.empty()) {
-        return fail(Error(0, "use", pair.files.certificate,
-                          why + "; expected RSA of 2048 bits or P-256 at least, and signatures "
-                                "with SHA-256 at least"));
-    }
-    return {};
-}
-
-}  // namespace
 
 Result<CertificateSet> CertificateSet::load(const std::vector<CertificateFiles>& files,
                                             Settle settle, void* about) {
@@ -119,7 +98,7 @@ Result<> CertificateSet::make_contexts(Settle settle, void* about) {
         if (context == nullptr) return fail(Error(0, "make", "SSL_CTX", take_openssl_error()));
         if (auto settled = settle(context.get(), about); !settled) return settled;
         for (const std::size_t i : combination) {
-            if (auto used = use_certificate(context.get(), certificates_[i]); !used) return used;
+            if (auto used = certificates_[i].use_in(context.get()); !used) return used;
         }
         context_of_[combination] = contexts_.size();
         contexts_.push_back(std::move(context));

@@ -100,12 +100,7 @@ Result<> identify(SSL_CTX* context, const CertificateFiles& files) {
     if (files.certificate.empty()) return {};
     auto own = Certificate::load(files);
     if (!own) return fail(own.error());
-    if (SSL_CTX_use_certificate(context, own->leaf.get()) == 1 &&
-        SSL_CTX_use_PrivateKey(context, own->key.get()) == 1) {
-        for (const X509Ptr& other : own->chain) SSL_CTX_add1_chain_cert(context, other.get());
-        return {};
-    }
-    return fail(Error(0, "use", files.certificate, take_openssl_error()));
+    return own->use_in(context);
 }
 
 // True: the certificate has to be for `name`.
@@ -143,8 +138,11 @@ Result<std::unique_ptr<ClientContext>> ClientContext::create(core::EventLoop& lo
     }
     auto alpn = alpn_bytes(made->options_.protocols);
     if (!alpn) return fail(alpn.error());
-    SSL_CTX_set_alpn_protos(context.get(), reinterpret_cast<const unsigned char*>(alpn->data()),
-                            static_cast<unsigned>(alpn->size()));
+    // 0 is its success.
+    if (SSL_CTX_set_alpn_protos(context.get(), reinterpret_cast<const unsigned char*>(alpn->data()),
+                                static_cast<unsigned>(alpn->size())) != 0) {
+        return fail(Error(0, "set up", "TLS", take_openssl_error()));
+    }
     made->endpoint_->ssl_context = std::move(context);
     if (made->options_.resume) made->endpoint_->keep_sessions();
     return made;

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "tiderace/testing/environment_variable.h"
+#include "tiderace/tls/certificate.h"
 #include "tiderace/tls/read_file.h"
 #include "tiderace/tls/tls_fixture.h"
 
@@ -199,6 +200,23 @@ TEST_F(ClientTest, ItsAuthoritiesMayBeOpenedByAnother) {
     });
     trust(options);
     EXPECT_TRUE(talks_to("localhost"));
+}
+
+// Without it the server could not verify ours, and would not say why.
+TEST_F(ClientTest, RefusesAChainThatOpensslDoesNotTake) {
+    const auto text_of = [](const std::string& path) {
+        return *read_file(path, Certificate::file_bytes_max);
+    };
+    ClientOptions options = client_options();
+    options.certificate = authority_.issue(folder_, "client");
+    const CertificateFiles weak =
+        authority_.issue(folder_, "weak", {.key = testing::KeyKind::rsa_1024});
+    folder_.write("client.pem",
+                  text_of(options.certificate.certificate) + text_of(weak.certificate));
+    const auto made = ClientContext::create(world_.loop(), options);
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().message().find(options.certificate.certificate), std::string::npos)
+        << made.error().message();
 }
 
 TEST_F(ClientTest, SaysWhichFileIsWrong) {
