@@ -48,7 +48,10 @@ class ClientContext::Endpoint final : public tls::Endpoint {
     // Offers a copy: a connection that is cut marks its session as not resumable.
     void offer_session(SSL* ssl) const {
         const auto found = sessions_.find(verified_name(ssl));
-        if (found == sessions_.end()) return;
+        if (found == sessions_.end() ||
+            outlives_its_certificate(found->second.get(), context_->parts_->loop().unix_now())) {
+            return;
+        }
         const SslSessionPtr copy(SSL_SESSION_dup(found->second.get()));
         if (copy != nullptr) SSL_set_session(ssl, copy.get());
     }

@@ -139,6 +139,36 @@ TEST_F(ClientTest, ResumesWhereTheCallerWants) {
     EXPECT_EQ(talk_twice("127.0.0.1", "127.0.0.2"), 5U);
 }
 
+// Resumption verifies no certificate, and each handshake gives another ticket: without an end a
+// client could go on for ever after its certificate's.
+TEST_F(ClientTest, NoSessionOutlivesTheCertificateItWasVerifiedBy) {
+    const std::int64_t now = std::time(nullptr);
+    for (const bool is_clients : {true, false}) {
+        ServerOptions wants = server_options();
+        wants.client_certificates = ClientCertificates::required;
+        wants.client_ca = authority_.write(folder_, "clients.pem");
+        wants.certificates = {
+            authority_.issue(folder_, "of_server", {.valid_until = is_clients ? 90'000 : 10'000})};
+        serve(wants);
+        ClientOptions options = client_options();
+        options.certificate =
+            authority_.issue(folder_, "of_client", {.valid_until = is_clients ? 10'000 : 90'000});
+        options.resume = true;
+        trust(options);
+        world_.clock().set_unix(now + 9'000);
+        world_.advance(2s);
+        for (int i = 0; i < 2; ++i) {
+            EXPECT_TRUE(talks_to("localhost"));
+            world_.settle();
+        }
+        EXPECT_EQ(client_->counters().resumed, 1U);
+        world_.clock().set_unix(now + 11'000);
+        world_.advance(2s);
+        EXPECT_TRUE(talks_to("localhost"));  // OpenSSL's clock is the system's
+        EXPECT_EQ(client_->counters().resumed, 1U) << is_clients;
+    }
+}
+
 TEST_F(ClientTest, ShowsItsOwnCertificate) {
     ServerOptions wants = server_options();
     wants.client_certificates = ClientCertificates::required;

@@ -148,6 +148,17 @@ struct ServerCallbacks {
         return sealing != 0 || stays ? 1 : 2;
     }
 
+    // After on_ticket(): what becomes of a ticket that was opened, or could not be.
+    static SSL_TICKET_RETURN on_session(SSL*, SSL_SESSION* session, const unsigned char*,
+                                        std::size_t, SSL_TICKET_STATUS status, void* arg) {
+        const bool is_open = status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW;
+        const UnixSeconds now = static_cast<ServerContext*>(arg)->loop_->unix_now();
+        if (!is_open || outlives_its_certificate(session, now)) {
+            return SSL_TICKET_RETURN_IGNORE_RENEW;
+        }
+        return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW;
+    }
+
     static Result<> trust_clients(SSL_CTX* context, const ServerOptions& options,
                                   const std::string& authorities) {
         if (options.client_certificates == ClientCertificates::off) return {};
@@ -204,6 +215,7 @@ struct ServerCallbacks {
         SSL_CTX_set_tlsext_status_cb(context, &on_staple);
         SSL_CTX_set_tlsext_status_arg(context, &self);
         SSL_CTX_set_tlsext_ticket_key_evp_cb(context, &on_ticket);
+        SSL_CTX_set_session_ticket_cb(context, nullptr, &on_session, &self);
         SSL_CTX_set_keylog_callback(context, &SslRecords::on_key_log);
         SSL_CTX_set_timeout(context, session_seconds);
         // One ticket a handshake, a resumed one too: what speaks HTTP/2 makes one connection at a

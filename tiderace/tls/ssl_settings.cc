@@ -3,6 +3,8 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include "tiderace/tls/staple.h"
+
 namespace tiderace::tls {
 namespace {
 
@@ -68,6 +70,11 @@ Result<> trust_authorities(SSL_CTX* context, const std::string& file, const std:
     if (good && count > 0) return {};
     return fail(Error(0, "load", file,
                       "expected a PEM file of CA certificates" + (why.empty() ? "" : ": " + why)));
+}
+
+bool outlives_its_certificate(SSL_SESSION* session, UnixSeconds now) {
+    const X509* shown = SSL_SESSION_get0_peer(session);
+    return shown != nullptr && seconds_of(X509_get0_notAfter(shown)) <= now;
 }
 
 Result<std::string> alpn_bytes(const std::vector<std::string>& protocols) {

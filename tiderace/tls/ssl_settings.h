@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tiderace/base/result.h"
+#include "tiderace/base/units.h"
 #include "tiderace/tls/openssl.h"
 
 namespace tiderace::tls {
@@ -21,6 +22,10 @@ Result<> apply_settings(SSL_CTX* context);
 // may be one that only our opener can read (read_file.h), and another one when it is read again.
 Result<> trust_authorities(SSL_CTX* context, const std::string& file, const std::string& pem,
                            STACK_OF(X509_NAME) * names = nullptr);
+
+// Whether the certificate that the session's peer showed, if any, has ended. Resumption verifies
+// none, and each resumed handshake gives another ticket: without this there would be no end.
+bool outlives_its_certificate(SSL_SESSION* session, UnixSeconds now);
 
 // {"h2", "http/1.1"} as ALPN writes it: each with its length before it.
 Result<std::string> alpn_bytes(const std::vector<std::string>& protocols);
