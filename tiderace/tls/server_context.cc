@@ -5,6 +5,7 @@
 #include <openssl/rand.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -235,6 +236,11 @@ struct ServerCallbacks {
 
 namespace {
 
+// The machine had no room for it: nothing is wrong with the files.
+bool is_passing(const Error& error) {
+    return error.code() == EMFILE || error.code() == ENFILE || error.code() == ENOMEM;
+}
+
 std::string look_at(const ServerOptions& options) {
     std::string look;
     for (const CertificateFiles& pair : options.certificates) {
@@ -315,9 +321,13 @@ ServerContext::Reload ServerContext::load_again() {
         // them.
         certificates_ = std::make_unique<CertificateSet>(std::move(*fresh));
     }
-    // Also after a refusal: the same broken files are not read again at each check.
     seen_files_ = std::move(look);
-    loaded_files_ = std::move(loaded);
+    // Also after a refusal: the same broken files are not read again at each check, nor when an
+    // early one before them would have had its time.
+    if (fresh || !is_passing(fresh.error())) {
+        loaded_files_ = std::move(loaded);
+        better_from_ = fresh ? certificates_->better_from() : INT64_MAX;
+    }
     if (!fresh) return Reload::refused;
     reported_until_ = loop_->unix_now();
     last_refusal_.clear();
@@ -327,11 +337,15 @@ ServerContext::Reload ServerContext::load_again() {
 ServerContext::Reload ServerContext::reload_if_changed() {
     loop_->assert_on_loop();
     // A file that came too early is loaded once more when its time has come.
-    if (look_at(options_) == loaded_files_ && loop_->unix_now() < certificates_->better_from()) {
+    if (look_at(options_) == loaded_files_ && loop_->unix_now() < better_from_) {
         return Reload::unchanged;
     }
+    const std::string said = last_refusal_;
     const Reload outcome = load_again();
     log::Logger* log = options_.says_reloads ? loop_->log() : nullptr;
+    // Tried again at each check.
+    const bool is_known = outcome == Reload::refused && is_passing(*load_error_);
+    if (is_known && last_refusal_ == said) return outcome;
     if (log != nullptr && outcome == Reload::refused) {
         log->warning("tls", "the new certificate files are not usable, the old ones stay",
                      log::field("why", last_refusal_));
@@ -352,7 +366,7 @@ void ServerContext::look_for_changes() {
 void ServerContext::check_files() {
     std::string look = look_at(options_);
     const bool changed = look != loaded_files_;
-    if (changed ? look == seen_files_ : certificates_->better_from() <= loop_->unix_now()) {
+    if (changed ? look == seen_files_ : better_from_ <= loop_->unix_now()) {
         reload_if_changed();
     }
     seen_files_ = std::move(look);

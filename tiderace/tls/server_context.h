@@ -80,6 +80,8 @@ class ServerContext final : public net::TransportLayer {
     std::unique_ptr<CertificateSet> certificates_;
     std::unique_ptr<Endpoint> endpoint_;
     std::unique_ptr<ReloadTimer> reload_timer_;
+    // When a file that came too early is loaded once more; INT64_MAX: there is none.
+    UnixSeconds better_from_ = INT64_MAX;
     std::string seen_files_;    // the files' status at the last check
     std::string loaded_files_;  // and when they were last loaded, or refused
     std::string last_refusal_;

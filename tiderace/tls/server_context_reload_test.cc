@@ -1,5 +1,6 @@
 // Certificate files that change while they serve.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -8,6 +9,7 @@
 #include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/scarce_memory.h"
 #include "tiderace/tls/certificate.h"
+#include "tiderace/tls/read_file.h"
 #include "tiderace/tls/server_fixture.h"
 
 namespace tiderace::tls {
@@ -211,6 +213,48 @@ TEST_F(ValidityTest, AnEarlyCertificateServesFromItsFirstSecondOn) {
     EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::reloaded);
     EXPECT_EQ(shown("a.test"), "early");
     EXPECT_EQ(context_->reload_if_changed(), ServerContext::Reload::unchanged) << "and once";
+}
+
+TEST_F(ValidityTest, ABrokenFileIsReportedOnceAlsoWhenAnEarlyOneWouldHaveItsTime) {
+    ServerOptions options = server_options();
+    options.certificates = {issue_valid("good", -100, 10'000)};
+    options.reload_check = 2s;
+    serve(options);
+    issue_valid("early", 1'000, 20'000);
+    world_.advance(10s);
+    folder_.write("site.key", "rubbish");
+    world_.advance(10s);
+    const std::string said = told();
+    EXPECT_NE(said.find("not usable"), std::string::npos) << said;
+    world_.advance(2'000s);
+    EXPECT_EQ(told(), "");
+    EXPECT_EQ(shown("a.test"), "good");
+    issue_valid("new", -200, 20'000);
+    world_.advance(10s);
+    EXPECT_EQ(shown("a.test"), "new");
+}
+
+// Connections may hold all descriptors when the certificate is renewed: its files stay as they are,
+// and are good.
+TEST_F(ValidityTest, FilesThatCannotBeOpenedForNowAreReadLater) {
+    ServerOptions options = server_options();
+    options.certificates = {issue_valid("good", -100, 10'000)};
+    options.reload_check = 2s;
+    serve(options);
+    issue_valid("new", -200, 20'000);
+    for (const int lacking : {EMFILE, ENFILE, ENOMEM}) {
+        set_file_opener([lacking](const std::string&) {
+            errno = lacking;
+            return -1;
+        });
+        world_.advance(20s);
+        const std::string said = told();
+        EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+        EXPECT_EQ(shown("a.test"), "good");
+    }
+    set_file_opener({});
+    world_.advance(4s);
+    EXPECT_EQ(shown("a.test"), "new");
 }
 
 TEST_F(ValidityTest, OneOfSeveralIsKeptAndTheOthersAreReplaced) {
