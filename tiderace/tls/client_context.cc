@@ -107,7 +107,10 @@ Result<> identify(SSL_CTX* context, const CertificateFiles& files) {
 }
 
 // True: the certificate has to be for `name`.
-bool expect_name(SSL* ssl, const std::string& name) {
+bool expect_name(SSL* ssl, std::string name) {
+    // "example.org." is the same host, absolute; neither SNI (RFC 6066, 3) nor a certificate has
+    // the dot.
+    if (name.ends_with('.')) name.pop_back();
     // A NUL would end the name early for OpenSSL: "good.example\0.evil.example" would pass as
     // another.
     if (name.empty() || name.find('\0') != std::string::npos) return false;
@@ -115,7 +118,9 @@ bool expect_name(SSL* ssl, const std::string& name) {
     // An address is never sent as SNI (RFC 6066, 3), so the host's settings below are skipped.
     if (X509_VERIFY_PARAM_set1_ip_asc(rules, name.c_str()) == 1) return true;
     // "f*.example.org" is refused; a wildcard is a whole label (RFC 6125, 6.4.3).
-    X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    // A subject's common name is no host's, which anyone may have been given (RFC 9110, 4.3.4).
+    X509_VERIFY_PARAM_set_hostflags(
+        rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     return SSL_set1_host(ssl, name.c_str()) == 1 &&
            SSL_set_tlsext_host_name(ssl, name.c_str()) == 1;
 }

@@ -29,15 +29,29 @@ TEST_F(ClientTest, TrustsACertificateOfItsAuthorityForTheRequestedName) {
     options.certificates = {
         authority_.issue(folder_, "server", {.names = {"a.test", "*.b.test", "127.0.0.1"}})};
     serve(options);
-    for (const char* name : {"a.test", "A.TEST", "x.b.test", "127.0.0.1"}) {
+    for (const char* name : {"a.test", "A.TEST", "x.b.test", "127.0.0.1", "a.test.", "x.b.test."}) {
         EXPECT_TRUE(talks_to(name)) << name;
     }
-    for (const char* name : {"b.test", "x.y.b.test", "c.test", "127.0.0.2"}) {
+    for (const char* name : {"b.test", "x.y.b.test", "c.test.", "127.0.0.2"}) {
         EXPECT_FALSE(talks_to(name)) << name;
     }
     world_.settle();
     EXPECT_EQ(client_->counters().failures(Failure::certificate), 4U);
     EXPECT_EQ(context_->counters().failures(Failure::peer_alert), 4U);
+}
+
+// RFC 9110, 4.3.4.
+TEST_F(ClientTest, TrustsNoNameOfASubject) {
+    files_ = authority_.issue(folder_, "server", {.names = {}, .common_name = "localhost"});
+    EXPECT_FALSE(talks_to("localhost"));
+    EXPECT_EQ(client_->counters().failures(Failure::certificate), 1U);
+}
+
+// RFC 6066, 3.
+TEST_F(ClientTest, SendsAnAbsoluteNameWithoutItsDot) {
+    EXPECT_TRUE(talks_to("localhost."));
+    EXPECT_EQ(sessions_.connection->security()->server_name, "localhost");
+    EXPECT_EQ(client_->wrap(reach(), "."), nullptr);
 }
 
 TEST_F(ClientTest, TrustsNoOther) {
