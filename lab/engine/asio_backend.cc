@@ -23,6 +23,7 @@
 #include <asio/post.hpp>
 #include <asio/strand.hpp>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -118,12 +119,19 @@ template <typename Executor>
 Result<IoHandle> AsioBackend<Executor>::attach(int fd, IoObserver& observer) {
     TR_CHECK(fd >= 0);
     const auto number = static_cast<std::size_t>(fd);
-    core::grow_for(slots_, number);
+    std::shared_ptr<Entry> fresh;
+    // Fails as core's backends do: behind an exception nothing would close the descriptor.
+    try {
+        core::grow_for(slots_, number);
+        // A fresh one, not the old one anew: a handler of the old may still be queued, and it must
+        // find that its own entry has no observer.
+        fresh = std::make_shared<Entry>();
+    } catch (const std::bad_alloc&) {
+        return fail({ENOMEM, "watch", "a socket"});
+    }
     Slot& slot = slots_[number];
     TR_CHECK(slot.entry == nullptr, "attached twice");
-    // A fresh one, not the old one anew: a handler of the old may still be queued, and it must find
-    // that its own entry has no observer.
-    slot.entry = std::make_shared<Entry>();
+    slot.entry = std::move(fresh);
     slot.entry->observer = &observer;
     slot.entry->handle = {fd, ++slot.generation};
     return slot.entry->handle;

@@ -23,6 +23,7 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -131,18 +132,27 @@ BlockingBackend::Entry& BlockingBackend::entry(core::IoHandle handle) const {
 
 Result<core::IoHandle> BlockingBackend::attach(int fd, core::IoObserver& observer) {
     const auto number = static_cast<std::size_t>(fd);
-    if (number >= entries_.size()) entries_.resize(number + 1);
+    // All that allocates comes first, and fails as core's backends do: the caller still has the
+    // descriptor, and behind an exception nothing would close it.
+    try {
+        if (number >= entries_.size()) entries_.resize(number + 1);
+        if (entries_[number] == nullptr) entries_[number] = std::make_unique<Entry>(*this);
+        attached_.push_back(entries_[number].get());
+    } catch (const std::bad_alloc&) {
+        return fail({ENOMEM, "watch", "a socket"});
+    }
     auto& place = entries_[number];
-    if (place == nullptr) place = std::make_unique<Entry>(*this);
     auto handle = below_->attach(fd, *place);
-    if (!handle) return handle;
+    if (!handle) {
+        attached_.pop_back();
+        return handle;
+    }
     place->handle = *handle;
     place->observer = &observer;
     // The entry may have served an earlier connection of this number, whose socket had other
     // settings.
     place->receiving = place->below_receives = place->waits_for_room = place->blocks = false;
     place->timeout = unknown;
-    attached_.push_back(place.get());
     return handle;
 }
 

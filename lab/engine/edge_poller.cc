@@ -16,6 +16,8 @@
 #include "lab/engine/edge_poller.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <new>
 
 #include "tiderace/core/backend/descriptor_table.h"
 
@@ -29,7 +31,11 @@ constexpr std::uint32_t edges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 }  // namespace
 
 int EdgePoller::set(int fd, std::uint32_t generation, core::Interest interest, bool known) {
-    core::grow_for(states_, static_cast<std::size_t>(fd));
+    try {
+        core::grow_for(states_, static_cast<std::size_t>(fd));
+    } catch (const std::bad_alloc&) {
+        return -ENOMEM;
+    }
     State& target = state(fd);
     // due_ may still hold this number for the descriptor that had it before (`listed`). The next
     // wait() drops that entry before it takes a new edge.
@@ -50,7 +56,9 @@ void EdgePoller::remove(int fd, core::Afterwards) {
 }
 
 void EdgePoller::note_call(int fd, core::Interest exhausted) {
-    core::grow_for(states_, static_cast<std::size_t>(fd));  // a send may come before any interest
+    // A send may come before any interest. Nothing has to be remembered then: with the first one
+    // the kernel reports all that is ready. And no memory is needed here, where the bytes have left.
+    if (static_cast<std::size_t>(fd) >= states_.size()) return;
     State& less = state(fd);
     less.called = true;
     // An end is found by the receive that returns 0, and the kernel reports it only once.

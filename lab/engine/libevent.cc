@@ -28,6 +28,7 @@
 #include <cerrno>
 #include <chrono>
 #include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -230,8 +231,13 @@ Entry& LibeventBackend::entry(IoHandle handle) const {
 Result<IoHandle> LibeventBackend::attach(int fd, IoObserver& observer) {
     TR_CHECK(fd >= 0);
     const auto number = static_cast<std::size_t>(fd);
-    core::grow_for(entries_, number);
-    if (entries_[number] == nullptr) entries_[number] = std::make_unique<Entry>(*this);
+    // Fails as core's backends do: behind an exception nothing would close the descriptor.
+    try {
+        core::grow_for(entries_, number);
+        if (entries_[number] == nullptr) entries_[number] = std::make_unique<Entry>(*this);
+    } catch (const std::bad_alloc&) {
+        return fail({ENOMEM, "watch", "a socket"});
+    }
     Entry& fresh = *entries_[number];
     TR_CHECK(fresh.observer == nullptr, "attached twice");
     fresh.fd = fd;

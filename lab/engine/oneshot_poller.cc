@@ -8,6 +8,8 @@
 // Here a loop has its epoll for itself and needs none of that. The engine exists to show the price.
 #include "lab/engine/oneshot_poller.h"
 
+#include <cerrno>
+#include <new>
 #include <utility>
 
 #include "tiderace/core/backend/descriptor_table.h"
@@ -33,7 +35,11 @@ int OneshotPoller::arm(int operation, int fd, const Setting& setting) {
 }
 
 int OneshotPoller::set(int fd, std::uint32_t generation, core::Interest interest, bool known) {
-    remember(fd, generation, interest);  // armed by this call: not again before the next wait
+    try {
+        remember(fd, generation, interest);  // armed by this call: not again before the next wait
+    } catch (const std::bad_alloc&) {
+        return -ENOMEM;
+    }
     return arm(known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, settings_[static_cast<std::size_t>(fd)]);
 }
 
