@@ -461,7 +461,7 @@ def test_a_report_that_cannot_be_written_is_an_error(binary, page, flags):
 
 
 def test_a_server_pid_that_is_not_there_is_told(load, page):
-    status, report = load(page, "-n", "5", "--server-pid", "999999999")
+    status, report = load(page, "-c", "1", "-n", "5", "--server-pid", "999999999")
     assert (status, "server" in report) == (0, False)
     assert len(report["notes"]) == 1
     assert "--server-pid 999999999: no such process" in report["notes"][0]

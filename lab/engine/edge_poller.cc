@@ -57,7 +57,7 @@ void EdgePoller::remove(int fd, core::Afterwards) {
 
 void EdgePoller::note_call(int fd, core::Interest exhausted) {
     // A send may come before any interest. Nothing has to be remembered then: with the first one
-    // the kernel reports all that is ready. And no memory is needed here, where the bytes have left.
+    // the kernel reports all that is ready. And no memory is needed here: the bytes have left.
     if (static_cast<std::size_t>(fd) >= states_.size()) return;
     State& less = state(fd);
     less.called = true;

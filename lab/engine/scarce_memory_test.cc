@@ -20,7 +20,7 @@ namespace {
 using testing::fail_each;
 using testing::ScarceMemory;
 
-// Of a number for which every table has to grow.
+// Its number is so high that every table has to grow for it.
 class HighDescriptor {
   public:
     HighDescriptor() {
