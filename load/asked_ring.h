@@ -1,4 +1,4 @@
-// AskedRing: of the requests under way on one connection when each was due, oldest first.
+// AskedRing: the due times of the requests under way on one connection, oldest first.
 //
 // Thread   Its connection's.
 // Limits   As many as it was made for.

@@ -52,7 +52,7 @@ struct LoadTally {
     std::uint64_t body_bytes = 0;
     std::uint64_t received_bytes = 0;
     std::uint64_t sent_bytes = 0;
-    std::uint64_t unanswered = 0;  // under way when the run ended, or behind a "Connection: close"
+    std::uint64_t unanswered = 0;  // under way when the run ended
     std::uint64_t never_sent = 0;  // due in an open loop, but no connection was free
     Duration late_max = Duration::zero();  // how far behind its schedule an open loop sent
     std::array<std::uint64_t, static_cast<std::size_t>(LoadError::count_)> errors{};
