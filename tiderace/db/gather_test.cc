@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <new>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "tiderace/db/database_fixture.h"
@@ -272,6 +273,36 @@ TEST_F(GatherInSqliteTest, ReadsOfOneTurnTakeOneConnection) {
         co_await scope.join();
         EXPECT_EQ(right, 120);
         EXPECT_EQ(db.counters().opened, 1U);
+    });
+}
+
+// Texts and blobs of any length, which are bound without a copy, and rows that take more memory
+// than the last ones of their statement, and less.
+TEST_F(GatherInSqliteTest, EachGetsItsOwnBytes) {
+    with_numbers([](Database& db) -> Task<> {
+        co_await db.exec("create table thing (name text primary key, filling blob)");
+        const auto name_of = [](int n) { return "name " + std::string(7 * n % 300, 'n'); };
+        const auto filling_of = [](int n) { return Blob(std::string(1 + 311 * n % 4'000, 'f')); };
+        for (int n = 0; n < 40; ++n) {
+            const std::string name = name_of(n);
+            const Blob filling = filling_of(n);
+            co_await db.exec("insert into thing values (?, ?)", name, filling);
+        }
+        int right = 0;
+        auto ask_for = [&](Database base, int n) -> Task<> {
+            for (int i = 0; i < 5; ++i) {
+                using Found = std::tuple<std::string, Blob, Blob>;
+                const std::string name = name_of(n);
+                const Blob filling = filling_of(n);
+                const auto found = co_await base.one<Found>(
+                    "select name, filling, ? from thing where name = ?", filling, name);
+                if (found == Found(name, filling, filling)) ++right;
+            }
+        };
+        Scope scope;
+        for (int n = 0; n < 40; ++n) scope.spawn(ask_for(db, n));
+        co_await scope.join();
+        EXPECT_EQ(right, 200);
     });
 }
 

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tiderace/db/database_fixture.h"
@@ -27,6 +29,19 @@ TEST_F(SqliteTest, TheFileIsInWalModeWithForeignKeys) {
     with_database([](Database& db) -> Task<> {
         EXPECT_EQ(co_await db.one<std::string>("pragma journal_mode"), "wal");
         EXPECT_EQ(co_await db.one<bool>("pragma foreign_keys"), true);
+    });
+}
+
+TEST_F(SqliteTest, TextOfADatabaseInUtf16IsReadAsUtf8) {
+    url = "sqlite::memory:";
+    with_database([](Database& db) -> Task<> {
+        co_await db.script("pragma encoding = 'UTF-16'; create table t (text, number, filling)");
+        const std::string text = "high tide, 涨潮, \xF0\x9F\x8C\x8A";
+        co_await db.exec("insert into t values (?, ?, ?)", text, 2.5, std::nullopt);
+        co_await db.exec("insert into t values (?, ?, ?)", "", 7, Blob());
+        using Row = std::tuple<std::string, double, std::optional<Blob>>;
+        const auto rows = co_await db.all<Row>("select text, number, filling from t");
+        EXPECT_EQ(rows, (std::vector<Row>{{text, 2.5, std::nullopt}, {"", 7.0, Blob()}}));
     });
 }
 

@@ -61,28 +61,38 @@ Fault fault_of(int code, bool preparing) {
     }
 }
 
+// By its value, which is found once: each sqlite3_column_...() would look for it again. Such a
+// value is for one thread at a time, and File's lock is held.
 void add_cell(Batch& batch, sqlite3_stmt* statement, int column) {
+    sqlite3_value* const value = sqlite3_column_value(statement, column);
     const auto bytes = [&](const void* data) {
-        const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, column));
+        const auto size = static_cast<std::size_t>(sqlite3_value_bytes(value));
         return std::string_view(static_cast<const char*>(data), size);
     };
-    switch (sqlite3_column_type(statement, column)) {
+    switch (sqlite3_value_type(value)) {
         case SQLITE_INTEGER:
-            return batch.add_number(Kind::integer, sqlite3_column_int64(statement, column));
+            return batch.add_number(Kind::integer, sqlite3_value_int64(value));
         case SQLITE_FLOAT:
-            return batch.add_real(sqlite3_column_double(statement, column));
-        case SQLITE_TEXT:
-            return batch.add_bytes(Kind::text, bytes(sqlite3_column_text(statement, column)));
+            return batch.add_real(sqlite3_value_double(value));
+        case SQLITE_TEXT: {
+            const unsigned char* const text = sqlite3_value_text(value);
+            // A database in UTF-16 has to make it now, which takes memory.
+            if (text == nullptr) throw Error(Fault::other, sqlite3_errstr(SQLITE_NOMEM));
+            return batch.add_bytes(Kind::text, bytes(text));
+        }
         case SQLITE_BLOB:
-            return batch.add_bytes(Kind::blob, bytes(sqlite3_column_blob(statement, column)));
+            return batch.add_bytes(Kind::blob, bytes(sqlite3_value_blob(value)));
         default:
             return batch.add_null();
     }
 }
 
-int bind_value(sqlite3_stmt* statement, int index, const Value& value) {
-    const auto text = [&](const std::string& from, sqlite3_destructor_type owner) {
-        return sqlite3_bind_text64(statement, index, from.data(), from.size(), owner, SQLITE_UTF8);
+// `owner`: SQLITE_STATIC where `value` outlives the binding, so that SQLite needs no copy.
+int bind_value(sqlite3_stmt* statement, int index, const Value& value,
+               sqlite3_destructor_type owner) {
+    const auto text = [&](const std::string& from, sqlite3_destructor_type of_text) {
+        return sqlite3_bind_text64(statement, index, from.data(), from.size(), of_text,
+                                   SQLITE_UTF8);
     };
     switch (value.kind()) {
         case Kind::null:
@@ -95,12 +105,12 @@ int bind_value(sqlite3_stmt* statement, int index, const Value& value) {
         case Kind::blob:
             // Without bytes, data() is not null: an empty blob, not null.
             return sqlite3_bind_blob64(statement, index, value.bytes().data(), value.bytes().size(),
-                                       SQLITE_TRANSIENT);
+                                       owner);
         case Kind::time:
             return text(time_text(value.integer()), SQLITE_TRANSIENT);
         case Kind::text:
         case Kind::decimal:
-            return text(value.bytes(), SQLITE_TRANSIENT);
+            return text(value.bytes(), owner);
     }
     return SQLITE_MISUSE;
 }
@@ -233,6 +243,8 @@ void File::look_at_columns(Prepared& prepared) {
 }
 
 void File::bind(sqlite3_stmt* statement, const Query& query) const {
+    // Of several, none leaves rows: the bindings end before the query does.
+    const sqlite3_destructor_type owner = current_ != nullptr ? SQLITE_STATIC : SQLITE_TRANSIENT;
     // ":name" and "?2" are SQLite's own: without a value they would be null, and nothing would say
     // so.
     const auto wanted = static_cast<std::size_t>(sqlite3_bind_parameter_count(statement));
@@ -242,7 +254,7 @@ void File::bind(sqlite3_stmt* statement, const Query& query) const {
                         std::to_string(query.values.size()) + "; only \"?\" stands for one");
     }
     for (std::size_t i = 0; i < query.values.size(); ++i) {
-        const int code = bind_value(statement, static_cast<int>(i) + 1, query.values[i]);
+        const int code = bind_value(statement, static_cast<int>(i) + 1, query.values[i], owner);
         if (code != SQLITE_OK) fail(code, "bind");
     }
 }
