@@ -216,6 +216,7 @@ int main(int count, char** words) {
         return 2;
     }
     const std::string folder = setting("TIDEPOOL_FOLDER", TIDEPOOL_FOLDER);
+    db::leave_sqlite_memory_uncounted();
     try {
         const std::string database = setting("TIDEPOOL_DB", "sqlite:tidepool.db");
         const std::string beside = pictures_beside(database);

@@ -1,9 +1,11 @@
 // Which databases this build has: the one source that knows them all.
+#include "tiderace/db/database.h"
 #include "tiderace/db/error.h"
 #include "tiderace/db/pool.h"
 
 #ifdef TIDERACE_SQLITE
 #include "tiderace/db/sqlite/connection.h"
+#include "tiderace/db/sqlite/file.h"
 #endif
 #ifdef TIDERACE_POSTGRES
 #include "tiderace/db/postgres/connection.h"
@@ -31,6 +33,14 @@ void check_built([[maybe_unused]] const Url& url) {
 #endif
 #ifndef TIDERACE_MARIADB
     if (url.dialect == Dialect::mariadb) lacking("MariaDB", "libmariadb-dev");
+#endif
+}
+
+bool leave_sqlite_memory_uncounted() {
+#ifdef TIDERACE_SQLITE
+    return sqlite::leave_memory_uncounted();
+#else
+    return false;
 #endif
 }
 
