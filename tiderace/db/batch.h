@@ -4,6 +4,7 @@
 // Thread   One at a time; it travels from a thread of the pool to the loop as a whole.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "tiderace/db/value.h"
+#include "tiderace/task/frame_pool.h"
 
 namespace tiderace::db {
 
@@ -31,37 +33,67 @@ struct Cell {
 };
 
 class Batch {
+    struct Slot {
+        Kind kind = Kind::null;
+        std::int64_t integer = 0;  // or where its bytes begin
+        double real = 0;
+        std::size_t size = 0;
+    };
+
   public:
     using Columns = std::shared_ptr<const std::vector<std::string>>;
 
+    // Memory for rows to come. The loop makes it where it can, because a thread of the pool has
+    // none that was free before: all that it makes ends on the loop.
+    struct Room {
+        std::vector<Slot, task::FrameAllocator<Slot>> slots;
+        std::basic_string<char, std::char_traits<char>, task::FrameAllocator<char>> bytes;
+    };
+    // How much a result took.
+    struct Extent {
+        std::size_t slots = 0;
+        std::size_t bytes = 0;
+    };
+    // For a result like the last one of its statement, as long as that was small.
+    static Room room_for(const Extent& last) {
+        Room room;
+        if (last.slots == 0 || last.slots > room_slots_max) return room;
+        room.slots.reserve(last.slots);
+        room.bytes.reserve(std::clamp(last.bytes, row_bytes, room_bytes_max));
+        return room;
+    }
+
     Batch() : columns_(std::make_shared<const std::vector<std::string>>()) {}
-    explicit Batch(Columns columns) : columns_(std::move(columns)) {}
+    explicit Batch(Columns columns, Room room = {})
+        : columns_(std::move(columns)), room_(std::move(room)) {}
 
     const Columns& columns() const { return columns_; }
     std::size_t width() const { return columns_->size(); }
-    std::size_t rows() const { return width() == 0 ? 0 : slots_.size() / width(); }
-    std::size_t bytes() const { return bytes_.size() + slots_.size() * sizeof(Slot); }
+    std::size_t rows() const { return width() == 0 ? 0 : room_.slots.size() / width(); }
+    std::size_t bytes() const { return room_.bytes.size() + room_.slots.size() * sizeof(Slot); }
+    Extent extent() const { return {.slots = room_.slots.size(), .bytes = room_.bytes.size()}; }
     Cell cell(std::size_t row, std::size_t column) const {
-        const Slot& slot = slots_[row * width() + column];
+        const Slot& slot = room_.slots[row * width() + column];
         Cell made{.kind = slot.kind, .integer = slot.integer, .real = slot.real, .bytes = {}};
         if (slot.size > 0) {
-            made.bytes =
-                std::string_view(bytes_).substr(static_cast<std::size_t>(slot.integer), slot.size);
+            made.bytes = std::string_view(room_.bytes)
+                             .substr(static_cast<std::size_t>(slot.integer), slot.size);
         }
         return made;
     }
 
-    // Room for a row, in one piece: a thread of the pool makes what the loop frees.
+    // Room for a row, in one piece.
     void expect_row() {
-        slots_.reserve(slots_.size() + width());
-        bytes_.reserve(bytes_.size() + row_bytes);
+        room_.slots.reserve(room_.slots.size() + width());
+        room_.bytes.reserve(room_.bytes.size() + row_bytes);
     }
-    void add_null() { slots_.push_back({}); }
-    void add_number(Kind kind, std::int64_t value) { slots_.push_back({kind, value, 0, 0}); }
-    void add_real(double value) { slots_.push_back({Kind::real, 0, value, 0}); }
+    void add_null() { room_.slots.push_back({}); }
+    void add_number(Kind kind, std::int64_t value) { room_.slots.push_back({kind, value, 0, 0}); }
+    void add_real(double value) { room_.slots.push_back({Kind::real, 0, value, 0}); }
     void add_bytes(Kind kind, std::string_view value) {
-        slots_.push_back({kind, static_cast<std::int64_t>(bytes_.size()), 0, value.size()});
-        bytes_.append(value);
+        const auto begin = static_cast<std::int64_t>(room_.bytes.size());
+        room_.slots.push_back({kind, begin, 0, value.size()});
+        room_.bytes.append(value);
     }
 
     Done done;
@@ -72,16 +104,12 @@ class Batch {
 
   private:
     static constexpr std::size_t row_bytes = 240;  // of texts, of most rows
-    struct Slot {
-        Kind kind = Kind::null;
-        std::int64_t integer = 0;  // or where its bytes begin
-        double real = 0;
-        std::size_t size = 0;
-    };
+    // Limits of room_for().
+    static constexpr std::size_t room_slots_max = 64;
+    static constexpr std::size_t room_bytes_max = 1'024;
 
     Columns columns_;
-    std::vector<Slot> slots_;
-    std::string bytes_;
+    Room room_;
 };
 
 }  // namespace tiderace::db

@@ -39,6 +39,7 @@ struct Statement {
     // Of its last run (Batch::steps). The loop's alone, which writes it while threads of the pool
     // read the texts.
     std::uint64_t steps = 0;
+    Batch::Extent extent = {};  // of its last result that came with others (gather.h)
 };
 using StatementRef = std::shared_ptr<Statement>;
 
@@ -80,6 +81,7 @@ struct Read {
     Portion portion;
     Instant wait_until = Instant::max();  // for a connection
     Instant deadline = Instant::max();
+    Batch::Room room;  // for its rows; a connection that has no use for it leaves it
     // What became of it. Neither: it is to be done again, for itself.
     std::optional<Batch> batch;
     std::optional<Error> failure;

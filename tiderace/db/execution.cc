@@ -106,7 +106,8 @@ StatementRef checked(Dialect dialect, std::string sql) {
 }
 
 QueryRef with_values(Dialect dialect, StatementRef statement, std::vector<Value> values) {
-    auto query = std::make_shared<Query>(std::move(statement), std::move(values));
+    auto query = std::allocate_shared<Query>(task::FrameAllocator<Query>(), std::move(statement),
+                                             std::move(values));
     // Checked here, where the text is at hand: each database would put it differently, and SQLite
     // would take null for a missing value.
     if (query->scanned().parameters != query->values.size()) {

@@ -112,7 +112,8 @@ task::Task<std::optional<Batch>> Gather::read(QueryRef query, Portion portion) {
         throw Error(Fault::busy, "too many tasks wait for a connection (waiting_max)");
     }
     // Shared: SQLite may still write its outcome on a thread when this task has been destroyed.
-    auto read = std::make_shared<Read>();
+    auto read = std::allocate_shared<Read>(task::FrameAllocator<Read>());
+    if (is_sqlite(*pool_)) read->room = Batch::room_for(query->statement->extent);
     read->query = std::move(query);
     read->portion = portion;
     read->wait_until = waiting_deadline(*pool_);
@@ -225,6 +226,7 @@ task::Task<> Gather::run_share(Connection& connection) {
         if (!all_done) each->batch.reset();
         // Here on the loop, and not where they were counted: Statement::steps has no lock.
         if (each->steps > 0) each->query->statement->steps = each->steps;
+        if (each->batch) each->query->statement->extent = each->batch->extent();
         if (each->ended()) log_if_slow(*pool_, *each->query, each->took);
     }
 }

@@ -310,7 +310,7 @@ void File::run_one_of(Read& read) {
     try {
         if (ticket_ <= stopped_.load()) throw Error(Fault::timeout, "it was cancelled");
         current_ = &read;
-        Batch batch = run_held(*read.query, read.portion);
+        Batch batch = run_held(*read.query, read.portion, std::move(read.room));
         // Its caller gets no further rows: one() wants two, and all_rows() fails with too many.
         if (batch.more) leave_rows();
         if (!batch.wants_writer) read.batch = std::move(batch);
@@ -322,7 +322,7 @@ void File::run_one_of(Read& read) {
     read.took = std::chrono::steady_clock::now() - begun;
 }
 
-Batch File::run_held(const Query& query, Portion portion) {
+Batch File::run_held(const Query& query, Portion portion, Batch::Room room) {
     Prepared& prepared = prepare(query);
     sqlite3_stmt* const statement = prepared.statement;
     // SQLite has one writer at a time: changes go to the pool's one connection for them.
@@ -338,7 +338,7 @@ Batch File::run_held(const Query& query, Portion portion) {
         const int code = sqlite3_step(statement);
         look_at_columns(prepared);
         columns_ = prepared.columns;
-        return read(portion, code);
+        return read(portion, code, std::move(room));
     } catch (...) {
         leave_rows();
         throw;
@@ -357,8 +357,8 @@ Batch File::more(Portion portion, std::uint64_t ticket, Instant until) {
 }
 
 // `code` is the outcome of the first step.
-Batch File::read(Portion portion, int code) {
-    Batch batch(columns_);
+Batch File::read(Portion portion, int code, Batch::Room room) {
+    Batch batch(columns_, std::move(room));
     const int columns = static_cast<int>(batch.width());
     if (code == SQLITE_ROW) batch.expect_row();
     for (std::size_t rows = 1; code == SQLITE_ROW; ++rows, code = sqlite3_step(reading_)) {

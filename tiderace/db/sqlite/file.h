@@ -67,14 +67,14 @@ class File final {
         int compiled = 0;
     };
 
-    Batch run_held(const Query& query, Portion portion);
+    Batch run_held(const Query& query, Portion portion, Batch::Room room = {});
     void run_one_of(Read& read);
     int step_alone(sqlite3_stmt*& statement, const char* sql);
     static int on_progress(void* self);
     Prepared& prepare(const Query& query);
     static void look_at_columns(Prepared& prepared);
     void bind(sqlite3_stmt* statement, const Query& query) const;
-    Batch read(Portion portion, int code);
+    Batch read(Portion portion, int code, Batch::Room room = {});
     std::size_t run_first(std::string_view rest, std::size_t begin, std::size_t& failed_at);
     void leave_rows();
     [[noreturn]] void fail(int code, std::string_view operation) const;
