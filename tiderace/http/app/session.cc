@@ -11,6 +11,7 @@
 #include "tiderace/http/app/cookies.h"
 #include "tiderace/http/wire/query.h"
 #include "tiderace/http/wire/sha256.h"
+#include "tiderace/task/frame_pool.h"
 
 namespace tiderace::http {
 namespace {
@@ -147,6 +148,14 @@ class Session::Record final : public Attachment {
         }
     }
 
+    // As short-lived as the frames of its request.
+    static void* operator new(std::size_t bytes) { return task::FramePool::allocate(bytes); }
+    static void operator delete(void* block, std::size_t bytes) noexcept {
+        task::FramePool::free(block, bytes);
+    }
+    using Values = std::map<std::string, std::string, std::less<>,
+                            task::FrameAllocator<std::pair<const std::string, std::string>>>;
+
     SessionStore* store;
     const SessionOptions* options;
     core::EventLoop* loop;
@@ -154,7 +163,7 @@ class Session::Record final : public Attachment {
     // An id that has to end before anything is saved; "": none. Kept until the store erased it, so
     // that a handler that ignores the failure saves nothing under it.
     std::string replaced;
-    std::map<std::string, std::string, std::less<>> values;
+    Values values;
     std::any attached;     // empty once a value changes
     bool is_over = false;  // another request has ended it
     Client client = Client::keeps;
@@ -272,11 +281,9 @@ class Session::Change final {
     void saved() { saved_ = true; }
 
   private:
-    using Values = decltype(Record::values);
-
     Record* record_;
     std::string name_;
-    Values::node_type before_;
+    Record::Values::node_type before_;
     bool saved_ = false;
 };
 

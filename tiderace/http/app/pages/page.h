@@ -83,8 +83,10 @@ class Page {
 template <route::PatternText name, typename T>
 class PageOf : public Page {
   public:
-    explicit PageOf(T value, Reply reply = Reply())
-        : Page(name.view(), text::type_of<T>, std::make_shared<const T>(std::move(value)),
+    template <typename V = T>
+        requires std::is_same_v<std::remove_cvref_t<V>, T>
+    explicit PageOf(V&& value, Reply reply = Reply())
+        : Page(name.view(), text::type_of<T>, std::make_shared<const T>(std::forward<V>(value)),
                std::move(reply)) {}
 
     static app::PageUse use() { return {name.view(), &text::type_of<T>}; }

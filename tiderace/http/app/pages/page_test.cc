@@ -52,6 +52,23 @@ TEST_F(PagesTest, PagesStandInOptionalsVariantsAndTasks) {
     EXPECT_EQ(body_of(get("/task")), "<h1>two</h1>");
 }
 
+TEST_F(PagesTest, AValueThatTheHandlerKeepsIsCopied) {
+    app.templates(folder.path());
+    app.get<"/">([] {
+        Feed feed{"a name that is longer than a short text", {"one", "two"}};
+        const Feed same = feed;
+        auto first = page<"feed.html">(feed);
+        auto second = page<"feed.html">(same);
+        EXPECT_EQ(feed.name, same.name);
+        EXPECT_EQ(feed.posts, same.posts);
+        feed.name = "another";
+        (void)first;
+        return second;
+    });
+    ASSERT_EQ(app.fault(), "");
+    EXPECT_NE(get("/").find("<h1>a name that is longer than a short text <a "), std::string::npos);
+}
+
 TEST_F(PagesTest, AMountedAppBringsItsTemplates) {
     App blog;
     blog.templates(folder.path()).get<"/">([] { return page<"feed.html">(Feed{"blog", {}}); });
