@@ -3,7 +3,7 @@
 #include <sodium.h>
 
 #include <array>
-#include <cstdio>
+#include <cstdint>
 #include <stdexcept>
 #include <utility>
 
@@ -86,10 +86,12 @@ std::string random_word() {
 }
 
 std::string FormNames::next() {
-    std::array<char, 17> digits;
-    std::snprintf(digits.data(), digits.size(), "%016llx",
-                  static_cast<unsigned long long>(++made_));
-    return start_ + digits.data();
+    std::array<char, 16> digits;
+    std::uint64_t number = ++made_;
+    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, number >>= 4) {
+        *digit = "0123456789abcdef"[number & 15];
+    }
+    return start_ + std::string(digits.data(), digits.size());
 }
 
 std::string hash_of(std::string_view bytes) {

@@ -71,7 +71,7 @@ constexpr std::string_view not_blocked =
 constexpr std::string_view not_muted =
     " and not exists (select 1 from mutes u where u.muter = ? and u.muted = p.author)";
 
-PostView view_of(Row row, std::int64_t viewer) {
+PostView view_of(Row&& row, std::int64_t viewer) {
     return {.id = row.id,
             .created_at = row.created_at,
             .edited = row.edited_at.has_value(),
