@@ -78,20 +78,48 @@ constexpr std::array<std::string_view, 12> months = {
 constexpr std::array<std::string_view, 7> days = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                                   "Thursday", "Friday", "Saturday"};
 
-void append_padded(std::string& out, std::int64_t number, std::size_t digits) {
-    std::array<char, number_bytes_max> room;
-    if (number >= 0 && number < 100 && digits == 2) {  // nearly all of a date
-        room[0] = static_cast<char>('0' + number / 10);
-        room[1] = static_cast<char>('0' + number % 10);
-        out.append(room.data(), 2);
+// Appends to a text, in few pieces.
+class Pieces {
+  public:
+    explicit Pieces(std::string& out) : out_(out) {}
+
+    void add(char c) {
+        if (used_ == room_.size()) flush();
+        room_[used_++] = c;
+    }
+    void add(std::string_view text) {
+        for (const char c : text) add(c);
+    }
+    void flush() {
+        out_.append(room_.data(), used_);
+        used_ = 0;
+    }
+
+  private:
+    std::string& out_;
+    std::array<char, 64> room_;
+    std::size_t used_ = 0;
+};
+
+void add_padded(Pieces& out, std::int64_t number, std::size_t digits) {
+    const bool has_two = digits == 2 && number >= 0 && number < 100;
+    if (has_two || (digits == 4 && number >= 0 && number < 10'000)) {  // nearly all of a date
+        const auto small = static_cast<unsigned>(number);
+        if (!has_two) {
+            out.add(static_cast<char>('0' + small / 1'000));
+            out.add(static_cast<char>('0' + small / 100 % 10));
+        }
+        out.add(static_cast<char>('0' + small / 10 % 10));
+        out.add(static_cast<char>('0' + small % 10));
         return;
     }
+    std::array<char, number_bytes_max> room;
     const auto written =
         std::to_chars(room.data(), room.data() + room.size(), number < 0 ? -number : number);
     const auto size = static_cast<std::size_t>(written.ptr - room.data());
-    if (number < 0) out += '-';
-    if (size < digits) out.append(digits - size, '0');
-    out.append(room.data(), size);
+    if (number < 0) out.add('-');
+    for (std::size_t missing = size; missing < digits; ++missing) out.add('0');
+    out.add(std::string_view(room.data(), size));
 }
 
 struct Moment {
@@ -117,41 +145,41 @@ Moment moment_of(std::int64_t seconds) {
 }
 
 // False: a letter that is none of ours.
-bool append_date(std::string& out, const Moment& moment, char letter) {
+bool add_date(Pieces& out, const Moment& moment, char letter) {
     const auto year = static_cast<int>(moment.date.year());
     const auto month = static_cast<unsigned>(moment.date.month());
     const auto day = static_cast<unsigned>(moment.date.day());
     switch (letter) {
         case 'Y':
-            append_padded(out, year, 4);
+            add_padded(out, year, 4);
             return true;
         case 'y':
-            append_padded(out, (year % 100 + 100) % 100, 2);
+            add_padded(out, (year % 100 + 100) % 100, 2);
             return true;
         case 'm':
-            append_padded(out, month, 2);
+            add_padded(out, month, 2);
             return true;
         case 'd':
-            append_padded(out, day, 2);
+            add_padded(out, day, 2);
             return true;
         case 'e':
-            append_padded(out, day, 1);
+            add_padded(out, day, 1);
             return true;
         case 'B':
-            out += months[month - 1];
+            out.add(months[month - 1]);
             return true;
         case 'b':
-            out += months[month - 1].substr(0, 3);
+            out.add(months[month - 1].substr(0, 3));
             return true;
         case 'A':
-            out += days[std::chrono::weekday(moment.day).c_encoding()];
+            out.add(days[std::chrono::weekday(moment.day).c_encoding()]);
             return true;
         case 'a':
-            out += days[std::chrono::weekday(moment.day).c_encoding()].substr(0, 3);
+            out.add(days[std::chrono::weekday(moment.day).c_encoding()].substr(0, 3));
             return true;
         case 'j': {
             const auto first = std::chrono::sys_days(moment.date.year() / std::chrono::January / 1);
-            append_padded(out, (moment.day - first).count() + 1, 3);
+            add_padded(out, (moment.day - first).count() + 1, 3);
             return true;
         }
         default:
@@ -159,20 +187,20 @@ bool append_date(std::string& out, const Moment& moment, char letter) {
     }
 }
 
-bool append_clock(std::string& out, const Moment& moment, char letter) {
+bool add_clock(Pieces& out, const Moment& moment, char letter) {
     const std::int64_t second = moment.second_of_day;
     switch (letter) {
         case 'H':
-            append_padded(out, second / 3600, 2);
+            add_padded(out, second / 3600, 2);
             return true;
         case 'M':
-            append_padded(out, second / 60 % 60, 2);
+            add_padded(out, second / 60 % 60, 2);
             return true;
         case 'S':
-            append_padded(out, second % 60, 2);
+            add_padded(out, second % 60, 2);
             return true;
         case '%':
-            out += '%';
+            out.add('%');
             return true;
         default:
             return false;
@@ -310,17 +338,20 @@ bool is_time_format(std::string_view format) {
 bool append_time(std::string& out, std::int64_t seconds, std::string_view format) {
     const std::size_t before = out.size();
     const Moment moment = moment_of(seconds);
+    Pieces pieces(out);
     for (std::size_t at = 0; at < format.size(); ++at) {
-        const std::size_t mark = std::min(format.find('%', at), format.size());
-        out.append(format, at, mark - at);
-        at = mark + 1;
-        if (mark == format.size()) return true;
-        const bool is_known = at < format.size() && (append_date(out, moment, format[at]) ||
-                                                     append_clock(out, moment, format[at]));
+        if (format[at] != '%') {
+            pieces.add(format[at]);
+            continue;
+        }
+        ++at;
+        const bool is_known = at < format.size() && (add_date(pieces, moment, format[at]) ||
+                                                     add_clock(pieces, moment, format[at]));
         if (is_known) continue;
         out.resize(before);
         return false;
     }
+    pieces.flush();
     return true;
 }
 

@@ -55,6 +55,10 @@ TEST(Type, WritesTimesOfAnyYear) {
     EXPECT_EQ(shown(-1), "1969-12-31 23:59:59");
     EXPECT_EQ(shown(951'782'400), "2000-02-29 00:00:00");
     EXPECT_EQ(shown(-62'198'755'200), "-0001-01-01 00:00:00");
+    EXPECT_EQ(shown(-62'167'219'200), "0000-01-01 00:00:00");
+    EXPECT_EQ(shown(-30'641'760'000), "0999-01-01 00:00:00");
+    EXPECT_EQ(shown(253'402'300'799), "9999-12-31 23:59:59");
+    EXPECT_EQ(shown(253'402'300'800), "10000-01-01 00:00:00");
     EXPECT_FALSE(shown(std::numeric_limits<std::int64_t>::max()).empty());
     EXPECT_FALSE(shown(std::numeric_limits<std::int64_t>::min()).empty());
     std::string out;
@@ -71,6 +75,12 @@ TEST(Type, WritesEachPartOfADate) {
     out.clear();
     EXPECT_TRUE(append_time(out, 1'000'000'000, "%Y-%m-%dT%H:%M:%S %e %j"));
     EXPECT_EQ(out, "2001-09-09T01:46:40 9 252");
+    out = "on ";
+    const std::string long_text(90, '.');
+    EXPECT_TRUE(append_time(out, 951'782'400, long_text + "%A" + long_text + "%d"));
+    EXPECT_EQ(out, "on " + long_text + "Tuesday" + long_text + "29");
+    EXPECT_FALSE(append_time(out, 951'782'400, long_text + "%c"));
+    EXPECT_EQ(out, "on " + long_text + "Tuesday" + long_text + "29") << "as it was";
     out.clear();
     EXPECT_TRUE(append_time(out, 0, ""));
     EXPECT_EQ(out, "");
