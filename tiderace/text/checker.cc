@@ -151,7 +151,7 @@ bool Checker::path(std::uint32_t index, Known& type) {
     const auto& names = operation.expression.names;
     std::vector<FoundMember>& found = found_[index];
     found.resize(names.size());
-    Way way = {.from = type};
+    Way way = {.from = type, .slot = operation.slot};
     for (std::size_t at = is_root ? 0 : 1; at < names.size(); ++at) {
         const Known from = inside(type);
         if (from == nullptr) {

@@ -20,33 +20,46 @@ constexpr std::size_t shown_members_max = 12;
 // pieces, so each is copied into room that was made beforehand.
 class Output {
   public:
-    Output(std::string& out, std::size_t expected) : out_(out), start_(out.size()), end_(start_) {
+    Output(std::string& out, std::size_t expected) : out_(out), start_(out.size()) {
         out_.reserve(start_ + expected);
+        stand_at(start_);
     }
-    ~Output() { out_.resize(kept_ ? end_ : start_); }
+    ~Output() { out_.resize(kept_ ? start_ + size() : start_); }
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
 
     void append(std::string_view piece) {
-        if (out_.size() - end_ < piece.size()) out_.resize(end_ + piece.size() + room_bytes);
-        piece.copy(out_.data() + end_, piece.size());
-        end_ += piece.size();
+        if (static_cast<std::size_t>(room_end_ - at_) < piece.size()) make_room(piece.size());
+        at_ += piece.copy(at_, piece.size());
     }
     // `write` appends to a std::string.
     void append_by(auto write) {
-        out_.resize(end_);
+        out_.resize(start_ + size());
         write(out_);
-        end_ = out_.size();
+        stand_at(out_.size());
     }
-    std::size_t size() const { return end_ - start_; }
+    std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
     void keep() { kept_ = true; }
 
   private:
     static constexpr std::size_t room_bytes = 1'024;
 
+    void make_room(std::size_t bytes) {
+        const std::size_t end = start_ + size();
+        out_.resize(end + bytes + room_bytes);
+        stand_at(end);
+    }
+    void stand_at(std::size_t end) {
+        begin_ = out_.data() + start_;
+        at_ = out_.data() + end;
+        room_end_ = out_.data() + out_.size();
+    }
+
     std::string& out_;
     const std::size_t start_;
-    std::size_t end_;
+    char* begin_ = nullptr;
+    char* at_ = nullptr;  // the end of what was appended
+    char* room_end_ = nullptr;
     bool kept_ = false;
 };
 
@@ -76,11 +89,19 @@ class Renderer {
     };
 
     bool write_value(const Instruction& instruction);
-    bool write_text(const Operation& operation, Escape how, Ref value);
+    bool write_other(const Operation& operation, Escape how, Ref value);
+    bool write_script_value(const Operation& operation, Ref value);
+    void write_text(Escape how, std::string_view text) {
+        if (!stays_as_it_is(how, text)) return write_escaped(how, text);
+        out_.append(text);
+    }
+    void write_escaped(Escape how, std::string_view text);
     bool run_loop(const Instruction& loop, std::uint32_t at);
     bool run_body(Body& body, std::string_view key, const void* element);
     // Without a type: a fault was noted. `missing_is_nothing`: a name that is not there, too.
     Ref evaluate(std::uint32_t index, bool missing_is_nothing = false);
+    // By the way that the check found. Without a type: there is none for this value.
+    Ref by_way(std::uint32_t index) const;
     Ref path(std::uint32_t index, bool missing_is_nothing);
     Ref loop_field(const Operation& operation) const;
     Ref step(const Operation& operation, Ref from, std::size_t name, bool missing_is_nothing);
@@ -91,7 +112,11 @@ class Renderer {
         if (!fault_) fault_ = program_.fault_at(operation.source, offset, std::move(problem));
         return {};
     }
-    bool check_output(const Operation& operation);
+    bool check_output(const Operation& operation) {
+        last_checked_ = &operation;
+        return out_.size() <= program_.limits.output_bytes_max || fail_output(operation);
+    }
+    bool fail_output(const Operation& operation);
 
     Output& out_;
     const Program& program_;
@@ -130,8 +155,11 @@ bool Renderer::run(std::uint32_t at, std::uint32_t to) {
                 at = instruction.to;
                 break;
             case Instruction::Code::unless: {
-                scratch_used_ = 0;  // the texts of filters live as long as their expression
-                const Ref condition = evaluate(instruction.operation);
+                Ref condition = by_way(instruction.operation);
+                if (condition.type == nullptr) {
+                    scratch_used_ = 0;  // the texts of filters live as long as their expression
+                    condition = evaluate(instruction.operation);
+                }
                 if (condition.type == nullptr) return false;
                 if (!is_true(condition)) at = instruction.to;
                 break;
@@ -145,9 +173,7 @@ bool Renderer::run(std::uint32_t at, std::uint32_t to) {
     return true;
 }
 
-bool Renderer::check_output(const Operation& operation) {
-    last_checked_ = &operation;
-    if (out_.size() <= program_.limits.output_bytes_max) return true;
+bool Renderer::fail_output(const Operation& operation) {
     fail(operation, operation.expression.offset,
          "the output is longer than output_bytes_max (" +
              std::to_string(program_.limits.output_bytes_max) + ")");
@@ -155,13 +181,23 @@ bool Renderer::check_output(const Operation& operation) {
 }
 
 bool Renderer::write_value(const Instruction& instruction) {
-    scratch_used_ = 0;
     const Operation& operation = program_.operation(instruction.operation);
-    const Ref value = evaluate(instruction.operation);
-    if (value.type == nullptr) return false;
-    if (instruction.escape != Escape::js_value) {
-        return write_text(operation, instruction.escape, value);
+    Ref value = by_way(instruction.operation);
+    if (value.type == nullptr) {
+        scratch_used_ = 0;
+        value = evaluate(instruction.operation);
+        if (value.type == nullptr) return false;
     }
+    if (instruction.escape == Escape::js_value) return write_script_value(operation, value);
+    // Nearly all values are texts.
+    if (value.type->kind != Kind::text || value.at == nullptr) {
+        return write_other(operation, instruction.escape, value);
+    }
+    write_text(instruction.escape, value.type->text(value.at));
+    return check_output(operation);
+}
+
+bool Renderer::write_script_value(const Operation& operation, Ref value) {
     // Bounded while it is written, because a value of JavaScript may be a whole tree.
     const std::size_t used = out_.size();
     const std::size_t most = program_.limits.output_bytes_max;
@@ -175,21 +211,20 @@ bool Renderer::write_value(const Instruction& instruction) {
     return false;
 }
 
-bool Renderer::write_text(const Operation& operation, Escape how, Ref value) {
+void Renderer::write_escaped(Escape how, std::string_view text) {
+    out_.append_by([&](std::string& out) { append_escaped(out, how, text); });
+}
+
+bool Renderer::write_other(const Operation& operation, Escape how, Ref value) {
     std::array<char, number_bytes_max> room;
-    const bool is_text = value.type->kind == Kind::text && value.at != nullptr;
-    const auto text = is_text ? std::optional(value.type->text(value.at)) : text_of(value, room);
+    const auto text = text_of(value, room);
     if (!text) {
         const std::string kind(kind_text(plain(value).type->kind));
         fail(operation, operation.expression.offset,
              kind + " has no text; go through it by {% for %}, or show one of its members");
         return false;
     }
-    if (stays_as_it_is(how, *text)) {
-        out_.append(*text);
-    } else {
-        out_.append_by([&](std::string& out) { append_escaped(out, how, *text); });
-    }
+    write_text(how, *text);
     return check_output(operation);
 }
 
@@ -265,20 +300,25 @@ Ref Renderer::evaluate(std::uint32_t index, bool missing_is_nothing) {
     std::unreachable();
 }
 
+Ref Renderer::by_way(std::uint32_t index) const {
+    if (index >= ways_.size()) return {};
+    const Way& way = ways_[index];
+    const Ref value = way.slot == root_slot ? root_ : slots_[static_cast<std::size_t>(way.slot)];
+    if (value.at == nullptr || way.from != value.type) return {};
+    const auto* at = static_cast<const std::byte*>(value.at);
+    for (const Way::Hop& hop : way.hops) {
+        at = static_cast<const std::byte*>(hop.get(at + hop.offset));
+        if (at == nullptr) return nothing;
+    }
+    return {way.to, at + way.offset};
+}
+
 Ref Renderer::path(std::uint32_t index, bool missing_is_nothing) {
+    if (const Ref found = by_way(index); found.type != nullptr) return found;
     const Operation& operation = program_.operation(index);
     if (operation.loop_field != LoopField::none) return loop_field(operation);
     const bool is_root = operation.slot == root_slot;
     Ref value = is_root ? root_ : slots_[static_cast<std::size_t>(operation.slot)];
-    if (index < ways_.size() && ways_[index].from == value.type && value.at != nullptr) {
-        const Way& way = ways_[index];
-        const auto* at = static_cast<const std::byte*>(value.at);
-        for (const Way::Hop& hop : way.hops) {
-            at = static_cast<const std::byte*>(hop.get(at + hop.offset));
-            if (at == nullptr) return nothing;
-        }
-        return {way.to, at + way.offset};
-    }
     const auto& names = operation.expression.names;
     for (std::size_t name = is_root ? 0 : 1; name < names.size(); ++name) {
         value = step(operation, plain(value), name, missing_is_nothing);
