@@ -14,6 +14,7 @@ HEAD = """#include "tiderace/app.h"
 using namespace tiderace;
 using namespace tiderace::http;
 struct Item { int id; };
+class Opaque { int id = 0; public: Opaque() {} };
 """
 NUMBER = "differ in number"
 WHOLE_SEGMENT = "a parameter is a whole segment"
@@ -24,6 +25,7 @@ NO_MUTABLE = "no `mutable` lambda"
 UNKNOWN = "cannot take a parameter of this type"
 ONE_BODY = "one argument of a handler takes the body"
 STREAMED = "is a coroutine: return a Task"
+NO_JSON = "this type has no JSON form"
 BY_VALUE = "take it by value"  # a reference to what is made for the call would dangle
 RIGHT = [
     'app.get<"/{id}/{name}">([](int, std::string_view) { return 1; });',
@@ -43,6 +45,8 @@ WRONG = [
     ('app.get<"/{id}">([](Item) { return 1; });', NUMBER),
     ('app.group<"/{shop}">().get<"/{id}">([](int) { return 1; });', NUMBER),
     ('app.ws<"/{room}">([](WebSocket&) -> Task<> { co_return; });', NUMBER),
+    ('app.get<"/{id}">([](const std::string& id) { return id; });', BY_VALUE),
+    ('app.get<"/{id}">([](const int& id) { return id; });', BY_VALUE),
     ('app.get<"/x{id}">([](int) { return 1; });', WHOLE_SEGMENT),
     ('app.get<"users">([] { return 1; });', SLASH),
     ('app.get<"/{id}/{id}">([](int, int) { return 1; });', NOT_VALID),
@@ -54,7 +58,11 @@ WRONG = [
     ('app.use([n = 0]() mutable { ++n; });', NO_MUTABLE),
     ('app.get<"/">([](std::vector<int>) { return 1; });', UNKNOWN),
     ('app.get<"/">([](int*) { return 1; });', UNKNOWN),
-    ('app.get<"/">([](int&) { return 1; });', UNKNOWN),
+    ('app.get<"/">([](int&) { return 1; });', BY_VALUE),
+    ('app.get<"/">([] { return Opaque(); });', NO_JSON),
+    ('app.get<"/">([] { return sleep(std::chrono::seconds(1)); });', NO_JSON),
+    ('app.post<"/">([](Json<Opaque>) { return 1; });', NO_JSON),
+    ('app.get<"/">([] { return 1; }, 5);', "behind the handler stands middleware"),
     ('app.use([](int) {});', "a middleware takes no path parameters"),
     ('app.use([](Body) {});', "a middleware leaves the body to the handler"),
     ('app.use([](int*) {});', "a middleware cannot take a parameter of this type"),

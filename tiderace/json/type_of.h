@@ -171,7 +171,12 @@ consteval Type describe() {
     } else {
         static_assert(PlainStruct<T>,
                       "json: this type has no JSON form; see tiderace/json/type_of.h");
-        return {.kind = Kind::object, .object = &object_shape<T>};
+        // The sentence is the only error: what is no struct is not looked at any further.
+        if constexpr (PlainStruct<T>) {
+            return {.kind = Kind::object, .object = &object_shape<T>};
+        } else {
+            return {.kind = Kind::object, .object = nullptr};
+        }
     }
 }
 

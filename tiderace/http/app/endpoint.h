@@ -122,6 +122,8 @@ struct SignatureOf<R (*)(A...)> {
     static constexpr BodyUse body = most_of<A...>();
     static constexpr std::size_t path_parameters =
         (std::size_t{0} + ... + (PathParameter<A> ? 1 : 0));
+    static constexpr bool refers_to_parameters =
+        ((std::is_reference_v<A> && PathParameter<std::remove_cvref_t<A>>) || ...);
     static constexpr bool takes_views = (is_view_of_request<A> || ...);
     static constexpr bool is_known = (KnownArgument<A> && ...);
 };

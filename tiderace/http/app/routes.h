@@ -143,12 +143,17 @@ class Routes {
         if constexpr (!is_pattern<pattern>() || !is_function<F>()) {
             return false;
         } else {
+            using Signature = app::SignatureOf<F>;
             constexpr std::size_t named =
                 route::count_parameters(pattern.view()) + prefix_parameters;
-            static_assert(named == app::SignatureOf<F>::path_parameters,
+            constexpr bool by_value = !Signature::refers_to_parameters;
+            static_assert(by_value,
+                          "a parameter of the path: take it by value, as `int` or `std::string`,"
+                          " not by reference");
+            static_assert(!by_value || named == Signature::path_parameters,
                           "the parameters of the pattern and of the handler (numbers, enums,"
                           " strings) differ in number");
-            return named == app::SignatureOf<F>::path_parameters;
+            return by_value && named == Signature::path_parameters;
         }
     }
     template <route::RoutePattern pattern, typename F, typename... M>
@@ -169,11 +174,15 @@ class Routes {
             return self();
         }
     }
-    template <typename E, std::convertible_to<Middleware>... M>
+    template <typename E, typename... M>
     Self& add_endpoint(wire::Method method, route::PlacedPattern pattern,
                        std::unique_ptr<E> endpoint, std::size_t parameters, M... middleware) {
+        constexpr bool are_middleware = (std::convertible_to<M, Middleware> && ...);
+        static_assert(are_middleware,
+                      "behind the handler stands middleware: a function, or one of"
+                      " tiderace/http/app/ready_middleware.h, as in time_limit(5s)");
         std::vector<Middleware> own;
-        (own.push_back(Middleware(std::move(middleware))), ...);
+        if constexpr (are_middleware) (own.push_back(Middleware(std::move(middleware))), ...);
         return self().add_route(method, std::move(pattern), parameters, std::move(endpoint),
                                 std::move(own));
     }
