@@ -94,7 +94,8 @@ template <typename T>
 class Promise final : public PromiseBase {
   public:
     Task<T> get_return_object() noexcept;
-    template <typename U>
+    // By default a T, for `co_return {};` and `co_return {a, b};`.
+    template <typename U = T>
         requires std::is_constructible_v<T, U&&>
     void return_value(U&& value) {
         value_.emplace(std::forward<U>(value));

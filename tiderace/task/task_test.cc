@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <expected>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "tiderace/task/runner_fixture.h"
 #include "tiderace/task/when.h"
@@ -37,6 +39,27 @@ TEST_F(TaskOf, AValueThatCannotBeCopiedIsMoved) {
     int value = 0;
     run([](int& out) -> Task<> { out = *co_await boxed(9); }(value));
     EXPECT_EQ(value, 9);
+}
+
+TEST_F(TaskOf, BracesMakeItsValue) {
+    struct Pair {
+        int number = 7;
+        std::string text;
+    };
+    struct Of {
+        static Task<Pair> pair() { co_return {9, "tea for two, and for all the others"}; }
+        static Task<std::expected<void, std::string>> nothing_wrong() { co_return {}; }
+    };
+    Pair pair;
+    bool good = false;
+    run([](Pair& out, bool& fine) -> Task<> {
+        out = co_await Of::pair();
+        const auto result = co_await Of::nothing_wrong();
+        fine = result.has_value();
+    }(pair, good));
+    EXPECT_EQ(pair.number, 9);
+    EXPECT_EQ(pair.text, "tea for two, and for all the others");
+    EXPECT_TRUE(good);
 }
 
 TEST_F(TaskOf, AnExceptionIsThrownWhereTheTaskIsAwaited) {
