@@ -8,10 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "tiderace/core/cpu_count.h"
 #include "tiderace/http/app/app.h"
+#include "tiderace/task/sleep.h"
+#include "tiderace/tcp/connect.h"
 
 namespace tiderace::http {
 namespace {
@@ -38,6 +41,33 @@ TEST(AppServe, WithoutANumberOfThreadsEachUsableCpuHasALoopWithItsOwnState) {
     EXPECT_EQ(app.serve({.listen = "127.0.0.1:0", .on_listening = end}), 0);
     EXPECT_EQ(loops.size(), core::count_cpus().usable);
     EXPECT_EQ(counters.size(), loops.size());
+}
+
+// It would hold up the drain until its deadline, and be cut off there.
+TEST(AppServe, DrainingEndsAnEventStreamInOrder) {
+    App app;
+    app.get<"/events">([]() -> Events {
+        co_yield {.data = "ebb"};
+        co_await task::sleep(1h);
+    });
+    std::string place, heard;
+    const auto listen = [&]() -> task::Task<> {
+        auto stream = co_await tcp::connect(place);
+        EXPECT_TRUE(stream);
+        if (!stream) co_return app.drain();
+        co_await stream->write("GET /events HTTP/1.1\r\nHost: a\r\n\r\n");
+        while (auto bytes = co_await stream->read()) {
+            heard += *bytes;
+            if (heard.ends_with("data: ebb\n\n\r\n")) app.drain();
+        }
+    };
+    app.background(listen, {.grace = 1h});
+    EXPECT_EQ(app.serve({.listen = "127.0.0.1:0",
+                         .threads = 1,
+                         .drain = 1h,
+                         .on_listening = [&](const auto& at) { place = at[0].to_string(); }}),
+              0);
+    EXPECT_TRUE(heard.ends_with("data: ebb\n\n\r\n0\r\n\r\n")) << heard;
 }
 
 // In a process of its own, whose user may have one thread beside the first: the log's.

@@ -5,7 +5,9 @@
 
 #include "tiderace/base/moment.h"
 #include "tiderace/http/app/csrf.h"
+#include "tiderace/http/app/life/life.h"
 #include "tiderace/http/app/pages/template_folder.h"
+#include "tiderace/http/app/stream.h"
 #include "tiderace/task/detached.h"
 
 namespace tiderace::http {
@@ -60,6 +62,7 @@ std::size_t AppLoop::bodies_bytes_max() const {
 }
 
 void AppLoop::drain(Instant deadline, unique_function<void()> done) {
+    runner_.local<EventStreams>().drain();
     // In this order, because a background task may detach others until it ends.
     background_->drain(deadline, [this, deadline, done = std::move(done)]() mutable {
         runner_.local<task::DetachedTasks>().drain(deadline, std::move(done));

@@ -47,8 +47,8 @@ struct PageUse {
 void answer_text(Exchange& exchange, std::string text);
 void answer_text(Exchange& exchange, std::string_view lasting);
 void answer_json(Exchange& exchange, int status, std::string text, std::string_view location = {});
-void answer_stream(Exchange& exchange, task::Runner& runner, std::string_view type,
-                   task::Generator<std::string> pieces);
+void answer_stream(Exchange& exchange, task::Runner& runner, task::Generator<std::string> pieces);
+void answer_events(Exchange& exchange, task::Runner& runner, Events events);
 
 template <typename T>
 inline constexpr bool is_optional = false;
@@ -119,9 +119,9 @@ void answer(Exchange& exchange, task::Runner& runner, T&& result) {
     } else if constexpr (is_json<R>) {
         answer_json(exchange, 200, json::write(*result));
     } else if constexpr (std::is_same_v<R, task::Generator<std::string>>) {
-        answer_stream(exchange, runner, "text/plain; charset=utf-8", std::move(result));
+        answer_stream(exchange, runner, std::move(result));
     } else if constexpr (std::is_same_v<R, Events>) {
-        answer_stream(exchange, runner, "text/event-stream", std::move(result).take());
+        answer_events(exchange, runner, std::move(result));
     } else {
         answer_json(exchange, 200, json::write(result));
     }

@@ -71,12 +71,44 @@ task::Task<> GeneratorSource::make_next() {
     ended_ = !next;
 }
 
+void GeneratorSource::end_when_draining() {
+    runner_->local<EventStreams>().add(place_);
+}
+
+void GeneratorSource::finish() {
+    if (ended_ || failed_) return;
+    ended_ = true;
+    const bool waits = alive();
+    Root::end_frame();
+    pieces_ = {};
+    if (waits) exchange_->body_ready();  // may end this object
+}
+
 void GeneratorSource::on_done(std::exception_ptr failure) {
     if (failure) {
         task::log_failure(exchange_->loop().log(), failure);
         failed_ = true;
     }
     if (!pulling_) exchange_->body_ready();  // may end this object
+}
+
+void EventStreams::drain() {
+    draining_ = true;
+    // At the turn's end no task is running: one of them may have asked for the drain.
+    runner_->loop().at_turn_end(*this);
+}
+
+void EventStreams::add(GeneratorSource::Place& place) {
+    open_.push_back(place);
+    if (draining_) runner_->loop().at_turn_end(*this);
+}
+
+void EventStreams::on_turn_end() {
+    while (!open_.empty()) {
+        GeneratorSource& source = *open_.front().source;
+        open_.pop_front();
+        source.finish();
+    }
 }
 
 }  // namespace tiderace::http

@@ -8,7 +8,8 @@
 //   });
 //
 // The generator runs only while the connection has room: a client that reads slowly slows it down,
-// one that goes away ends it at its await.
+// one that goes away ends it at its await. Events have no end of their own: when the App drains,
+// they end at their await, in order, and browsers connect again.
 //
 // Owner    The exchange that sends it.
 // Thread   The loop's.
@@ -22,6 +23,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tiderace/base/intrusive_list.h"
+#include "tiderace/core/event_loop.h"
 #include "tiderace/http/exchange.h"
 #include "tiderace/task/generator.h"
 #include "tiderace/task/runner.h"
@@ -69,8 +72,17 @@ class GeneratorSource final : public BodySource, private task::Root {
     ~GeneratorSource() override;
 
     State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted) override;
+    // Draining ends it.
+    void end_when_draining();
 
   private:
+    friend class EventStreams;
+    struct Place final : tiderace::ListHook {
+        explicit Place(GeneratorSource& s) : source(&s) {}
+        GeneratorSource* source;
+    };
+
+    void finish();
     void on_done(std::exception_ptr failure) override;
     task::Task<> make_next();
 
@@ -81,6 +93,26 @@ class GeneratorSource final : public BodySource, private task::Root {
     bool ended_ = false;
     bool failed_ = false;
     bool pulling_ = false;
+    Place place_{*this};  // among the EventStreams
+};
+
+// The event streams of one loop: Runner::local<EventStreams>().
+class EventStreams final : private core::TurnEnd {
+  public:
+    explicit EventStreams(task::Runner& runner) : runner_(&runner) {}
+    ~EventStreams() override { runner_->loop().forget_turn_end(*this); }
+    // Ends those that are open, and those that begin from now on.
+    void drain();
+
+  private:
+    friend class GeneratorSource;
+
+    void add(GeneratorSource::Place& place);
+    void on_turn_end() override;
+
+    task::Runner* runner_;
+    IntrusiveList<GeneratorSource::Place> open_;
+    bool draining_ = false;
 };
 
 }  // namespace tiderace::http
