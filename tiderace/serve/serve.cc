@@ -22,7 +22,9 @@
 #include "tiderace/log/file_sink.h"
 #include "tiderace/log/writer.h"
 #include "tiderace/net/serving.h"
+#include "tiderace/serve/tcp_service.h"
 #include "tiderace/serve/watchdog.h"
+#include "tiderace/tcp/serve.h"
 #include "tiderace/tls/self_signed.h"
 #include "tiderace/tls/server_context.h"
 
@@ -119,6 +121,7 @@ tls::ServerOptions tls_options(const ServeOptions& options,
 struct Places {
     std::vector<std::string> addresses;
     std::vector<bool> secure;
+    std::size_t http_count = 0;  // the others are those of ServeOptions::tcp
 };
 
 // A Unix socket is plain unless "https://" stands before it: a proxy of this machine connects there,
@@ -139,6 +142,11 @@ Result<Places> find_places(const ServeOptions& options) {
         places.secure.push_back(says_tls ||
                                 (certified && !says_plain && !address.starts_with("unix:")));
         places.addresses.push_back(address);
+    }
+    places.http_count = places.addresses.size();
+    for (const auto& service : options.tcp) {
+        places.addresses.push_back(service->address());
+        places.secure.push_back(false);
     }
     return places;
 }
@@ -175,6 +183,17 @@ class AppService final : public net::LoopService {
         return {};
     }
 
+    Result<> add_tcp(const TcpService& service) {
+        auto handler = service.bind(app_.states());
+        if (!handler) {
+            return fail(Error(EINVAL, "serve", service.address(),
+                              "its handler takes a state that the App does not have"));
+        }
+        beside_.push_back(
+            std::make_unique<Beside>(app_.runner(), std::move(*handler), service.options()));
+        return {};
+    }
+
     void watch(core::EventLoop& loop, serve::Watchdog& watchdog) { post_.emplace(watchdog, loop); }
 
   private:
@@ -195,7 +214,19 @@ class AppService final : public net::LoopService {
             for (const auto& [target, log] : access_logs_) log->publish();
         });
     }
-    net::SessionFactory& sessions(std::size_t) override { return http1_; }
+    // A protocol beside HTTP.
+    struct Beside {
+        Beside(task::Runner& runner, tcp::Handler served, const TcpServiceOptions& options)
+            : handler(std::move(served)),
+              tasks(runner, handler, {.stream = options.stream, .socket = options.socket}) {}
+        const tcp::Handler handler;
+        tcp::Tasks tasks;
+    };
+
+    net::SessionFactory& sessions(std::size_t place) override {
+        if (place >= places_->http_count) return beside_[place - places_->http_count]->tasks;
+        return http1_;
+    }
     net::TransportLayer* layer(std::size_t place) override {
         return places_->secure[place] ? tls_.get() : nullptr;
     }
@@ -212,17 +243,21 @@ class AppService final : public net::LoopService {
     Site site_;
     H1Service http1_;
     H2Service http2_;
+    std::vector<std::unique_ptr<Beside>> beside_;  // their tasks use states of app_
     std::optional<serve::Watchdog::Post> post_;
 };
 
-void print_where(const std::vector<core::Address>& addresses, const std::vector<bool>& secure,
+void print_where(const std::vector<core::Address>& addresses, const Places& places,
                  const std::string& authority) {
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         const std::string text = addresses[i].to_string();
         if (text.starts_with("unix:")) {
             std::printf("listening on %s\n", text.c_str());
+        } else if (i >= places.http_count) {
+            std::printf("listening on tcp://%s\n", text.c_str());
         } else {
-            std::printf("listening on %s://%s/\n", secure[i] ? "https" : "http", text.c_str());
+            const char* const scheme = places.secure[i] ? "https" : "http";
+            std::printf("listening on %s://%s/\n", scheme, text.c_str());
         }
     }
     if (!authority.empty()) {
@@ -261,7 +296,7 @@ int App::serve(const ServeOptions& options) {
                 // waits for such a call.
                 life->attach([&] { serving->stop(); });
                 if (options.on_listening) return options.on_listening(addresses);
-                print_where(addresses, places->secure, certificates->authority);
+                print_where(addresses, *places, certificates->authority);
             },
         .on_drain = [&] { life->begin(); },
     });
@@ -288,6 +323,9 @@ int App::serve(const ServeOptions& options) {
                 auto added = service->add_tls(loop, options, certificates->files, tickets,
                                               std::exchange(first, false));
                 if (!added) return fail(added.error());
+            }
+            for (const auto& beside : options.tcp) {
+                if (auto added = service->add_tcp(*beside); !added) return fail(added.error());
             }
             if (watchdog) service->watch(loop, *watchdog);
             return service;

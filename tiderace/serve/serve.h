@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,12 @@ struct TlsFiles {
 // ($XDG_DATA_HOME/tiderace, or ~/.local/share/tiderace). `tiderace trust` explains how.
 inline const TlsFiles development_certificate{.certificate = "", .key = "", .development = true};
 
+class TcpService;  // serve/tcp_service.h
+
 struct ServeOptions {
     ListenOn listen = ":8080";
+    // Other protocols, on the same loops: `.tcp = {tcp_service(":7000", handler)}`.
+    std::vector<std::shared_ptr<const TcpService>> tcp = {};
     std::vector<TlsFiles> tls = {};  // chosen by the name that the client asks for; none: plain
     // PEM file of the authorities that sign clients' certificates. "": none is requested.
     // Request::security has whether one was verified, and whose.
@@ -72,7 +77,7 @@ struct ServeOptions {
     std::string engine{
         core::LoopOptions{}.engine};  // "epoll", "io_uring", "kqueue", "poll", "select"
     std::string server_name = MessageDefaults::server_name;  // the Server field; "": none
-    // Called when all sockets listen, instead of printing where.
+    // Called when all sockets listen, instead of printing where: those of `listen`, then of `tcp`.
     shared_function<void(const std::vector<core::Address>&)> on_listening = {};
 };
 

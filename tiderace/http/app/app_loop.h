@@ -36,6 +36,7 @@ class AppLoop final : public Handler, public AccessLog {
     bool logs_answers() const;
     task::Runner& runner() { return runner_; }
     const App& app() const { return *app_; }
+    const app::States& states() const { return states_; }
     // Ends the background tasks and waits for detached ones; `done` is called at `deadline` at the
     // latest.
     void drain(Instant deadline, unique_function<void()> done);
