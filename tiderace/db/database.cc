@@ -57,6 +57,23 @@ task::Generator<Batch> batches_from(std::shared_ptr<const Settings> settings, st
     }
 }
 
+task::Task<> script_on(std::shared_ptr<const Settings> settings, std::string sql) {
+    Pool& pool = pool_of(settings);
+    // A script's statements are not read here, so any of them may write.
+    Lease lease = co_await pool.take(Lane::writes, waiting_deadline(pool));
+    std::optional<Error> failure;
+    try {
+        co_await lease->script(sql, statement_deadline(pool));
+    } catch (const Error& error) {
+        failure = error.with_statement(sql);
+    }
+    if (failure) throw *failure;
+}
+
+task::Task<> ping_by(task::Task<std::optional<std::int64_t>> read) {
+    co_await std::move(read);
+}
+
 }  // namespace
 
 Database::Database(Url url, const Options& options)
@@ -70,31 +87,30 @@ Pool& Database::pool_here(const std::shared_ptr<const Settings>& settings) {
 }
 
 task::Task<Batch> Database::fetch(Wanted wanted, std::string sql, std::vector<Value> values) {
+    return fetch_here(wanted, std::move(sql), std::move(values));
+}
+
+task::Task<Batch> Database::fetch_here(Wanted wanted, std::string sql,
+                                       std::vector<Value> values) const {
     return fetch_from(settings_, wanted, std::move(sql), std::move(values));
 }
 
 task::Generator<Batch> Database::batches(std::string sql, std::vector<Value> values) {
+    return batches_here(std::move(sql), std::move(values));
+}
+
+task::Generator<Batch> Database::batches_here(std::string sql, std::vector<Value> values) const {
     return batches_from(settings_, std::move(sql), std::move(values));
 }
 
-task::Task<> Database::script(std::string sql) {
-    Pool& pool = pool_of(settings_);
-    // A script's statements are not read here, so any of them may write.
-    Lease lease = co_await pool.take(Lane::writes, waiting_deadline(pool));
-    std::optional<Error> failure;
-    try {
-        co_await lease->script(sql, statement_deadline(pool));
-    } catch (const Error& error) {
-        failure = error.with_statement(sql);
-    }
-    if (failure) throw *failure;
+task::Task<> Database::script(std::string sql) const {
+    return script_on(settings_, std::move(sql));
 }
 
-task::Task<> Database::ping() {
+task::Task<> Database::ping() const {
     // A statement, and not only a connection: a server that starts up accepts connections, too.
-    co_await one<std::int64_t>("select 1");
+    return ping_by(one<std::int64_t>("select 1"));
 }
-
 Pool::Counters Database::counters() const {
     return pool_here(settings_).counters();
 }

@@ -38,10 +38,29 @@ class Database final : public Statements {
     // What open() returns.
     Database(Url url, const Options& options);
 
+    // A handle that is const, such as a lambda's capture, does all that another does: these hide
+    // those of Statements, which stay for what takes either a Database or a Transaction.
+    template <typename T, typename... A>
+    task::Task<std::optional<T>> one(std::string_view sql, const A&... values) const {
+        return one_of<T>(fetch_here(Wanted::one_row, std::string(sql), bound(values...)));
+    }
+    template <typename T, typename... A>
+    task::Task<std::vector<T>> all(std::string_view sql, const A&... values) const {
+        return all_of<T>(fetch_here(Wanted::all_rows, std::string(sql), bound(values...)));
+    }
+    template <typename... A>
+    task::Task<Done> exec(std::string_view sql, const A&... values) const {
+        return done_of(fetch_here(Wanted::no_rows, std::string(sql), bound(values...)));
+    }
+    template <typename T, typename... A>
+    task::Generator<T> stream(std::string_view sql, const A&... values) const {
+        return rows_of<T>(batches_here(std::string(sql), bound(values...)));
+    }
+
     // Commits when `f` returns; rolls back when it throws, and when the task is cancelled.
     template <typename F>
         requires std::is_invocable_v<std::remove_cvref_t<F>&, Transaction&>
-    auto transaction(F&& f, TransactionOptions options = {}) {
+    auto transaction(F&& f, TransactionOptions options = {}) const {
         static_assert(task::survives_co_await<F>(), "give the lambda a name first (task.h)");
         using T = task::awaited_t<std::invoke_result_t<std::remove_cvref_t<F>&, Transaction&>>;
         return attempt<T, std::remove_cvref_t<F>>(settings_, std::forward<F>(f), options);
@@ -49,9 +68,9 @@ class Database final : public Statements {
 
     // Several statements in one text, without parameters. Not as a whole: what is in front of a
     // failed one was done, unless the text begins a transaction.
-    task::Task<> script(std::string sql);
+    task::Task<> script(std::string sql) const;
     // Throws where the database cannot be reached.
-    task::Task<> ping();
+    task::Task<> ping() const;
 
     Dialect dialect() const { return settings_->url.dialect; }
     // Where it is, without the password.
@@ -63,6 +82,8 @@ class Database final : public Statements {
   private:
     task::Task<Batch> fetch(Wanted wanted, std::string sql, std::vector<Value> values) override;
     task::Generator<Batch> batches(std::string sql, std::vector<Value> values) override;
+    task::Task<Batch> fetch_here(Wanted wanted, std::string sql, std::vector<Value> values) const;
+    task::Generator<Batch> batches_here(std::string sql, std::vector<Value> values) const;
     static Pool& pool_here(const std::shared_ptr<const Settings>& settings);
     static bool worth_another(const std::exception_ptr& failure);
     static task::Task<> pause_before(Pool& pool, unsigned attempt);

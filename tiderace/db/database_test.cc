@@ -91,6 +91,35 @@ TEST_P(DatabaseTest, AListOfValuesStandsForAllOfThem) {
     });
 }
 
+// As a handler's capture is. The tasks need no Database, which ends before they run.
+TEST_P(DatabaseTest, AConstOneDoesAllThatAnotherDoes) {
+    std::vector<Task<>> changes;
+    Task<std::optional<std::string>> one;
+    Task<std::vector<std::int64_t>> all;
+    task::Generator<std::string> stream;
+    {
+        const Database db = open(url);
+        const auto add = [](Transaction& tx) -> Task<> {
+            co_await tx.exec("insert into member (name, age) values ('bob', 4)");
+        };
+        changes.push_back(db.ping());
+        changes.push_back(db.script("insert into member (name, age) values ('ann', 3)"));
+        changes.push_back(db.transaction(add));
+        one = db.one<std::string>("select name from member where age = ?", 3);
+        all = db.all<std::int64_t>("select age from member order by age");
+        stream = db.stream<std::string>("select name from member where age = 4");
+    }
+    const std::vector<std::int64_t> ages = {3, 4};
+    const auto body = [&]() -> Task<> {
+        for (Task<>& change : changes) co_await std::move(change);
+        EXPECT_EQ(co_await std::move(one), "ann");
+        EXPECT_EQ(co_await std::move(all), ages);
+        auto rows = std::move(stream);  // which ends with its loop
+        EXPECT_EQ(co_await rows.next(), "bob");
+    };
+    task::run(body());
+}
+
 // Statements stay prepared on their connection, and other programs change the tables.
 TEST_P(DatabaseTest, APreparedStatementFollowsItsTable) {
     struct Thing {

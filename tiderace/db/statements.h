@@ -54,10 +54,6 @@ class Statements {
     Statements& operator=(const Statements&) = default;
     ~Statements() = default;
 
-  private:
-    virtual task::Task<Batch> fetch(Wanted wanted, std::string sql, std::vector<Value> values) = 0;
-    virtual task::Generator<Batch> batches(std::string sql, std::vector<Value> values) = 0;
-
     template <typename... A>
     static std::vector<Value> bound(const A&... values) {
         std::vector<Value> made;
@@ -67,9 +63,14 @@ class Statements {
     }
     template <typename A>
     static void bind(std::vector<Value>& made, const A& value) {
-        if constexpr (std::same_as<A, std::vector<Value>>) {
+        constexpr bool is_list = std::same_as<A, std::vector<Value>>;
+        constexpr bool is_known = is_list || std::constructible_from<Value, const A&>;
+        static_assert(is_known,
+                      "a statement cannot bind a value of this type;"
+                      " tiderace/db/value.h lists those that it can");
+        if constexpr (is_list) {
             made.insert(made.end(), value.begin(), value.end());
-        } else {
+        } else if constexpr (is_known) {
             made.push_back(Value(value));
         }
     }
@@ -102,6 +103,10 @@ class Statements {
             for (std::size_t i = 0; i < batch->rows(); ++i) co_yield reader->read(*batch, i);
         }
     }
+
+  private:
+    virtual task::Task<Batch> fetch(Wanted wanted, std::string sql, std::vector<Value> values) = 0;
+    virtual task::Generator<Batch> batches(std::string sql, std::vector<Value> values) = 0;
 };
 
 }  // namespace tiderace::db

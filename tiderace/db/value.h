@@ -9,6 +9,7 @@
 //                                      ones are cut off); another is Error{parameters}
 //   an enum class                      the name of the enumerator, as text
 //   std::optional<T>, std::nullopt     null, or a T
+//   json::Length, Range and the like   the value inside
 //
 // Owner    Copies its value: a cancelled statement may still use it for a while.
 // Thread   Any; a value.
@@ -101,9 +102,14 @@ class Value {
         requires std::is_enum_v<E>
     Value(E value) : kind_(Kind::text), bytes_(name_of_enumerator(value)) {}  // NOLINT
     template <typename T>
+        requires std::constructible_from<Value, const T&>
     Value(const std::optional<T>& value) {  // NOLINT
         if (value) *this = Value(*value);
     }
+    // What reading JSON or a form has checked (json/checked.h).
+    template <typename C>
+        requires std::constructible_from<Value, const typename C::json_value&>
+    Value(const C& checked) : Value(*checked) {}  // NOLINT
 
     Kind kind() const { return kind_; }
     std::int64_t integer() const { return integer_; }  // boolean, integer; time in microseconds

@@ -25,6 +25,23 @@ TEST(Value, TakesWhatAParameterMayBe) {
     EXPECT_THROW(Value(static_cast<Shade>(9)), Error);
 }
 
+// As json::Range and its like.
+struct Shelf {
+    using json_value = int;
+    int number = 0;
+    operator const int&() const { return number; }
+    const int& operator*() const { return number; }
+};
+
+TEST(Value, OfACheckedTypeIsTheValueInside) {
+    EXPECT_EQ(Value(Shelf{7}).kind(), Kind::integer);
+    EXPECT_EQ(Value(Shelf{7}).integer(), 7);
+    EXPECT_EQ(Value(std::optional(Shelf{8})).integer(), 8);
+    EXPECT_EQ(Value(std::optional<Shelf>()).kind(), Kind::null);
+    static_assert(!std::constructible_from<Value, int*>);
+    static_assert(!std::constructible_from<Value, std::optional<int*>>);
+}
+
 TEST(Value, TimesAreTextOfOneLength) {
     EXPECT_EQ(time_text(0), "1970-01-01 00:00:00.000000");
     EXPECT_EQ(time_text(-1), "1969-12-31 23:59:59.999999");
