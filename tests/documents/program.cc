@@ -100,8 +100,8 @@ void Program::wait_for(const std::string& text) {
     }
 }
 
-std::string Program::place() {
-    const std::regex wanted("127\\.0\\.0\\.1:[0-9]+(?=[/\n])");
+std::string Program::place(const std::string& scheme) {
+    const std::regex wanted(scheme + "(127\\.0\\.0\\.1:[0-9]+)[/\n]");
     std::smatch found;
     while (!std::regex_search(output_, found, wanted)) {
         if (!read_some()) {
@@ -109,7 +109,7 @@ std::string Program::place() {
             return "127.0.0.1:1";
         }
     }
-    return found.str();
+    return found.str(1);
 }
 
 std::string Program::url(const std::string& path) {

@@ -43,8 +43,8 @@ class Program {
     Program(const tiderace::testing::TemporaryFolder& folder, const std::string& name,
             std::vector<std::string> words = {}, const std::string& server = "");
 
-    // "127.0.0.1:4711": waits until it prints where it listens.
-    std::string place();
+    // "127.0.0.1:4711": waits until it prints where it listens; the first place with this scheme.
+    std::string place(const std::string& scheme = "");
     std::string url(const std::string& path);
     // Waits until it has printed this.
     void wait_for(const std::string& text);

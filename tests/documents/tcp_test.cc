@@ -35,6 +35,13 @@ TEST_F(Tcp, AServerAsACoroutineEchoes) {
     EXPECT_EQ(program.end(), 0);
 }
 
+TEST_F(Tcp, AProtocolBesideAnAppHasItsStates) {
+    Program program(folder, "tcp/beside_an_app");
+    EXPECT_EQ(get(program.url("/station")).body, "Cuxhaven\n");
+    EXPECT_EQ(run(say(program.place("tcp://"), "level\nlevel\n", {})), "Cuxhaven\nCuxhaven\n");
+    EXPECT_EQ(program.end(), 0);
+}
+
 TEST_F(Tcp, AServerAsCallbacksEchoes) {
     Program program(folder, "tcp/a_server_as_callbacks");
     EXPECT_EQ(run(say(program.place(), "low tide", {})), "low tide");

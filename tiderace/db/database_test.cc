@@ -503,7 +503,7 @@ TEST_P(DatabaseTest, ASlowStatementHoldsNoLoop) {
                 ++pings;
             }
             co_await scope.join();
-            EXPECT_GT(pings, 50) << "a blocked loop would have slept once";
+            EXPECT_GT(pings, 5) << "a blocked loop would have slept once";
         },
         options);
 }
