@@ -289,7 +289,7 @@ void WebSocketConnection::take_close(ByteView payload) {
     } else {
         end_connection();
     }
-    handler_->on_end(*this, code_, end_reason());
+    tell([this]() TR_ON_LOOP { handler_->on_end(*this, code_, end_reason()); });
 }
 
 // The peer's fault, whose close code names it (RFC 6455, 7.1.7). The peer's close frame is not
@@ -302,7 +302,7 @@ void WebSocketConnection::fail(WebSocketFault fault) {
     state_ = State::closed;
     message_.reset();
     end_connection();
-    handler_->on_end(*this, code_, end_reason());
+    tell([this]() TR_ON_LOOP { handler_->on_end(*this, code_, end_reason()); });
 }
 
 ByteView WebSocketConnection::end_reason() const {
@@ -547,7 +547,7 @@ void WebSocketConnection::on_peer_finished(net::Connection& connection) {
     state_ = State::closed;
     connection.set_deadline(Instant::max());
     connection.close_when_sent();
-    if (!told) handler_->on_end(*this, code_, {});
+    if (!told) tell([this]() TR_ON_LOOP { handler_->on_end(*this, code_, {}); });
 }
 
 // Silence is no fault while we do not listen; the write limits judge a peer that takes nothing.
@@ -586,13 +586,13 @@ void WebSocketConnection::on_close(net::Connection&, net::CloseReason) {
     service_->remove(id_);
     unlink();
     subscriptions_.clear();
-    struct Last {
-        ~Last() { delete self; }  // also where something throws
-        WebSocketConnection* self;
-    } const last{this};
+    const std::unique_ptr<WebSocketConnection> last(this);  // also where something throws
     if (std::exchange(behind_, false)) service_->topics()->on_caught_up();
     ++service_->counters().closed;
-    handler_->on_close(*this, code_, end_reason());
+    const bool done =
+        core::contain(service_->loop().log(), "websocket", "a socket's handler",
+                      [this]() TR_ON_LOOP { handler_->on_close(*this, code_, end_reason()); });
+    if (!done) ++service_->counters().failed;
 }
 
 }  // namespace tiderace::http

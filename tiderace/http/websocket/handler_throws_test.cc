@@ -27,7 +27,7 @@ class HandlerThrows : public ::testing::Test {
     // Another socket, opened before, is there and works.
     void expect_that_others_live(testing::Peer& other) {
         stage_.when_opened = stage_.when_told = stage_.when_drained = {};
-        stage_.when_ponged = stage_.when_closed = {};
+        stage_.when_ponged = stage_.when_ended = stage_.when_closed = {};
         other.say(client_frame(Opcode::text, "here"));
         EXPECT_TRUE(stage_.hears(other, "text(here)")) << stage_.heard(other);
         EXPECT_EQ(stage_.service().size(), 1U);
@@ -75,6 +75,45 @@ TEST_F(HandlerThrows, InOnPongTheSocketIsClosedWithInternalError) {
     expect_that_others_live(*other);
 }
 
+// What was queued, and the close frame, arrive all the same.
+TEST_F(HandlerThrows, InOnEndThePeerGetsTheCloseFrame) {
+    struct Case {
+        const char* name;
+        std::string said;  // by the peer, which ends its direction then
+        std::string heard;
+        std::string told;
+    };
+    const Case cases[] = {
+        {"a close frame",
+         client_frame(Opcode::close,
+                      "\x03\xe8"
+                      "bye"),
+         "text(queued) close(1000)", "open open closed(1000 bye)"},
+        {"a fault", client_frame(Opcode::close, "x"),
+         "text(queued) close(1002 close payload of one byte)",
+         "open open closed(1002 close payload of one byte)"},
+        {"an end", "", "text(queued)", "open open closed(1006)"},
+    };
+    for (const Case& one : cases) {
+        SCOPED_TRACE(one.name);
+        testing::FakeWorld world;
+        WebSocketStage stage(world);
+        const auto other = stage.open();
+        const auto peer = stage.open();
+        stage.when_ended = fail;
+        stage.sockets().back()->send_text("queued");
+        peer->say(one.said);
+        peer->finish();
+        EXPECT_TRUE(stage.run_until([&] { return peer->over(); }));
+        world.settle();
+        EXPECT_EQ(stage.heard(*peer), one.heard);
+        EXPECT_EQ(stage.told(), one.told);
+        EXPECT_EQ(stage.service().counters().failed, 1U);
+        other->say(client_frame(Opcode::text, "here"));
+        EXPECT_TRUE(stage.hears(*other, "text(here)"));
+    }
+}
+
 TEST_F(HandlerThrows, InOnCloseTheSocketIsGoneAllTheSame) {
     const auto other = stage_.open();
     const auto peer = stage_.open();
@@ -87,6 +126,7 @@ TEST_F(HandlerThrows, InOnCloseTheSocketIsGoneAllTheSame) {
     EXPECT_TRUE(stage_.hears(*other, "text(here)"));
     EXPECT_EQ(stage_.service().size(), 1U);
     EXPECT_EQ(stage_.service().counters().closed, 1U);
+    EXPECT_EQ(stage_.service().counters().failed, 1U);
 }
 
 TEST_F(HandlerThrows, InOnDrainedTheSocketIsClosedWithInternalError) {
