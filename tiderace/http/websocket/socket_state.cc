@@ -1,6 +1,7 @@
 #include "tiderace/http/websocket/socket_state.h"
 
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -192,7 +193,11 @@ void WebSocketState::on_close(WebSocketConnection&, std::uint16_t code, ByteView
 
 void WebSocketState::end(std::uint16_t code, ByteView reason) {
     code_ = code;
-    if (!reason.empty()) reason_ = std::make_unique<std::string>(reason);
+    try {
+        if (!reason.empty()) reason_ = std::make_unique<std::string>(reason);
+    } catch (const std::bad_alloc&) {
+        // Left out. Nothing but this call wakes the task, so it may not fail here.
+    }
     // The task learns of the end by an operation that waits, or by the messages it still has to
     // take. Otherwise only the keeper can end it.
     const bool told = receiver_ != nullptr || sends_ > 0 || begin_ < held_.size();

@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
 #include <string>
 
 #include "tiderace/http/websocket/accept.h"
+#include "tiderace/http/websocket/client.h"
+#include "tiderace/net/connector.h"
+#include "tiderace/task/runner.h"
+#include "tiderace/testing/fail_nth.h"
 #include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/testing/websocket_stage.h"
 
 namespace tiderace::http {
@@ -69,6 +75,49 @@ TEST(SocketState, KeepsWhyAClientWasRefused) {
     EXPECT_TRUE(state->ended());
     EXPECT_EQ(keeper.said, "ended ");
     state->disown();
+}
+
+// The text of the reason is all that it costs.
+TEST(SocketState, WithoutMemoryForTheReasonOfTheEndItsReceiveReturns) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        testing::FakeWorld world;
+        WebSocketService service(world.loop(), {});
+        testing::H1Stage stage(world);
+        task::Runner runner(world.loop());
+        Ended keeper;
+        auto* state = new WebSocketState;
+        state->set_keeper(&keeper);
+        stage.on("/ws", [&](Exchange& exchange) { accept_websocket(exchange, service, *state); });
+        auto peer = stage.connect();
+        peer->say(WebSocketStage::request());
+        world.settle();
+        bool returned = false;
+        runner.spawn([](WebSocketState& each, bool& done) -> task::Task<> {
+            EXPECT_FALSE(co_await WebSocketReceive(each));
+            done = true;
+        }(*state, returned));
+        const std::string reason = "a reason too long for a small string";
+        WebSocketHandler& handler = *state;
+        bool failed = false;
+        {
+            const testing::ScarceMemory scarce(nth);
+            try {
+                handler.on_end(*state->connection(), 1001, reason);
+            } catch (const std::bad_alloc&) {  // the connection contains it
+            }
+            failed = scarce.failed();
+        }
+        peer->reset();
+        world.settle();
+        EXPECT_TRUE(returned) << nth;
+        EXPECT_EQ(keeper.said, "ended, held ") << nth;
+        EXPECT_EQ(state->code(), 1001) << nth;
+        EXPECT_EQ(state->reason(), failed ? "" : reason) << nth;
+        state->disown();
+        return failed;
+    });
+    EXPECT_EQ(calls, 2U);
 }
 
 }  // namespace
