@@ -146,12 +146,12 @@ void WebSocketState::serve_senders() {
 
 void WebSocketState::on_open(WebSocketConnection& socket) {
     connection_ = &socket;
+    answered();  // before anything that may fail, because nothing else wakes the task
     counted_.join(socket.service().waiting());
     peer_ = socket.connection().peer();
     if (!socket.subprotocol().empty()) {
         subprotocol_ = std::make_unique<std::string>(socket.subprotocol());
     }
-    answered();
     if (!disowned_) return;
     socket.service().loop().assert_on_loop();
     socket.close(wire::websocket_close::going_away);  // its owner is gone

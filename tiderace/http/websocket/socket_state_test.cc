@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <coroutine>
 #include <new>
 #include <string>
 
@@ -25,6 +26,30 @@ struct Ended final : WebSocketKeeper {
     void on_ended(bool waiting) override { said += waiting ? "ended, held " : "ended "; }
     void on_stuck() override { said += "stuck "; }
     std::string said;
+};
+
+// Stands before a state whose on_open finds no memory.
+struct PoorAtOpening final : WebSocketHandler {
+    PoorAtOpening(WebSocketState& state, std::uint64_t n) : inner(&state), nth(n) {}
+    void on_open(WebSocketConnection& socket) override {
+        const testing::ScarceMemory scarce(nth);
+        try {
+            inner->on_open(socket);
+        } catch (const std::bad_alloc&) {
+            failed = true;
+            throw;
+        }
+    }
+    void on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) override {
+        inner->on_message(socket, kind, message);
+    }
+    void on_close(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override {
+        inner->on_close(socket, code, reason);
+    }
+
+    WebSocketHandler* inner;
+    std::uint64_t nth;
+    bool failed = false;
 };
 
 // What a peer can send to a socket that is not read is bounded, however small its messages are.
@@ -116,6 +141,52 @@ TEST(SocketState, WithoutMemoryForTheReasonOfTheEndItsReceiveReturns) {
         EXPECT_EQ(state->reason(), failed ? "" : reason) << nth;
         state->disown();
         return failed;
+    });
+    EXPECT_EQ(calls, 2U);
+}
+
+// Waits for the end of a client's handshake.
+struct Asking {
+    explicit Asking(WebSocketState& asked) : state(&asked) { asked.ask(&waiter); }
+    bool await_ready() const { return !state->asked(); }
+    void await_suspend(std::coroutine_handle<> handle) { waiter.suspend(handle); }
+    void await_resume() const {}
+
+    WebSocketState* state;
+    task::Waiter waiter;
+};
+
+TEST(SocketState, WithoutMemoryForAClientsSocketItsTaskGoesOn) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        testing::FakeWorld world;
+        const std::string subprotocol = "a-name-too-long-for-a-small-string";
+        WebSocketStage stage(world, {.subprotocols = {subprotocol}});
+        (void)stage.connect();
+        net::Connector connector(world.loop(), {});
+        WebSocketService service(world.loop(), {.subprotocols = {subprotocol}});
+        task::Runner runner(world.loop());
+        auto* state = new WebSocketState;
+        PoorAtOpening handler(*state, nth);
+        bool returned = false;
+        runner.spawn([](WebSocketState& each, bool& done) -> task::Task<> {
+            co_await Asking(each);
+            done = true;
+        }(*state, returned));
+        connector.connect(world.listening_at(), [&](Result<net::Connection*> made) {
+            ASSERT_TRUE(made.has_value());
+            open_websocket(**made, service, handler, {.authority = "a.example", .target = "/ws"});
+        });
+        world.settle();
+        EXPECT_TRUE(returned) << nth;
+        EXPECT_FALSE(state->asked()) << nth;
+        EXPECT_EQ(state->code(), handler.failed ? 1011 : 0) << nth;
+        EXPECT_EQ(state->subprotocol(), handler.failed ? "" : subprotocol) << nth;
+        runner.cancel_spawned();
+        state->disown();
+        connector.abort_all();
+        world.settle();
+        return handler.failed;
     });
     EXPECT_EQ(calls, 2U);
 }
