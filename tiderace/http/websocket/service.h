@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "tiderace/base/intrusive_list.h"
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/message_room.h"
@@ -90,7 +91,7 @@ struct WebSocketId {
     explicit operator bool() const { return static_cast<bool>(slot); }
 };
 
-class WebSocketService final {
+class WebSocketService final : private ListHook {
   public:
     WebSocketService(core::EventLoop& loop, WebSocketOptions options);
     ~WebSocketService();
@@ -151,6 +152,9 @@ class WebSocketService final {
     std::unique_ptr<Context> take_context();
 
   private:
+    template <typename T>
+    friend class tiderace::IntrusiveList;
+
     struct Entry {
         Entry(SlotId slot, WebSocketConnection* made) : id(slot), socket(made) {}
         SlotId id;

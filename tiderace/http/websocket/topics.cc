@@ -95,6 +95,7 @@ std::size_t WebSocketTopics::take_place(WebSocketHub& hub) {
 void WebSocketTopics::attach(WebSocketService& service) {
     TR_CHECK(service.topics() == nullptr && &service.loop() == &service_->loop());
     service.set_topics(this);
+    attached_.push_back(service);
     // One service that waits makes all publishers of the loop wait: they share the topics.
     waits_ |= service.options().slow_receiver == SlowReceiver::wait;
 }
@@ -103,7 +104,7 @@ WebSocketTopics::~WebSocketTopics() {
     for (const auto& [name, topic] : topics_) {
         TR_CHECK(topic->subscribers == 0, "sockets outlive their topics");
     }
-    service_->set_topics(nullptr);
+    while (!attached_.empty()) attached_.pop_front().set_topics(nullptr);
     hub_->loops_[number_] = nullptr;
 }
 

@@ -65,7 +65,8 @@ class WebSocketTopics final : private core::TurnEnd {
     WebSocketTopics(WebSocketService& service, WebSocketHub& hub, TopicLimits limits = {});
     ~WebSocketTopics();
 
-    // The sockets of another service of this loop may subscribe, too. It has no topics yet.
+    // The sockets of another service of this loop may subscribe, too. It has no topics yet; either
+    // may end first.
     void attach(WebSocketService& service);
 
     // False: a limit. Subscribing twice is once.
@@ -123,6 +124,7 @@ class WebSocketTopics final : private core::TurnEnd {
     static std::size_t take_place(WebSocketHub& hub);
 
     WebSocketService* service_;
+    IntrusiveList<WebSocketService> attached_;  // service_ among them
     WebSocketHub* hub_;
     TopicLimits limits_;
     std::size_t number_;  // of this loop in the hub

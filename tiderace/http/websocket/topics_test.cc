@@ -54,6 +54,22 @@ TEST(WebSocketTopics, GiveEverySubscriberEveryMessageInOrder) {
     }
 }
 
+TEST(WebSocketTopics, LeaveEveryServiceThatTheyWereAttachedTo) {
+    FakeWorld world;
+    WebSocketHub hub;
+    WebSocketService own(world.loop(), {});
+    WebSocketService stays(world.loop(), {});
+    std::optional<WebSocketService> ends(std::in_place, world.loop(), WebSocketOptions{});
+    std::optional<WebSocketTopics> topics(std::in_place, own, hub);
+    topics->attach(*ends);
+    topics->attach(stays);
+    EXPECT_EQ(stays.topics(), &*topics);
+    ends.reset();
+    topics.reset();
+    EXPECT_EQ(own.topics(), nullptr);
+    EXPECT_EQ(stays.topics(), nullptr);
+}
+
 // More than a batch may hold goes at once, and the next one begins empty.
 TEST(WebSocketTopics, DeliverABatchThatIsFullAtOnce) {
     WebSocketHub hub;
