@@ -120,8 +120,8 @@ TEST(CgiFlag, TakesAPathAndAFolder) {
 }
 
 TEST(CgiFlag, HoldsForThePathsThatRequestsHave) {
-    ServeOptions options;
     for (const char* spelled : {"/a b=/srv", "/a%20b/=/srv", "/x/../a%20b=/srv"}) {
+        ServeOptions options;
         ASSERT_TRUE(set_cgi(options, spelled));
         EXPECT_EQ(options.cgi.folders.back().prefix, "/a b") << spelled;
     }
@@ -241,11 +241,12 @@ TEST(FastCgiFlag, TakesAPatternAndAnAddress) {
 }
 
 TEST(FastCgiFlag, APathHoldsForThePathsThatRequestsHave) {
-    ServeOptions options;
     for (const char* spelled : {"/a b=unix:/x", "/a%20b/=unix:/x", "/x/../a%20b=unix:/x"}) {
+        ServeOptions options;
         ASSERT_TRUE(set_fastcgi(options, spelled));
         EXPECT_EQ(options.cgi.fastcgi.back().pattern, "/a b") << spelled;
     }
+    ServeOptions options;
     ASSERT_TRUE(set_fastcgi(options, "/a%20b/*.php=unix:/x"));
     EXPECT_EQ(options.cgi.fastcgi.back().pattern, "/a%20b/*.php") << "a glob stays as it is";
     expect_refused(set_fastcgi, {"/a%2Fb=unix:/x", "/%zz=unix:/x", "/../a=unix:/x"});
