@@ -132,7 +132,7 @@ bool Writer::something_to_do() const {
 }
 
 Stream::Drained Writer::pass() {
-    const bool reopening = reopen_wanted_.exchange(false, std::memory_order_acquire);
+    if (reopen_wanted_.exchange(false, std::memory_order_acquire)) reopening_ = true;
     Stream::Drained drained;
     const auto drain = [&](Stream& stream) {
         const Stream::Drained one = stream.drain(options_.batch_bytes_max, options_.room_patience);
@@ -146,7 +146,8 @@ Stream::Drained Writer::pass() {
         if (until_drops_reported(*stream) == Duration::zero()) report_dropped(*stream);
     }
     // After the drain: lines of before the rotation belong to the file of before.
-    if (reopening) reopen_sinks();
+    if (reopening_) reopen_sinks();
+    reopening_ = false;
     // Again: the notices of this pass went there after its turn.
     drain(*streams_.front());
     return drained;
@@ -166,7 +167,6 @@ void Writer::reopen_sinks() {
 
 void Writer::report_trouble(Stream& stream) {
     if (stream.trouble_.has_value() == stream.trouble_reported_) return;
-    stream.trouble_reported_ = stream.trouble_.has_value();
     if (stream.trouble_) {
         notices_->error("log", "trouble with a sink, lines wait in memory",
                         field("stream", stream.name()), field("error", stream.trouble_->message()));
@@ -175,6 +175,8 @@ void Writer::report_trouble(Stream& stream) {
                           field("troubles", stream.troubles()));
         report_dropped(stream);  // what the trouble has cost in all
     }
+    // The last: a report that fails for lack of memory is repeated.
+    stream.trouble_reported_ = stream.trouble_.has_value();
 }
 
 // None: every dropped line was reported. Zero: report now.

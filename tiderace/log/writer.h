@@ -91,6 +91,7 @@ class Writer {
     std::optional<BasicLogger<Level::trace>> notices_;
     std::atomic<bool> reopen_wanted_ = false;
     std::atomic<bool> stop_wanted_ = false;
+    bool reopening_ = false;  // the thread's: a pass that fails leaves it to the next
     std::thread thread_;
 };
 
