@@ -219,6 +219,7 @@ namespace {
 // What is wrong with the fields of an answer, "" for nothing.
 struct AnswerFields {
     ByteView accept, upgrade, connection, subprotocol, extensions;
+    std::array<const ByteView*, 5> seen{};  // of those; a value may be empty
     bool twice = false;
 
     void take(FieldName name, ByteView value) {
@@ -230,7 +231,8 @@ struct AnswerFields {
                                                                        : nullptr;
         if (into == nullptr) return;
         // Two of one field would let us and a proxy read different ones.
-        twice |= !into->empty();
+        twice |= std::ranges::find(seen, into) != seen.end();
+        if (!twice) *std::ranges::find(seen, nullptr) = into;
         *into = value;
     }
 };
@@ -276,7 +278,7 @@ WebSocketAnswer parse_websocket_answer(ByteView data, ByteView key,
                         : no_answer(ParseStatus::need_more, {});
     }
     const ByteView line = data.substr(0, line_end);
-    if (!line.starts_with(version) || line.size() < 12 ||
+    if (!line.starts_with(version) || line.size() < 12 || (line.size() > 12 && line[12] != ' ') ||
         !std::ranges::all_of(line.substr(9, 3), [](char c) { return is_digit(c); })) {
         return no_answer(ParseStatus::refused, "not an HTTP/1.1 answer");
     }

@@ -203,6 +203,10 @@ TEST(WebSocketClientHandshake, RefusesWhatDoesNotAnswerItsRequest) {
         "HTTP/1.1 200 OK\r\n\r\n",
         "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
         "SSH-2.0-x",
+        "HTTP/1.1 1012" + answer().substr(12),
+        "HTTP/1.1 101x" + answer().substr(12),
+        answer(accept, "Sec-WebSocket-Protocol: \r\nSec-WebSocket-Protocol: chat\r\n"),
+        answer(accept, "Sec-WebSocket-Extensions:\r\nSec-WebSocket-Extensions: x\r\n"),
         answer("s3pPLMBiTxaQ9kYGzzhZRbK+xOx="),
         answer(accept, "Sec-WebSocket-Accept: " + accept + "\r\n"),
         answer(accept, "Sec-WebSocket-Protocol: other\r\n"),
@@ -219,6 +223,9 @@ TEST(WebSocketClientHandshake, RefusesWhatDoesNotAnswerItsRequest) {
         EXPECT_FALSE(read.why.empty());
     }
     EXPECT_EQ(parse_websocket_answer(cases[2], key, offered).http_status, 404);
+    // A status line without the space that RFC 9112 wants behind the status.
+    const std::string bare = "HTTP/1.1 101" + answer().substr(answer().find("\r\n"));
+    EXPECT_EQ(parse_websocket_answer(bare, key, offered).status, ParseStatus::complete);
 }
 
 }  // namespace
