@@ -177,7 +177,8 @@ def test_the_results_of_an_earlier_run_are_not_written_over(lab, tmp_path):
 
 
 def test_a_server_that_stops_in_the_middle_hangs_and_the_run_goes_on(run):
-    done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "2", "--seconds", "3")
+    # Long enough for a busy machine to show that the load is there before it ends.
+    done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "2", "--seconds", "6")
     (server,) = wait_until(done.under_load, DEADLINE, "a server under load")
     os.kill(server, signal.SIGSTOP)
     assert done.end() == 0, done.complained
