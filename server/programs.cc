@@ -40,10 +40,6 @@ Result<> check_hidden(const ServeOptions& options, const CgiFolder& cgi) {
                           below + "=" + cgi.folder));
 }
 
-bool is_glob(std::string_view pattern) {
-    return pattern.find_first_of("*?") != pattern.npos;
-}
-
 // The path that requests of this file have; "" for one outside of the served folder.
 std::string path_in_root(const ServeOptions& options, const std::string& file) {
     std::error_code fault;
@@ -155,7 +151,7 @@ Result<> Programs::add(core::EventLoop& loop, const ServeOptions& options,
     auto made = http::cgi::FastCgi::create(loop, std::move(fastcgi));
     if (!made) return fail(made.error());
     fastcgi_.push_back(std::move(*made));
-    if (is_glob(route.pattern)) scripts_.push_back(route.pattern);
+    if (http::files::is_glob(route.pattern)) scripts_.push_back(route.pattern);
     return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include "server/listen_address.h"
 #include "server/path/path_table.h"
+#include "tiderace/http/files/glob.h"
 #include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::server {
@@ -315,9 +316,9 @@ Applied set_cgi(ServeOptions& options, std::string_view value) {
 Applied set_fastcgi(ServeOptions& options, std::string_view value) {
     const auto sides = split(value, '=');
     std::string pattern(sides ? sides->first : "");
-    const bool is_glob = pattern.find_first_of("*?") != pattern.npos;
-    const bool is_pattern = is_field_value(pattern) &&
-                            (is_glob || (pattern.starts_with('/') && make_canonical(pattern)));
+    const bool is_pattern =
+        is_field_value(pattern) &&
+        (http::files::is_glob(pattern) || (pattern.starts_with('/') && make_canonical(pattern)));
     auto address = core::Address::parse(sides ? sides->second : "");
     if (!is_pattern || sides->second.empty() || !address ||
         // Those are addresses to listen on; nothing can be reached there.

@@ -8,6 +8,7 @@
 #include "tiderace/http/app/csrf.h"
 #include "tiderace/http/cgi/cgi.h"
 #include "tiderace/http/cgi/fastcgi.h"
+#include "tiderace/http/files/glob.h"
 
 namespace tiderace::http {
 namespace {
@@ -69,7 +70,7 @@ App& App::cgi(route::PlacedPattern placed, const std::string& folder) {
 App& App::fastcgi(route::PlacedPattern placed, const std::string& address,
                   const std::string& root) {
     std::string& pattern = placed.text;
-    const bool is_glob = pattern.find_first_of("*?") != std::string::npos;
+    const bool is_glob = files::is_glob(pattern);
     auto peer = core::Address::parse(address);
     if (fault_.empty() && !peer) fault_ = "fastcgi " + pattern + ": " + peer.error().message();
     if (fault_.empty() && (is_glob || !root.empty()) && !is_folder(root)) {

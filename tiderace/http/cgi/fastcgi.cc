@@ -8,23 +8,16 @@
 #include "tiderace/http/files/glob.h"
 
 namespace tiderace::http::cgi {
-namespace {
-
-bool is_glob(ByteView pattern) {
-    return pattern.find_first_of("*?") != ByteView::npos;
-}
-
-}  // namespace
 
 Result<std::unique_ptr<FastCgi>> FastCgi::create(core::EventLoop& loop, FastCgiOptions options) {
     // "/app/" means all below /app, and "/" everything.
-    while (options.pattern.size() > 0 && !is_glob(options.pattern) &&
+    while (options.pattern.size() > 0 && !files::is_glob(options.pattern) &&
            options.pattern.ends_with('/')) {
         options.pattern.pop_back();
     }
     std::optional<ProgramFolder> folder;
     // What a glob matches is the name of a file; a path may be all that the peer knows.
-    if (!options.root.empty() || is_glob(options.pattern)) {
+    if (!options.root.empty() || files::is_glob(options.pattern)) {
         auto opened = ProgramFolder::open(loop.kernel(), options.root);
         if (!opened) return fail(opened.error());
         folder.emplace(std::move(*opened));
@@ -55,7 +48,7 @@ FastCgi::~FastCgi() {
 }
 
 bool FastCgi::is_path() const {
-    return !is_glob(options_.pattern);
+    return !files::is_glob(options_.pattern);
 }
 
 bool FastCgi::is_script(ByteView path) const {

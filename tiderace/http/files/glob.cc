@@ -50,4 +50,8 @@ bool matches_glob(ByteView pattern, ByteView path) {
     return matches(pattern, path);
 }
 
+bool is_glob(ByteView pattern) {
+    return pattern.find_first_of("*?") != ByteView::npos;
+}
+
 }  // namespace tiderace::http::files

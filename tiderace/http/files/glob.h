@@ -13,5 +13,7 @@
 namespace tiderace::http::files {
 
 bool matches_glob(ByteView pattern, ByteView path);
+// False: a plain path, which stands for itself.
+bool is_glob(ByteView pattern);
 
 }  // namespace tiderace::http::files
