@@ -362,11 +362,13 @@ def test_ctrl_c_ends_it_with_the_figures_so_far(binary, page):
     assert process.returncode in (0, 1) and "(interrupted)" in out, out + err
 
 
-def test_progress_fits_a_narrow_terminal(binary, page):
+def told_on_a_terminal(binary, page, stdout=None, columns=0):
+    """What a load of two seconds writes there; its output, too, unless `stdout` is given."""
     ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 30, 0, 0))
+    if columns:
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 10, columns, 0, 0))
     process = subprocess.Popen([binary, "load", page, "-c", "3", "-d", "2s"], stderr=its,
-                               stdout=subprocess.DEVNULL)
+                               stdout=its if stdout is None else stdout)
     os.close(its)
     told = b""
     with contextlib.suppress(OSError):  # the other end is gone
@@ -374,6 +376,11 @@ def test_progress_fits_a_narrow_terminal(binary, page):
             told += piece
     os.close(ours)
     assert process.wait(DEADLINE) == 0
+    return told
+
+
+def test_progress_fits_a_narrow_terminal(binary, page):
+    told = told_on_a_terminal(binary, page, stdout=subprocess.DEVNULL, columns=30)
     lines = told.split(b"\r\x1b[K")[1:]
     assert any(b"answers" in line for line in lines), told
     # One that wraps would be erased in its last row alone.
@@ -381,16 +388,7 @@ def test_progress_fits_a_narrow_terminal(binary, page):
 
 
 def test_a_terminal_is_told_how_it_goes(binary, page):
-    ours, its = pty.openpty()
-    process = subprocess.Popen([binary, "load", page, "-c", "3", "-d", "2s"], stdout=its,
-                               stderr=its)
-    os.close(its)
-    told = b""
-    with contextlib.suppress(OSError):  # the other end is gone
-        while piece := os.read(ours, 65536):
-            told += piece
-    os.close(ours)
-    assert process.wait(DEADLINE) == 0
+    told = told_on_a_terminal(binary, page)
     progress, _, table = told.partition(b"GET http://")
     line = rb"\x1b\[K  \d+\.\d s +[1-9][\d,]* answers .* 3 open +0 errors"
     assert re.search(line, progress), told

@@ -79,6 +79,16 @@ std::string H2Client::block(const Fields& fields) {
     return block;
 }
 
+void H2Client::connect_websocket(std::uint32_t stream, std::string_view path) {
+    headers(stream,
+            {{":method", "CONNECT"},
+             {":scheme", "http"},
+             {":path", std::string(path)},
+             {":authority", "a"},
+             {":protocol", "websocket"}},
+            false);
+}
+
 void H2Client::headers(std::uint32_t stream, const Fields& fields, bool end_stream) {
     std::string rest = block(fields);
     skip(stream);

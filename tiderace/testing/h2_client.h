@@ -65,6 +65,8 @@ class H2Client {
                           bool end_stream);
     // HEADERS of exactly these fields.
     void headers(std::uint32_t stream, const Fields& fields, bool end_stream);
+    // Extended CONNECT for a WebSocket (RFC 8441), to the authority "a" in clear text.
+    void connect_websocket(std::uint32_t stream, std::string_view path);
     void data(std::uint32_t stream, std::string_view bytes, bool end_stream);
     void window_update(std::uint32_t stream, std::uint32_t increment);
     void reset(std::uint32_t stream, http::wire::H2Error error = http::wire::H2Error::cancel);

@@ -70,24 +70,19 @@ class FastCgiTest : public ::testing::Test {
     }
     // Until the peer has a request that it has not had yet; the handler also asks what it can.
     void receive_request() {
-        EXPECT_TRUE(until([this] {
-            const int fresh = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK);
-            if (fresh >= 0) accepted_.push_back(fresh);
-            for (const int fd : accepted_) {
-                std::array<char, 4096> bytes{};
-                const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), 0);
-                if (got < 2 || bytes[1] != static_cast<char>(FcgiType::begin_request)) continue;
-                peer_ = fd;
-                return true;
-            }
-            return false;
-        }));
+        EXPECT_TRUE(until([this] { return next_request() != 0; }));
     }
     void answer(FcgiType type, std::uint16_t id, ByteView content) {
         send(record(type, id, content));
     }
     // Answers each request that has come, on all connections.
     void answer_all() {
+        while (const std::uint16_t id = next_request()) {
+            ::send(peer_, whole_answer(id).data(), whole_answer(id).size(), MSG_NOSIGNAL);
+        }
+    }
+    // The id of one that has come, on any connection, which is the peer's from now on. 0: none.
+    std::uint16_t next_request() {
         const int fresh = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK);
         if (fresh >= 0) accepted_.push_back(fresh);
         for (const int fd : accepted_) {
@@ -95,9 +90,9 @@ class FastCgiTest : public ::testing::Test {
             const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), 0);
             if (got < 4 || bytes[1] != static_cast<char>(FcgiType::begin_request)) continue;
             peer_ = fd;
-            const auto id = static_cast<std::uint16_t>(bytes[3]);
-            ::send(fd, whole_answer(id).data(), whole_answer(id).size(), MSG_NOSIGNAL);
+            return static_cast<std::uint8_t>(bytes[3]);
         }
+        return 0;
     }
     static std::string whole_answer(std::uint16_t id) {
         return record(FcgiType::standard_output, id, "Status: 200\r\n\r\nwell") + end_of(id);

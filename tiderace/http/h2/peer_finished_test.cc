@@ -124,13 +124,7 @@ TEST_P(PeerFinished, KeepsATunnelThatHasNothingToSend) {
         exchange.upgrade(response, [&](net::Connection&) -> net::Session& { return session; });
     });
     H2Client& client = connect();
-    client.headers(1,
-                   {{":method", "CONNECT"},
-                    {":scheme", "http"},
-                    {":path", "/tunnel"},
-                    {":authority", "a"},
-                    {":protocol", "websocket"}},
-                   false);
+    client.connect_websocket(1, "/tunnel");
     client.data(1, "", true);
     world_->settle();
     peer_->finish();

@@ -55,13 +55,7 @@ class H2Tunnel : public testing::H2Test {
         if (!upgraded_ && !exchange.responded()) exchange.respond_status(400);
     }
     std::uint32_t open(H2Client& client) {
-        client.headers(next_,
-                       {{":method", "CONNECT"},
-                        {":scheme", "http"},
-                        {":path", "/tunnel"},
-                        {":authority", "a"},
-                        {":protocol", "websocket"}},
-                       false);
+        client.connect_websocket(next_, "/tunnel");
         client.skip(next_);
         return std::exchange(next_, next_ + 2);
     }

@@ -47,13 +47,7 @@ class H2StreamsTest : public ::testing::Test, private net::SessionFactory {
                 return silent_;
             });
         });
-        client_->headers(1,
-                         {{":method", "CONNECT"},
-                          {":scheme", "http"},
-                          {":path", "/tunnel"},
-                          {":authority", "a"},
-                          {":protocol", "websocket"}},
-                         false);
+        client_->connect_websocket(1, "/tunnel");
     }
     H2Streams& streams() { return connection_->streams(); }
     bool was_reset(std::uint32_t stream, H2Error error) {

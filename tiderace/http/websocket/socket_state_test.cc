@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <coroutine>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -26,6 +27,25 @@ struct Ended final : WebSocketKeeper {
     void on_ended(bool waiting) override { said += waiting ? "ended, held " : "ended "; }
     void on_stuck() override { said += "stuck "; }
     std::string said;
+};
+
+// A socket that a peer has opened.
+struct Open {
+    Open() {
+        state->set_keeper(&keeper);
+        stage.on("/ws",
+                 [this](Exchange& exchange) { accept_websocket(exchange, service, *state); });
+        peer = stage.connect();
+        peer->say(WebSocketStage::request());
+        world.settle();
+    }
+
+    testing::FakeWorld world;
+    WebSocketService service{world.loop(), {}};
+    testing::H1Stage stage{world};
+    Ended keeper;
+    WebSocketState* state = new WebSocketState;  // the test's to disown
+    std::shared_ptr<testing::Peer> peer;
 };
 
 // Stands before a state whose on_open finds no memory.
@@ -55,16 +75,8 @@ struct PoorAtOpening final : WebSocketHandler {
 // What a peer can send to a socket that is not read is bounded, however small its messages are.
 TEST(SocketState, HoldsSoMuchAndThenNothingIsReadFromThePeer) {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{10'000}}) {
-        testing::FakeWorld world;
-        WebSocketService service(world.loop(), {});
-        testing::H1Stage stage(world);
-        Ended keeper;
-        auto* state = new WebSocketState;
-        state->set_keeper(&keeper);
-        stage.on("/ws", [&](Exchange& exchange) { accept_websocket(exchange, service, *state); });
-        auto peer = stage.connect();
-        peer->say(WebSocketStage::request());
-        world.settle();
+        Open open;
+        auto& [world, service, stage, keeper, state, peer] = open;
         ASSERT_NE(state->connection(), nullptr);
         const std::string message(bytes, 'x');
         std::string all;
@@ -106,17 +118,9 @@ TEST(SocketState, KeepsWhyAClientWasRefused) {
 TEST(SocketState, WithoutMemoryForTheReasonOfTheEndItsReceiveReturns) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
     const auto calls = testing::fail_each([&](std::uint64_t nth) {
-        testing::FakeWorld world;
-        WebSocketService service(world.loop(), {});
-        testing::H1Stage stage(world);
+        Open open;
+        auto& [world, service, stage, keeper, state, peer] = open;
         task::Runner runner(world.loop());
-        Ended keeper;
-        auto* state = new WebSocketState;
-        state->set_keeper(&keeper);
-        stage.on("/ws", [&](Exchange& exchange) { accept_websocket(exchange, service, *state); });
-        auto peer = stage.connect();
-        peer->say(WebSocketStage::request());
-        world.settle();
         bool returned = false;
         runner.spawn([](WebSocketState& each, bool& done) -> task::Task<> {
             EXPECT_FALSE(co_await WebSocketReceive(each));
