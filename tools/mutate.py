@@ -345,7 +345,7 @@ class Room:
             except subprocess.TimeoutExpired:
                 return "ran past its time"
             finally:
-                run_tests.end_group(child, 0)  # what it started included
+                run_tests.end_groups([child], 0)  # what it started included
                 run_tests.running.discard(child)
         return None if status == 0 else f"status {status}"
 
@@ -428,7 +428,7 @@ def main(words):
                 print(failed, file=sys.stderr)
                 status = 1
     finally:
-        run_tests.end_all()
+        run_tests.stop()
     print("\n" + "\n".join(scores), flush=True)
     return status
 

@@ -7,9 +7,17 @@ built for another system (cross-macos, cross-freebsd) or the house rules (tidy, 
 a piece of `group/program`: `unit`, `asan/core`, `http_wire`. The last line is `N passed, N failed`,
 in single cases; the exit status is 1 if any failed or nothing ran.
 
-Tests wait much and builds do not, so the next groups are built while one is tested, and two
-programs are tested at a time. The limits of time are there for what hangs: they are ten times what
-an idle machine needs, so that a loaded one meets none of them.
+Tests wait much and builds do not. So groups are built one after the other, at a low priority, and
+two of those that are built are tested at a time, in the same order:
+
+    build  |unit     |server  |asan    |server-asan |fuzz |tsan   |server-tsan |
+    lane 1 |tools    ...|server                      |server-tsan  |
+    lane 2           |unit |...|asan       |fuzz |tsan      |
+
+A group is tested once its build has ended, and no test builds anything. A unit group has two
+programs running at a time; a pytest group has three workers. The limits of time are
+there for what hangs: they are ten times what an idle machine needs, so that a loaded one meets none
+of them.
 
 What failed is named at the end. A case whose assertion failed runs once more, by itself, when all
 else is over; if it passes then, it counts as passed and is named as unsteady, with its log: a test
@@ -72,7 +80,13 @@ class Finished:
         return f"signal {-self.status}" if self.status < 0 else f"status {self.status}"
 
 
+class Stopped(Exception):
+    """The run is being ended: nothing more is started."""
+
+
 running = set()  # children of ours; those that still run at the end are ended
+stopping = threading.Event()
+starting = threading.Lock()  # so that no child is started after stop() has looked for them
 
 
 def run(name, command, seconds_max, environment=None, cwd=ROOT):
@@ -81,46 +95,55 @@ def run(name, command, seconds_max, environment=None, cwd=ROOT):
     log.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with log.open("wb") as out:
-        child = subprocess.Popen(
-            [str(word) for word in command],
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env={**os.environ, **(environment or {})},
-        )
+        with starting:
+            if stopping.is_set():
+                raise Stopped(name)
+            child = subprocess.Popen(
+                [str(word) for word in command],
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, **(environment or {})},
+            )
+            running.add(child)
         late = False
-        running.add(child)
         try:
             child.wait(seconds_max)
         except subprocess.TimeoutExpired:
-            end_group(child)
+            end_groups([child])
             late = True
         except KeyboardInterrupt:
-            end_group(child)
+            end_groups([child])
             raise
         finally:
             running.discard(child)
+    if stopping.is_set():
+        raise Stopped(name)  # it was ended by us, so that its result means nothing
     return Finished(child.returncode, log, time.monotonic() - began, late)
 
 
-def end_group(child, seconds_to_tidy_up=30):
-    """Interrupts it, so that pytest ends the servers it started; then kills what is left."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGINT)
-    try:
-        child.wait(seconds_to_tidy_up)
-    except subprocess.TimeoutExpired:
-        pass
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+def end_groups(children, seconds_to_tidy_up=30):
+    """Interrupts them, so that pytest ends the servers it started; then kills what is left."""
+    for child in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGINT)
+    until = time.monotonic() + seconds_to_tidy_up
+    for child in children:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(max(0, until - time.monotonic()))
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
 
 
-def end_all():
-    for child in list(running):
-        end_group(child)
+def stop():
+    """Ends every child, builds included, and lets no thread start another one."""
+    with starting:
+        stopping.set()
+        children = list(running)
+    end_groups(children)
 
 
 AGAIN_MOST = 5  # of 33,000 cases; more than that is no accident
@@ -168,6 +191,9 @@ def run_again(results):
     return unsteady
 
 
+printing = threading.RLock()  # what one program reports stays together
+
+
 def report(name, tally, note=""):
     parts = [f"{tally.passed} passed"]
     if tally.failed:
@@ -207,18 +233,23 @@ def of_failed_cases(lines):
     return kept
 
 
-def show_tail(log, lines=40, keep=without_passed_cases):
-    text = keep(log.read_text(errors="replace").splitlines())
-    print(f"    --- the end of {log.relative_to(ROOT)}")
-    for line in text[-lines:]:
+def show_lines(title, lines):
+    print(f"    --- {title}")
+    for line in lines:
         print(f"    | {line}")
     sys.stdout.flush()
 
 
+def show_tail(log, lines=40, keep=without_passed_cases):
+    text = keep(log.read_text(errors="replace").splitlines())
+    show_lines(f"the end of {log.relative_to(ROOT)}", text[-lines:])
+
+
 def failure(name, finished, note):
     failures.append(Failures(name, [note]))
-    report(name, Tally(failed=1, seconds=finished.seconds), note)
-    show_tail(finished.log)
+    with printing:
+        report(name, Tally(failed=1, seconds=finished.seconds), note)
+        show_tail(finished.log)
     return Tally(failed=1, seconds=finished.seconds)
 
 
@@ -226,13 +257,8 @@ def two_at_a_time(test, names):
     """test(name) gives a Tally; together they are returned."""
     total = Tally()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        try:
-            for tally in pool.map(test, names):
-                total.add(tally)
-        except KeyboardInterrupt:  # told to the main thread alone
-            pool.shutdown(wait=False, cancel_futures=True)
-            end_all()
-            raise
+        for tally in pool.map(test, names):
+            total.add(tally)
     return total
 
 
@@ -258,9 +284,15 @@ def configure(preset):
     return done if done.status != 0 else None
 
 
+# Enough for tests to run as if no build did, and no less: on a machine with other work a build has
+# to come to its end. Each session that run() starts is an autogroup, and there Linux has the
+# priority of the group as well.
+LOW_PRIORITY = ["sh", "-c", 'echo 10 2>/dev/null >/proc/self/autogroup; exec nice -n 10 "$@"', "sh"]
+
+
 def build(preset, targets, jobs):
     words = ["ninja", "-C", BUILD / preset, "-k", "0", "-j", jobs, *targets]
-    return run(f"build-{preset}", ["nice", "-n", "5", *words], 7200)
+    return run(f"build-{preset}", [*LOW_PRIORITY, *words], 7200)
 
 
 class Builds:
@@ -272,13 +304,14 @@ class Builds:
         self._told = threading.Condition()
         for links_long, jobs in ((False, CORES), (True, "1")):
             row = {n: g for n, g in groups.items() if g.preset and g.links_long == links_long}
-            threading.Thread(target=self._go, args=(row, wanted, jobs), daemon=True).start()
+            words = (row, wanted, jobs)
+            threading.Thread(target=self._go, args=words, name="build", daemon=True).start()
 
     def _go(self, groups, wanted, jobs):
         for name, group in groups.items():
             try:
                 done = self._one(group, wanted, jobs)
-            except Exception as fault:  # told by the group that waits
+            except Exception as fault:  # raised where the group waits
                 done = fault
             with self._told:
                 self._results[name] = done
@@ -377,10 +410,12 @@ def run_unit(name, command):
     if done.status != 0 and tally.failed == 0:
         tally.failed = 1  # all cases passed, then a sanitizer or an exit handler objected
         failed = [f"after the last case ({done.why()})"]
-    report(name, tally)
+    plain = is_an_assertion(done)
+    with printing:
+        report(name, tally)
+        if tally.failed:
+            show_tail(done.log, keep=of_failed_cases if plain else without_passed_cases)
     if tally.failed:
-        plain = is_an_assertion(done)
-        show_tail(done.log, keep=of_failed_cases if plain else without_passed_cases)
 
         def again(cases):
             chosen = f"--gtest_filter={':'.join(cases)}"
@@ -508,9 +543,11 @@ def run_pytest(name, folders, environment=None):
     if done.status != 0 and tally.failed == 0:
         tally.failed = 1
         failed = [f"beside the cases ({done.why()})"]
-    report(name, tally)
+    with printing:
+        report(name, tally)
+        if tally.failed:
+            show_tail(done.log, 80)
     if tally.failed:
-        show_tail(done.log, 80)
 
         def again(cases):
             chosen = [from_root(case, folders) for case in cases]
@@ -814,11 +851,13 @@ def tidy_group(*_):
         tally = Tally(passed=int(words[0]), failed=int(words[3]), seconds=done.seconds)
     except (IndexError, ValueError):
         return failure("tidy", done, "tidy.py itself failed")
-    report("tidy", tally)
+    with printing:
+        report("tidy", tally)
+        if done.status != 0:
+            show_tail(done.log)
     if done.status != 0:
         tally.failed = max(tally.failed, 1)
         failures.append(Failures("tidy", ["see its log above"]))
-        show_tail(done.log)
     return tally
 
 
@@ -881,6 +920,25 @@ def test_group(name, group, wanted, builds):
     return tally
 
 
+GROUPS_AT_ONCE = 2
+
+
+def test_groups(groups, wanted, builds):
+    """Their tallies, in the order of `groups`; a group that has nothing to test has none."""
+    with concurrent.futures.ThreadPoolExecutor(GROUPS_AT_ONCE) as lanes:
+        tested = {
+            name: lanes.submit(test_group, name, group, wanted, builds)
+            for name, group in groups.items()
+        }
+        try:
+            tallies = {name: lane.result() for name, lane in tested.items()}
+        except BaseException:  # Ctrl-C, or a fault of the driver
+            lanes.shutdown(wait=False, cancel_futures=True)
+            stop()
+            raise
+    return {name: tally for name, tally in tallies.items() if tally != Tally()}
+
+
 def show_failures(unsteady):
     for title, them in (
         ("failed:", failures),
@@ -896,6 +954,7 @@ def show_failures(unsteady):
 def main(words):
     filters = [word for word in words if word != "--once"]
     failures.clear()
+    stopping.clear()
 
     def wanted(name):
         return not filters or any(word in name for word in filters)
@@ -903,16 +962,12 @@ def main(words):
     groups = {name: it for name, it in GROUPS.items() if wanted(name) or name in HAVE_PROGRAMS}
     builds = Builds(groups, wanted)
     began = time.monotonic()
-    results = {}
     try:
-        for name, group in groups.items():
-            tally = test_group(name, group, wanted, builds)
-            if tally != Tally():
-                results[name] = tally
+        results = test_groups(groups, wanted, builds)
         count = sum(len(it.cases) for it in failures)
         unsteady = run_again(results) if "--once" not in words and count <= AGAIN_MOST else []
     finally:
-        end_all()
+        stop()
 
     print(f"\n{'group':<14}{'passed':>8}{'failed':>8}{'skipped':>9}{'seconds':>9}")
     total = Tally()
@@ -931,4 +986,9 @@ def main(words):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit("stopped; build/test-logs has the logs")

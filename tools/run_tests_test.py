@@ -1,11 +1,13 @@
 """The test driver counts what happened: a crash is a failure, a skip is not a pass."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -31,6 +33,7 @@ CASES = {
 def logs_of_this_test(tmp_path, monkeypatch):
     monkeypatch.setattr(run_tests, "LOGS", tmp_path)
     monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    run_tests.stopping.clear()
 
 
 def program(folder, body):
@@ -284,6 +287,113 @@ def test_what_links_long_is_built_beside_the_others(monkeypatch, tmp_path):
     monkeypatch.setattr(run_tests, "build", build)
     monkeypatch.setattr(run_tests, "GROUPS", {"a": group("a", True), "b": group("b", False)})
     assert run_tests.main([]) == 0
+
+
+def built(tmp_path, monkeypatch, build=None):
+    """Replaces cmake, and ninja by build(preset)."""
+    outcome = run_tests.Finished(0, tmp_path / "build.log", 1.5)
+    monkeypatch.setattr(run_tests, "configure", lambda preset: None)
+    monkeypatch.setattr(run_tests, "build", lambda preset, *_: build and build(preset) or outcome)
+
+
+def groups_of(monkeypatch, tests):
+    """tests: {name: test()}, which gives a Tally; each group is a preset of its own."""
+    groups = {
+        name: run_tests.Group(lambda *_, test=test: test(), name, lambda _: ["x"])
+        for name, test in tests.items()
+    }
+    monkeypatch.setattr(run_tests, "GROUPS", groups)
+
+
+def test_two_groups_are_tested_at_a_time_and_listed_in_their_order(tmp_path, monkeypatch, capsys):
+    both = threading.Barrier(2, timeout=300)
+    last = threading.Event()
+
+    def first():
+        both.wait()
+        assert last.wait(300), "the second group ends first"
+        return run_tests.Tally(passed=1)
+
+    def second():
+        both.wait()
+        last.set()
+        return run_tests.Tally(passed=2)
+
+    built(tmp_path, monkeypatch)
+    groups_of(monkeypatch, {"a": first, "b": second, "c": lambda: run_tests.Tally(passed=4)})
+    assert run_tests.main([]) == 0
+    said = capsys.readouterr().out
+    table = re.findall(r"^([abc]) +(\d)", said, re.MULTILINE)
+    assert table == [("a", "1"), ("b", "2"), ("c", "4")] and said.endswith("7 passed, 0 failed\n")
+
+
+def test_a_group_waits_for_its_own_build_while_the_one_before_is_tested(tmp_path, monkeypatch):
+    tested, done = threading.Event(), []
+
+    def build(preset):
+        if preset == "b":
+            assert tested.wait(300), "it is built while a is tested"
+            done.append("b is built")
+
+    def test_a():
+        tested.set()
+        return run_tests.Tally(passed=1)
+
+    def test_b():
+        assert done == ["b is built"]
+        return run_tests.Tally(passed=1)
+
+    built(tmp_path, monkeypatch, build)
+    groups_of(monkeypatch, {"a": test_a, "b": test_b})
+    assert run_tests.main([]) == 0
+
+
+def is_there(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_an_interrupted_run_ends_its_build_and_starts_no_other(tmp_path, monkeypatch):
+    started, pids = threading.Event(), tmp_path / "pids"
+
+    def build(preset):
+        if preset == "a":
+            return None
+        words = ["sh", "-c", f"echo $$ >>{pids}; exec sleep 600"]
+        watch = threading.Timer(0, wait_for, (pids, started))
+        watch.start()
+        return run_tests.run(f"build-{preset}", words, 600)
+
+    def interrupted():
+        assert started.wait(300)
+        raise KeyboardInterrupt
+
+    built(tmp_path, monkeypatch, build)
+    nothing = lambda: run_tests.Tally(passed=1)  # noqa: E731
+    groups_of(monkeypatch, {"a": interrupted, "b": nothing, "c": nothing, "d": nothing})
+    with pytest.raises(KeyboardInterrupt):
+        run_tests.main([])
+    for thread in threading.enumerate():
+        if thread.name == "build":
+            thread.join()
+    (pid,) = map(int, pids.read_text().split())
+    assert not is_there(pid) and not run_tests.running
+
+
+def wait_for(file, event):
+    while not (file.exists() and file.read_text().endswith("\n")):
+        time.sleep(0.01)
+    event.set()
+
+
+def test_a_build_gives_way_to_tests_and_keeps_its_words_and_status(tmp_path):
+    words = [*run_tests.LOW_PRIORITY, "sh", "-c", 'nice; echo "$1"; exit 3', "sh", "a b"]
+    done = run_tests.run("low", words, 600)
+    assert done.status == 3
+    assert done.log.read_text().splitlines() == [str(min(os.nice(0) + 10, 19)), "a b"]
 
 
 def test_cmake_that_fails_is_one_failure(monkeypatch, tmp_path, capsys):
