@@ -417,7 +417,7 @@ def main(words):
     targets = [f"{library}_test" for library in dict.fromkeys(tested)]
     done = broken or run_tests.build("dev", targets, run_tests.CORES)
     if done.status != 0:
-        run_tests.show_tail(done.log)
+        run_tests.show_log(done.log)
         return 1
     scores, status = [], 0
     try:

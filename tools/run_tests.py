@@ -233,6 +233,22 @@ def of_failed_cases(lines):
     return kept
 
 
+def of_failed_steps(lines):
+    """The lines of the failed steps in a log of ninja: which target, and what the compiler said."""
+    kept, inside = [], False
+    for line in lines:
+        if line.startswith("FAILED: "):
+            inside = True
+            kept.append(line)
+        elif re.match(r"\[\d+/\d+\] |ninja: ", line):
+            inside = False
+        elif inside and not kept[-1].startswith("FAILED: "):
+            kept.append(line)
+        elif inside:
+            kept.append("")  # in place of the command, which is a screen long
+    return [line for line in kept if line]
+
+
 def show_lines(title, lines):
     print(f"    --- {title}")
     for line in lines:
@@ -245,11 +261,20 @@ def show_tail(log, lines=40, keep=without_passed_cases):
     show_lines(f"the end of {log.relative_to(ROOT)}", text[-lines:])
 
 
+def show_log(log):
+    """Of a build that failed the first errors, because others follow from them; or a log's end."""
+    failed = of_failed_steps(log.read_text(errors="replace").splitlines())
+    if failed:
+        show_lines(f"what failed first, from {log.relative_to(ROOT)}", failed[:40])
+    else:
+        show_tail(log)
+
+
 def failure(name, finished, note):
     failures.append(Failures(name, [note]))
     with printing:
         report(name, Tally(failed=1, seconds=finished.seconds), note)
-        show_tail(finished.log)
+        show_log(finished.log)
     return Tally(failed=1, seconds=finished.seconds)
 
 

@@ -389,6 +389,32 @@ def wait_for(file, event):
     event.set()
 
 
+def test_of_a_build_that_fails_the_target_and_the_compilers_lines_are_shown(tmp_path, capsys):
+    log = tmp_path / "build-dev.log"
+    log.write_text(
+        "[1/3] Building CXX object a.o\n"
+        "FAILED: a.o\n"
+        "/usr/bin/c++ -DX -o a.o -c a.cc\n"
+        "a.cc:3:1: error: 'x' was not declared\n"
+        "    3 | x\n"
+        + "".join(f"[2/3] Building CXX object {n}.o\n" for n in range(60))
+        + "FAILED: [code=1] b\n"
+        ": && c++ -o b b.o\n"
+        "mold: error: undefined symbol: y\n"
+        "ninja: build stopped: cannot make progress due to previous errors.\n"
+    )
+    run_tests.failure("unit: build", run_tests.Finished(1, log, 1.5), "does not build")
+    said = capsys.readouterr().out.splitlines()
+    assert said[1:] == [
+        "    --- what failed first, from build-dev.log",
+        "    | FAILED: a.o",
+        "    | a.cc:3:1: error: 'x' was not declared",
+        "    |     3 | x",
+        "    | FAILED: [code=1] b",
+        "    | mold: error: undefined symbol: y",
+    ]
+
+
 def test_a_build_gives_way_to_tests_and_keeps_its_words_and_status(tmp_path):
     words = [*run_tests.LOW_PRIORITY, "sh", "-c", 'nice; echo "$1"; exit 3', "sh", "a b"]
     done = run_tests.run("low", words, 600)
