@@ -15,7 +15,7 @@ two of those that are built are tested at a time, in the same order:
     lane 2           |unit |...|asan       |fuzz |tsan      |
 
 A group is tested once its build has ended, and no test builds anything. A unit group has two
-programs running at a time; a pytest group has three workers. The limits of time are
+programs running at a time, longest first; a pytest group has three workers. The limits of time are
 there for what hangs: they are ten times what an idle machine needs, so that a loaded one meets none
 of them.
 
@@ -460,6 +460,15 @@ class Group:
     links_long: bool = False
 
 
+# Those that take longest, most of it waiting for a server to start or to be away. They come first:
+# the last one of a group often runs alone.
+LONG_PROGRAMS = ("db", "example_tidepool", "seeds", "db_redis")
+
+
+def longest_first(rooms):
+    return sorted(rooms, key=lambda room: room not in LONG_PROGRAMS)
+
+
 def unit_group(group, preset, without=(), only=None):
     """`without`: rooms that are left out; `only`: of a room, the cases of a GoogleTest filter."""
 
@@ -480,7 +489,9 @@ def unit_group(group, preset, without=(), only=None):
             if commands[room] and (built.status == 0 or is_current(preset, f"{room}_test"))
         ]
         total.add(
-            two_at_a_time(lambda room: run_unit(f"{group}/{room}", commands[room]), built_rooms)
+            two_at_a_time(
+                lambda room: run_unit(f"{group}/{room}", commands[room]), longest_first(built_rooms)
+            )
         )
         return total
 

@@ -422,6 +422,19 @@ def test_a_build_gives_way_to_tests_and_keeps_its_words_and_status(tmp_path):
     assert done.log.read_text().splitlines() == [str(min(os.nice(0) + 10, 19)), "a b"]
 
 
+def test_long_programs_come_first_and_are_there():
+    rooms = ["base", *sorted(run_tests.LONG_PROGRAMS), "tls"]
+    assert run_tests.longest_first(rooms) == [*rooms[1:-1], "base", "tls"]
+    repository = pathlib.Path(__file__).resolve().parent.parent
+    listings = [
+        path.read_text()
+        for folder in ("tiderace", "examples", "tests")
+        for path in (repository / folder).rglob("CMakeLists.txt")
+    ]
+    for name in run_tests.LONG_PROGRAMS:
+        assert any(re.search(rf"\bNAME {name}\b", listing) for listing in listings), name
+
+
 def test_cmake_that_fails_is_one_failure(monkeypatch, tmp_path, capsys):
     log = tmp_path / "configure-dev.log"
     log.write_text("no compiler")
