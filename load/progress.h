@@ -11,6 +11,7 @@ namespace tiderace::load {
 struct LoadProgress {
     std::uint64_t answers = 0;  // right ones
     std::uint64_t errors = 0;
+    std::uint64_t wrong_answers = 0;  // of the errors
     std::uint64_t received_bytes = 0;
     std::uint64_t opened = 0;  // connections, in all
     std::uint64_t connect_errors = 0;
@@ -22,6 +23,7 @@ struct LoadProgress {
     void add(const LoadProgress& other) {
         answers += other.answers;
         errors += other.errors;
+        wrong_answers += other.wrong_answers;
         received_bytes += other.received_bytes;
         opened += other.opened;
         connect_errors += other.connect_errors;
@@ -39,6 +41,7 @@ class ShownProgress {
     void show(const LoadProgress& now) {
         answers_.store(now.answers, std::memory_order_relaxed);
         errors_.store(now.errors, std::memory_order_relaxed);
+        wrong_answers_.store(now.wrong_answers, std::memory_order_relaxed);
         received_bytes_.store(now.received_bytes, std::memory_order_relaxed);
         opened_.store(now.opened, std::memory_order_relaxed);
         connect_errors_.store(now.connect_errors, std::memory_order_relaxed);
@@ -52,6 +55,7 @@ class ShownProgress {
         const bool done = done_.load(std::memory_order_acquire);
         return {.answers = answers_.load(std::memory_order_relaxed),
                 .errors = errors_.load(std::memory_order_relaxed),
+                .wrong_answers = wrong_answers_.load(std::memory_order_relaxed),
                 .received_bytes = received_bytes_.load(std::memory_order_relaxed),
                 .opened = opened_.load(std::memory_order_relaxed),
                 .connect_errors = connect_errors_.load(std::memory_order_relaxed),
@@ -65,6 +69,7 @@ class ShownProgress {
 
     std::atomic<std::uint64_t> answers_ = 0;
     std::atomic<std::uint64_t> errors_ = 0;
+    std::atomic<std::uint64_t> wrong_answers_ = 0;
     std::atomic<std::uint64_t> received_bytes_ = 0;
     std::atomic<std::uint64_t> opened_ = 0;
     std::atomic<std::uint64_t> connect_errors_ = 0;

@@ -22,6 +22,17 @@ std::string_view to_string(ConnectError error) {
 std::uint64_t LoadTally::errors_total() const {
     return std::accumulate(errors.begin(), errors.end(), std::uint64_t{0});
 }
+bool LoadTally::is_wrong_answer(LoadError kind) const {
+    if (kind == LoadError::wrong_status) return wrong_status != 503;
+    return kind < LoadError::cut_short;  // by the order of LoadError: the wrong answers come first
+}
+std::uint64_t LoadTally::wrong_answers() const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+        if (is_wrong_answer(static_cast<LoadError>(i))) sum += errors[i];
+    }
+    return sum;
+}
 std::uint64_t LoadTally::connect_errors_total() const {
     return std::accumulate(connect_errors.begin(), connect_errors.end(), std::uint64_t{0});
 }

@@ -52,8 +52,8 @@ struct LoadTally {
     std::uint64_t body_bytes = 0;
     std::uint64_t received_bytes = 0;
     std::uint64_t sent_bytes = 0;
-    std::uint64_t unanswered = 0;  // under way when the run ended
-    std::uint64_t never_sent = 0;  // due in an open loop, but no connection was free
+    std::uint64_t unanswered = 0;          // under way when the run ended
+    std::uint64_t never_sent = 0;          // due in an open loop, but no connection was free
     Duration late_max = Duration::zero();  // how far behind its schedule an open loop sent
     std::array<std::uint64_t, static_cast<std::size_t>(LoadError::count_)> errors{};
 
@@ -84,6 +84,9 @@ struct LoadTally {
     }
     std::uint64_t requests_min() const { return connections > 0 ? per_connection_min : 0; }
     std::uint64_t errors_total() const;
+    // An answer came that is not the right one. A 503 is none of these: the server has no room.
+    bool is_wrong_answer(LoadError kind) const;
+    std::uint64_t wrong_answers() const;
     std::uint64_t connect_errors_total() const;
     void merge(const LoadTally& other);
 };

@@ -31,6 +31,17 @@ TEST(LoadTally, AddsUpWhatWorkersCounted) {
     EXPECT_EQ(sum.starved, 1U);
 }
 
+TEST(LoadTally, AWrongAnswerIsOneThatCameAndIsNoRefusal) {
+    LoadTally tally;
+    for (std::size_t i = 0; i < tally.errors.size(); ++i) tally.errors[i] = 1;
+    tally.wrong_status = 404;
+    EXPECT_EQ(tally.wrong_answers(), 5U) << "status, length, hash, not HTTP, unasked bytes";
+    EXPECT_FALSE(tally.is_wrong_answer(LoadError::cut_short));
+    EXPECT_FALSE(tally.is_wrong_answer(LoadError::turned_away));
+    tally.wrong_status = 503;
+    EXPECT_EQ(tally.wrong_answers(), 4U);
+}
+
 TEST(LoadTally, SeesThatWorkersWereAnsweredDifferently) {
     LoadTally sum;
     LoadTally one;

@@ -161,6 +161,7 @@ void LoadWorker::publish() {
 void LoadWorker::on_expired() {
     const Instant now = read_clock();
     seen_.errors = tally_.errors_total();
+    seen_.wrong_answers = tally_.wrong_answers();
     seen_.connect_errors = tally_.connect_errors_total();
     if (now >= end_ || stop_.load(std::memory_order_relaxed)) {
         ending_ = true;

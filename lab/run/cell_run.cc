@@ -99,6 +99,8 @@ class Loads {
                        : static_cast<std::uint64_t>(std::max<std::int64_t>(now.open, 0));
     }
     bool all_there() const { return reached() >= asked_; }
+    // After one wrong answer the verdict is certain, and nothing more is worth a wait.
+    bool answered_wrongly() const { return progress().wrong_answers > 0; }
     void finish() {
         for (auto& load : loads_) load->stop();
         for (auto& load : loads_) {
@@ -151,7 +153,7 @@ bool wait_for_time(const CellPlan& plan, const Loads& loads, std::uint64_t answe
     const core::SystemClock clock;
     const Instant end = clock.now();
     const Duration longer = std::max<Duration>(plan.time, plan.patience.others);
-    while (!server.ended()) {
+    while (!server.ended() && !loads.answered_wrongly()) {
         const std::uint64_t answers = loads.progress().answers - answers_before;
         const Duration over = clock.now() - end;
         // An answer for each client on average shows that it serves. Without any it may be hung,
@@ -169,7 +171,8 @@ std::optional<bool> still_answers(const CellPlan& plan, const Loads& loads, Runn
     const core::SystemClock clock;
     const Instant end = clock.now() + plan.patience.answer;
     const std::uint64_t answers = loads.progress().answers;
-    while (!loads.only_once() && !server.ended() && loads.progress().answers == answers) {
+    while (!loads.only_once() && !server.ended() && !loads.answered_wrongly() &&
+           loads.progress().answers == answers) {
         if (clock.now() > end) return false;
         if (wait(look)) return std::nullopt;
     }
@@ -277,8 +280,7 @@ enum class Fault : std::uint8_t { wrong_answer, no_room, no_answer };
 
 Fault fault_of(load::LoadError kind, const load::LoadTally& tally) {
     if (is_no_room(kind, tally)) return Fault::no_room;
-    // By the order of LoadError: the wrong answers come first.
-    return kind < load::LoadError::cut_short ? Fault::wrong_answer : Fault::no_answer;
+    return tally.is_wrong_answer(kind) ? Fault::wrong_answer : Fault::no_answer;
 }
 
 std::uint64_t counted(const load::LoadTally& tally, Fault fault) {

@@ -80,10 +80,25 @@ TEST_F(CellRun, AWrongByteIsFoundBeforeTheLoad) {
     EXPECT_THAT(cell.reason, HasSubstr("wrong hash"));
 }
 
-TEST_F(CellRun, AWrongLengthIsFoundUnderLoad) {
-    const Cell cell = run(fake_subject("fake", Manner::wrong_later), "scale");
-    EXPECT_EQ(cell.state, CellState::wrong);
-    EXPECT_THAT(cell.reason, HasSubstr("wrong length"));
+// The patience is for answers that may still come. Once one is wrong, no other changes the verdict,
+// and the load would take the CPUs for nothing.
+TEST_F(CellRun, AWrongLengthUnderLoadEndsTheCellAtOnce) {
+    const RunSubject subject = fake_subject("fake", Manner::wrong_later);
+    constexpr int looks_most = 6'000;  // those of `patient` would be 24,000
+    int looks = 0;
+    const auto cell = run_cell({.subject = &subject,
+                                .workload = find_workload("scale"),
+                                .site = &site_,
+                                .connections = 4,
+                                .time = 150ms,
+                                .patience = patient},
+                               [&](Duration time) {
+                                   std::this_thread::sleep_for(time);
+                                   return ++looks > looks_most;
+                               });
+    ASSERT_TRUE(cell) << "it waited for answers that change nothing";
+    EXPECT_EQ(cell->state, CellState::wrong);
+    EXPECT_THAT(cell->reason, HasSubstr("wrong length"));
 }
 
 TEST_F(CellRun, AServerThatStopsAnsweringHangs) {
