@@ -492,3 +492,10 @@ def test_every_program_that_a_suite_runs_is_built_before_it():
             built.update(name for name in names if not name.endswith("_test"))
     assert "sample_app" in built and "example_hello" in built
     assert built - set(run_tests.PROGRAMS) == set()
+
+
+def test_under_a_sanitizer_only_the_programs_of_its_tests_are_built():
+    every, quick = set(run_tests.PROGRAMS), set(run_tests.QUICK_PROGRAMS)
+    assert quick < every
+    for name, programs in (("server", every), ("server-asan", quick), ("server-tsan", quick)):
+        assert every & set(run_tests.GROUPS[name].targets(lambda _: True)) == programs, name
