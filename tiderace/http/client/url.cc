@@ -24,11 +24,6 @@ constexpr auto stays_as_it_is = [] {
 // False: a control character.
 bool append_escaped(std::string& out, ByteView text) {
     static constexpr ByteView digits = "0123456789ABCDEF";
-    const auto plain = [](char c) { return stays_as_it_is[static_cast<unsigned char>(c)]; };
-    if (std::ranges::all_of(text, plain)) {  // the common case
-        out += text;
-        return true;
-    }
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         if (byte < 0x20 || byte == 0x7f) return false;
@@ -64,21 +59,36 @@ bool take_authority(Url& url, ByteView authority) {
     // Not one inside an IPv6 address.
     const std::size_t colon =
         authority.find(':', authority.starts_with('[') ? authority.rfind(']') : 0);
-    url.host = std::string(authority.substr(0, colon));
-    std::ranges::transform(url.host, url.host.begin(), wire::to_lower);
-    url.port = url.secure ? 443 : 80;
+    const ByteView host = authority.substr(0, colon);
     // An encoded host would be one name to us, and perhaps another one to the resolver and the
     // certificate.
-    if (url.host.empty() || url.host.find('%') != std::string::npos) return false;
+    if (host.empty() || host.find('%') != ByteView::npos) return false;
+    url.host.assign(host);
+    std::ranges::transform(url.host, url.host.begin(), wire::to_lower);
+    url.port = url.secure ? 443 : 80;
     if (colon == ByteView::npos || colon + 1 == authority.size()) return true;
-    const ByteView digits = authority.substr(colon + 1);
-    std::from_chars(digits.data(), digits.data() + digits.size(), url.port);
+    unsigned port = 0;  // of digits, and at most 65535: valid_host() has seen it
+    for (const char digit : authority.substr(colon + 1)) {
+        port = port * 10 + static_cast<unsigned>(digit - '0');
+    }
+    url.port = static_cast<std::uint16_t>(port);
     return url.port != 0;
+}
+
+// True: nothing in it has to be resolved, dropped or escaped, and it is sent as it stands.
+bool is_target(ByteView text) {
+    bool after_slash = false;
+    for (const char c : text) {
+        const bool dot_segment = after_slash && c == '.';  // or a file whose name begins with it
+        if (!stays_as_it_is[static_cast<unsigned char>(c)] || c == '#' || dot_segment) return false;
+        after_slash = c == '/';
+    }
+    return text.starts_with('/');
 }
 
 bool take_target(Url& url, ByteView path, ByteView query) {
     url.target.clear();
-    const bool plain = !path.empty() && path.find("/.") == ByteView::npos;  // mostly
+    const bool plain = !path.empty() && path.find("/.") == ByteView::npos;
     if (!append_escaped(url.target, plain ? path : ByteView(without_dots(path)))) return false;
     return append_escaped(url.target, query);
 }
@@ -105,17 +115,27 @@ Parts cut(ByteView text) {
     return {text.substr(0, query), text.substr(query)};
 }
 
-std::optional<Url> parse_after_scheme(bool secure, ByteView text) {
-    if (!text.starts_with("//")) return std::nullopt;
+// "//authority", then path, query and fragment.
+bool take_after_scheme(Url& url, ByteView text) {
+    if (!text.starts_with("//")) return false;
     text.remove_prefix(2);
-    Url url;
-    url.secure = secure;
-    const auto ends_authority = [](char c) { return c == '/' || c == '?' || c == '#'; };
-    const auto end =
-        static_cast<std::size_t>(std::ranges::find_if(text, ends_authority) - text.begin());
-    const Parts parts = cut(text.substr(end));
-    if (!take_authority(url, text.substr(0, end))) return std::nullopt;
-    if (!take_target(url, parts.path, parts.query)) return std::nullopt;
+    ByteView authority = text;
+    for (const char mark : {'/', '?', '#'}) authority = authority.substr(0, authority.find(mark));
+    if (!take_authority(url, authority)) return false;
+    text.remove_prefix(authority.size());
+    if (is_target(text)) {  // mostly
+        url.target.assign(text);
+        return true;
+    }
+    const Parts parts = cut(text);
+    return take_target(url, parts.path, parts.query);
+}
+
+std::optional<Url> parse_after_scheme(bool secure, ByteView text) {
+    // The one object of all returns, so that it is made where the caller has it.
+    std::optional<Url> url(std::in_place);
+    url->secure = secure;
+    if (!take_after_scheme(*url, text)) url.reset();
     return url;
 }
 
@@ -124,7 +144,8 @@ std::optional<Url> parse_after_scheme(bool secure, ByteView text) {
 std::optional<Url> Url::parse(ByteView text) {
     if (text.size() > url_bytes_max) return std::nullopt;
     const auto scheme = take_scheme(text);
-    return scheme ? parse_after_scheme(*scheme, text) : std::nullopt;
+    if (!scheme) return std::nullopt;
+    return parse_after_scheme(*scheme, text);
 }
 
 std::optional<Url> Url::resolve(ByteView reference) const {

@@ -27,6 +27,9 @@ TEST(Url, IsReadAndWrittenInOneForm) {
         {"http://a/b/..", "http://a/ a:80"},
         {"http://a/x y?\"\xC3\xA9", "http://a/x%20y?%22%C3%A9 a:80"},
         {"http://a/%2e%41?a=%zz", "http://a/%2e%41?a=%zz a:80"},
+        {"http://a/x?y=/../z", "http://a/x?y=/../z a:80"},
+        {"http://a/x/..?y=/..#/z", "http://a/?y=/.. a:80"},
+        {"http://a:00081/x", "http://a:81/x a:81"},
     };
     for (const auto& c : cases) EXPECT_EQ(read(c.text), c.made);
     for (const char* bad : {"", "a.example", "/x", "ftp://a/", "http:a", "http:///x", "http://",
