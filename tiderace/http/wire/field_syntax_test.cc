@@ -88,7 +88,7 @@ TEST(FieldSyntax, CaseIsIgnoredForLettersAlone) {
 
 // Each two bytes at each place of words and of what is left behind them.
 TEST(FieldSyntax, LettersAloneHaveTwoCases) {
-    for (const std::size_t size : {1U, 7U, 8U, 9U, 15U, 16U, 17U, 24U}) {
+    for (const std::size_t size : {1U, 3U, 4U, 5U, 7U, 8U, 9U, 15U, 16U, 17U, 24U}) {
         for (std::size_t at = 0; at < size; ++at) {
             std::string a(size, 'k'), b(size, 'K');
             std::size_t wrong = 0;
