@@ -4,16 +4,9 @@
 
 #include "tiderace/base/moment.h"
 #include "tiderace/http/wire/field_syntax.h"
-#include "tiderace/task/within.h"
+#include "tiderace/task/runner.h"
 
 namespace tiderace::http {
-namespace {
-
-task::Task<> wait_for_more(ClientExchange& exchange) {
-    co_await exchange.changed();
-}
-
-}  // namespace
 
 AnswerStream::AnswerStream(OwnedExchange exchange, Url&& url, Duration read_timeout)
     : exchange_(std::move(exchange)), read_timeout_(read_timeout) {
@@ -24,11 +17,11 @@ AnswerStream::AnswerStream(AnswerStream&&) noexcept = default;
 AnswerStream& AnswerStream::operator=(AnswerStream&&) noexcept = default;
 
 bool AnswerStream::decode() {
-    std::string_view coding = field("Content-Encoding");
     // These answers have no body to decode. Their Content-Encoding and Content-Length describe the
     // body that a GET would have got (RFC 9110, 9.3.2 and 15.4.5), so both fields stay.
     if (exchange_->to_head() || status() == 204 || status() == 304) return true;
-    if (!fields().has("Content-Encoding")) return true;
+    std::string_view coding = field("Content-Encoding");
+    if (coding.empty() && !fields().has("Content-Encoding")) return true;
     // We accept one layer. With a second one left undone, the content would not have its
     // Content-Type.
     if (fields().all("Content-Encoding").size() > 1) return false;
@@ -54,18 +47,19 @@ ClientFault AnswerStream::described(ClientFault fault) const {
 }
 
 task::Task<ClientResult<std::string>> AnswerStream::read_raw(Duration limit) {
-    while (true) {
+    // The limit is for one wait, not for the body: a long download may take its time while bytes
+    // come.
+    const Instant due = moment_after(task::Context::here().runner->loop().now(), limit);
+    for (bool in_time = true;;) {
         std::string got = exchange_->take_buffer();
         if (!got.empty()) co_return got;
         if (exchange_->fault()) co_return std::unexpected(described(*exchange_->fault()));
         if (exchange_->ended()) co_return std::string();
-        // The limit is for one wait, not for the body: a long download may take its time while
-        // bytes come.
-        const auto waited = co_await task::within(limit, wait_for_more(*exchange_));
-        if (!waited) {
+        if (!in_time) {
             co_return std::unexpected(
                 ClientFault(ClientFault::Kind::timed_out, url().text() + ": the body stopped"));
         }
+        in_time = co_await exchange_->changed_until(due);
     }
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/http/coding/content_decoder.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/task/within.h"
@@ -69,6 +71,13 @@ const std::string& accepted_codings() {
     return text;
 }
 
+void add_own(Fields& fields, const ClientOptions& options, bool asks_coding) {
+    if (!options.user_agent.empty()) fields.add("User-Agent", options.user_agent);
+    if (asks_coding && !accepted_codings().empty()) {
+        fields.add("Accept-Encoding", accepted_codings());
+    }
+}
+
 // Whether a request that failed may be sent again without being done twice.
 bool may_go_again(std::string_view method, const ClientExchange& exchange, bool may_be_stale) {
     using Progress = ClientExchange::Progress;
@@ -79,6 +88,18 @@ bool may_go_again(std::string_view method, const ClientExchange& exchange, bool 
     // the server does with this request, and a second attempt would meet the same.
     return may_be_stale && exchange.fault()->kind == Kind::closed &&
            exchange.progress() == Progress::untouched && is_idempotent(method);
+}
+
+// False: the body would be larger than `bytes_max`. Of a coding, its decoded bytes count, because a
+// few KiB on the wire can decode to gigabytes.
+bool append(std::string& body, std::string&& piece, std::uint64_t bytes_max) {
+    if (body.size() + piece.size() > bytes_max) return false;
+    if (body.empty()) {
+        body = std::move(piece);  // mostly the only one
+    } else {
+        body += piece;
+    }
+    return true;
 }
 
 }  // namespace
@@ -94,6 +115,13 @@ struct Client::Journey {
         attempts = 0;
     }
 
+    // It says how long its body is. Without that, the bytes of a generator would be the server's
+    // next request.
+    bool has_body() const {
+        return streams || body != nullptr || !type.empty() || method == "POST" || method == "PUT" ||
+               method == "PATCH";
+    }
+
     // It goes to the proxy itself, not through a tunnel.
     bool asks_proxy() const { return proxy != nullptr && !url.secure; }
 
@@ -107,6 +135,9 @@ struct Client::Journey {
     const Proxy* proxy = nullptr;  // on the way to `url`
     std::uint64_t stale = 0;       // of the present URL, as are the attempts
     unsigned attempts = 0;
+    // Of the connection of the present attempt.
+    std::uint64_t number = 0;
+    bool may_be_stale = false;
     unsigned redirects = 0;
     bool streams = false;      // the body is a generator
     bool sent_stream = false;  // which is gone
@@ -115,6 +146,7 @@ struct Client::Journey {
 
 Client::Journey::Journey(ClientRequest& asked, Url&& first, core::Ref<SharedProxies> known)
     : request(asked),
+      url(std::move(first)),
       method(asked.method_),
       type(asked.content_.type()),
       proxies(std::move(known)),
@@ -124,12 +156,13 @@ Client::Journey::Journey(ClientRequest& asked, Url&& first, core::Ref<SharedProx
     if (std::string bytes = std::move(asked.content_).take_bytes(); !bytes.empty()) {
         body = std::make_shared<std::string>(std::move(bytes));
     }
-    go_to(std::move(first));
+    proxy = proxies->all.find(url);
 }
 
 Client::Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOptions options,
                std::shared_ptr<const tcp::ClientSecurity> http_1_1)
     : options_(std::move(options)), security_(std::move(security)), http_1_1_(std::move(http_1_1)) {
+    add_own(usual_fields_, options_, options_.compression);
     if (options_.proxy_from_environment) set_proxies(Proxies::from_environment());
 }
 Client::~Client() = default;
@@ -147,86 +180,47 @@ ClientPool& Client::pool_here() {
     return *pool_;
 }
 
-task::Task<ClientResult<Answer>> Client::get(std::string url) {
-    return request(ClientRequest("GET", std::move(url)));
+// A line break in a method or a field would let its author add fields, or a second request. CONNECT
+// would make a tunnel, which has no Answer.
+bool Client::may_be_sent(const ClientRequest& request) {
+    return wire::is_token(request.method_) && std::string_view(request.method_) != "CONNECT" &&
+           request.fields_.valid() && wire::is_field_value(request.content_.type());
 }
 
-task::Task<ClientResult<Answer>> Client::post(std::string url, Content content) {
-    return request(ClientRequest("POST", std::move(url)).content(std::move(content)));
-}
-
-task::Task<ClientResult<Answer>> Client::request(ClientRequest request) {
-    const Duration limit = request.timeout_.value_or(options_.timeout);
-    Answer answer;
-    auto made = co_await task::within(limit, request_whole(request, answer));
-    if (!made) co_return fault(Kind::timed_out, request.url() + ": no whole answer in time");
-    if (!*made) co_return std::unexpected(std::move(made->error()));
-    co_return answer;
-}
-
-task::Task<ClientResult<AnswerStream>> Client::open(ClientRequest request) {
-    const Duration limit = request.timeout_.value_or(options_.timeout);
-    // Until the head only: the pieces of a stream have read_timeout each.
-    auto made = co_await task::within(limit, travel(request));
-    if (!made) co_return fault(Kind::timed_out, request.url() + ": no answer in time");
-    co_return std::move(*made);
-}
-
-// Into the caller's answer, because a result is moved several times on its way up.
-task::Task<ClientResult<void>> Client::request_whole(ClientRequest& request, Answer& answer) {
-    auto stream = co_await travel(request);
-    if (!stream) co_return std::unexpected(std::move(stream.error()));
-    while (!stream->ended()) {
-        std::string piece = stream->take_received();
-        if (piece.empty()) {
-            auto read = co_await stream->read();
-            if (!read) co_return std::unexpected(std::move(read.error()));
-            if (read->empty()) break;
-            piece = std::move(*read);
-        }
-        // Decoded bytes are counted, because a few KiB on the wire can decode to gigabytes.
-        if (answer.body.size() + piece.size() > options_.body_bytes_max) {
-            co_return fault(Kind::too_large, stream->url().text() + ": the body is too large");
-        }
-        if (answer.body.empty()) {
-            answer.body = std::move(piece);  // mostly the only one
-        } else {
-            answer.body += piece;
-        }
-    }
-    answer.status = stream->status();
-    answer.version = stream->version();
-    answer.fields = std::move(*stream).take_fields();
-    answer.trailers = std::move(*stream).take_trailers();
-    co_return ClientResult<void>();
-}
-
-// One coroutine for all attempts at all URLs, because each frame costs every request.
-task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
-    auto url = Url::parse(asked.url_);
+// One coroutine for all attempts at all URLs, and for the body, because each frame costs every
+// request.
+template <typename Made>
+task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
+    constexpr bool reads_body = std::is_same_v<Made, Answer>;
+    const auto late = [&] {
+        return fault(Kind::timed_out, asked.url() + (reads_body ? ": no whole answer in time"
+                                                                : ": no answer in time"));
+    };
+    auto url = urls_.parse(asked.url_);
     if (!url) co_return fault(Kind::bad_request, "\"" + asked.url_ + "\" is no http(s) URL");
-    // Checked before anything is sent: a line break in a method or a field would let its
-    // author add fields, or a second request. CONNECT would make a tunnel, which has no Answer.
-    if (!wire::is_token(asked.method_) || std::string_view(asked.method_) == "CONNECT" ||
-        !asked.fields_.valid() || !wire::is_field_value(asked.content_.type())) {
+    if (!may_be_sent(asked)) {
         co_return fault(Kind::bad_request, url->text() + ": no message may hold its fields");
     }
     Journey journey(asked, std::move(*url), proxies_);
     ClientPool& pool = pool_here();
+    const core::EventLoop& loop = runner_->loop();
+    const Instant due = moment_after(loop.now(), asked.timeout_.value_or(options_.timeout));
     while (true) {
         ClientConnection* ready = pool.take_at_once(journey.url, journey.proxy, journey.stale);
         if (ready == nullptr) {
-            auto taken = co_await pool.take(journey.url, journey.proxy, journey.stale);
-            if (!taken) co_return std::unexpected(std::move(taken.error()));
-            ready = *taken;
+            auto taken = co_await task::within(
+                due - loop.now(), pool.take(journey.url, journey.proxy, journey.stale));
+            if (!taken) co_return late();
+            if (!*taken) co_return std::unexpected(std::move(taken->error()));
+            ready = **taken;
         }
-        // Read before send(), which marks the connection as used, and which may end it.
-        const bool may_be_stale = ready->used();
-        const std::uint64_t number = ready->number();
         OwnedExchange exchange = send(journey, *ready);
-        while (exchange->status() == 0 && !exchange->over()) co_await exchange->changed();
+        for (bool in_time = true; exchange->status() == 0 && !exchange->over();) {
+            if (!in_time) co_return late();
+            in_time = co_await exchange->changed_until(due);
+        }
         if (exchange->status() == 0) {
-            if (!goes_again(journey, *exchange, may_be_stale, number)) {
+            if (!goes_again(journey, *exchange)) {
                 co_return std::unexpected(*exchange->fault());
             }
             continue;
@@ -239,8 +233,47 @@ task::Task<ClientResult<AnswerStream>> Client::travel(ClientRequest& asked) {
         if (options_.compression && !journey.own_coding && !stream.decode()) {
             co_return fault(Kind::bad_answer, stream.url().text() + ": a coding not asked for");
         }
-        co_return stream;
+        if constexpr (!reads_body) {
+            co_return stream;
+        } else {
+            Answer answer;
+            while (!stream.ended()) {
+                std::string piece = stream.take_received();
+                if (piece.empty()) {
+                    auto read = co_await task::within(due - loop.now(), stream.read());
+                    if (!read) co_return late();
+                    if (!*read) co_return std::unexpected(std::move(read->error()));
+                    if ((*read)->empty()) break;
+                    piece = std::move(**read);
+                }
+                if (!append(answer.body, std::move(piece), options_.body_bytes_max)) {
+                    co_return fault(Kind::too_large,
+                                    stream.url().text() + ": the body is too large");
+                }
+            }
+            answer.status = stream.status();
+            answer.version = stream.version();
+            answer.fields = std::move(stream).take_fields();
+            answer.trailers = std::move(stream).take_trailers();
+            co_return answer;
+        }
     }
+}
+
+task::Task<ClientResult<Answer>> Client::get(std::string url) {
+    return travel<Answer>(ClientRequest("GET", std::move(url)));
+}
+
+task::Task<ClientResult<Answer>> Client::post(std::string url, Content content) {
+    return travel<Answer>(ClientRequest("POST", std::move(url)).content(std::move(content)));
+}
+
+task::Task<ClientResult<Answer>> Client::request(ClientRequest request) {
+    return travel<Answer>(std::move(request));
+}
+
+task::Task<ClientResult<AnswerStream>> Client::open(ClientRequest request) {
+    return travel<AnswerStream>(std::move(request));
 }
 
 OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
@@ -253,25 +286,27 @@ OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
         journey.sent_stream = true;
     }
     ++journey.attempts;
+    // Before the request marks the connection as used, and perhaps ends it.
+    journey.number = connection.number();
+    journey.may_be_stale = connection.used();
     // An http request is the proxy's own to forward, so it names the whole URL (RFC 9112, 3.2.2).
     const std::string whole = journey.asks_proxy() ? journey.url.text() : std::string();
-    const std::string authority = journey.url.authority();
-    const Fields fields = fields_of(journey);
+    const bool usual = is_usual(journey);
+    const Fields others = usual ? Fields() : fields_of(journey);
     made->send(*runner_, connection,
                {.method = journey.method,
                 .secure = journey.url.secure,
-                .authority = authority,
+                .authority = connection.authority(),
                 .target = whole.empty() ? journey.url.target : whole,
                 .protocol = {},
-                .fields = fields});
+                .fields = usual ? usual_fields_ : others});
     return made;
 }
 
 // Whether a request that got no answer is sent once more.
-bool Client::goes_again(Journey& journey, const ClientExchange& failed, bool may_be_stale,
-                        std::uint64_t number) {
+bool Client::goes_again(Journey& journey, const ClientExchange& failed) {
     using Progress = ClientExchange::Progress;
-    bool again = may_go_again(journey.method, failed, may_be_stale);
+    bool again = may_go_again(journey.method, failed, journey.may_be_stale);
     if (failed.progress() == Progress::http_1_1_required) {
         again &= pool_->fall_back(journey.url, journey.proxy);
     }
@@ -280,7 +315,7 @@ bool Client::goes_again(Journey& journey, const ClientExchange& failed, bool may
     // A server that closes one kept connection has often closed all of them (it restarted, say).
     // Trying each in turn would spend the attempts, so the pool leaves out all that may be as
     // stale.
-    if (failed.progress() == Progress::untouched) journey.stale = number;
+    if (failed.progress() == Progress::untouched) journey.stale = journey.number;
     return true;
 }
 
@@ -332,18 +367,18 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     return true;
 }
 
+// Whether it has no fields but usual_fields_, which are made once.
+bool Client::is_usual(const Journey& journey) const {
+    const bool may_have_cookies = options_.cookies && cookies_.size() > 0;
+    return journey.request.fields_.empty() && !journey.has_body() && !journey.asks_proxy() &&
+           !may_have_cookies;
+}
+
 Fields Client::fields_of(const Journey& journey) {
     const Fields& own = journey.request.fields_;
-    // Without framing, the bytes of a generator would be the server's next request.
-    const bool has_body = journey.streams || journey.body != nullptr || !journey.type.empty() ||
-                          journey.method == "POST" || journey.method == "PUT" ||
-                          journey.method == "PATCH";
     Fields fields;
     fields.reserve(own.size() + 5);  // and those that are added below
-    if (!options_.user_agent.empty()) fields.add("User-Agent", options_.user_agent);
-    if (options_.compression && !journey.own_coding && !accepted_codings().empty()) {
-        fields.add("Accept-Encoding", accepted_codings());
-    }
+    add_own(fields, options_, options_.compression && !journey.own_coding);
     if (!journey.type.empty()) fields.add("Content-Type", journey.type);
     if (const std::string cookies = cookies_for(journey.url); !cookies.empty()) {
         fields.add("Cookie", cookies);
@@ -361,7 +396,7 @@ Fields Client::fields_of(const Journey& journey) {
         if (!is_ours(field.name)) fields.add(field.name, field.value);
     }
     const bool known_length = !journey.streams || journey.request.known_stream_bytes();
-    if (has_body && known_length) {
+    if (journey.has_body() && known_length) {
         const std::uint64_t whole = journey.body != nullptr ? journey.body->size() : 0;
         const std::uint64_t bytes = journey.streams ? *journey.request.known_stream_bytes() : whole;
         fields.add("Content-Length", std::to_string(bytes));

@@ -42,6 +42,7 @@
 #include "tiderace/http/client/client_request.h"
 #include "tiderace/http/client/cookie_jar.h"
 #include "tiderace/http/client/proxy.h"
+#include "tiderace/http/client/url.h"
 
 namespace tiderace::http {
 
@@ -107,18 +108,21 @@ class Client {
         const Proxies all;
     };
 
+    static bool may_be_sent(const ClientRequest& request);
     ClientPool& pool_here();
-    task::Task<ClientResult<void>> request_whole(ClientRequest& request, Answer& answer);
-    task::Task<ClientResult<AnswerStream>> travel(ClientRequest& asked);
+    template <typename Made>  // an AnswerStream, or an Answer, which is read whole
+    task::Task<ClientResult<Made>> travel(ClientRequest asked);
     OwnedExchange send(Journey& journey, ClientConnection& connection);
-    bool goes_again(Journey& journey, const ClientExchange& failed, bool may_be_stale,
-                    std::uint64_t number);
+    bool goes_again(Journey& journey, const ClientExchange& failed);
     ClientResult<bool> follow(Journey& journey, ClientExchange& exchange);
+    bool is_usual(const Journey& journey) const;
     Fields fields_of(const Journey& journey);
     std::string cookies_for(const Url& url);
     void keep_cookies(const Url& url, const Fields& fields);
 
     ClientOptions options_;
+    UrlMemo urls_;
+    Fields usual_fields_;  // of a request that has none of its own and no body
     std::shared_ptr<const tcp::ClientSecurity> security_;
     std::shared_ptr<const tcp::ClientSecurity> http_1_1_;
     core::Ref<SharedProxies> proxies_ = core::make_ref<SharedProxies>(Proxies());

@@ -22,9 +22,9 @@
 
 #include "tiderace/http/client/client_exchange.h"
 #include "tiderace/http/client/client_protocol.h"
-#include "tiderace/http/client/client_route.h"
 #include "tiderace/http/client/receive_room.h"
 #include "tiderace/http/client/signal.h"
+#include "tiderace/http/wire/response_reader.h"
 #include "tiderace/net/connection.h"
 #include "tiderace/tcp/dial.h"
 
@@ -54,8 +54,8 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
         ~Observer() = default;
     };
     struct Setup {
-        std::string place;  // "http://a.example:80": the server that it leads to
-        ClientRoute route;  // to it
+        std::string place;      // "http://a.example:80": the server that it leads to
+        std::string authority;  // "a.example", as its requests name it
         bool secure = false;
         ClientVersions versions = ClientVersions::any;
         std::shared_ptr<std::string> refusal;  // where a proxy's will be written
@@ -65,7 +65,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
 
     void set_observer(Observer* observer) { observer_ = observer; }
     bool is_observed_by(const Observer& observer) const { return observer_ == &observer; }
-    const ClientRoute& route() const { return setup_.route; }
+    const std::string& authority() const { return setup_.authority; }
     // Each is higher than that of every connection that was made before it.
     std::uint64_t number() const { return number_; }
 
@@ -176,6 +176,8 @@ class ClientConnections final {
     const core::Ref<ReceiveRoom>& receive_room() const { return receive_room_; }
     // Where a field block is decoded: at least so many bytes.
     std::span<char> arena(std::size_t bytes);
+    // Where the fields of the head stand that is being read; no connection keeps some of its own.
+    wire::FieldPlaces& field_places() { return field_places_; }
 
   private:
     friend class ClientConnection;
@@ -186,6 +188,7 @@ class ClientConnections final {
     task::Runner* runner_;
     std::vector<std::unique_ptr<ClientConnection>> all_;
     std::vector<char> arena_;
+    wire::FieldPlaces field_places_;
     std::uint64_t made_ = 0;
     core::Ref<ReceiveRoom> receive_room_{new ReceiveRoom};
 };

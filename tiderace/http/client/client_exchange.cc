@@ -106,10 +106,9 @@ void ClientExchange::on_done(std::exception_ptr failure) {
     on_failed({ClientFault::Kind::body_failed, std::move(why)}, Progress::touched);
 }
 
-void ClientExchange::on_head(HttpVersion version, int status, Fields fields) {
+void ClientExchange::on_head(HttpVersion version, int status) {
     version_ = version;
     status_ = status;
-    fields_ = std::move(fields);
     changed_.wake_all();
 }
 

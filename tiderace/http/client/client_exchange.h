@@ -110,9 +110,9 @@ class ClientExchange final : private task::Root {
     // Called by the protocol.
     void hold(ReceiveShare share) { share_ = std::move(share); }
     ReceiveShare& share() { return share_; }
-    void on_head(HttpVersion version, int status, Fields fields);
+    // With its fields in fields(); those behind the body come into trailers().
+    void on_head(HttpVersion version, int status);
     void on_data(ByteView bytes);
-    void on_trailers(Fields trailers) { trailers_ = std::move(trailers); }
     void on_end();
     void on_failed(ClientFault fault, Progress progress);
     void on_writable() {
@@ -150,6 +150,7 @@ class ClientExchange final : private task::Root {
     // Its answer ended well, and take_buffer() gave all of it.
     bool all_taken() const { return ended_ && buffer_.empty() && !fault_; }
     Signal::Wait changed() { return changed_.wait(); }
+    Signal::TimedWait changed_until(Instant due) { return changed_.wait_until(due); }
 
   private:
     friend struct EndExchange;

@@ -84,7 +84,6 @@ class ClientH1 final : public ClientProtocol, private ClientLink {
     ClientConnection* connection_;
     ClientExchange* exchange_ = nullptr;
     wire::ResponseReader reader_;
-    Fields trailers_;       // of the present answer
     bool touched_ = false;  // a byte of the present answer has come
     bool request_sent_ = false;
     bool answer_ended_ = false;
@@ -97,7 +96,6 @@ ClientLink* ClientH1::begin(ClientExchange& exchange, const ClientHead& head) {
     // shows it.
     reader_.next(exchange.to_head());
     touched_ = request_sent_ = answer_ended_ = false;
-    trailers_ = {};
     connection_->below().set_deadline(Instant::max());
     write_head(connection_->below(), head, exchange.unknown_length());
     return this;
@@ -137,7 +135,8 @@ std::size_t ClientH1::on_data(ByteView data) {
     std::size_t used = 0;
     while (exchange_ != nullptr && !answer_ended_) {
         touched_ = true;
-        const auto step = reader_.step(data.substr(used));
+        wire::FieldPlaces& places = connection_->all().field_places();
+        const auto step = reader_.step(data.substr(used), &places);
         used += step.used;
         switch (step.status) {
             case Status::need_more:
@@ -149,21 +148,19 @@ std::size_t ClientH1::on_data(ByteView data) {
                     connection_->fail(Kind::bad_answer, "it changes to a protocol not asked for");
                     return data.size();
                 }
-                Fields fields;
-                fields.add_lines(step.data);
+                exchange_->fields().add_lines(step.data, places);
                 exchange_->on_head(
                     start.version_minor == 0 ? HttpVersion::http_1_0 : HttpVersion::http_1_1,
-                    start.status, std::move(fields));
+                    start.status);
                 break;
             }
             case Status::data:
                 exchange_->on_data(step.data);
                 break;
             case Status::trailer:
-                trailers_.add(step.trailer.name, step.trailer.value);
+                exchange_->trailers().add(step.trailer.name, step.trailer.value);
                 break;
             case Status::done:
-                exchange_->on_trailers(std::exchange(trailers_, {}));
                 answer_ended(used < data.size());
                 return data.size();
             case Status::refused:

@@ -103,7 +103,7 @@ void ClientH2::on_frame(const wire::H2Headers& frame) {
     if (!stream->without_body_ && !stream->length_.complete()) {
         return fail_stream(*stream, H2Error::protocol_error, "the body is shorter than its length");
     }
-    stream->exchange_->on_trailers(std::move(fields));
+    stream->exchange_->trailers() = std::move(fields);
     stream->answer_ended_ = true;
     stream->exchange_->on_answer_end();
     finish_if_done(*stream);
@@ -132,7 +132,8 @@ void ClientH2::take_head(Stream& stream, const wire::H2ResponseParse& parse, Fie
         length.value_or(Stream::window_bytes) > Stream::first_window_bytes) {
         widen(stream);
     }
-    stream.exchange_->on_head(HttpVersion::http_2, parse.code, std::move(fields));
+    stream.exchange_->fields() = std::move(fields);
+    stream.exchange_->on_head(HttpVersion::http_2, parse.code);
     if (!end_stream) return;
     stream.answer_ended_ = true;
     stream.exchange_->on_answer_end();

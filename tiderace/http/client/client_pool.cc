@@ -63,21 +63,21 @@ class ClientPool::Waiting final : private task::Waiter {
 // The place of a connection that is being made; given back unless it is made.
 class ClientPool::Place final {
   public:
-    Place(ClientPool& pool, const ClientRoute& route) : pool_(&pool), route_(&route) {
+    Place(ClientPool& pool, Host& host) : pool_(&pool), host_(&host) {
         ++pool_->open_;
-        ++host().open;
-        ++host().making;
+        ++host_->open;
+        ++host_->making;
     }
     ~Place() {
-        --host().making;
+        --host_->making;
         // It failed, so nothing will show whether the server speaks HTTP/2: the others need not
         // wait for that.
-        if (!made_) host().one_by_one = false;
+        if (!made_) host_->one_by_one = false;
         if (!connected_) {
             --pool_->open_;
-            --host().open;
+            --host_->open;
         }
-        pool_->forget_if_unused(*route_);
+        pool_->forget_if_unused(*host_->route);
         pool_->wake_next();
     }
     Place(const Place&) = delete;
@@ -86,14 +86,12 @@ class ClientPool::Place final {
     void connected() { connected_ = true; }
     void made(const ClientConnection& connection) {
         made_ = true;
-        host().one_by_one = connection.multiplexes();
+        host_->one_by_one = connection.multiplexes();
     }
 
   private:
-    Host& host() { return pool_->hosts_[*route_]; }
-
     ClientPool* pool_;
-    const ClientRoute* route_;
+    Host* host_;
     bool connected_ = false;
     bool made_ = false;
 };
@@ -108,14 +106,24 @@ ClientPool::ClientPool(task::Runner& runner, const PoolLimits& limits, Security 
 
 ClientPool::~ClientPool() {
     TR_CHECK(waiting_.empty(), "a client ended while requests wait for it");
-    if (const auto all = all_.lock()) all->forget(*this);
+    const auto all = all_.lock();
+    if (all == nullptr) return;
+    for (const auto& [route, host] : hosts_) all->forget(host);
+}
+
+ClientPool::Host* ClientPool::find(ClientRouteView route) {
+    if (last_found_ != nullptr && ClientRouteView(*last_found_->route) == route) return last_found_;
+    const auto found = hosts_.find(route);
+    if (found == hosts_.end()) return nullptr;
+    last_found_ = &found->second;
+    return last_found_;
 }
 
 // An idle one leaves the list; one of HTTP/2 stays until it is gone.
 ClientConnection* ClientPool::take_ready(ClientRouteView route, std::uint64_t stale) {
-    const auto host = hosts_.find(route);
-    if (host == hosts_.end()) return nullptr;
-    auto& ready = host->second.ready;
+    Host* const host = find(route);
+    if (host == nullptr) return nullptr;
+    auto& ready = host->ready;
     // From the back: the connection that was used last is the most likely to be open still, and the
     // others may expire.
     for (std::size_t i = ready.size(); i-- > 0;) {
@@ -272,9 +280,14 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
 task::Task<ClientResult<ClientConnection*>> ClientPool::open(const ClientRoute& route,
                                                              const Url& url, const Proxy* proxy) {
     if (open_ >= limits_.connections_max) evict_idle();
-    if (!hosts_.contains(route)) hosts_[route].one_by_one = may_be_h2(route, url, proxy);
+    const auto [at, is_new] = hosts_.try_emplace(route, *this);
+    Host& host = at->second;
+    if (is_new) {
+        host.route = &at->first;
+        host.one_by_one = may_be_h2(route, url, proxy);
+    }
     // Counted before the first await, so that tasks that open at once respect the limits together.
-    Place place(*this, route);
+    Place place(*this, host);
     wake_next();  // others that may open, too
     const bool plain_proxy = proxy != nullptr && !url.secure;
     ServerWay way{.secure = url.secure,
@@ -285,7 +298,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const ClientRoute& 
                   .security = has_fallen_back(route) ? security_.http_1_1 : security_.any,
                   .timeout = limits_.connect_timeout};
     ClientConnection::Setup setup{.place = place_of(url),
-                                  .route = route,
+                                  .authority = url.authority(),
                                   .secure = url.secure,
                                   .versions = plain_proxy ? ClientVersions::http_1_1 : versions_,
                                   .refusal = way.refusal};
@@ -295,33 +308,32 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const ClientRoute& 
     ++counters_.opened;
     ClientConnection& opened =
         ClientConnections::of(*runner_)->add(std::move(*dialed), std::move(setup));
-    opened.set_observer(this);
+    opened.set_observer(&host);
     ClientHandshake handshake(opened, moment_after(runner_->loop().now(), limits_.connect_timeout));
     while (!handshake.over()) co_await wait_for_change(handshake);
     ClientConnection* const made = handshake.take();
     // The connection has left by itself: on_gone() gave its place back.
     if (made == nullptr) co_return std::unexpected(handshake.fault());
     place.made(*made);
-    if (made->multiplexes() && !made->gone()) on_ready(*made);
+    if (made->multiplexes() && !made->gone()) on_ready(host, *made);
     co_return made->room() > 0 ? made : nullptr;
 }
 
-void ClientPool::on_ready(ClientConnection& connection) {
+void ClientPool::on_ready(Host& host, ClientConnection& connection) {
     // A connection with requests under way is never idle, however long they take.
     if (connection.unused())
         connection.idle_until(moment_after(runner_->loop().now(), limits_.idle));
-    auto& ready = hosts_[connection.route()].ready;
+    auto& ready = host.ready;
     if (std::ranges::find(ready, &connection) == ready.end()) ready.push_back(&connection);
     wake_next();
 }
 
-void ClientPool::on_gone(ClientConnection& connection) {
+void ClientPool::on_gone(Host& host, ClientConnection& connection) {
     connection.set_observer(nullptr);
-    Host& host = hosts_[connection.route()];
     std::erase(host.ready, &connection);
     --open_;
     --host.open;
-    forget_if_unused(connection.route());
+    forget_if_unused(*host.route);
     wake_next();
 }
 
@@ -329,7 +341,9 @@ void ClientPool::forget_if_unused(const ClientRoute& route) {
     const auto host = hosts_.find(route);
     const auto waits = [&](const Waiting* each) { return each->route() == route; };
     if (host == hosts_.end() || host->second.open > 0 || host->second.making > 0) return;
-    if (!std::ranges::any_of(waiting_, waits)) hosts_.erase(host);
+    if (std::ranges::any_of(waiting_, waits)) return;
+    if (last_found_ == &host->second) last_found_ = nullptr;
+    hosts_.erase(host);
 }
 
 // The first that could go on now.

@@ -47,7 +47,7 @@ struct PoolCounters {
     std::uint64_t waited = 0;
 };
 
-class ClientPool final : private ClientConnection::Observer {
+class ClientPool final {
   public:
     static constexpr std::size_t fallen_back_max = 256;  // servers; then all are forgotten
 
@@ -83,7 +83,14 @@ class ClientPool final : private ClientConnection::Observer {
     const PoolCounters& counters() const { return counters_; }
 
   private:
-    struct Host {
+    // What is known of a route. Its connections report to it.
+    struct Host final : ClientConnection::Observer {
+        explicit Host(ClientPool& p) : pool(&p) {}
+        void on_ready(ClientConnection& connection) override { pool->on_ready(*this, connection); }
+        void on_gone(ClientConnection& connection) override { pool->on_gone(*this, connection); }
+
+        ClientPool* pool;
+        const ClientRoute* route = nullptr;    // its key
         std::size_t open = 0;                  // connections, and those that are being made
         std::size_t making = 0;                // of these: not settled yet
         bool one_by_one = false;               // it may speak HTTP/2
@@ -93,9 +100,9 @@ class ClientPool final : private ClientConnection::Observer {
     class Place;
     static constexpr unsigned opened_without_room_max = 4;  // by one request
 
-    void on_ready(ClientConnection& connection) override;
-    void on_gone(ClientConnection& connection) override;
-
+    void on_ready(Host& host, ClientConnection& connection);
+    void on_gone(Host& host, ClientConnection& connection);
+    Host* find(ClientRouteView route);
     ClientConnection* take_ready(ClientRouteView route, std::uint64_t stale);
     ClientConnection* take_at_once(ClientRouteView route, std::uint64_t stale);
     bool has_ready(ClientRouteView route) const;
@@ -115,6 +122,7 @@ class ClientPool final : private ClientConnection::Observer {
     Security security_;
     ClientVersions versions_;
     std::map<ClientRoute, Host, ClientRouteOrder> hosts_;  // those with a connection, or waited for
+    Host* last_found_ = nullptr;  // most requests go where the one before went
     std::set<ClientRoute, ClientRouteOrder> fallen_back_;
     std::size_t open_ = 0;
     std::vector<Waiting*> waiting_;

@@ -40,6 +40,13 @@ struct ClientRouteView {
           port(route.port),
           proxy(route.proxy ? &*route.proxy : nullptr) {}
 
+    bool operator==(const ClientRouteView& other) const {
+        const bool same_proxy =
+            proxy == other.proxy ||
+            (proxy != nullptr && other.proxy != nullptr && *proxy == *other.proxy);
+        return secure == other.secure && port == other.port && host == other.host && same_proxy;
+    }
+
     bool secure;
     std::string_view host;
     std::uint16_t port;

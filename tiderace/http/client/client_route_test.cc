@@ -28,6 +28,24 @@ TEST(ClientRoute, EachSchemeHostPortAndProxyIsOneOfItsOwn) {
     EXPECT_EQ(routes.size(), made);
 }
 
+TEST(ClientRoute, AViewIsEqualToThatOfAnotherUrlWithTheSameRoute) {
+    const Proxy one{.place = "p:1", .authorization = ""};
+    const Proxy same = one;
+    const Proxy other{.place = "p:1", .authorization = "Basic YTpi"};
+    const Url url = *Url::parse("http://a/x");
+    EXPECT_EQ(ClientRouteView(url, nullptr),
+              ClientRouteView(*Url::parse("http://a:80/y"), nullptr));
+    EXPECT_EQ(ClientRouteView(url, &one), ClientRouteView(url, &same));
+    for (const Proxy* proxy : {static_cast<const Proxy*>(nullptr), &other}) {
+        EXPECT_FALSE(ClientRouteView(url, &one) == ClientRouteView(url, proxy));
+        EXPECT_FALSE(ClientRouteView(url, proxy) == ClientRouteView(url, &one));
+    }
+    for (const char* text : {"https://a:80/x", "http://b/x", "http://a:81/x"}) {
+        const Url another = *Url::parse(text);
+        EXPECT_FALSE(ClientRouteView(url, nullptr) == ClientRouteView(another, nullptr)) << text;
+    }
+}
+
 TEST(ClientRoute, ThePathMakesNoDifference) {
     const Url one = Url::parse("http://A.example/one?x").value();
     const Url two = Url::parse("http://a.example:80/two").value();

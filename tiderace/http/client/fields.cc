@@ -1,29 +1,15 @@
 #include "tiderace/http/client/fields.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "tiderace/http/wire/field_syntax.h"
-#include "tiderace/http/wire/scan.h"
 
 namespace tiderace::http {
 namespace {
 
-constexpr std::size_t usual_lines = 12;
 constexpr std::size_t usual_field_bytes = 40;
-
-// For scan::find_first: inline, because the pieces of a line are short.
-template <char wanted>
-struct At {
-    static constexpr bool exact = true;
-    static constexpr bool stops(char c) { return c == wanted; }
-    template <typename B>
-    static std::uint64_t candidates(B block) {
-        return block.equal(wanted).bits();
-    }
-};
 
 }  // namespace
 
@@ -83,22 +69,14 @@ void Fields::set(ByteView name, ByteView value) {
     add(kept_name, kept_value);
 }
 
-void Fields::add_lines(ByteView lines) {
+void Fields::add_lines(ByteView lines, std::span<const Place> places) {
     const Text old = make_room(lines.size());
     const std::size_t before = text_.size();
     text_.insert(text_.end(), lines.begin(), lines.end());
-    places_.reserve(places_.size() + usual_lines);  // one allocation for nearly every answer
-    for (std::size_t at = 0; at < lines.size();) {
-        const std::size_t colon = wire::scan::find_first<At<':'>>(lines, at);
-        const std::size_t end = wire::scan::find_first<At<'\r'>>(lines, colon);  // in no value
-        // The reader of the answer has checked each line, so this is the end, or a bug that loses a
-        // field.
-        if (end == lines.size()) return;
-        const ByteView value = wire::trim_ows(wire::between(lines, colon + 1, end));
-        places_.push_back({before + at, colon - at,
-                           before + static_cast<std::size_t>(value.data() - lines.data()),
-                           value.size()});
-        at = end + 2;
+    places_.reserve(places_.size() + places.size());
+    for (const Place& place : places) {
+        places_.push_back(
+            {before + place.name_at, place.name_bytes, before + place.value_at, place.value_bytes});
     }
 }
 

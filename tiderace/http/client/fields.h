@@ -12,10 +12,12 @@
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/http/wire/response_reader.h"
 #include "tiderace/task/frame_pool.h"
 
 namespace tiderace::http {
@@ -40,9 +42,8 @@ class Fields {
     // In the place of all of that name.
     void set(ByteView name, ByteView value);
     void remove(std::string_view name);
-    // Whole lines, each with its CR LF, as ResponseReader gives them. It has checked their syntax,
-    // so they are only split here.
-    void add_lines(ByteView lines);
+    // The lines of a head, and where its fields stand in them, as ResponseReader gives both.
+    void add_lines(ByteView lines, std::span<const wire::FieldPlace> places);
 
     // The value of the first field with this name, in any case; "" without one.
     std::string_view find(std::string_view name) const;
@@ -61,14 +62,7 @@ class Fields {
     Iterator end() const;
 
   private:
-    // Where one field stands in the text.
-    struct Place {
-        std::size_t name_at;
-        std::size_t name_bytes;
-        std::size_t value_at;
-        std::size_t value_bytes;
-    };
-
+    using Place = wire::FieldPlace;  // in the text
     using Text = std::vector<char, task::FrameAllocator<char>>;
 
     Field at(const Place& place) const {

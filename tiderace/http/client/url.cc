@@ -148,6 +148,26 @@ std::optional<Url> Url::parse(ByteView text) {
     return parse_after_scheme(*scheme, text);
 }
 
+std::optional<Url> UrlMemo::parse(ByteView text) {
+    if (!origin_.empty() && text.size() <= Url::url_bytes_max && text.starts_with(origin_)) {
+        const ByteView rest = text.substr(origin_.size());
+        // It begins with '/', so that the authority ends where the known one does.
+        if (is_target(rest)) {
+            std::optional<Url> url(url_);
+            url->target.assign(rest);
+            return url;
+        }
+    }
+    auto url = Url::parse(text);
+    if (!url) return url;
+    const std::size_t authority = text.find("//") + 2;
+    origin_.assign(text.substr(0, text.find_first_of("/?#", authority)));
+    url_.secure = url->secure;
+    url_.host = url->host;
+    url_.port = url->port;
+    return url;
+}
+
 std::optional<Url> Url::resolve(ByteView reference) const {
     if (reference.size() > url_bytes_max) return std::nullopt;
     if (const auto scheme = take_scheme(reference)) return parse_after_scheme(*scheme, reference);

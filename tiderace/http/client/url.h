@@ -47,4 +47,15 @@ struct Url {
     bool operator==(const Url&) const = default;
 };
 
+// Url::parse(), and the scheme, host and port that it gave last: a client's requests go to few
+// servers, and the same one again costs a comparison.
+class UrlMemo {
+  public:
+    std::optional<Url> parse(ByteView text);
+
+  private:
+    std::string origin_;  // "http://Example.org:80", as it was written; "": none yet
+    Url url_;             // of which target is not used
+};
+
 }  // namespace tiderace::http

@@ -69,6 +69,36 @@ TEST(Url, ReferencesAreResolvedAsTheRfcSays) {
     }
 }
 
+// In this order, so that each begins as one before does.
+TEST(Url, AMemoGivesWhatParseDoes) {
+    UrlMemo memo;
+    for (const char* text : {"http://A.example:80/x",
+                             "http://A.example:80/y?q",
+                             "http://A.example:80/y?q#z",
+                             "http://A.example:80/a/../b",
+                             "http://A.example:80/a b",
+                             "http://A.example:80?q",
+                             "http://A.example:80",
+                             "http://A.example:8080/",
+                             "http://A.example:80a/",
+                             "http://A.example:80@b/",
+                             "http://A.example:80/\n",
+                             "http://A.example:80/x",
+                             "https://[::1]/",
+                             "https://[::1]:8443/",
+                             "https://[::1]/x",
+                             "http://a",
+                             "http://ab/x",
+                             "http://a/x",
+                             "http://a.b/x",
+                             "http://a//b",
+                             "http://a?/x",
+                             "http://a/x?/y"}) {
+        EXPECT_EQ(memo.parse(text), Url::parse(text)) << text;
+    }
+    EXPECT_FALSE(memo.parse("http://a/" + std::string(Url::url_bytes_max, 'x')));
+}
+
 TEST(Url, AnOriginIsSchemeHostAndPort) {
     const Url one = *Url::parse("https://a/x");
     EXPECT_TRUE(one.same_origin(*Url::parse("https://A:443/y")));

@@ -47,10 +47,10 @@ bool ResponseReader::end_of_stream() {
     return false;
 }
 
-ResponseReader::Step ResponseReader::step(ByteView bytes) {
+ResponseReader::Step ResponseReader::step(ByteView bytes, FieldPlaces* places) {
     switch (state_) {
         case State::head:
-            return read_head(bytes);
+            return read_head(bytes, places);
         case State::length:
             return read_length(bytes);
         case State::chunked:
@@ -106,8 +106,9 @@ std::size_t ResponseReader::read_status_line(ByteView bytes) {
     return end + 2;
 }
 
-ResponseReader::Step ResponseReader::read_head(ByteView bytes) {
+ResponseReader::Step ResponseReader::read_head(ByteView bytes, FieldPlaces* places) {
     if (bytes.empty()) return {};
+    if (places != nullptr) places->clear();
     // Reads no further than a head may reach, so that the limit does not depend on the split.
     const ByteView looked_at = bytes.substr(0, limits_.head_bytes_max);
     std::size_t at = read_status_line(looked_at);
@@ -126,6 +127,11 @@ ResponseReader::Step ResponseReader::read_head(ByteView bytes) {
         if (line.status == ParseStatus::need_more) return more_head(looked_at);
         if (line.status == ParseStatus::refused) return refuse(ResponseFault::bad_field);
         if (!read_field(line.name, line.value, framing)) return {Status::refused, 0, {}};
+        if (places != nullptr) {
+            const auto value_at = static_cast<std::size_t>(line.value.data() - looked_at.data());
+            places->push_back(
+                {at - fields_at, line.name.size(), value_at - fields_at, line.value.size()});
+        }
         at = line.end;
     }
     // Either could be a lie, and the next answer would begin in the wrong place (RFC 9112, 6.3).
@@ -134,7 +140,7 @@ ResponseReader::Step ResponseReader::read_head(ByteView bytes) {
     const bool is_interim = start_.status < 200 && start_.status != 101;
     if (is_interim) {
         if (++interim_ > limits_.interim_max) return refuse(ResponseFault::too_many_interim);
-        Step step = read_head(bytes.substr(at + 2));  // at most interim_max deep
+        Step step = read_head(bytes.substr(at + 2), places);  // at most interim_max deep
         step.used += at + 2;
         return step;
     }

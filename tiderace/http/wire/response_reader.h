@@ -19,12 +19,14 @@
 //          one, every step gives it again. Strict where two readers could disagree: a length twice,
 //          a length and a coding, a coding other than chunked, a line without its CR.
 // Limits   ResponseLimits. The length of the body is counted by the caller.
-// Memory   64 bytes, no buffer. Data are views into what was given.
+// Memory   64 bytes, no buffer. Data are views into what was given. The places, which are the
+//          caller's, grow with the fields of a head, at most to head_bytes_max / 4 of them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
@@ -53,6 +55,15 @@ struct ResponseLimits {
     std::uint32_t head_bytes_max = 64_KiB;
     std::uint8_t interim_max = 16;  // 1xx before one final response
 };
+
+// Where the name and the value of each field stand in the lines of a head, in their order.
+struct FieldPlace {
+    std::size_t name_at;
+    std::size_t name_bytes;
+    std::size_t value_at;
+    std::size_t value_bytes;
+};
+using FieldPlaces = std::vector<FieldPlace>;
 
 struct ResponseStart {
     enum class Body : std::uint8_t { none, length, chunked, until_close };
@@ -85,8 +96,9 @@ class ResponseReader {
     explicit ResponseReader(ResponseLimits limits = {}) : limits_(limits) {}
 
     // Goes on up to the next head, piece of data, or end. Heads of 1xx are passed over (101 is
-    // final: what follows is another protocol).
-    Step step(ByteView bytes);
+    // final: what follows is another protocol). With Status::head, `places` has the fields of
+    // `data`; otherwise it may have those of a head that is not there yet.
+    Step step(ByteView bytes, FieldPlaces* places = nullptr);
     // After done: the next response. `to_head`: it answers a HEAD, so it has no body.
     void next(bool to_head = false);
     // The server ended the connection: the end of a body without a length, otherwise cut_short.
@@ -110,7 +122,7 @@ class ResponseReader {
         bool keep_alive = false;
     };
 
-    Step read_head(ByteView bytes);
+    Step read_head(ByteView bytes, FieldPlaces* places);
     std::size_t read_status_line(ByteView bytes);
     bool read_field(ByteView name, ByteView value, Framing& framing);
     void decide_body(const Framing& framing);

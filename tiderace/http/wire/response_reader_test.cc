@@ -5,26 +5,46 @@
 #include <string>
 #include <vector>
 
+#include "tiderace/http/wire/field_syntax.h"
+
 namespace tiderace::http::wire {
 namespace {
 
 using Status = ResponseReader::Status;
+
+// One place for each line, whose name and value stand around its colon.
+void expect_places(const FieldPlaces& places, ByteView lines) {
+    std::size_t line_at = 0;
+    for (const FieldPlace& place : places) {
+        const std::size_t end = lines.find("\r\n", line_at);
+        ASSERT_NE(end, ByteView::npos);
+        EXPECT_EQ(place.name_at, line_at);
+        EXPECT_EQ(lines[place.name_at + place.name_bytes], ':');
+        const ByteView value = lines.substr(place.value_at, place.value_bytes);
+        const std::size_t colon = lines.find(':', line_at);
+        EXPECT_EQ(value, trim_ows(lines.substr(colon + 1, end - colon - 1)));
+        line_at = end + 2;
+    }
+    EXPECT_EQ(line_at, lines.size());
+}
 
 // What a client makes of the bytes: "200:body" for each response, "!fault" at a fault, "…" where
 // one is unfinished.
 std::string read_in_pieces(ByteView bytes, std::size_t piece, bool to_head, bool ends) {
     ResponseReader reader;
     reader.next(to_head);
+    FieldPlaces places;
     std::string told;
     std::size_t used = 0;
     bool in_body = false;
     for (std::size_t end = std::min(piece, bytes.size());;) {
-        const ResponseReader::Step step = reader.step(bytes.substr(used, end - used));
+        const ResponseReader::Step step = reader.step(bytes.substr(used, end - used), &places);
         EXPECT_LE(step.used, end - used);
         used += step.used;
         if (step.status == Status::head) {
             told += std::to_string(reader.start().status) + ":";
             in_body = true;
+            expect_places(places, step.data);
         } else if (step.status == Status::data) {
             EXPECT_FALSE(step.data.empty());
             told += step.data;

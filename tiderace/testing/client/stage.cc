@@ -60,12 +60,12 @@ void ClientExchange::look(std::size_t body_bytes_max) {
     using Status = http::wire::ResponseReader::Status;
     while (!over() && body_.size() < body_bytes_max) {
         const ByteView unread = ByteView(peer_->heard()).substr(taken_);
-        const auto step = reader_.step(unread);
+        const auto step = reader_.step(unread, &places_);
         taken_ += step.used;
         switch (step.status) {
             case Status::head:
                 status_ = reader_.start().status;
-                fields_.add_lines(step.data);
+                fields_.add_lines(step.data, places_);
                 break;
             case Status::data:
                 body_ += step.data;

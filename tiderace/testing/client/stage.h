@@ -56,6 +56,7 @@ class ClientExchange {
 
     std::unique_ptr<FakePeer> peer_;
     http::wire::ResponseReader reader_;
+    http::wire::FieldPlaces places_;
     std::size_t taken_ = 0;  // bytes of peer_->heard()
     int status_ = 0;
     http::Fields fields_;
