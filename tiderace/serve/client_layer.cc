@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tiderace/log/logger.h"
+
 namespace tiderace::tcp {
 namespace {
 
@@ -25,6 +27,28 @@ Result<std::shared_ptr<ClientLayer>> make_client_layer(core::EventLoop& loop,
     auto context = tls::ClientContext::create(loop, std::move(options));
     if (!context) return fail(context.error());
     return std::make_shared<TlsLayer>(std::move(*context));
+}
+
+Result<std::shared_ptr<ClientLayer>> ClientLayerOfFiles::get(core::EventLoop& loop,
+                                                             const tls::ClientOptions& options) {
+    // Before they are read: what changes meanwhile is seen the next time.
+    std::string look = tls::ClientContext::look_at_files(options);
+    if (layer_ != nullptr && look == look_) return layer_;
+    auto made = make_client_layer(loop, options);
+    if (made) {
+        layer_ = *made;
+        look_ = std::move(look);
+        return made;
+    }
+    // The first time a failure is not kept: a file that was missing may be there the next time.
+    if (layer_ == nullptr) return made;
+    // A certificate may be there before its key is.
+    if (look != refused_look_ && loop.log() != nullptr) {
+        loop.log()->warning("tls", "the client's new files are not usable, the old ones stay",
+                            log::field("why", made.error().message()));
+    }
+    refused_look_ = std::move(look);
+    return layer_;
 }
 
 }  // namespace tiderace::tcp

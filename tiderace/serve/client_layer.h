@@ -1,4 +1,5 @@
-// make_client_layer: TLS as tcp's ClientLayer, for what connects: streams and http::Client.
+// make_client_layer, ClientLayerOfFiles: TLS as tcp's ClientLayer, for what connects: streams and
+// http::Client.
 //
 // Owner    The caller. It outlives the transports that it wrapped.
 // Thread   The loop's.
@@ -6,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "tiderace/tcp/security.h"
 #include "tiderace/tls/client_context.h"
@@ -14,5 +16,20 @@ namespace tiderace::tcp {
 
 Result<std::shared_ptr<ClientLayer>> make_client_layer(core::EventLoop& loop,
                                                        tls::ClientOptions options);
+
+// A layer of one loop that follows its files: where one has changed, the next connection gets a
+// layer that was made anew, and which resumes no session of the one before. Until the new files can
+// be used the old layer stays, with a warning. Connections keep the layer that they began with.
+class ClientLayerOfFiles {
+  public:
+    // With the same options each time.
+    Result<std::shared_ptr<ClientLayer>> get(core::EventLoop& loop,
+                                             const tls::ClientOptions& options);
+
+  private:
+    std::shared_ptr<ClientLayer> layer_;
+    std::string look_;          // of the files that it was made of
+    std::string refused_look_;  // of those that the last warning is about
+};
 
 }  // namespace tiderace::tcp

@@ -17,17 +17,12 @@ class ClientTls final : public tcp::ClientSecurity {
         : options_(std::move(options)), versions_(versions) {}
 
     Result<std::shared_ptr<tcp::ClientLayer>> layer(task::Runner& runner) const override {
-        if (layer_ != nullptr) return layer_;
-        // A failure is not kept: a file that was missing may be there at the next request.
-        auto made = tcp::make_client_layer(runner.loop(),
-                                           {.verify = options_.verify,
-                                            .system_roots = options_.system_roots,
-                                            .ca = options_.ca,
-                                            .certificate = {options_.certificate, options_.key},
-                                            .protocols = protocols(),
-                                            .resume = true});
-        if (made) layer_ = *made;
-        return made;
+        return layer_.get(runner.loop(), {.verify = options_.verify,
+                                          .system_roots = options_.system_roots,
+                                          .ca = options_.ca,
+                                          .certificate = {options_.certificate, options_.key},
+                                          .protocols = protocols(),
+                                          .resume = true});
     }
 
   private:
@@ -40,7 +35,7 @@ class ClientTls final : public tcp::ClientSecurity {
 
     ClientTlsOptions options_;
     ClientVersions versions_;
-    mutable std::shared_ptr<tcp::ClientLayer> layer_;
+    mutable tcp::ClientLayerOfFiles layer_;
 };
 
 }  // namespace

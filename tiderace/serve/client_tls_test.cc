@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -96,6 +97,43 @@ TEST_F(ClientTlsTest, Http2IsSpokenWhereBothSidesWantIt) {
     serve({});
     make(ClientVersions::http_2);
     EXPECT_THAT(get("/hello")[0], ::testing::EndsWith("the server does not offer HTTP/2"));
+}
+
+// Until then a kept connection is one that the authorities of its time had vouched for.
+TEST_F(ClientTlsTest, AuthoritiesThatAreReplacedCountForTheNextConnection) {
+    serve({"h2", "http/1.1"});
+    make(ClientVersions::any);
+    EXPECT_THAT(get("/hello"), ::testing::ElementsAre("HTTP/2.0 200 hello\n"));
+    const testing::Authority another;
+    std::filesystem::rename(another.write(folder_, "new.pem"), folder_.path() + "/ca.pem");
+    EXPECT_THAT(get("/hello"), ::testing::ElementsAre("HTTP/2.0 200 hello\n"));
+    client_->pool()->close_idle();
+    EXPECT_THAT(get("/hello")[0], ::testing::HasSubstr("the TLS handshake failed"));
+    std::filesystem::rename(authority_.write(folder_, "new.pem"), folder_.path() + "/ca.pem");
+    EXPECT_THAT(get("/hello"), ::testing::ElementsAre("HTTP/2.0 200 hello\n"));
+}
+
+// By the layers of WebSockets, which all clients of a loop share.
+TEST_F(ClientTlsTest, AuthoritiesThatAreReplacedCountForTheNextWebSocket) {
+    serve({"http/1.1"});
+    WebSocketConnect how;
+    how.proxy_from_environment = false;
+    how.tls.system_roots = false;
+    how.tls.ca = authority_.write(folder_, "ca.pem");
+    const auto open = [&] {
+        std::string told;
+        runner_.spawn(
+            [](std::string url, WebSocketConnect how, std::string& message) -> task::Task<> {
+                const auto opened = co_await connect_websocket(url, how);
+                message = opened ? "open" : opened.error().message;
+            }("wss" + url_.substr(5) + "/hello", how, told));
+        EXPECT_TRUE(world_.run_until([&] { return !told.empty(); }));
+        return told;
+    };
+    EXPECT_THAT(open(), ::testing::HasSubstr("the server answered 200"));
+    const testing::Authority another;
+    std::filesystem::rename(another.write(folder_, "new.pem"), folder_.path() + "/ca.pem");
+    EXPECT_THAT(open(), ::testing::Not(::testing::HasSubstr("the server answered")));
 }
 
 // What a redirect leads to, by path: whether it came over TLS, and with credentials.

@@ -14,7 +14,7 @@ namespace {
 // object may have: a weak pointer keeps its control block, so that no later one is equal to it.
 struct TlsLayers {
     explicit TlsLayers(task::Runner&) {}
-    std::map<std::weak_ptr<const void>, std::shared_ptr<ClientLayer>, std::owner_less<>> made;
+    std::map<std::weak_ptr<const void>, ClientLayerOfFiles, std::owner_less<>> made;
 };
 
 }  // namespace
@@ -48,20 +48,18 @@ ClientTls::ClientTls(ClientTlsOptions options)
 
 Result<std::shared_ptr<ClientLayer>> ClientTls::layer(task::Runner& runner) const {
     auto& layers = runner.local<TlsLayers>().made;
-    if (const auto known = layers.find(token_); known != layers.end()) return known->second;
     // A program may make a ClientTls for each connection, and a layer is large: it holds the roots
     // of the system. Not by its destructor, which may run on any thread: the layers are the loop's.
-    std::erase_if(layers, [](const auto& one) { return one.first.expired(); });
-    auto made = make_client_layer(runner.loop(),
-                                  {.system_roots = options_.system_roots,
-                                   .ca = options_.ca,
-                                   .certificate = {.certificate = options_.certificate.certificate,
-                                                   .key = options_.certificate.key},
-                                   .protocols = options_.protocols,
-                                   .resume = true});
-    // A failure is not kept: a file that was missing may be there the next time.
-    if (made) layers.emplace(token_, *made);
-    return made;
+    if (!layers.contains(token_)) {
+        std::erase_if(layers, [](const auto& one) { return one.first.expired(); });
+    }
+    return layers[token_].get(runner.loop(),
+                              {.system_roots = options_.system_roots,
+                               .ca = options_.ca,
+                               .certificate = {.certificate = options_.certificate.certificate,
+                                               .key = options_.certificate.key},
+                               .protocols = options_.protocols,
+                               .resume = true});
 }
 
 }  // namespace tiderace::tcp

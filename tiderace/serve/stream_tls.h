@@ -9,12 +9,15 @@
 // The client verifies the server's certificate and its name. Stream::security() and
 // Peer::security() have what was agreed on: `client_verified` where the client has shown a
 // certificate that `client_ca` signed, and its subject as `client`. All layers of a ServerTls share
-// the keys of their tickets, so that a session which began on one loop is resumed on any.
+// the keys of their tickets, so that a session which began on one loop is resumed on any. For each
+// connection a client looks whether its files and the system's authorities have changed, and reads
+// them again then.
 //
 // Owner    The program. A ServerTls outlives the servers that use it, a ClientTls the calls of
 //          connect(); streams keep what they need of it.
 // Thread   Any; what it makes for a loop stays there.
-// Errors   A file that cannot be read is a Result of serve() or connect(), and names it.
+// Errors   A file that cannot be read is a Result of serve() or connect(), and names it. A
+//          client's that was read before: a warning, and what was read then stays.
 // Limits   tls::ServerOptions, tls::ClientOptions.
 #pragma once
 

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "tiderace/tcp/connect.h"
 #include "tiderace/tcp/tcp_fixture.h"
 #include "tiderace/testing/certificates.h"
+#include "tiderace/testing/environment_variable.h"
 
 namespace tiderace::tcp {
 namespace {
@@ -92,6 +94,40 @@ TEST_F(StreamTlsTest, ASessionIsResumedOnAnotherLoop) {
     EXPECT_TRUE(resumed_);
     EXPECT_EQ(ask_at("localhost:" + other_port_, tls), "in secret");
     EXPECT_TRUE(resumed_);
+}
+
+// A client may run for months, and its authorities change meanwhile.
+TEST_F(StreamTlsTest, FilesThatAreReplacedCountForTheNextConnection) {
+    const std::string ca = authority_.write(folder_, "ca.pem");
+    const auto replace_by = [&](const testing::Authority& authority) {
+        std::filesystem::rename(authority.write(folder_, "new.pem"), ca);
+    };
+    const ClientTls tls({.system_roots = false, .ca = ca, .protocols = {"x"}});
+    EXPECT_EQ(ask(tls, "localhost"), "in secret");
+    EXPECT_EQ(ask(tls, "localhost"), "in secret");
+    EXPECT_TRUE(resumed_);
+    const testing::Authority another;
+    replace_by(another);
+    EXPECT_TRUE(ask(tls, "localhost").contains("the TLS handshake failed"))
+        << "nor is a session resumed that the old authority vouched for";
+    replace_by(authority_);
+    EXPECT_EQ(ask(tls, "localhost"), "in secret");
+    EXPECT_FALSE(resumed_);
+    // Half of a change: what was read before stays, until the files can be used.
+    std::filesystem::remove(ca);
+    EXPECT_EQ(ask(tls, "localhost"), "in secret");
+    replace_by(another);
+    EXPECT_TRUE(ask(tls, "localhost").contains("the TLS handshake failed"));
+}
+
+TEST_F(StreamTlsTest, TheSystemsAuthoritiesAreReadAgain) {
+    const std::string roots = authority_.write(folder_, "roots.pem");
+    const testing::EnvironmentVariable variable("SSL_CERT_FILE", roots);
+    const ClientTls tls({.protocols = {"x"}});
+    EXPECT_EQ(ask(tls, "localhost"), "in secret");
+    const testing::Authority another;
+    std::filesystem::rename(another.write(folder_, "new.pem"), roots);
+    EXPECT_TRUE(ask(tls, "localhost").contains("the TLS handshake failed"));
 }
 
 TEST_F(StreamTlsTest, AServerThatDoesNotProveItsNameIsRefused) {

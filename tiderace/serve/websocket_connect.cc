@@ -20,25 +20,20 @@ class SocketTls final : public tcp::ClientSecurity {
         auto& layers = runner.local<Layers>().made;
         auto& kept = layers[{options_.verify, options_.system_roots, options_.ca,
                              options_.certificate, options_.key}];
-        if (kept != nullptr) return kept;
-        auto made = tcp::make_client_layer(runner.loop(),
-                                           {.verify = options_.verify,
-                                            .system_roots = options_.system_roots,
-                                            .ca = options_.ca,
-                                            .certificate = {options_.certificate, options_.key},
-                                            // The handshake is HTTP/1.1's: a server that may choose
-                                            // would choose HTTP/2.
-                                            .protocols = {"http/1.1"},
-                                            .resume = true});
-        if (made) kept = *made;  // a failure is not: its file may be there the next time
-        return made;
+        // The handshake is HTTP/1.1's: a server that may choose would choose HTTP/2.
+        return kept.get(runner.loop(), {.verify = options_.verify,
+                                        .system_roots = options_.system_roots,
+                                        .ca = options_.ca,
+                                        .certificate = {options_.certificate, options_.key},
+                                        .protocols = {"http/1.1"},
+                                        .resume = true});
     }
 
   private:
     using Key = std::tuple<bool, bool, std::string, std::string, std::string>;
     struct Layers {
         explicit Layers(task::Runner&) {}
-        std::map<Key, std::shared_ptr<tcp::ClientLayer>> made;  // as many as a program has options
+        std::map<Key, tcp::ClientLayerOfFiles> made;  // as many as a program has options
     };
 
     ClientTlsOptions options_;

@@ -2,6 +2,8 @@
 
 #include <openssl/x509v3.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <new>
 #include <utility>
@@ -99,6 +101,24 @@ Result<> trust(SSL_CTX* context, const ClientOptions& options) {
     return trust_authorities(context, options.ca, *text);
 }
 
+// Of the files and folders that SSL_CTX_set_default_verify_paths() takes. A certificate in a folder
+// is read when it is needed, and then kept.
+std::string look_at_system_roots() {
+    const auto or_default = [](const char* variable, const char* path) {
+        const char* const set = std::getenv(variable);
+        return std::string(set != nullptr ? set : path);
+    };
+    std::string look =
+        file_look(or_default(X509_get_default_cert_file_env(), X509_get_default_cert_file()));
+    std::string folders = or_default(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+    for (std::size_t at = 0; at <= folders.size();) {
+        const std::size_t end = std::min(folders.find(':', at), folders.size());
+        look += file_look(folders.substr(at, end - at));
+        at = end + 1;
+    }
+    return look;
+}
+
 Result<> identify(SSL_CTX* context, const CertificateFiles& files) {
     if (files.certificate.empty()) return {};
     auto own = Certificate::load(files);
@@ -133,6 +153,15 @@ ClientContext::ClientContext(core::EventLoop& loop, ClientOptions options)
       endpoint_(std::make_unique<Endpoint>(*this)) {}
 
 ClientContext::~ClientContext() = default;
+
+std::string ClientContext::look_at_files(const ClientOptions& options) {
+    std::string look;
+    for (const std::string& path :
+         {options.ca, options.certificate.certificate, options.certificate.key}) {
+        if (!path.empty()) look += file_look(path);
+    }
+    return options.system_roots ? look + look_at_system_roots() : look;
+}
 
 Result<std::unique_ptr<ClientContext>> ClientContext::create(core::EventLoop& loop,
                                                              ClientOptions options) {

@@ -44,6 +44,9 @@ class ClientContext final {
     static Result<std::unique_ptr<ClientContext>> create(core::EventLoop& loop,
                                                          ClientOptions options);
     ~ClientContext();
+    // A text that changes when a file does that create() reads with these options, those of the
+    // system's authorities included. Not for display.
+    static std::string look_at_files(const ClientOptions& options);
 
     // `server_name` is sent as SNI, and the certificate must match it: a host name, or an IP
     // address in text. nullptr: no such name can be (it is empty, or has a NUL).

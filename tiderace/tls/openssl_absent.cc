@@ -56,6 +56,9 @@ Result<std::unique_ptr<ClientContext>> ClientContext::create(core::EventLoop&, C
     return absent("set up", "TLS");
 }
 ClientContext::~ClientContext() = default;
+std::string ClientContext::look_at_files(const ClientOptions&) {
+    return {};
+}
 std::unique_ptr<net::Transport> ClientContext::wrap(std::unique_ptr<net::Transport>,
                                                     const std::string&) {
     return nullptr;

@@ -46,7 +46,9 @@
 
 namespace tiderace::http {
 
-// What https is verified by, and what we show to servers that ask for a certificate. PEM files.
+// What https is verified by, and what we show to servers that ask for a certificate. PEM files,
+// which are read again for a new connection when they have changed, as the system's roots are; what
+// cannot be read then leaves what was read before. A kept connection keeps what it began with.
 struct ClientTlsOptions {
     bool verify = true;  // false: encrypted, to any server at all; for tests
     bool system_roots = true;
