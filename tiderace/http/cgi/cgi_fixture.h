@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <memory>
@@ -53,6 +54,14 @@ class CgiFixture : public ::testing::Test {
             if (exchange.responded()) exchange.finish();
             return exchange.complete() || exchange.broken();
         }));
+    }
+    // A program writes it into its folder. The loop does not turn meanwhile.
+    void wait_for_file(std::string_view name) {
+        const std::string path = folder_.path_of(name);
+        const core::SystemClock clock;
+        const Instant end = clock.now() + 60s;
+        while (::access(path.c_str(), F_OK) != 0 && clock.now() < end) ::usleep(1'000);
+        EXPECT_EQ(::unlink(path.c_str()), 0);
     }
     template <typename Condition>
     bool until(Condition condition) {

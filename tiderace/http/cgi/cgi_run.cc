@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tiderace/base/moment.h"
+#include "tiderace/core/contain.h"
 
 namespace tiderace::http::cgi {
 namespace {
@@ -124,6 +125,23 @@ void CgiRun::watch_all() {
 }
 
 void CgiRun::on_ready(core::Watch& watch, core::Interest) {
+    contain([&] { take_ready(watch); });
+}
+
+void CgiRun::Reaping::on_expired() {
+    run->contain([this] { run->on_reaping(); });
+}
+
+// The program's side calls us, and learns nothing of an exception. Output that was read may be lost
+// then, so that the answer cannot be completed.
+template <typename Step>
+void CgiRun::contain(Step&& step) {
+    if (!core::contain(log(), "cgi", "the answer of a program", std::forward<Step>(step))) {
+        fail(503, "no memory is left");
+    }
+}
+
+void CgiRun::take_ready(core::Watch& watch) {
     if (&watch == &errors_) return read_errors();
     if (&watch == &end_) return on_ended();
     if (&watch == &input_) return write_body();

@@ -36,7 +36,7 @@ class CgiRun final : public ProgramCall,
   private:
     struct Reaping final : core::Timer {
         explicit Reaping(CgiRun& r) : run(&r) {}
-        void on_expired() override { run->on_reaping(); }
+        void on_expired() override;
         CgiRun* run;
     };
     enum class Read : std::uint8_t { some, nothing_now, end };
@@ -53,6 +53,9 @@ class CgiRun final : public ProgramCall,
     void start_program();
     void watch_all();
     void on_ready(core::Watch& watch, core::Interest ready) override;
+    void take_ready(core::Watch& watch);
+    template <typename Step>
+    void contain(Step&& step);
     void write_body();
     void read_head();
     void drop_output();

@@ -285,5 +285,34 @@ TEST_F(CgiTest, WithoutMemoryOneRequestFails) {
     EXPECT_GT(allocations, 5U);
 }
 
+// Output that was read and could not be kept is lost: what follows it must not pass for the whole.
+TEST_F(CgiTest, WithoutMemoryForItsOutputNoAnswerLacksAPart) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    program("well.sh",
+            "echo 'Content-Type: text/plain'; echo; echo well; echo fault >&2; : >written");
+    options_.places = std::make_shared<ProgramPlaces>(1, 4);
+    const std::uint64_t allocations = testing::fail_each([&](std::uint64_t nth) {
+        const auto exchange = begin("/cgi-bin/well.sh");
+        exchange->end_body();
+        wait_for_file("written");
+        bool failed = false;
+        {
+            const testing::ScarceMemory scarce(nth);
+            for (int i = 0; i < 3; ++i) loop_->turn(0ms);
+            failed = scarce.failed();
+        }
+        EXPECT_TRUE(until([&] {
+            if (exchange->responded()) exchange->finish();
+            return exchange->complete() || exchange->broken();
+        })) << nth;
+        const bool whole = exchange->complete() && exchange->body() == "well\n";
+        EXPECT_TRUE(whole || exchange->broken() || exchange->status() >= 500) << nth;
+        EXPECT_TRUE(all_gone()) << nth;
+        EXPECT_EQ(options_.places->taken(), 0U) << nth;
+        return failed && !HasFailure();
+    });
+    EXPECT_GT(allocations, 2U);
+}
+
 }  // namespace
 }  // namespace tiderace::http::cgi
