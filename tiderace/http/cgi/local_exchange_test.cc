@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "tiderace/http/cgi/cgi_fixture.h"
+#include "tiderace/testing/fail_nth.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::http::cgi {
 namespace {
@@ -84,6 +86,29 @@ TEST_F(LocalExchangeTest, AHandlerThatDoesNothingOrThrowsIs500) {
     EXPECT_EQ(get("/cgi-bin/go")->status(), 500);
     action_ = [](Exchange&) { throw 7; };
     EXPECT_EQ(get("/cgi-bin/go")->status(), 500);
+}
+
+// The program's exchange is given up for the other one, and is answered all the same.
+TEST_F(LocalExchangeTest, WithoutMemoryForTheOtherTheClientIsAnswered) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    program("go", "echo 'Location: /b'; echo; : >written");
+    action_ = [](Exchange& exchange) { exchange.respond_status(204); };
+    const std::uint64_t allocations = testing::fail_each([&](std::uint64_t nth) {
+        const auto exchange = begin("/cgi-bin/go");
+        exchange->end_body();
+        wait_for_file("written");
+        bool failed = false;
+        {
+            const testing::ScarceMemory scarce(nth);
+            for (int i = 0; i < 3; ++i) loop_->turn(0ms);
+            failed = scarce.failed();
+        }
+        EXPECT_TRUE(until([&] { return exchange->responded() || exchange->broken(); })) << nth;
+        EXPECT_TRUE(exchange->status() == 204 || exchange->status() >= 500) << nth;
+        EXPECT_TRUE(all_gone()) << nth;
+        return failed && !HasFailure();
+    });
+    EXPECT_GT(allocations, 5U);
 }
 
 TEST_F(LocalExchangeTest, ABadPathIs502) {

@@ -252,7 +252,7 @@ void ProgramCall::redirect_locally() {
     }
     answered_ = drops_output_ = true;
     drop_exchange();
-    answer_from_path(*exchange, *room_->local, target);
+    exchange->run([&] { answer_from_path(*exchange, *room_->local, target); });
     want_output();
 }
 
@@ -315,9 +315,12 @@ void ProgramCall::fail(int status, std::string_view why) {
     }
     drop_exchange();
     if (exchange && !exchange->responded() && !exchange->abandoned()) {
-        Response response(status);
-        if (status == 503) response.add(FieldName::retry_after, "1");
-        exchange->respond(response);
+        // Nothing that throws here may keep the call from its end.
+        exchange->run([&] {
+            Response response(status);
+            if (status == 503) response.add(FieldName::retry_after, "1");
+            exchange->respond(response);
+        });
     }
     end();
 }
