@@ -2,10 +2,16 @@
 
 #include <algorithm>
 
+#include "tiderace/core/contain.h"
+
 namespace tiderace::http::cgi {
 
+// Lines are lost without memory; what the program answers is not.
 void ErrorLines::feed(ByteView bytes) {
-    if (log_ == nullptr) return;
+    if (log_ != nullptr) core::contain(log_, "cgi", "a line", [&] { take(bytes); });
+}
+
+void ErrorLines::take(ByteView bytes) {
     while (!bytes.empty() && lines_ <= lines_max) {
         const std::size_t newline = bytes.find('\n');
         const ByteView part = bytes.substr(0, newline);
@@ -18,7 +24,7 @@ void ErrorLines::feed(ByteView bytes) {
 }
 
 void ErrorLines::end() {
-    if (!line_.empty()) write();
+    if (!line_.empty()) core::contain(log_, "cgi", "a line", [this] { write(); });
 }
 
 void ErrorLines::write() {

@@ -4,6 +4,7 @@
 //
 // Owner    The call.
 // Thread   The loop's.
+// Errors   A line that finds no memory is lost; nothing throws.
 // Limits   line_bytes_max of a line (the rest of it is dropped), lines_max of a call.
 #pragma once
 
@@ -29,6 +30,7 @@ class ErrorLines {
     void end();
 
   private:
+    void take(ByteView bytes);
     void write();
 
     log::Logger* log_;

@@ -7,6 +7,7 @@
 
 #include "tiderace/log/doorbell.h"
 #include "tiderace/log/ring_fixture.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::http::cgi {
 namespace {
@@ -50,6 +51,18 @@ TEST_F(ErrorLinesTest, AFloodIsCutShort) {
     const std::string text = logged();
     EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(text, '\n')), ErrorLines::lines_max + 1);
     EXPECT_THAT(text, HasSubstr("too many lines"));
+}
+
+// A program whose lines find no memory must still be served, and ended.
+TEST_F(ErrorLinesTest, WithoutMemoryALineIsLostAndNothingIsThrown) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    {
+        const testing::ScarceMemory scarce(1);
+        EXPECT_NO_THROW(lines_.feed("a line that is longer than a string is without memory\n"));
+        EXPECT_TRUE(scarce.failed());
+    }
+    lines_.feed("next\n");
+    EXPECT_THAT(logged(), HasSubstr("line=next"));
 }
 
 TEST_F(ErrorLinesTest, NeedsNoLog) {
