@@ -277,7 +277,16 @@ void FastCgiConnection::answer_later(FastCgiCall& call) {
 }
 
 void FastCgiConnection::answer_unanswered() {
-    if (unanswered_ != nullptr) std::exchange(unanswered_, nullptr)->answer_now();
+    if (unanswered_ == nullptr) return;
+    FastCgiCall& call = *std::exchange(unanswered_, nullptr);
+    contain(call, [&] { call.answer_now(); });
+}
+
+template <typename Step>
+void FastCgiConnection::contain(FastCgiCall& call, Step&& step) {
+    if (!core::contain(peer_->loop_->log(), "cgi", "an answer", std::forward<Step>(step))) {
+        call.fail(503, no_memory);
+    }
 }
 
 void FastCgiConnection::take(const FcgiEvent& event) {
@@ -290,7 +299,7 @@ void FastCgiConnection::take(const FcgiEvent& event) {
     }
     FastCgiCall* const call = found->second;
     if (event.kind == FcgiEvent::Kind::output) {
-        if (call != nullptr) call->on_output(event.bytes);
+        if (call != nullptr) contain(*call, [&] { call->on_output(event.bytes); });
     } else if (event.kind == FcgiEvent::Kind::errors) {
         if (call != nullptr) call->on_errors(event.bytes);
     } else {
@@ -300,7 +309,7 @@ void FastCgiConnection::take(const FcgiEvent& event) {
         if (event.end == FcgiEnd::cannot_multiplex) peer_->multiplexes_ = false;
         calls_.erase(found);
         if (unanswered_ == call) unanswered_ = nullptr;
-        if (call != nullptr) call->on_end(event);
+        if (call != nullptr) contain(*call, [&] { call->on_end(event); });
         // Those that were aborted may run for ever, and would keep their places for as long.
         if (!clean || (!calls_.empty() && is_left())) return close();
         update_reading();

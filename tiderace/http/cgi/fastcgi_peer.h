@@ -108,6 +108,9 @@ class FastCgiConnection final : public net::Session {
     void on_close(net::Connection& connection, net::CloseReason reason) override;
     void take(const wire::cgi::FcgiEvent& event);
     void answer_unanswered();
+    // Lack of memory ends the call that meets it, and not the others of the connection.
+    template <typename Step>
+    void contain(FastCgiCall& call, Step&& step);
     void watch_idle();
     void fail_all(std::string_view why);
 

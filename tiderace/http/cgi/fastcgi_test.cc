@@ -102,8 +102,9 @@ class FastCgiTest : public ::testing::Test {
         append_record(bytes, type, id, content);
         return bytes;
     }
+    static constexpr ByteView end_content{"\0\0\0\0\0\0\0\0", 8};
     static std::string end_of(std::uint16_t id) {
-        return record(FcgiType::end_request, id, ByteView("\0\0\0\0\0\0\0\0", 8));
+        return record(FcgiType::end_request, id, end_content);
     }
     // In one call, so that they are received together.
     void send(const std::string& bytes) {
@@ -373,6 +374,46 @@ TEST_F(FastCgiTest, WithoutMemoryOneRequestFails) {
             return failed && !HasFailure();
         });
         EXPECT_GT(allocations, 5U);
+    }
+}
+
+// Each request of a connection has a client of its own: lack of memory for one is not the others'.
+TEST_F(FastCgiTest, WithoutMemoryForOneAnswerTheOthersOfItsConnectionGoOn) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    FastCgiOptions shared = options();
+    shared.connections_max = 1;
+    for (const bool whole : {false, true}) {
+        const std::uint64_t allocations = testing::fail_each([&](std::uint64_t nth) {
+            handler_ = std::move(*FastCgi::create(*loop_, shared));
+            const auto other = begin("GET");
+            multiplex();
+            const auto poor = begin("GET");
+            receive_request();
+            send(record(FcgiType::standard_output, 2, "Status: 201\r\n\r\npoor") +
+                 record(FcgiType::standard_error, 2, "a line") +
+                 (whole ? end_of(2) : std::string()));
+            bool failed = false;
+            {
+                const testing::ScarceMemory scarce(nth);
+                for (int i = 0; i < 3; ++i) loop_->turn(0ms);
+                failed = scarce.failed();
+            }
+            send(whole_answer(1));
+            EXPECT_TRUE(until([&] { return other->responded(); })) << nth;
+            EXPECT_EQ(other->status(), 200) << nth;
+            if (!whole && !poor->broken()) answer(FcgiType::end_request, 2, end_content);
+            EXPECT_TRUE(until([&] {
+                if (poor->responded()) poor->finish();
+                return poor->complete() || poor->broken();
+            })) << nth;
+            const bool sound = poor->complete() && poor->status() == 201 && poor->body() == "poor";
+            EXPECT_TRUE(sound || poor->broken() || poor->status() >= 500) << nth;
+            EXPECT_TRUE(until([&] { return handler_->is_idle(); })) << nth;
+            for (const int fd : accepted_) ::close(fd);
+            accepted_.clear();
+            return failed && !HasFailure();
+        });
+        EXPECT_GE(allocations, 2U);
     }
 }
 
