@@ -12,6 +12,8 @@
 namespace tiderace::http {
 namespace {
 
+constexpr std::string_view no_handshake = "there is no memory for the opening handshake";
+
 // Owns itself, until the answer or the connection's end.
 class ClientHandshake final : public net::Session {
   public:
@@ -117,19 +119,28 @@ std::expected<WebSocketSetup, std::string_view> WebSocketOffer::accept(ByteView 
 
 void start_websocket(net::Connection& connection, WebSocketService& service,
                      WebSocketHandler& handler, WebSocketSetup setup) {
-    auto* socket = new WebSocketConnection(service, connection, handler, std::move(setup));
+    WebSocketConnection* socket = nullptr;
+    try {
+        socket = new WebSocketConnection(service, connection, handler, std::move(setup));
+    } catch (...) {
+        connection.close(net::CloseReason::session_failed);  // nobody else would
+        throw;
+    }
     connection.start(*socket);  // which owns it from here on
     socket->open();
 }
 
 void open_websocket(net::Connection& connection, WebSocketService& service,
                     WebSocketHandler& handler, WebSocketClientRequest request) {
-    auto* handshake = new ClientHandshake(service, handler);
-    connection.start(*handshake);  // which owns it from here on
+    ClientHandshake* handshake = nullptr;
     try {
+        handshake = new ClientHandshake(service, handler);
+        connection.start(*handshake);  // which owns it from here on
         handshake->ask(connection, request);
     } catch (...) {
-        connection.close(net::CloseReason::session_failed);  // after half a request
+        connection.close(net::CloseReason::session_failed);  // maybe after half a request
+        // Without a session, no on_close of the connection's reports it.
+        if (handshake == nullptr) handler.on_refused(0, no_handshake);
         throw;
     }
 }

@@ -8,7 +8,9 @@
 //
 // Owner    The connection is its maker's; the handler lives until on_close or on_refused.
 // Thread   The loop's.
-// Errors   If the server does not answer as RFC 6455, 4.2.2 says, the handler is notified.
+// Errors   If the server does not answer as RFC 6455, 4.2.2 says, on_refused is called. Lack of
+//          memory is thrown, and closes the connection; on_refused is called all the same, perhaps
+//          before open_websocket returns.
 // Limits   WebSocketClientRequest::timeout; an answer's head is at most 16 KiB.
 #pragma once
 
@@ -57,7 +59,8 @@ class WebSocketOffer final {
 };
 
 // After a handshake that was not of HTTP/1.1 (RFC 8441): the bytes of `connection`, which is not
-// started yet, are the WebSocket's. Calls on_open.
+// started yet, are the WebSocket's. Calls on_open. Lack of memory is thrown before that, and closes
+// the connection; the handler is not called.
 void start_websocket(net::Connection& connection, WebSocketService& service,
                      WebSocketHandler& handler, WebSocketSetup setup) TR_ON_LOOP;
 

@@ -132,12 +132,13 @@ void WebSocketState::push(WebSocketSending& sending) {
 // each with a failure.
 void WebSocketState::serve_senders() {
     while (!senders_.empty() && !(may_send() && connection_->has_backlog())) {
-        WebSocketSending& first = senders_.pop_front();
+        WebSocketSending& first = senders_.front();
         if (may_send()) {
-            push(first);
+            push(first);  // a failure ends the socket, which wakes those that still wait here
         } else {
             first.settled_ = sender_notified_ = true;
         }
+        first.unlink();
         first.waiter_.wake();
     }
 }
@@ -160,7 +161,9 @@ void WebSocketState::on_open(WebSocketConnection& socket) {
 // A client's handshake is over.
 void WebSocketState::answered() {
     asked_ = false;
-    if (asking_ != nullptr) std::exchange(asking_, nullptr)->wake();
+    task::Waiter* const asking = std::exchange(asking_, nullptr);
+    // It may not wait yet: open_websocket() without memory calls on_refused before it returns.
+    if (asking != nullptr && asking->context() != nullptr) asking->wake();
 }
 
 void WebSocketState::on_refused(int http_status, std::string_view why) {

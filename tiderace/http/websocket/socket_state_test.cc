@@ -195,5 +195,137 @@ TEST(SocketState, WithoutMemoryForAClientsSocketItsTaskGoesOn) {
     EXPECT_EQ(calls, 2U);
 }
 
+TEST(SocketState, WithoutMemoryForAClientsHandshakeItIsRefusedAndTheConnectionEnds) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        testing::FakeWorld world;
+        WebSocketStage stage(world);
+        (void)stage.connect();
+        net::Connector connector(world.loop(), {});
+        WebSocketService service(world.loop(), {.compression = true});
+        auto* state = new WebSocketState;
+        bool failed = false;
+        connector.connect(world.listening_at(), [&](Result<net::Connection*> made) {
+            ASSERT_TRUE(made.has_value());
+            const Asking asking(*state);  // as a task that will wait, and does not yet
+            const testing::ScarceMemory scarce(nth);
+            try {
+                open_websocket(**made, service, *state,
+                               {.authority = "a.example", .target = "/ws"});
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            state->stop_asking();
+        });
+        world.settle();
+        EXPECT_FALSE(state->asked()) << nth;
+        EXPECT_EQ(state->refused(), failed) << nth;
+        EXPECT_EQ(connector.size(), failed ? 0U : 1U) << nth;
+        state->disown();
+        connector.abort_all();
+        world.settle();
+        return failed;
+    });
+    EXPECT_GE(calls, 2U);
+}
+
+// A peer's stream over HTTP/2 has no other owner that would end it.
+TEST(SocketState, WithoutMemoryForASocketThatNeedsNoHandshakeTheConnectionEnds) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        testing::FakeWorld world;
+        WebSocketStage stage(world);
+        (void)stage.connect();
+        net::Connector connector(world.loop(), {});
+        WebSocketService service(world.loop(), {});
+        auto* state = new WebSocketState;
+        bool failed = false;
+        connector.connect(world.listening_at(), [&](Result<net::Connection*> made) {
+            ASSERT_TRUE(made.has_value());
+            const testing::ScarceMemory scarce(nth);
+            try {
+                start_websocket(**made, service, *state, {.is_client = true});
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+        });
+        world.settle();
+        EXPECT_EQ(state->opened(), !failed) << nth;
+        EXPECT_EQ(connector.size(), failed ? 0U : 1U) << nth;
+        state->disown();
+        connector.abort_all();
+        world.settle();
+        return failed;
+    });
+    EXPECT_GE(calls, 1U);
+}
+
+// Stands before a state that finds no memory when the queue has room again.
+struct PoorWhenDrained final : WebSocketHandler {
+    PoorWhenDrained(WebSocketState& state, std::uint64_t n) : inner(&state), nth(n) {}
+    void on_open(WebSocketConnection& socket) override { inner->on_open(socket); }
+    void on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) override {
+        inner->on_message(socket, kind, message);
+    }
+    void on_drained(WebSocketConnection& socket) override {
+        const testing::ScarceMemory scarce(failed ? 0 : nth);
+        try {
+            inner->on_drained(socket);
+        } catch (const std::bad_alloc&) {
+            failed = true;
+            throw;
+        }
+    }
+    void on_end(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override {
+        inner->on_end(socket, code, reason);
+    }
+    void on_close(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override {
+        inner->on_close(socket, code, reason);
+    }
+
+    WebSocketHandler* inner;
+    std::uint64_t nth;
+    bool failed = false;
+};
+
+TEST(SocketState, WithoutMemoryForAMessageThatWaitedEverySendReturns) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const std::string message(100'000, 'x');  // in a block of its own, which is allocated
+    const auto calls = testing::fail_each([&](std::uint64_t nth) {
+        testing::FakeWorld world;
+        WebSocketService service(world.loop(), {});
+        testing::H1Stage stage(world);
+        auto* state = new WebSocketState;
+        PoorWhenDrained handler(*state, nth);
+        stage.on("/ws", [&](Exchange& exchange) { accept_websocket(exchange, service, handler); });
+        const auto peer = stage.connect();
+        peer->say(WebSocketStage::request());
+        world.settle();
+        EXPECT_NE(state->connection(), nullptr);
+        world.loop().assert_on_loop();
+        while (!state->connection()->has_backlog()) state->connection()->send_binary(message);
+        task::Runner runner(world.loop());
+        int sent = 0;
+        int not_sent = 0;
+        for (int i = 0; i < 3; ++i) {
+            runner.spawn([](WebSocketState& each, const std::string& bytes, int& yes,
+                            int& no) -> task::Task<> {
+                ++(co_await WebSocketSending(each, WebSocketKind::binary, bytes) ? yes : no);
+            }(*state, message, sent, not_sent));
+        }
+        world.settle();
+        peer->finish();
+        world.settle();
+        EXPECT_EQ(sent + not_sent, 3) << nth;
+        EXPECT_EQ(not_sent == 0, !handler.failed) << nth;
+        runner.cancel_spawned();
+        state->disown();
+        stage.server().abort_all();
+        world.settle();
+        return handler.failed;
+    });
+    EXPECT_GE(calls, 2U);
+}
+
 }  // namespace
 }  // namespace tiderace::http
