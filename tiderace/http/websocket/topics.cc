@@ -352,7 +352,14 @@ void WebSocketTopics::look_again() {
     IntrusiveList<WebSocketConnection> ready;
     // Taken out first: a socket that reads again may publish and be paused again inside this call.
     ready.splice_back(paused_);
-    while (!ready.empty()) ready.pop_front().set_held(false);
+    while (!ready.empty()) {
+        WebSocketConnection& socket = ready.pop_front();
+        // A fault ends the socket it happened at; the others read again, and the caller, which may
+        // be another socket's on_close, goes on.
+        if (!contain([&]() TR_ON_LOOP { socket.set_held(false); })) {
+            socket.connection().close(net::CloseReason::session_failed);
+        }
+    }
 }
 
 }  // namespace tiderace::http
