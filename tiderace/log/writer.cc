@@ -79,14 +79,8 @@ void Writer::run() {
         // Looked at before the pass, so that the last pass sees all that was published before
         // stop().
         const bool last = stop_wanted_.load(std::memory_order_acquire);
-        Stream::Drained drained{.left = true};
-        try {
-            drained = pass();
-            if (last) return drain_for_the_last_time(drained);
-        } catch (const std::bad_alloc&) {
-            // The lines are still in their rings; the next pass tries again.
-            if (last) return;
-        }
+        const Stream::Drained drained = try_pass();
+        if (last) return drain_for_the_last_time(drained);
         sleep(drained);
     }
 }
@@ -118,7 +112,7 @@ void Writer::drain_for_the_last_time(Stream::Drained drained) {
     const auto end = std::chrono::steady_clock::now() + options_.stop_patience;
     while (drained.left && std::chrono::steady_clock::now() < end) {
         sleep_for(last_retry_interval);
-        drained = pass();
+        drained = try_pass();
     }
     report_losses();
 }
@@ -129,6 +123,15 @@ bool Writer::something_to_do() const {
            std::any_of(streams_.begin(), streams_.end(), [](const std::unique_ptr<Stream>& stream) {
                return !stream->empty() || stream->dropped() != stream->dropped_reported_;
            });
+}
+
+// Without memory the lines are still in their rings, and the next pass tries again.
+Stream::Drained Writer::try_pass() {
+    try {
+        return pass();
+    } catch (const std::bad_alloc&) {
+        return {.some = false, .left = true};
+    }
 }
 
 Stream::Drained Writer::pass() {
@@ -198,17 +201,36 @@ void Writer::report_dropped(Stream& stream) {
     stream.dropped_reported_at_ms_ = time_.unix_ms();
 }
 
+// Lack of memory often passes at once. Each report is tried twice, so that one that fails does not
+// keep back the others. `report` returns whether it is done.
+template <typename Report>
+void Writer::report_at_last(Report&& report) {
+    for (int tries = 0; tries < 2; ++tries) {
+        try {
+            if (report()) return;
+        } catch (const std::bad_alloc&) {
+            // Tried again.
+        }
+        sleep_for(last_retry_interval);
+    }
+}
+
 // The first stream comes last: it takes what there is to say about the others.
 void Writer::report_losses() {
     for (auto stream = streams_.rbegin(); stream != streams_.rend(); ++stream) {
-        report_dropped(**stream);
+        report_at_last([&] { return report_dropped(**stream), true; });
         if (*stream == streams_.front()) break;
         const std::uint64_t lost = (*stream)->give_up();
         if (lost == 0) continue;
-        notices_->error("log", "records lost at the end, the sink did not take them",
-                        field("stream", (*stream)->name()), field("count", lost));
+        report_at_last([&] {
+            notices_->error("log", "records lost at the end, the sink did not take them",
+                            field("stream", (*stream)->name()), field("count", lost));
+            return true;
+        });
     }
-    streams_.front()->drain(options_.batch_bytes_max, options_.room_patience);
+    report_at_last([&] {
+        return !streams_.front()->drain(options_.batch_bytes_max, options_.room_patience).left;
+    });
 }
 
 }  // namespace tiderace::log

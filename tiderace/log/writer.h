@@ -73,6 +73,7 @@ class Writer {
 
   private:
     void run();
+    Stream::Drained try_pass();
     Stream::Drained pass();
     void sleep(Stream::Drained drained);
     void sleep_for(Duration duration);
@@ -82,6 +83,8 @@ class Writer {
     void report_trouble(Stream& stream);
     std::optional<Duration> until_drops_reported(const Stream& stream) const;
     void report_dropped(Stream& stream);
+    template <typename Report>
+    void report_at_last(Report&& report);
     void report_losses();
 
     TimeSource& time_;

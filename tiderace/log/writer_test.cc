@@ -23,7 +23,6 @@
 #include "tiderace/log/collecting_sink.h"
 #include "tiderace/log/console_sink.h"
 #include "tiderace/log/file_sink.h"
-#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::log {
 namespace {
@@ -448,59 +447,6 @@ TEST_F(WriterTest, ReopensOnRequestAfterWhatWasBefore) {
     std::filesystem::remove_all(pattern);
 }
 
-// Its first write leaves the writer's thread without memory until the next one; the third succeeds.
-class PoorSink final : public Sink {
-  public:
-    struct Seen {
-        std::atomic<bool> failed = false;  // an allocation
-        std::atomic<bool> reopened = false;
-    };
-    PoorSink(std::uint64_t nth, Seen& seen, std::shared_ptr<Lines> lines)
-        : nth_(nth), seen_(seen), collecting_(std::move(lines)) {}
-    Written write(ByteView lines) override {
-        if (scarce_) seen_.failed = scarce_->failed();
-        scarce_.reset();
-        if (++calls_ >= 3) return collecting_.write(lines);
-        Written written{0, Error(ENOSPC, "write", "a file whose name is not short")};
-        if (calls_ == 1) scarce_.emplace(nth_);
-        return written;
-    }
-    Result<> reopen() override {
-        seen_.reopened = true;
-        return {};
-    }
-
-  private:
-    const std::uint64_t nth_;
-    Seen& seen_;
-    CollectingSink collecting_;
-    std::optional<testing::ScarceMemory> scarce_;
-    int calls_ = 0;
-};
-
-TEST_F(WriterTest, WithoutMemoryAtAnyPointItReopensAndReportsAllTheSame) {
-    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
-    bool failed = true;
-    std::uint64_t nth = 1;
-    for (; failed; ++nth) {
-        const auto notices = std::make_shared<Lines>();
-        const auto lines = std::make_shared<Lines>();
-        PoorSink::Seen seen;
-        Writer writer(time_, {.flush_interval = 1ms});
-        writer.add_stream("diagnostics", std::make_unique<CollectingSink>(notices));
-        Stream& access = writer.add_stream("access", std::make_unique<PoorSink>(nth, seen, lines));
-        put(access.add_ring(1_KiB), "kept");
-        writer.reopen();  // before the first pass
-        EXPECT_TRUE(writer.start());
-        EXPECT_THAT(lines->wait_for(1), ElementsAre("kept"));
-        writer.stop();
-        EXPECT_TRUE(seen.reopened) << nth;
-        EXPECT_THAT(notices->all(), ::testing::Contains(HasSubstr("trouble with a sink"))) << nth;
-        failed = seen.failed;
-    }
-    EXPECT_GE(nth, 5U);
-}
-
 TEST_F(WriterTest, ManyThreadsLoggingLoseNothingUncounted) {
     constexpr int threads = 4;
     constexpr int records = 3'000;
@@ -562,23 +508,6 @@ TEST_F(WriterTest, ItsThreadTakesNoSignals) {
     sigset_t mine;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mine);
     EXPECT_EQ(sigismember(&mine, SIGTERM), 0) << "and ours are as before";
-}
-
-// Its thread's own data is the first thing that is allocated.
-TEST_F(WriterTest, WithoutMemoryForItsThreadItDoesNotStartAndTheSignalsAreAsBefore) {
-    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
-    Writer writer(time_);
-    writer.add_stream("lines", std::make_unique<CollectingSink>(access_lines_));
-    Result<> started;
-    {
-        const testing::ScarceMemory scarce(1);
-        started = writer.start();
-    }
-    ASSERT_FALSE(started);
-    EXPECT_EQ(started.error().code(), ENOMEM);
-    sigset_t mine;
-    ::pthread_sigmask(SIG_SETMASK, nullptr, &mine);
-    EXPECT_EQ(sigismember(&mine, SIGTERM), 0);
 }
 
 using WriterDeathTest = WriterTest;
