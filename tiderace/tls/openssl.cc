@@ -2,6 +2,8 @@
 
 #include <openssl/err.h>
 
+#include <algorithm>
+
 namespace tiderace::tls {
 
 std::string take_openssl_error() {
@@ -25,6 +27,18 @@ TlsFault take_tls_fault() {
         if (fault.reason == 0 && ERR_GET_LIB(error) == ERR_LIB_SSL) fault.reason = reason;
     }
     return fault;
+}
+
+std::string subject_text(const X509* certificate) {
+    const BioPtr bio(BIO_new(BIO_s_mem()));
+    const X509_NAME* const name = X509_get_subject_name(certificate);
+    if (bio == nullptr || X509_NAME_print_ex(bio.get(), name, 0, XN_FLAG_RFC2253) < 0) {
+        ERR_clear_error();
+        return {};
+    }
+    char* data = nullptr;
+    const long bytes = BIO_get_mem_data(bio.get(), &data);
+    return {data, static_cast<std::size_t>(std::max(0L, bytes))};
 }
 
 }  // namespace tiderace::tls

@@ -37,4 +37,7 @@ struct TlsFault {
 // Empties the queue.
 TlsFault take_tls_fault();
 
+// As RFC 2253 writes it; "" where it cannot be written, for the part of a name may be another's.
+std::string subject_text(const X509* certificate);
+
 }  // namespace tiderace::tls

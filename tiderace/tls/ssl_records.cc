@@ -81,15 +81,6 @@ bool is_retry(ByteView message) {
            message.substr(at, random.size()) == random;
 }
 
-std::string subject_of(X509* certificate) {
-    BioPtr bio(BIO_new(BIO_s_mem()));
-    if (bio == nullptr) return {};
-    X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
-    char* data = nullptr;
-    const long bytes = BIO_get_mem_data(bio.get(), &data);
-    return {data, static_cast<std::size_t>(bytes)};
-}
-
 }  // namespace
 
 SslRecords::SslRecords(SslPtr ssl)
@@ -178,7 +169,7 @@ net::TransportSecurity SslRecords::security() const {
     const bool verified = SSL_is_server(ssl) == 1 && SSL_get_verify_result(ssl) == X509_V_OK;
     X509* const client = verified ? SSL_get0_peer_certificate(ssl) : nullptr;
     made.client_verified = client != nullptr;
-    if (client != nullptr) made.client = subject_of(client);
+    if (client != nullptr) made.client = subject_text(client);
     made.resumed = SSL_session_reused(ssl) == 1;
     return made;
 }
