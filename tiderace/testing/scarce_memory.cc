@@ -2,6 +2,9 @@
 
 #include <cstdlib>
 #include <new>
+#ifdef __linux__
+#include <malloc.h>
+#endif
 
 namespace tiderace::testing {
 namespace {
@@ -20,6 +23,19 @@ thread_local bool has_failed = false;
     return std::malloc(bytes > 0 ? bytes : 1);
 }
 
+thread_local std::string_view sought;  // empty: nothing is
+thread_local int times_found = 0;
+
+[[maybe_unused]] void release(void* memory) noexcept {
+#ifdef __linux__
+    if (!sought.empty() && memory != nullptr) {
+        const std::string_view block(static_cast<const char*>(memory), malloc_usable_size(memory));
+        times_found += block.find(sought) != std::string_view::npos ? 1 : 0;
+    }
+#endif
+    std::free(memory);
+}
+
 }  // namespace
 
 ScarceMemory::ScarceMemory(std::uint64_t nth) {
@@ -33,6 +49,19 @@ ScarceMemory::~ScarceMemory() {
 
 bool ScarceMemory::failed() const {
     return has_failed;
+}
+
+FreedMemory::FreedMemory(std::string_view text) {
+    sought = text;
+    times_found = 0;
+}
+
+FreedMemory::~FreedMemory() {
+    sought = {};
+}
+
+int FreedMemory::found() const {
+    return times_found;
 }
 
 }  // namespace tiderace::testing
@@ -53,21 +82,21 @@ void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
     return tiderace::testing::allocate(bytes);
 }
 void operator delete(void* memory) noexcept {
-    std::free(memory);
+    tiderace::testing::release(memory);
 }
 void operator delete[](void* memory) noexcept {
-    std::free(memory);
+    tiderace::testing::release(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
+    tiderace::testing::release(memory);
 }
 void operator delete[](void* memory, std::size_t) noexcept {
-    std::free(memory);
+    tiderace::testing::release(memory);
 }
 void operator delete(void* memory, const std::nothrow_t&) noexcept {
-    std::free(memory);
+    tiderace::testing::release(memory);
 }
 void operator delete[](void* memory, const std::nothrow_t&) noexcept {
-    std::free(memory);
+    tiderace::testing::release(memory);
 }
 #endif

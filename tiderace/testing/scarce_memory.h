@@ -6,13 +6,17 @@
 //       return scarce.failed();
 //   });
 //
-// A program that uses it has an operator new of this file's; aligned allocations are not counted.
+// FreedMemory: while one lives, counts the blocks that its thread frees with a text still in them,
+// such as that of a private key.
+//
+// A program that uses one has an operator new of this file's; aligned allocations are not counted.
 //
 // Owner    The test; one at a time in a thread.
 // Thread   The one it was made in.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #if defined(__SANITIZE_THREAD__)
 #define TR_MEMORY_MAY_BE_SCARCE 0
@@ -39,6 +43,24 @@ class ScarceMemory {
     ScarceMemory& operator=(const ScarceMemory&) = delete;
 
     bool failed() const;
+};
+
+class FreedMemory {
+  public:
+    // Elsewhere no call returns a block's size: such a test is skipped.
+#ifdef __linux__
+    static constexpr bool works = ScarceMemory::works;
+#else
+    static constexpr bool works = false;
+#endif
+    static constexpr const char* why_not = "operator delete cannot look at what it frees here";
+
+    explicit FreedMemory(std::string_view text);  // which outlives this
+    ~FreedMemory();
+    FreedMemory(const FreedMemory&) = delete;
+    FreedMemory& operator=(const FreedMemory&) = delete;
+
+    int found() const;
 };
 
 }  // namespace tiderace::testing

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <new>
+#include <optional>
+#include <string>
 #include <thread>
 
 namespace tiderace::testing {
@@ -35,6 +38,19 @@ TEST(ScarceMemory, EndsWithItsObject) {
         ScarceMemory scarce(1);
     }
     EXPECT_NO_THROW(::operator delete(::operator new(8)));
+}
+
+TEST(FreedMemory, IsFoundWhereATextIsLeftInIt) {
+    if (!FreedMemory::works) GTEST_SKIP() << FreedMemory::why_not;
+    const std::string text = "a text too long for a small string";
+    std::optional<std::string> copy(text);
+    FreedMemory freed(text);
+    copy.reset();
+    EXPECT_EQ(freed.found(), 1);
+    copy.emplace(text);
+    std::ranges::fill(*copy, ' ');
+    copy.reset();
+    EXPECT_EQ(freed.found(), 1);
 }
 
 }  // namespace

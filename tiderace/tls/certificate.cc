@@ -112,8 +112,6 @@ Result<> load_key(Certificate& into) {
             file, key->line,
             "the " + std::string(key->label) + " block is damaged: " + take_openssl_error());
     }
-    // The text held the private key; the parsed key stays in OpenSSL's memory only.
-    OPENSSL_cleanse(text->data(), text->size());
     return {};
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tiderace/testing/certificates.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::tls {
 namespace {
@@ -151,6 +152,18 @@ TEST_F(CertificateTest, EveryCutOfAFileIsRefusedOrLoads) {
         const auto loaded = Certificate::load({path("cut"), good_.key});
         EXPECT_TRUE(loaded || !loaded.error().message().empty());
     }
+}
+
+TEST_F(CertificateTest, LeavesNothingOfAKeyInFreedMemory) {
+    if (!testing::FreedMemory::works) GTEST_SKIP() << testing::FreedMemory::why_not;
+    const std::string key = read(good_.key);
+    const std::string line = key.substr(key.find('\n') + 1, 40);
+    folder_.write("both", read(good_.certificate) + key);
+    folder_.write("damaged", std::string(key).insert(key.find("END") - 8, "!"));
+    const testing::FreedMemory freed(line);
+    EXPECT_TRUE(Certificate::load({.certificate = path("both"), .key = path("both")}));
+    EXPECT_FALSE(Certificate::load({.certificate = path("both"), .key = path("damaged")}));
+    EXPECT_EQ(freed.found(), 0);
 }
 
 }  // namespace

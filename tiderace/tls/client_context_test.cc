@@ -249,7 +249,7 @@ TEST_F(ClientTest, ItsAuthoritiesMayBeOpenedByAnother) {
 // Without it the server could not verify ours, and would not say why.
 TEST_F(ClientTest, RefusesAChainThatOpensslDoesNotTake) {
     const auto text_of = [](const std::string& path) {
-        return *read_file(path, Certificate::file_bytes_max);
+        return std::string(*read_file(path, Certificate::file_bytes_max));
     };
     ClientOptions options = client_options();
     options.certificate = authority_.issue(folder_, "client");

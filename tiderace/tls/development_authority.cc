@@ -116,10 +116,10 @@ KeyPtr read_key(std::string_view pem) {
     return key;
 }
 
-std::string written(const BioPtr& bio) {
+std::string_view written(const BioPtr& bio) {
     char* bytes = nullptr;
     const long size = BIO_get_mem_data(bio.get(), &bytes);
-    return std::string(bytes, static_cast<std::size_t>(std::max(0L, size)));
+    return {bytes, static_cast<std::size_t>(std::max(0L, size))};
 }
 
 Result<CertificateAndKey> as_pem(const X509Ptr& certificate, const KeyPtr& key) {
@@ -131,7 +131,7 @@ Result<CertificateAndKey> as_pem(const X509Ptr& certificate, const KeyPtr& key) 
             1) {
         return fail(refused("write", "a certificate"));
     }
-    return CertificateAndKey{written(first), written(second)};
+    return CertificateAndKey{std::string(written(first)), SecretText(written(second))};
 }
 
 bool add_extension(X509* certificate, X509* issuer, int kind, const std::string& value) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tiderace/base/result.h"
+#include "tiderace/base/secret_text.h"
 #include "tiderace/base/units.h"
 
 namespace tiderace::tls {
@@ -24,7 +25,7 @@ namespace tiderace::tls {
 // Both as PEM.
 struct CertificateAndKey {
     std::string certificate;
-    std::string key;
+    SecretText key;
 };
 
 struct LocalNames {

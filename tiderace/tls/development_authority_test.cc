@@ -24,11 +24,11 @@ struct Free {
     void operator()(X509_STORE* x) const { X509_STORE_free(x); }
     void operator()(X509_STORE_CTX* x) const { X509_STORE_CTX_free(x); }
 };
-using Certificate = std::unique_ptr<X509, Free>;
+using ParsedCertificate = std::unique_ptr<X509, Free>;
 
-Certificate parsed(const std::string& pem) {
+ParsedCertificate parsed(const std::string& pem) {
     BIO* bio = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
-    Certificate certificate(PEM_read_bio_X509(bio, nullptr, nullptr, nullptr));
+    ParsedCertificate certificate(PEM_read_bio_X509(bio, nullptr, nullptr, nullptr));
     BIO_free(bio);
     return certificate;
 }
@@ -36,8 +36,8 @@ Certificate parsed(const std::string& pem) {
 // What OpenSSL says to this chain as a client would ask it; X509_V_OK when it is trusted.
 int verified(const CertificateAndKey& leaf, const CertificateAndKey& authority, UnixSeconds when,
              const char* host) {
-    const Certificate certificate = parsed(leaf.certificate);
-    const Certificate root = parsed(authority.certificate);
+    const ParsedCertificate certificate = parsed(leaf.certificate);
+    const ParsedCertificate root = parsed(authority.certificate);
     const std::unique_ptr<X509_STORE, Free> store(X509_STORE_new());
     X509_STORE_add_cert(store.get(), root.get());
     const std::unique_ptr<X509_STORE_CTX, Free> context(X509_STORE_CTX_new());
@@ -57,7 +57,7 @@ class DevelopmentAuthority : public ::testing::Test {
   protected:
     // The test's authority with this constraint in the place of its own. Takes it.
     CertificateAndKey constrained(X509_EXTENSION* constraint) const {
-        const Certificate changed = parsed(authority_.certificate);
+        const ParsedCertificate changed = parsed(authority_.certificate);
         const int at = X509_get_ext_by_NID(changed.get(), NID_name_constraints, -1);
         X509_EXTENSION_free(X509_delete_ext(changed.get(), at));
         X509_add_ext(changed.get(), constraint, -1);
@@ -88,7 +88,8 @@ class DevelopmentAuthority : public ::testing::Test {
 TEST_F(DevelopmentAuthority, NumbersItsCertificatesWithPositiveNumbersOfSixteenBytes) {
     std::set<std::string> numbers;
     for (int i = 0; i < 32; ++i) {
-        const Certificate certificate = parsed(make_leaf(authority_, names_, today)->certificate);
+        const ParsedCertificate certificate =
+            parsed(make_leaf(authority_, names_, today)->certificate);
         const ASN1_INTEGER* number = X509_get0_serialNumber(certificate.get());
         const unsigned char* const bytes = ASN1_STRING_get0_data(number);
         ASSERT_EQ(ASN1_STRING_length(number), 16);
@@ -202,15 +203,15 @@ TEST_F(DevelopmentAuthority, IsMadeAnewWhenItMaySignForWhatIsNoAddress) {
 }
 
 TEST_F(DevelopmentAuthority, MayNotHaveAnAuthorityBelowIt) {
-    const Certificate root = parsed(authority_.certificate);
+    const ParsedCertificate root = parsed(authority_.certificate);
     EXPECT_EQ(X509_get_pathlen(root.get()), 0);
-    const Certificate leaf = parsed(leaf_.certificate);
+    const ParsedCertificate leaf = parsed(leaf_.certificate);
     EXPECT_EQ(X509_check_ca(leaf.get()), 0);
     EXPECT_NE(X509_check_ca(root.get()), 0);
 }
 
 TEST_F(DevelopmentAuthority, GivesTheLeafLessThan398Days) {
-    const Certificate leaf = parsed(leaf_.certificate);
+    const ParsedCertificate leaf = parsed(leaf_.certificate);
     int days = 0;
     int seconds = 0;
     ASSERT_EQ(ASN1_TIME_diff(&days, &seconds, X509_get0_notBefore(leaf.get()),
@@ -260,7 +261,7 @@ TEST_F(DevelopmentAuthority, SignsNothingThatCannotBeWritten) {
 }
 
 std::string subject_of(const std::string& pem) {
-    const Certificate certificate = parsed(pem);
+    const ParsedCertificate certificate = parsed(pem);
     BIO* bio = BIO_new(BIO_s_mem());
     X509_NAME_print_ex(bio, X509_get_subject_name(certificate.get()), 0, XN_FLAG_RFC2253);
     char* bytes = nullptr;
@@ -332,7 +333,7 @@ TEST_F(DevelopmentAuthority, NoTwoAreAlike) {
     EXPECT_NE(fingerprint(other.certificate), fingerprint(authority_.certificate));
     EXPECT_EQ(fingerprint(authority_.certificate).size(), 32U * 3 - 1);
     // As other programs show it, for a user to compare.
-    const Certificate certificate = parsed(authority_.certificate);
+    const ParsedCertificate certificate = parsed(authority_.certificate);
     unsigned char digest[32];
     ASSERT_EQ(X509_digest(certificate.get(), EVP_sha256(), digest, nullptr), 1);
     std::string expected;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -11,6 +12,8 @@
 
 namespace tiderace::tls {
 namespace {
+
+constexpr std::size_t block_bytes = 16'384;
 
 FileOpener file_opener;  // see set_file_opener()
 
@@ -36,7 +39,7 @@ void set_file_opener(FileOpener opener) {
     file_opener = std::move(opener);
 }
 
-Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
+Result<SecretText> read_file(const std::string& path, std::size_t bytes_max) {
     const core::Descriptor file = open_file(path);
     if (!file) return fail(Error::last("read", path));
     struct stat status{};
@@ -45,13 +48,17 @@ Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
     if (!S_ISREG(status.st_mode)) {
         return fail(Error(0, "read", path, "expected a file, found something else of that name"));
     }
-    std::string text;
-    char block[16'384];
+    SecretText text;
     for (;;) {
-        const ssize_t got = ::read(file.get(), block, sizeof block);
+        ssize_t got = 0;
+        const std::size_t before = text.size();
+        // Not by way of a buffer on the stack, which nobody would wipe.
+        text.resize_and_overwrite(before + block_bytes, [&](char* data, std::size_t) {
+            got = ::read(file.get(), data + before, block_bytes);
+            return before + static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+        });
         if (got < 0) return fail(Error::last("read", path));
         if (got == 0) return text;
-        text.append(block, static_cast<std::size_t>(got));
         // Counted while reading, because the file may grow after a look at its size.
         if (text.size() > bytes_max) {
             return fail(Error(0, "read", path,

@@ -1,4 +1,4 @@
-// read_file: a whole small file, and a fingerprint of its status.
+// read_file: a whole small file, which may be a key's, and a fingerprint of its status.
 //
 // Thread   Any; blocks on the disk, so not on the path of a request.
 // Errors   The system's, and a file that is longer than its limit.
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tiderace/base/result.h"
+#include "tiderace/base/secret_text.h"
 
 namespace tiderace::tls {
 
@@ -19,7 +20,7 @@ using FileOpener = std::function<int(const std::string& path)>;
 // threads; empty: open(2) again.
 void set_file_opener(FileOpener opener);
 
-Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
+Result<SecretText> read_file(const std::string& path, std::size_t bytes_max);
 
 // A text that changes when the file is replaced, written or removed. Not for display.
 std::string file_look(const std::string& path);

@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <string>
+
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::tls {
@@ -39,6 +42,18 @@ TEST(ReadFile, IsOpenedByTheOpenerOfTheProcess) {
     EXPECT_EQ(asked, "elsewhere");
     set_file_opener({});
     EXPECT_FALSE(read_file("elsewhere", 10));
+}
+
+TEST(ReadFile, LeavesNothingOfItsTextInFreedMemory) {
+    if (!testing::FreedMemory::works) GTEST_SKIP() << testing::FreedMemory::why_not;
+    const testing::TemporaryFolder folder;
+    const std::string secret = "a secret too long for a small string";
+    folder.write("a", secret + std::string(100'000, 'x'));
+    const std::string path = folder.path_of("a");
+    const testing::FreedMemory freed(secret);
+    EXPECT_TRUE(read_file(path, 1'000'000));
+    EXPECT_FALSE(read_file(path, 50'000));
+    EXPECT_EQ(freed.found(), 0);
 }
 
 // While it lives, the process may not enter the folder, even as root.

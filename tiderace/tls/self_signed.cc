@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "tiderace/base/secret_text.h"
 #include "tiderace/net/lan_address.h"
 
 namespace tiderace::tls {
@@ -74,7 +75,7 @@ Result<Handle> open_folder(const std::string& path, Duration lock_wait_max) {
 
 // "" if there is none, or if it is not a plain file of ours that only we may read. O_NOFOLLOW: a
 // link could point the server at another's key; O_NONBLOCK: a FIFO could hang it.
-std::string read(const Handle& folder, const char* name) {
+SecretText read(const Handle& folder, const char* name) {
     const Handle file(::openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat facts{};
     if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
@@ -82,7 +83,7 @@ std::string read(const Handle& folder, const char* name) {
         facts.st_size > static_cast<off_t>(file_bytes_max)) {
         return {};
     }
-    std::string text(static_cast<std::size_t>(facts.st_size), '\0');
+    SecretText text(static_cast<std::size_t>(facts.st_size), '\0');
     const ssize_t got = ::read(file.get(), text.data(), text.size());
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     return text;
@@ -121,7 +122,8 @@ Result<> write_pair(const Handle& folder, const std::string& path, const std::st
 }
 
 CertificateAndKey read_pair(const Handle& folder, const std::string& stem) {
-    return {read(folder, (stem + ".pem").c_str()), read(folder, (stem + "-key.pem").c_str())};
+    return {std::string(read(folder, (stem + ".pem").c_str())),
+            read(folder, (stem + "-key.pem").c_str())};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "tiderace/testing/environment_variable.h"
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::tls {
@@ -44,6 +45,22 @@ class SelfSignedTest : public ::testing::Test {
     testing::TemporaryFolder folder_;
     std::string path_ = folder_.path_of("data/tiderace");
 };
+
+TEST_F(SelfSignedTest, LeavesNothingOfItsKeysInFreedMemory) {
+    if (!testing::FreedMemory::works) GTEST_SKIP() << testing::FreedMemory::why_not;
+    {
+        const testing::FreedMemory freed("-----BEGIN PRIVATE KEY-----\n");
+        made();
+        EXPECT_EQ(freed.found(), 0);
+    }
+    for (const char* name : {"/localhost-key.pem", "/authority-key.pem"}) {
+        const std::string key = content(path_ + name);
+        const std::string line = key.substr(key.find('\n') + 1, 40);
+        const testing::FreedMemory freed(line);
+        made();
+        EXPECT_EQ(freed.found(), 0) << name;
+    }
+}
 
 TEST_F(SelfSignedTest, IsMadeOnceAndThenFound) {
     const SelfSigned first = made();

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tiderace/base/moment.h"
+#include "tiderace/base/secret_text.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/tls/certificate_set.h"
 #include "tiderace/tls/loop_parts.h"
@@ -161,7 +162,7 @@ struct ServerCallbacks {
     }
 
     static Result<> trust_clients(SSL_CTX* context, const ServerOptions& options,
-                                  const std::string& authorities) {
+                                  std::string_view authorities) {
         if (options.client_certificates == ClientCertificates::off) return {};
         auto* names = sk_X509_NAME_new_null();
         if (names == nullptr) throw std::bad_alloc();
@@ -180,8 +181,8 @@ struct ServerCallbacks {
     }
 
     // The text of the file of authorities, "" where clients are asked for no certificate.
-    static Result<std::string> read_authorities(const ServerOptions& options) {
-        if (options.client_certificates == ClientCertificates::off) return std::string();
+    static Result<SecretText> read_authorities(const ServerOptions& options) {
+        if (options.client_certificates == ClientCertificates::off) return SecretText();
         if (options.client_ca.empty()) {
             return fail(Error(0, "ask for client certificates", "", "no CA file was given"));
         }
@@ -190,7 +191,7 @@ struct ServerCallbacks {
 
     // A session is resumed only where clients are trusted on the same grounds.
     static Result<> name_sessions(SSL_CTX* context, const ServerOptions& options,
-                                  const std::string& authorities) {
+                                  std::string_view authorities) {
         std::string grounds = "tiderace";
         grounds += static_cast<char>('0' + static_cast<int>(options.client_certificates));
         grounds += authorities;

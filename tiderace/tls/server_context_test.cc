@@ -572,7 +572,7 @@ TEST_F(StapleTest, IsSentToClientsThatRequestIt) {
     const std::string staple = authority_.answer_for(folder_, own(), "staple");
     const auto written = read_file(staple, 1'000'000);
     ASSERT_TRUE(written);
-    EXPECT_EQ(stapled(staple), *written);
+    EXPECT_EQ(stapled(staple), std::string(*written));
     EXPECT_TRUE(context_->warnings().empty());
 }
 

@@ -48,7 +48,7 @@ Result<> apply_settings(SSL_CTX* context) {
     return fail(Error(0, "set up", "TLS", why));
 }
 
-Result<> trust_authorities(SSL_CTX* context, const std::string& file, const std::string& pem,
+Result<> trust_authorities(SSL_CTX* context, const std::string& file, std::string_view pem,
                            STACK_OF(X509_NAME) * names) {
     const BioPtr source(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
     std::size_t count = 0;

@@ -20,7 +20,7 @@ Result<> apply_settings(SSL_CTX* context);
 // Trusts the authorities in `pem`, a file's text, the name of each goes
 // to `names` if there is such a list. An error for a text with none. From memory, because the file
 // may be one that only our opener can read (read_file.h), and another one when it is read again.
-Result<> trust_authorities(SSL_CTX* context, const std::string& file, const std::string& pem,
+Result<> trust_authorities(SSL_CTX* context, const std::string& file, std::string_view pem,
                            STACK_OF(X509_NAME) * names = nullptr);
 
 // Whether the certificate that the session's peer showed, if any, has ended. Resumption verifies

@@ -15,7 +15,7 @@ using ResponsePtr = std::unique_ptr<OCSP_RESPONSE, FreedBy<OCSP_RESPONSE_free>>;
 using TimePtr = std::unique_ptr<ASN1_TIME, FreedBy<ASN1_TIME_free>>;
 using BasicPtr = std::unique_ptr<OCSP_BASICRESP, FreedBy<OCSP_BASICRESP_free>>;
 
-BasicPtr parse(const std::string& der) {
+BasicPtr parse(std::string_view der) {
     const auto* at = reinterpret_cast<const unsigned char*>(der.data());
     const ResponsePtr response(d2i_OCSP_RESPONSE(nullptr, &at, static_cast<long>(der.size())));
     if (response == nullptr ||

@@ -43,7 +43,7 @@ TEST_F(StapleFileTest, EveryCutOfAnAnswerIsRefused) {
     const auto whole = read_file(file, 1'000'000);
     ASSERT_TRUE(whole);
     for (std::size_t cut = 0; cut < whole->size(); ++cut) {
-        folder_.write("cut", whole->substr(0, cut));
+        folder_.write("cut", std::string(whole->substr(0, cut)));
         EXPECT_FALSE(load(folder_.path_of("cut"))) << cut;
     }
 }
