@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tiderace/http/app/app_fixture.h"
@@ -22,6 +23,11 @@ struct User {
 struct NewUser {
     json::Length<std::string, 1, 10> name;
     json::Range<int, 0, 150> age;
+
+    std::optional<std::string> validate() const {
+        if (*name == "root") return "this name is reserved";
+        return std::nullopt;
+    }
 };
 enum class Color { red, green };
 
@@ -119,8 +125,24 @@ TEST_F(AppTest, JsonIsReadAndWhatIsWrongIsNamed) {
     EXPECT_EQ(status_of(ask("POST", "/users", "Content-Type: text/plain\r\n", "{}")), "415");
     const std::string wrong = ask("POST", "/users", json, R"({"name":"","age":200})");
     EXPECT_EQ(status_of(wrong), "422");
-    EXPECT_NE(body_of(wrong).find(R"("name":"name")"), std::string::npos) << wrong;
-    EXPECT_NE(body_of(wrong).find(R"("name":"age")"), std::string::npos);
+    EXPECT_EQ(body_of(wrong),
+              R"({"title":"Unprocessable Content","status":422,)"
+              R"("detail":"the body is JSON, but not what is expected","errors":[)"
+              R"({"name":"name","detail":"expected a text of 1 to 10 characters, found \"\""},)"
+              R"({"name":"age","detail":"expected an integer from 0 to 150, found 200"}]})");
+}
+
+TEST_F(AppTest, AFaultOfTheWholeBodyHasNoName) {
+    app.post<"/users">([](Json<NewUser> user) { return *user->name; });
+    const char* json = "Content-Type: application/json\r\n";
+    for (const auto& [body, fault] :
+         {std::pair{R"({"name" "bob"})", "expected : (byte 8)"},
+          std::pair{R"([])", "expected an object, found an array"},
+          std::pair{R"({"name":"root","age":1})", "this name is reserved"}}) {
+        EXPECT_TRUE(body_of(ask("POST", "/users", json, body))
+                        .ends_with(R"("errors":[{"detail":")" + std::string(fault) + R"("}]})"))
+            << ask("POST", "/users", json, body);
+    }
 }
 
 TEST_F(AppTest, MethodsThatHaveNoRouteAre405WithAllow) {

@@ -28,6 +28,11 @@ int status_of(json::Error::Kind kind) {
     return 400;
 }
 
+// Without its name, which stands beside it in the answer.
+std::string sentence(const json::Fault& fault) {
+    return fault.found.empty() ? fault.problem : fault.problem + ", found " + fault.found;
+}
+
 }  // namespace
 
 void Call::fail(const Problem& problem) {
@@ -37,11 +42,7 @@ void Call::fail(const Problem& problem) {
 
 void Call::fail_pairs(int status, std::string detail, const json::Faults& faults) {
     Problem problem{.status = status, .detail = std::move(detail)};
-    for (const json::Fault& fault : faults) {
-        std::string text = fault.problem;
-        if (!fault.found.empty()) (text += ", found ") += fault.found;
-        problem.faults.push_back({fault.path, std::move(text)});
-    }
+    for (const json::Fault& fault : faults) problem.faults.push_back({fault.path, sentence(fault)});
     fail(problem);
 }
 
@@ -59,7 +60,10 @@ void Call::fail_json(const json::Error& error) {
     problem.detail = problem.status == 422 ? "the body is JSON, but not what is expected"
                                            : "the body cannot be read as JSON";
     for (const json::Fault& fault : error.faults()) {
-        problem.faults.push_back({fault.path, fault.message()});
+        std::string text = sentence(fault);
+        // Where there is no member to name, the place is all that leads to the fault.
+        if (problem.status == 400) text += " (byte " + std::to_string(fault.offset) + ")";
+        problem.faults.push_back({fault.path, std::move(text)});
     }
     fail(problem);
 }

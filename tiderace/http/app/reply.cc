@@ -133,7 +133,8 @@ Reply Problem::reply() const {
     if (!faults.empty()) {
         out.key("errors").begin_array();
         for (const Fault& fault : faults) {
-            out.begin_object().key("name").value(fault.name);
+            out.begin_object();
+            if (!fault.name.empty()) out.key("name").value(fault.name);
             out.key("detail").value(fault.detail).end_object();
         }
         out.end_array();

@@ -94,7 +94,7 @@ class Reply {
 // What was wrong with a request, for programs: application/problem+json (RFC 9457).
 struct Problem {
     struct Fault {
-        std::string name;    // of the field or parameter
+        std::string name;    // of the field or parameter; "": of the whole body
         std::string detail;  // what is wrong with it
     };
 

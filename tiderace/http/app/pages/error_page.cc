@@ -13,7 +13,7 @@ constexpr std::string_view problem_type = "application/problem+json";
 
 // A Problem as its answer has it.
 struct WrittenFault {
-    std::string name;
+    json::Default<std::string> name;
     std::string detail;
 };
 struct WrittenProblem {
@@ -52,7 +52,7 @@ ErrorAnswer describe(const Request& request, const Response& response) {
     if (!read->title->empty()) error.title = *read->title;
     error.detail = *read->detail;
     for (WrittenFault& fault : *read->errors) {
-        error.faults.push_back({std::move(fault.name), std::move(fault.detail)});
+        error.faults.push_back({std::move(*fault.name), std::move(fault.detail)});
     }
     return error;
 }

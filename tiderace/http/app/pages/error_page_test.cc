@@ -100,6 +100,7 @@ TEST_F(ErrorPageTest, AProblemIsAPageForBrowsersAlone) {
     app.get<"/taken">([]() -> std::string {
         throw Problem{.status = 409, .title = "Taken", .detail = "the name is taken"};
     });
+    app.get<"/whole">([]() -> std::string { throw Problem{.faults = {{"", "is no boat"}}}; });
     EXPECT_EQ(body_of(ask("GET", "/taken", browser)), "<p>409 Taken [the name is taken] /taken");
     EXPECT_TRUE(says(get("/taken"), R"("detail":"the name is taken")")) << "no Accept";
     EXPECT_TRUE(says(ask("GET", "/taken", "Accept: */*\r\n"), "problem+json"));
@@ -107,6 +108,7 @@ TEST_F(ErrorPageTest, AProblemIsAPageForBrowsersAlone) {
     const std::string wrong = ask("POST", "/sign-up", browser + form, "name=");
     EXPECT_TRUE(says(wrong, "<p>422 ")) << wrong;
     EXPECT_TRUE(says(wrong, " name: expected a text of 1 to 10 characters")) << wrong;
+    EXPECT_EQ(body_of(ask("GET", "/whole", browser)), "<p>400 Bad Request [] /whole : is no boat");
 }
 
 TEST_F(ErrorPageTest, AHandlersOwnBodyIsLeftAlone) {
