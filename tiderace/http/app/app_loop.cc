@@ -99,7 +99,10 @@ void AppLoop::add_chain(core::WorkerPool* pool, const App::Scope& scope, const C
         if (middleware.access_log() != nullptr) chain->target = middleware.access_log();
         LayerPlace place{runner_.loop(), pool, runner_, states_, chain->handler_timeout, this};
         const Layer& layer = layers_.emplace_back(middleware.make(place));
-        if (layer.rule != nullptr) chain->rules.push_back(layer.rule);
+        if (layer.rule != nullptr) {
+            chain->rules.insert(layer.goes_first ? chain->rules.begin() : chain->rules.end(),
+                                layer.rule);
+        }
         // Rules run from the outside in, filters from the inside out.
         if (layer.filter != nullptr) chain->filters.insert(chain->filters.begin(), layer.filter);
     }
@@ -209,6 +212,21 @@ bool AppLoop::pass(Chain& chain, Exchange& exchange) {
     return true;
 }
 
+// A known path passes the rules of its group even with a wrong method: a log-in comes before any
+// answer about the path. A preflight passes those of the route that it asks about.
+AppLoop::Chain& AppLoop::chain_of(const Request& request, route::Found found) const {
+    if (found.kind == route::Found::Kind::nothing) return *chains_[0];
+    if (found.kind == route::Found::Kind::wrong_method &&
+        request.method() == wire::Method::options) {
+        const ByteView method = request.field(wire::FieldName::access_control_request_method);
+        route::Parameters unused;
+        const route::Found asked = app_->router_for(request.authority)
+                                       .find(wire::parse_method(method), request.path, unused);
+        if (asked.kind == route::Found::Kind::route) found = asked;
+    }
+    return *chains_[app_->routes_[found.route].scope];
+}
+
 // Again for each rule that decided later.
 void AppLoop::handle(Exchange& exchange) {
     const Request& request = exchange.request();
@@ -227,10 +245,7 @@ void AppLoop::handle(Exchange& exchange) {
         !app_->routes_[found.route].endpoint->is_websocket()) {
         return exchange.respond_status(501);
     }
-    const bool known = found.kind != route::Found::Kind::nothing;
-    // A known path passes the rules of its group even with a wrong method: a log-in comes before
-    // any answer about the path.
-    Chain& chain = *chains_[known ? app_->routes_[found.route].scope : 0];
+    Chain& chain = chain_of(request, found);
     if (!pass(chain, exchange)) return;
     if (found.kind != route::Found::Kind::route) return refuse(exchange, found);
     const App::Route& route = app_->routes_[found.route];

@@ -91,6 +91,7 @@ class AppLoop final : public Handler, public AccessLog {
     void add_chain(core::WorkerPool* pool, const App::Scope& scope, const Chain* outer);
     // False: answered, or it goes on later.
     static bool pass(Chain& chain, Exchange& exchange);
+    Chain& chain_of(const Request& request, route::Found found) const;
     route::Found find(const Request& request, route::Parameters& parameters) const;
     std::size_t bodies_bytes_max() const;
     Instant deadline(const Chain& chain) const;

@@ -23,6 +23,7 @@ struct Layer {
     std::shared_ptr<void> owner;
     AccessRule* rule = nullptr;        // before; nullptr: nothing
     ResponseFilter* filter = nullptr;  // after
+    bool goes_first = false;           // its rule runs before those of outer scopes
 
     Layer() = default;
     // Made of anything that is a rule, a filter, or both.

@@ -84,9 +84,12 @@ Middleware security_headers(SecurityHeaders headers) {
     });
 }
 Middleware cors(filter::CorsOptions options) {
-    return rule_for_each_loop([options = std::move(options)](LayerPlace&) {
-        return std::make_shared<filter::Cors>(options);
-    });
+    return Middleware(Middleware::Make([options = std::move(options)](LayerPlace&) {
+        Layer layer(std::make_shared<filter::Cors>(options));
+        // A browser sends no credentials with a preflight (Fetch standard).
+        layer.goes_first = true;
+        return layer;
+    }));
 }
 Middleware basic_auth(filter::BasicAuthOptions options) {
     return rule_for_each_loop([options = std::move(options)](LayerPlace& place) {

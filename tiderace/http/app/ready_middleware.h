@@ -60,7 +60,8 @@ Middleware access_log(std::string path, AccessLogFormat format = AccessLogFormat
 // filter/request_id.h
 Middleware request_ids(bool trust_client = false);
 Middleware security_headers(SecurityHeaders headers = {});
-// filter/cors.h
+// Answers preflights before any other middleware looks at them, wherever it stands; the innermost
+// counts. filter/cors.h
 Middleware cors(filter::CorsOptions options);
 // filter/basic_auth.h; verifies on the pool's threads.
 Middleware basic_auth(filter::BasicAuthOptions options);

@@ -50,6 +50,36 @@ TEST_F(ReadyMiddlewareTest, APreflightIsAnsweredForItsGroup) {
         says(ask("PUT", "/api/x", fields), "Access-Control-Allow-Origin: https://a.example"));
 }
 
+// A browser sends no credentials with a preflight (Fetch standard), so what asks for some must not
+// come first, wherever cors() stands.
+TEST_F(ReadyMiddlewareTest, APreflightNeedsNoCredentials) {
+    const auto refuse = [](const Request&) { return std::optional(Problem{.status = 401}); };
+    const auto shared = [] { return cors({.origins = {"https://a.example"}, .methods = "PUT"}); };
+    const auto put = [] { return "x"; };
+    app.group("/outside").use(shared()).use(refuse).put<"/x">(put);
+    app.group("/inside").use(refuse).use(shared()).put<"/x">(put);
+    app.group("/within").use(refuse).group("/own").use(shared()).put<"/x">(put);
+    app.group("/route").use(refuse).put<"/x">(put, shared());
+    app.group("/none").use(refuse).put<"/x">(put);
+    app.group("/methods").use(refuse).get<"/x">(put).put<"/x">(put, shared());
+    app.group("/two").use(cors({.origins = {"https://b.example"}})).put<"/x">(put, shared());
+    const char* fields = "Origin: https://a.example\r\nAccess-Control-Request-Method: PUT\r\n";
+    const char* allowed = "Access-Control-Allow-Origin: https://a.example\r\n";
+    for (const char* path :
+         {"/outside/x", "/inside/x", "/within/own/x", "/route/x", "/methods/x", "/two/x"}) {
+        const std::string answer = ask("OPTIONS", path, fields);
+        EXPECT_EQ(status_of(answer), "204") << path;
+        EXPECT_TRUE(says(answer, allowed)) << path;
+        EXPECT_TRUE(says(answer, "Access-Control-Allow-Methods: PUT\r\n")) << path;
+        if (std::string_view(path) == "/two/x") continue;
+        const std::string refused = ask("PUT", path, fields);
+        EXPECT_EQ(status_of(refused), "401") << path;
+        EXPECT_TRUE(says(refused, allowed)) << "the script may read the refusal: " << path;
+        EXPECT_EQ(status_of(ask("OPTIONS", path)), "401") << "no preflight: " << path;
+    }
+    EXPECT_EQ(status_of(ask("OPTIONS", "/none/x", fields)), "401");
+}
+
 // Keeps the paths that it is given.
 class PathLog final : public AccessLog {
   public:
