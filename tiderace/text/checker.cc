@@ -25,7 +25,7 @@ Known inside(Known type) {
 // The same as hops, where each optional is one.
 void add_hops_inside(Way& way, Known type) {
     for (; type->kind == Kind::optional; type = type->element) {
-        way.hops.push_back({std::exchange(way.offset, 0), type->get});
+        way.hops.push_back({std::exchange(way.offset, 0), type->get, type->element});
     }
 }
 
@@ -71,7 +71,7 @@ class Checker {
 
 // In the order in which they stand: the variables of a loop are known in all of its body.
 std::optional<Fault> Checker::check() {
-    for (const Instruction& instruction : program_.instructions) {
+    for (const Instruction& instruction : program_.code.instructions) {
         Known type = nullptr;
         bool fits = true;
         if (instruction.code == Instruction::Code::value) fits = check_shown(instruction);

@@ -61,7 +61,7 @@ class Compiler {
     }
     std::uint32_t here() {
         may_merge_ = false;  // something jumps here
-        return static_cast<std::uint32_t>(program_.instructions.size());
+        return static_cast<std::uint32_t>(program_.code.instructions.size());
     }
     std::uint32_t add(Instruction instruction);  // where it stands
 
@@ -151,9 +151,9 @@ std::uint32_t Compiler::source_of(const Tree& tree) {
 }
 
 std::uint32_t Compiler::add(Instruction instruction) {
-    program_.instructions.push_back(instruction);
+    program_.code.instructions.push_back(instruction);
     may_merge_ = instruction.code == Instruction::Code::text;
-    return static_cast<std::uint32_t>(program_.instructions.size() - 1);
+    return static_cast<std::uint32_t>(program_.code.instructions.size() - 1);
 }
 
 bool Compiler::emit(const Tree& tree, const std::vector<Node>& nodes) {
@@ -194,19 +194,19 @@ bool Compiler::emit_text(const Tree& tree, const Node& node) {
             return fail(tree, node.offset + refused->offset, std::move(refused->problem));
         }
     }
-    const auto from = static_cast<std::uint32_t>(program_.text.size());
-    program_.text += node.text;
-    const auto to = static_cast<std::uint32_t>(program_.text.size());
+    const auto from = static_cast<std::uint32_t>(program_.code.text.size());
+    program_.code.text += node.text;
+    const auto to = static_cast<std::uint32_t>(program_.code.text.size());
     // The text alone would be refused at every rendering, so it is refused here.
-    if (program_.text.size() > limits_.output_bytes_max) {
+    if (program_.code.text.size() > limits_.output_bytes_max) {
         return fail(tree, node.offset,
                     "the template with its includes has more text than "
                     "output_bytes_max (" +
                         std::to_string(limits_.output_bytes_max) + ")");
     }
-    // Text of a neighbouring include or block: its bytes follow directly in program_.text.
+    // Text of a neighbouring include or block: its bytes follow directly in program_.code.text.
     if (may_merge_) {
-        program_.instructions.back().to = to;
+        program_.code.instructions.back().to = to;
         return true;
     }
     add({.code = Instruction::Code::text, .from = from, .to = to});
@@ -329,14 +329,14 @@ bool Compiler::emit_choice(const Tree& tree, const Node& node) {
         if (fault_ || !emit(tree, branch.body) || !finish(branch.offset)) return false;
         if (!has_condition) continue;
         jumps.push_back(add({.code = Instruction::Code::jump}));
-        program_.instructions[unless].to = here();
+        program_.code.instructions[unless].to = here();
     }
     // Without {% else %} the way past all branches is one more branch, which writes nothing.
     if (node.branches.back().condition != no_expression) {
         context_ = start;
         if (!finish(node.offset)) return false;
     }
-    for (const std::uint32_t jump : jumps) program_.instructions[jump].to = here();
+    for (const std::uint32_t jump : jumps) program_.code.instructions[jump].to = here();
     context_ = *end;
     may_merge_ = false;
     return true;
@@ -365,7 +365,7 @@ bool Compiler::emit_loop(const Tree& tree, const Node& node) {
                     "begins: " +
                         after_body.describe() + ", not " + start.describe());
     }
-    program_.instructions[at].to = here();
+    program_.code.instructions[at].to = here();
     // {% else %} runs instead of the body, from the context before the loop.
     if (node.branches.size() > 1) {
         if (!emit(tree, node.branches[1].body)) return false;
@@ -376,7 +376,7 @@ bool Compiler::emit_loop(const Tree& tree, const Node& node) {
         }
         context_ = after_body;
     }
-    program_.instructions[at].otherwise = here();
+    program_.code.instructions[at].otherwise = here();
     return true;
 }
 
@@ -385,7 +385,7 @@ bool Compiler::emit_loop_body(const Tree& tree, const Node& node, std::uint32_t 
     if (!node.key.text.empty()) variables_.push_back({node.key.text, slots_++});
     // The item's slot follows the key's, which is why the renderer finds the key at slot - 1.
     variables_.push_back({node.item.text, slots_});
-    program_.instructions[at].slot = static_cast<std::uint8_t>(slots_);
+    program_.code.instructions[at].slot = static_cast<std::uint8_t>(slots_);
     loops_.push_back(slots_++);
     may_merge_ = false;
     const bool done = emit(tree, node.branches[0].body);

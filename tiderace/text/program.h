@@ -43,6 +43,8 @@ struct Way {
         std::size_t offset = 0;
         const void* (*get)(const void* optional) = nullptr;  // nullptr: it is empty, and the path
                                                              // is nothing
+        const Type* to = nullptr;                            // what it leads to
+        bool operator==(const Hop&) const = default;
     };
     const Type* from = nullptr;  // what the path begins at; null: the way is not known
     const Type* to = nullptr;
@@ -69,7 +71,7 @@ struct Instruction {
     std::uint8_t slot = 0;        // of a loop: its item; its key is in the slot before
     std::uint8_t loop = 0;        // of a loop: how many are around it
     std::uint32_t operation = 0;  // what is written, asked, gone through
-    std::uint32_t from = 0;       // text: where it is in Program::text
+    std::uint32_t from = 0;       // text: where it is in Code::text
     std::uint32_t to = 0;         // text: its end. unless, jump: where to go on. loop: body's end
     std::uint32_t otherwise = 0;  // of a loop: the end of its else
 };
@@ -77,10 +79,14 @@ struct Instruction {
 // One for each of Program::operations: for values of one type.
 using Ways = std::vector<Way>;
 
+struct Code {
+    std::string text;  // of all its text instructions
+    std::vector<Instruction> instructions;
+};
+
 struct Program {
     std::string name;
-    std::string text;
-    std::vector<Instruction> instructions;
+    Code code;
     std::vector<Operation> operations;
     std::vector<std::shared_ptr<const Source>> sources;
     std::shared_ptr<const std::vector<Filter>> filters;  // a user's own

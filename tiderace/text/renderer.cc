@@ -65,8 +65,8 @@ class Output {
 
 class Renderer {
   public:
-    Renderer(Output& out, const Program& program, Ref root, const Ways& ways)
-        : out_(out), program_(program), ways_(ways), root_(root) {}
+    Renderer(Output& out, const Program& program, const Code& code, Ref root, const Ways& ways)
+        : out_(out), program_(program), code_(code), ways_(ways), root_(root) {}
 
     bool run(std::uint32_t from, std::uint32_t to);
     // For the text behind the last value, whose place a fault names.
@@ -120,6 +120,7 @@ class Renderer {
 
     Output& out_;
     const Program& program_;
+    const Code& code_;
     const Ways& ways_;
     const Ref root_;
     std::array<Ref, slots_max> slots_ = {};
@@ -141,11 +142,11 @@ Ref truth(bool value) {
 // each turn of a loop check all that is there, and check_end() the text behind them.
 bool Renderer::run(std::uint32_t at, std::uint32_t to) {
     while (at < to) {
-        const Instruction& instruction = program_.instructions[at];
+        const Instruction& instruction = code_.instructions[at];
         ++at;
         switch (instruction.code) {
             case Instruction::Code::text:
-                out_.append(std::string_view(program_.text)
+                out_.append(std::string_view(code_.text)
                                 .substr(instruction.from, instruction.to - instruction.from));
                 break;
             case Instruction::Code::value:
@@ -452,12 +453,12 @@ std::string members_text(const Type& type) {
     return text;
 }
 
-std::expected<void, Fault> render(std::string& out, const Program& program, Ref root,
-                                  const Ways& ways) {
+std::expected<void, Fault> render(std::string& out, const Program& program, const Code& code,
+                                  Ref root, const Ways& ways) {
     // Most of a page is its template's own text.
-    Output output(out, program.text.size());
-    Renderer renderer(output, program, root, ways);
-    if (!renderer.run(0, static_cast<std::uint32_t>(program.instructions.size())) ||
+    Output output(out, code.text.size());
+    Renderer renderer(output, program, code, root, ways);
+    if (!renderer.run(0, static_cast<std::uint32_t>(code.instructions.size())) ||
         !renderer.check_end()) {
         return std::unexpected(std::move(*renderer.fault()));
     }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "tiderace/text/checker.h"
 #include "tiderace/text/renderer.h"
+#include "tiderace/text/specialise.h"
 
 namespace tiderace::text {
 
@@ -15,10 +17,11 @@ namespace tiderace::text {
 constexpr std::size_t other_types_max = 8;
 
 struct OtherType {
-    const Type* type;
-    Ways ways;
-    const OtherType* next;
-    std::size_t number;
+    const Type* type = nullptr;
+    Ways ways = {};
+    Variants variants = {};
+    const OtherType* next = nullptr;
+    std::size_t number = 0;
 };
 
 // Any thread that renders adds one in front. They stay until the program changes, which no thread
@@ -30,22 +33,25 @@ class OtherTypes {
     OtherTypes(const OtherTypes&) = delete;
     OtherTypes& operator=(const OtherTypes&) = delete;
 
-    const Ways& of(const Program& program, const Type& type) {
+    const OtherType& of(const Program& program, const Type& type,
+                        std::span<const Constant> constants) {
         const OtherType* const first = first_.load(std::memory_order_acquire);
         for (const OtherType* at = first; at != nullptr; at = at->next) {
-            if (at->type == &type) return at->ways;
+            if (at->type == &type) return *at;
         }
-        static const Ways none;
+        static const OtherType none;
         const std::size_t number = first == nullptr ? 1 : first->number + 1;
         if (number > other_types_max) return none;
+        Ways ways = find_ways(program, type);
+        Variants variants = specialise(program, ways, constants);
         auto made = std::make_unique<const OtherType>(
-            OtherType{&type, find_ways(program, type), first, number});
+            OtherType{&type, std::move(ways), std::move(variants), first, number});
         const OtherType* expected = first;
         // Another thread may have added one meanwhile, perhaps the same: the next page has it.
         if (!first_.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) {
             return none;
         }
-        return made.release()->ways;
+        return *made.release();
     }
     void clear() {
         const OtherType* at = first_.exchange(nullptr);
@@ -62,6 +68,7 @@ struct Templates::Entry {
     std::optional<std::expected<Tree, Fault>> tree;  // parsed when it is needed
     std::optional<Program> good;
     const Type* checked = nullptr;  // what it has to fit
+    Variants variants;              // of `good`, for values of that type
     mutable OtherTypes others;
     bool from_loader = false;
     bool changed = false;  // `good`, if there is one, is older than the sources
@@ -178,6 +185,7 @@ std::optional<Fault> Templates::compile_entry(Entry& changed) {
     // Only now: a template that does not compile or does not fit keeps its last good version.
     changed.others.clear();
     changed.good = std::move(*made);
+    changed.variants = specialise(*changed.good, changed.good->ways, options_.constants);
     changed.changed = false;
     return std::nullopt;
 }
@@ -226,9 +234,11 @@ std::expected<void, Fault> Templates::check_type(std::string_view name, const Ty
     if (known == entries_.end() || !known->second->good) {
         return std::unexpected(without_place(name, "no such template"));
     }
-    if (auto fits = text::check(*known->second->good, type); !fits) return fits;
+    Entry& checked = *known->second;
+    if (auto fits = text::check(*checked.good, type); !fits) return fits;
     // Every later version has to fit as well.
-    known->second->checked = &type;
+    checked.checked = &type;
+    checked.variants = specialise(*checked.good, checked.good->ways, options_.constants);
     return {};
 }
 
@@ -240,10 +250,15 @@ std::expected<void, Fault> Templates::render_value(std::string& out, std::string
     }
     const Entry& known = *found->second;
     const Program& program = *known.good;
+    const auto render = [&](const Ways& ways, const Variants& variants) {
+        const Code* const variant = variants.of(value);
+        return text::render(out, program, variant != nullptr ? *variant : program.code, value,
+                            ways);
+    };
     // A Type is one object for each C++ type, so its address is its name.
-    const bool is_checked = value.type == known.checked;
-    return text::render(out, program, value,
-                        is_checked ? program.ways : known.others.of(program, *value.type));
+    if (value.type == known.checked) return render(program.ways, known.variants);
+    const OtherType& other = known.others.of(program, *value.type, options_.constants);
+    return render(other.ways, other.variants);
 }
 
 std::expected<Template, Fault> Template::compile(std::string_view name, std::string source,
