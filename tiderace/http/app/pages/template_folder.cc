@@ -21,12 +21,12 @@ bool stays_inside(std::string_view name) {
            std::ranges::none_of(path, [](const auto& part) { return part == ".."; });
 }
 
-text::Options set_options(text::Mode mode, text::Loader& loader,
-                          std::vector<text::Filter> filters) {
+text::Options set_options(text::Mode mode, text::Loader& loader, const TemplateOptions& given) {
     text::Options options;
     options.mode = mode;
     options.loader = &loader;
-    options.filters = std::move(filters);
+    options.filters = given.filters;
+    options.constants = given.constants;
     return options;
 }
 
@@ -74,17 +74,17 @@ class TemplateFolder::Folder final : public text::Loader {
     std::filesystem::path path_;
 };
 
-TemplateFolder::TemplateFolder(std::string folder, TemplateOptions options)
+TemplateFolder::TemplateFolder(std::string folder, const TemplateOptions& options)
     : folder_(std::move(folder)),
       reload_(options.reload),
       show_faults_(options.show_faults),
       loader_(std::make_unique<Folder>(folder_)),
-      html_(set_options(text::Mode::html, *loader_, options.filters)),
-      plain_(set_options(text::Mode::plain, *loader_, std::move(options.filters))) {}
+      html_(set_options(text::Mode::html, *loader_, options)),
+      plain_(set_options(text::Mode::plain, *loader_, options)) {}
 
 std::expected<std::shared_ptr<TemplateFolder>, std::string> TemplateFolder::open(
-    std::string folder, TemplateOptions options) {
-    std::shared_ptr<TemplateFolder> made(new TemplateFolder(std::move(folder), std::move(options)));
+    std::string folder, const TemplateOptions& options) {
+    std::shared_ptr<TemplateFolder> made(new TemplateFolder(std::move(folder), options));
     if (std::string fault = made->load_all(); !fault.empty()) return std::unexpected(fault);
     return made;
 }

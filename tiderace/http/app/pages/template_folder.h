@@ -28,7 +28,7 @@ namespace tiderace::http::app {
 class TemplateFolder final {
   public:
     static std::expected<std::shared_ptr<TemplateFolder>, std::string> open(
-        std::string folder, TemplateOptions options);
+        std::string folder, const TemplateOptions& options);
 
     // "": it fits. From then on a new version that does not is refused.
     std::string check(const PageUse& use);
@@ -39,7 +39,7 @@ class TemplateFolder final {
   private:
     class Folder;
 
-    TemplateFolder(std::string folder, TemplateOptions options);
+    TemplateFolder(std::string folder, const TemplateOptions& options);
     std::string load_all();
     std::string refresh(std::string_view name);
     std::string describe(const text::Faults& faults) const;
