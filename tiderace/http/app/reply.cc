@@ -93,14 +93,27 @@ void Reply::answer(Exchange& exchange, task::Runner& runner) && {
     std::move(*this).send(exchange);
 }
 
-void Reply::send(Exchange& exchange) && {
-    log_cookie_fault(exchange.loop().log());
-    Response response(status_);
-    if (!type_.empty()) response.add(wire::FieldName::content_type, type_);
+void Reply::add_fields(Response& response) const {
     for (const auto& [name, value] : fields_) {
         // A line break would begin a field of the caller's input: it is not sent.
         if (wire::is_token(name) && wire::is_field_value(value)) response.add(name, value);
     }
+}
+
+void Reply::send(Exchange& exchange, std::string_view type, std::string_view body) && {
+    log_cookie_fault(exchange.loop().log());
+    Response response(status_);
+    response.add(wire::FieldName::content_type, type);
+    add_fields(response);
+    response.set_body(body);
+    exchange.respond(response);
+}
+
+void Reply::send(Exchange& exchange) && {
+    log_cookie_fault(exchange.loop().log());
+    Response response(status_);
+    if (!type_.empty()) response.add(wire::FieldName::content_type, type_);
+    add_fields(response);
     if (source_ != nullptr) {
         response.set_body(std::move(source_));
         // A body without a type is no body: 204 and redirects are replies that had none set.

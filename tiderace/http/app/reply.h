@@ -74,11 +74,14 @@ class Reply {
     void answer(Exchange& exchange, task::Runner& runner) &&;
     // The same for a reply whose body is no generator's: nothing runs one here.
     void send(Exchange& exchange) &&;
+    // The same with a body that need not live longer.
+    void send(Exchange& exchange, std::string_view type, std::string_view body) &&;
     // Gives an answer that is there its body, type and fields; the answer's status stays.
     void dress(Response& response, Exchange& exchange, task::Runner& runner) &&;
 
   private:
     void log_cookie_fault(log::Logger* log) const;
+    void add_fields(Response& response) const;
     // What pulls pieces_ from here on.
     void make_source(Exchange& exchange, task::Runner& runner);
 

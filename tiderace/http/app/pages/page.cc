@@ -1,5 +1,6 @@
 #include "tiderace/http/app/pages/page.h"
 
+#include <string_view>
 #include <utility>
 
 #include "tiderace/http/app/pages/template_folder.h"
@@ -23,22 +24,41 @@ std::optional<Reply> reply_of_fault(core::EventLoop& loop, const std::string& fa
 }  // namespace
 
 void Page::answer(Exchange& exchange, task::Runner& runner) && {
-    auto made = std::move(*this).make(runner);
-    if (!made) return exchange.respond_status(500);
-    std::move(*made).send(exchange);
+    app::LoopPages& loop = runner.local<app::LoopPages>();
+    // Taken away meanwhile, because answering may call the handler of the next request.
+    std::string text = std::exchange(loop.room, std::string());
+    if (auto fault = render(text, runner)) {
+        if (!fault->shown) return exchange.respond_status(500);
+        return std::move(*fault->shown).send(exchange);
+    }
+    std::move(content_->reply).send(exchange, type(), text);
+    if (text.capacity() > app::LoopPages::room_bytes_max) return;
+    text.clear();
+    loop.room = std::move(text);
 }
 
 std::optional<Reply> Page::make(task::Runner& runner) && {
+    std::string text;
+    if (auto fault = render(text, runner)) return std::move(fault->shown);
+    return std::move(content_->reply).body(std::string(type()), std::move(text));
+}
+
+std::string_view Page::type() const {
+    return content_->name.ends_with(".txt") ? "text/plain; charset=utf-8"
+                                            : "text/html; charset=utf-8";
+}
+
+std::optional<Page::Fault> Page::render(std::string& out, task::Runner& runner) const {
     app::TemplateFolder* const pages = runner.local<app::LoopPages>().pages;
     if (pages == nullptr) {
         // App::fault() reports this before serving for pages that are declared results. A page that
         // a handler makes in another way comes here.
-        return reply_of_fault(runner.loop(), name_ + ": App::templates was not called", false);
+        return Fault{reply_of_fault(runner.loop(),
+                                    content_->name + ": App::templates was not called", false)};
     }
-    auto made = pages->render(name_, {type_, value_.get()});
-    if (!made) return reply_of_fault(runner.loop(), made.error(), pages->shows_faults());
-    const std::string_view type = name_.ends_with(".txt") ? "text/plain" : "text/html";
-    return std::move(reply_).body(std::string(type) + "; charset=utf-8", std::move(*made));
+    const auto done = pages->render(out, content_->name, content_->value);
+    if (done) return std::nullopt;
+    return Fault{reply_of_fault(runner.loop(), done.error(), pages->shows_faults())};
 }
 
 }  // namespace tiderace::http

@@ -23,7 +23,8 @@
 // Thread   The loop's.
 // Errors   A template that cannot show the value (the check at start finds that for a PageOf,
 //          except in text::Value) is answered with 500 and one entry of the log.
-// Memory   One allocation for the value.
+// Memory   One allocation for the value and the reply. The text is made in room that the loop keeps
+//          up to 64 KiB.
 #pragma once
 
 #include <memory>
@@ -61,8 +62,7 @@ class Page {
     // `reply` gives status, fields and cookies.
     template <typename T>
     Page(std::string_view name, T value, Reply reply = Reply())
-        : Page(name, text::type_of<T>, std::make_shared<const T>(std::move(value)),
-               std::move(reply)) {}
+        : Page(std::make_unique<ContentOf<T>>(name, std::move(value), std::move(reply))) {}
 
     void answer(Exchange& exchange, task::Runner& runner) &&;
     // It may be any page, but needs the templates of one.
@@ -71,15 +71,39 @@ class Page {
     std::optional<Reply> make(task::Runner& runner) &&;
 
   protected:
-    Page(std::string_view name, const text::Type& type, std::shared_ptr<const void> value,
-         Reply&& reply)
-        : name_(name), type_(&type), value_(std::move(value)), reply_(std::move(reply)) {}
+    // On its way from the handler to the answer a page is moved several times, so all of it is
+    // behind one pointer.
+    struct Content {
+        Content(std::string_view template_name, Reply&& given)
+            : name(template_name), reply(std::move(given)) {}
+        virtual ~Content() = default;
+
+        std::string name;
+        Reply reply;
+        text::Ref value = {};
+    };
+    template <typename T>
+    struct ContentOf final : Content {
+        template <typename V>
+        ContentOf(std::string_view template_name, V&& given, Reply&& reply)
+            : Content(template_name, std::move(reply)), shown(std::forward<V>(given)) {
+            value = text::ref_to(shown);
+        }
+
+        const T shown;
+    };
+
+    explicit Page(std::unique_ptr<Content> content) : content_(std::move(content)) {}
 
   private:
-    std::string name_;
-    const text::Type* type_;
-    std::shared_ptr<const void> value_;
-    Reply reply_;
+    struct Fault {
+        std::optional<Reply> shown;
+    };
+
+    std::optional<Fault> render(std::string& out, task::Runner& runner) const;
+    std::string_view type() const;
+
+    std::unique_ptr<Content> content_;
 };
 
 // One whose template and type are known when the program starts.
@@ -89,8 +113,8 @@ class PageOf : public Page {
     template <typename V = T>
         requires std::is_same_v<std::remove_cvref_t<V>, T>
     explicit PageOf(V&& value, Reply reply = Reply())
-        : Page(name.view(), text::type_of<T>, std::make_shared<const T>(std::forward<V>(value)),
-               std::move(reply)) {}
+        : Page(std::make_unique<ContentOf<T>>(name.view(), std::forward<V>(value),
+                                              std::move(reply))) {}
 
     static app::PageUse use() { return {name.view(), &text::type_of<T>}; }
 };

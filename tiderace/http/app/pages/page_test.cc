@@ -11,6 +11,11 @@
 namespace tiderace::http {
 namespace {
 
+// It has no posts, so its page ends behind the name.
+struct OnlyNamed {
+    std::string name;
+};
+
 TEST_F(PagesTest, AValueBecomesAPageThatIsEscapedByPlace) {
     app.templates(folder.path());
     app.get<"/">([] { return page<"feed.html">(Feed{"<i>", {"javascript:x"}}); });
@@ -67,6 +72,36 @@ TEST_F(PagesTest, AValueThatTheHandlerKeepsIsCopied) {
     });
     ASSERT_EQ(app.fault(), "");
     EXPECT_NE(get("/").find("<h1>a name that is longer than a short text <a "), std::string::npos);
+}
+
+// The loop renders them into the same room.
+TEST_F(PagesTest, APageHasNothingOfThoseBeforeIt) {
+    app.templates(folder.path());
+    app.get<"/long/{n}">(
+        [](std::size_t n) { return page<"feed.html">(Feed{std::string(n, 'x'), {"a", "b"}}); });
+    app.get<"/short">([] { return page<"feed.html">(Feed{"short", {}}); });
+    app.get<"/broken">([] { return page("feed.html", OnlyNamed{"the first block"}); });
+    app.get<"/slow">([]() -> task::Task<Page> {
+        co_await task::sleep(1s);
+        co_return page<"feed.html">(Feed{"slow", {}});
+    });
+    for (const char* length : {"5000", "70000", "300000", "100"}) {
+        const std::string longer = body_of(get("/long/" + std::string(length)));
+        EXPECT_EQ(longer.size(), std::stoul(length) + 45) << length;
+        EXPECT_EQ(body_of(get("/short")), "<h1>short</h1>");
+        EXPECT_EQ(status_of(get("/broken")), "500");
+        EXPECT_EQ(body_of(get("/short")), "<h1>short</h1>");
+    }
+    // The second request is answered within the answer of the first one.
+    auto peer = connect();
+    peer->say(
+        "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"
+        "GET /short HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    EXPECT_TRUE(world.run_until([&] { return peer->over(); }));
+    const std::string both = peer->heard();
+    const std::size_t first = both.find("<h1>slow</h1>HTTP/1.1 200 OK\r\n");
+    EXPECT_NE(first, std::string::npos) << both;
+    EXPECT_TRUE(both.ends_with("\r\n\r\n<h1>short</h1>")) << both;
 }
 
 TEST_F(PagesTest, AMountedAppBringsItsTemplates) {

@@ -141,8 +141,8 @@ std::string TemplateFolder::refresh(std::string_view name) {
     return show_faults_ ? faults : "";
 }
 
-std::expected<std::string, std::string> TemplateFolder::render(std::string_view name,
-                                                               text::Ref value) {
+std::expected<void, std::string> TemplateFolder::render(std::string& out, std::string_view name,
+                                                        text::Ref value) {
     std::unique_lock<std::mutex> held;
     // Only where files are read again does rendering change the set; otherwise loops share it
     // freely.
@@ -150,11 +150,10 @@ std::expected<std::string, std::string> TemplateFolder::render(std::string_view 
         held = std::unique_lock(lock_);
         if (std::string faults = refresh(name); !faults.empty()) return std::unexpected(faults);
     }
-    std::string out;
     if (const auto done = set_of(name).render(out, name, value); !done) {
         return std::unexpected(describe({done.error()}));
     }
-    return out;
+    return {};
 }
 
 }  // namespace tiderace::http::app

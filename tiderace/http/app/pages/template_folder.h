@@ -13,12 +13,14 @@
 // Limits   text::Limits, text::templates_max.
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 
+#include "tiderace/base/units.h"
 #include "tiderace/http/app/pages/page.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/text/templates.h"
@@ -32,8 +34,9 @@ class TemplateFolder final {
 
     // "": it fits. From then on a new version that does not is refused.
     std::string check(const PageUse& use);
-    // The page, or why there is none.
-    std::expected<std::string, std::string> render(std::string_view name, text::Ref value);
+    // Appends the page to `out`; otherwise why there is none.
+    std::expected<void, std::string> render(std::string& out, std::string_view name,
+                                            text::Ref value);
     bool shows_faults() const { return show_faults_; }
 
   private:
@@ -56,8 +59,12 @@ class TemplateFolder final {
 
 // What the tasks of one loop know of them.
 struct LoopPages {
+    static constexpr std::size_t room_bytes_max = 64_KiB;
+
     explicit LoopPages(task::Runner&) {}
     TemplateFolder* pages = nullptr;
+    // What pages are rendered into, one after the other.
+    std::string room = {};
 };
 
 }  // namespace tiderace::http::app
