@@ -19,13 +19,17 @@ namespace {
 constexpr char session_key = 0;
 constexpr std::size_t id_random_bytes = 32;
 
-std::string hex_of(const auto& bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
+// Without branches and tables, so that the compiler writes many digits at once.
+constexpr char hex_digit(unsigned half) {
+    return static_cast<char>('0' + half + (half > 9 ? 'a' - '0' - 10 : 0));
+}
+
+std::string hex_of(const std::array<unsigned char, 32>& bytes) {
     std::string text(2 * bytes.size(), '\0');
-    char* at = text.data();
-    for (const auto byte : bytes) {
-        *at++ = digits[static_cast<unsigned char>(byte) >> 4];
-        *at++ = digits[static_cast<unsigned char>(byte) & 15];
+    char* const at = text.data();
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        at[2 * i] = hex_digit(bytes[i] >> 4);
+        at[2 * i + 1] = hex_digit(bytes[i] & 15);
     }
     return text;
 }
@@ -36,10 +40,18 @@ std::string make_id() {
     return hex_of(bytes);
 }
 
+// To the end, also behind a wrong character: so the compiler looks at many at once.
 bool is_id(std::string_view text) {
-    return text.size() == 2 * id_random_bytes && std::ranges::all_of(text, [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-           });
+    constexpr std::size_t digits = 2 * id_random_bytes;
+    if (text.size() != digits) return false;
+    unsigned wrong = 0;
+    for (std::size_t i = 0; i < digits; ++i) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        const unsigned no_digit = static_cast<unsigned char>(c - '0') > 9;
+        const unsigned no_letter = static_cast<unsigned char>(c - 'a') > 5;
+        wrong |= no_digit & no_letter;
+    }
+    return wrong == 0;
 }
 
 std::string key_of(std::string_view id) {
@@ -243,13 +255,13 @@ core::Ref<Session::Record> Session::record() const {
 }
 
 std::string_view Session::get(std::string_view name) const {
-    const auto& values = record()->values;
+    const auto& values = static_cast<const Record*>(record_.get())->values;
     const auto found = values.find(name);
     return found != values.end() ? std::string_view(found->second) : std::string_view();
 }
 
 bool Session::has(std::string_view name) const {
-    return record()->values.contains(name);
+    return static_cast<const Record*>(record_.get())->values.contains(name);
 }
 
 bool Session::exists() const {
