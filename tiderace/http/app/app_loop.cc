@@ -240,6 +240,7 @@ void AppLoop::handle(Exchange& exchange) {
     // "OPTIONS *" asks about the server as a whole (RFC 9110 9.3.7), whatever its routes are.
     if (request.path == "*") return exchange.respond_status(204);
     app::Call call{exchange, runner_, states_};
+    const char* const path = request.path.data();
     const route::Found found = find(request, call.parameters);
     if (connect && found.kind == route::Found::Kind::route &&
         !app_->routes_[found.route].endpoint->is_websocket()) {
@@ -254,12 +255,11 @@ void AppLoop::handle(Exchange& exchange) {
         return read_form(route, exchange);
     }
     if (route.endpoint->body() == app::BodyUse::whole) return collect_body(route, exchange);
-    const bool moved = route.endpoint->keeps_views();
     // What keeps views beyond this call needs the head where it stays: it lies in the connection's
     // receive buffer.
-    if (moved) exchange.pin();
-    // A rule may have pinned the head, which moves it, so the parameters are looked up again.
-    if (moved || !chain.rules.empty()) return find_and_call(exchange, route);
+    if (route.endpoint->keeps_views()) exchange.pin();
+    // Pinned just now, or by a rule: the head moved, and the parameters are views of where it was.
+    if (request.path.data() != path) return find_and_call(exchange, route);
     prepare(call, route);
     route.endpoint->call(call);
 }
