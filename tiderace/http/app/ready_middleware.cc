@@ -11,34 +11,55 @@ namespace {
 
 class SecurityHeadersFilter final : public ResponseFilter {
   public:
-    explicit SecurityHeadersFilter(SecurityHeaders headers) : headers_(std::move(headers)) {}
+    explicit SecurityHeadersFilter(const SecurityHeaders& headers)
+        : policy_("Content-Security-Policy", headers.content_security_policy),
+          frames_("X-Frame-Options", headers.frame_options),
+          referrer_("Referrer-Policy", headers.referrer_policy),
+          types_("X-Content-Type-Options", headers.content_type_options),
+          transport_("Strict-Transport-Security", headers.strict_transport_security) {}
 
     void filter(Exchange& exchange, Response& response) override {
-        add(response, "Content-Security-Policy", headers_.content_security_policy);
-        add(response, "X-Frame-Options", headers_.frame_options);
-        add(response, "Referrer-Policy", headers_.referrer_policy);
+        policy_.add_to(response);
+        frames_.add_to(response);
+        referrer_.add_to(response);
         // Files have it among the fields that are rendered beforehand.
         if (!response.find(wire::FieldName::x_content_type_options)) {
-            add(response, "X-Content-Type-Options", headers_.content_type_options);
+            types_.add_to(response);
         }
         // RFC 6797, 7.2: never over plain HTTP.
         if (exchange.request().secure) {
-            add(response, "Strict-Transport-Security", headers_.strict_transport_security);
+            transport_.add_to(response);
         }
     }
 
   private:
-    static void add(Response& response, ByteView name, const std::string& value) {
-        if (value.empty()) return;
-        for (const ResponseField& field : response.fields()) {
-            // A handler that set the field itself knows better.
-            const ByteView known = field.name.empty() ? to_string(field.id) : field.name;
-            if (wire::equals_ignoring_case(known, name)) return;
-        }
-        response.add(name, value);
-    }
+    // Its name is looked up once.
+    class Field {
+      public:
+        Field(ByteView name, std::string value)
+            : id_(wire::intern_field_name(name)), name_(name), value_(std::move(value)) {}
 
-    SecurityHeaders headers_;
+        void add_to(Response& response) const {
+            if (value_.empty()) return;
+            for (const ResponseField& field : response.fields()) {
+                // A handler that set the field itself knows better.
+                if (is_named(field)) return;
+            }
+            id_ == wire::FieldName::other ? response.add(name_, value_) : response.add(id_, value_);
+        }
+
+      private:
+        bool is_named(const ResponseField& field) const {
+            return field.id == id_ &&
+                   (id_ != wire::FieldName::other || wire::equals_ignoring_case(field.name, name_));
+        }
+
+        wire::FieldName id_;
+        ByteView name_;  // a literal
+        std::string value_;
+    };
+
+    Field policy_, frames_, referrer_, types_, transport_;
 };
 
 // With encoders of its loop, which its answers may keep for longer than it lives.
