@@ -7,6 +7,8 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <set>
+#include <vector>
 
 #include "tiderace/http/h1/connection.h"
 #include "tiderace/http/h2/service.h"
@@ -168,6 +170,28 @@ TEST_F(H1Memory, AnIdleConnectionHoldsNoBlockAndNoExchange) {
     EXPECT_EQ(alive, before);
     EXPECT_EQ(world_.loop().blocks().taken(), 0U);
     EXPECT_EQ(service_.counters().requests, 201U);
+}
+
+// Those of requests that wait for a database together serve the next ones.
+TEST_F(H1Memory, ExchangesAreKeptUpToABound) {
+    constexpr std::size_t most = H1Service::spare_exchanges_max;
+    std::vector<core::Ref<H1Exchange>> taken;
+    std::set<const H1Exchange*> first;
+    for (std::size_t i = 0; i < most + 5; ++i) {
+        taken.push_back(service_.take_exchange());
+        if (i < most) first.insert(taken.back().get());
+    }
+    for (auto& exchange : taken) service_.give_back(std::move(exchange));
+    const std::size_t before = allocations;
+    for (std::size_t i = 0; i < most; ++i) {
+        taken[i] = service_.take_exchange();
+        EXPECT_TRUE(first.contains(taken[i].get())) << i;
+    }
+    EXPECT_EQ(allocations, before);
+#if !defined(TIDERACE_SANITIZED)
+    taken[most] = service_.take_exchange();
+    EXPECT_GT(allocations, before);
+#endif
 }
 
 // A browser's request, deferred with an id, an observer and a deadline.

@@ -9,8 +9,8 @@
 // Owner    Its H1Connection, and every handler that deferred it. Reused for the next request when
 //          no other reference exists.
 // Thread   The loop's.
-// Memory   Under 1 KiB: one spare per loop, and one for each request that is not answered at once,
-//          which has its head besides (request_room.h).
+// Memory   Under 1 KiB: the loop's spare ones, and one for each request that is not answered at
+//          once, which has its head besides (request_room.h).
 #pragma once
 
 #include <memory>

@@ -12,7 +12,9 @@ H1Service::H1Service(core::EventLoop& loop, Site& site, H1Options options)
     : loop_(&loop),
       site_(&site),
       options_(std::move(options)),
-      rooms_(std::min(options_.head.request_line_bytes_max, options_.head.head_bytes_max)) {}
+      rooms_(std::min(options_.head.request_line_bytes_max, options_.head.head_bytes_max)) {
+    spare_.reserve(spare_exchanges_max);  // giving one back needs no memory
+}
 
 H1Service::~H1Service() = default;
 
@@ -36,16 +38,17 @@ ByteView H1Service::standing_fields() {
 }
 
 core::Ref<H1Exchange> H1Service::take_exchange() {
-    // One is kept for the next request, so that a busy loop allocates nothing.
-    if (spare_) return std::exchange(spare_, {});
-    return core::make_ref<H1Exchange>(*this);
+    if (spare_.empty()) return core::make_ref<H1Exchange>(*this);
+    core::Ref<H1Exchange> exchange = std::move(spare_.back());
+    spare_.pop_back();
+    return exchange;
 }
 
 void H1Service::give_back(core::Ref<H1Exchange> exchange) {
     // A handler that deferred it may still hold a reference, which then keeps it alive.
-    if (!exchange || spare_ || !exchange.only_owner()) return;
+    if (!exchange || spare_.size() >= spare_exchanges_max || !exchange.only_owner()) return;
     exchange->recycle();
-    spare_ = std::move(exchange);
+    spare_.push_back(std::move(exchange));
 }
 
 }  // namespace tiderace::http

@@ -1,14 +1,15 @@
 // H1Service: shared by the HTTP/1 connections of one loop: the site, the limits, the rendered date,
-// a spare exchange, counters. It makes an H1Connection for each new connection.
+// spare exchanges, counters. It makes an H1Connection for each new connection.
 //
 // Owner    The program; one per loop, outlives the loop's connections.
 // Thread   The loop's.
-// Limits   H1Options.
+// Limits   H1Options; spare_exchanges_max.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/h1/exchange.h"
@@ -47,6 +48,9 @@ struct H1Counters {
 
 class H1Service final : public net::SessionFactory {
   public:
+    // As many requests may wait for a database at a time and cost no allocation of theirs: 128 KiB.
+    static constexpr std::size_t spare_exchanges_max = 128;
+
     H1Service(core::EventLoop& loop, Site& site, H1Options options);
     ~H1Service();
 
@@ -66,7 +70,7 @@ class H1Service final : public net::SessionFactory {
 
     RequestRooms& rooms() { return rooms_; }
     wire::HostMemo& hosts() { return hosts_; }
-    // The spare exchange, or a new one. Given back when the request was answered at once.
+    // A spare exchange, or a new one. Given back when the request was answered.
     core::Ref<H1Exchange> take_exchange();
     void give_back(core::Ref<H1Exchange> exchange);
 
@@ -78,7 +82,7 @@ class H1Service final : public net::SessionFactory {
     H2Service* http2_ = nullptr;
     RequestRooms rooms_;
     wire::HostMemo hosts_;
-    core::Ref<H1Exchange> spare_;
+    std::vector<core::Ref<H1Exchange>> spare_;
     std::string standing_fields_;
     UnixSeconds standing_second_ = -1;
 };
