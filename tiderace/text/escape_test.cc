@@ -85,6 +85,16 @@ TEST(Escape, FindsEachByteAtEachPlace) {
     }
 }
 
+// The renderer writes integers without a look.
+TEST(Escape, LeavesIntegersAsTheyAre) {
+    for (const Escape how :
+         {Escape::none, Escape::html, Escape::url, Escape::url_part, Escape::js_string}) {
+        for (const std::string_view integer : {"0", "-1", "-9223372036854775808", "1234567890"}) {
+            EXPECT_EQ(escaped(how, integer), integer);
+        }
+    }
+}
+
 TEST(Escape, WritesMarksThatStandTogether) {
     EXPECT_EQ(escaped(Escape::html, "<<a>>&\"aaaaaaaaaaaaaaaaa''"),
               "&lt;&lt;a&gt;&gt;&amp;&#34;aaaaaaaaaaaaaaaaa&#39;&#39;");

@@ -225,7 +225,12 @@ bool Renderer::write_other(const Operation& operation, Escape how, Ref value) {
              kind + " has no text; go through it by {% for %}, or show one of its members");
         return false;
     }
-    write_text(how, *text);
+    // Nothing escapes digits and a minus.
+    if (value.type->kind == Kind::integer) {
+        out_.append(*text);
+    } else {
+        write_text(how, *text);
+    }
     return check_output(operation);
 }
 
