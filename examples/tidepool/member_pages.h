@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "examples/tidepool/pages.h"
@@ -32,7 +33,7 @@ struct ProfilePage {
     Profile member;
     std::vector<PostView> posts;
     std::string next;
-    std::string empty;
+    std::string_view empty;
 };
 struct PeoplePage {
     Frame frame;

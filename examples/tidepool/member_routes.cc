@@ -36,7 +36,7 @@ Task<Page> show_profile(std::string username, Query<From> from, const Request& r
                       .member = std::move(*profile),
                       .posts = std::move(posts.posts),
                       .next = next,
-                      .empty = std::string(visitor.words().post.not_posted_yet)};
+                      .empty = visitor.words().post.not_posted_yet};
     co_return page<"profile.html">(std::move(shown));
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "examples/tidepool/post_text.h"
@@ -69,8 +70,8 @@ struct PostView {
 // A page of a list, newest first.
 struct Posts {
     std::vector<PostView> posts;
-    std::string next = {};   // the address of the older posts; "": there are none
-    std::string empty = {};  // the sentence shown instead of posts
+    std::string next = {};        // the address of the older posts; "": there are none
+    std::string_view empty = {};  // the sentence shown instead of posts
 };
 
 struct Person {
@@ -118,14 +119,14 @@ struct FeedPage {
     std::string fault;
     std::vector<PostView> posts;
     std::string next;
-    std::string empty;
+    std::string_view empty;
 };
 struct ThreadPage {
     Frame frame;
     PostView post;
     std::vector<PostView> posts;
     std::string next;
-    std::string empty;
+    std::string_view empty;
 };
 struct EditPage {
     Frame frame;
@@ -138,21 +139,21 @@ struct SearchPage {
     std::vector<Person> people;
     std::vector<PostView> posts;
     std::string next;
-    std::string empty;
+    std::string_view empty;
 };
 // Posts that members reported, for moderators.
 struct ReportsPage {
     Frame frame;
     std::vector<PostView> posts;
     std::string next;
-    std::string empty;
+    std::string_view empty;
 };
 struct TagPage {
     Frame frame;
     std::string tag;
     std::vector<PostView> posts;
     std::string next;
-    std::string empty;
+    std::string_view empty;
 };
 
 }  // namespace tidepool

@@ -59,7 +59,7 @@ Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before, st
                   .fault = std::move(fault),
                   .posts = std::move(posts.posts),
                   .next = next_of("/", posts),
-                  .empty = std::string(visitor.words().post.nothing_here)};
+                  .empty = visitor.words().post.nothing_here};
     co_return page<"feed.html">(std::move(feed), Reply(status));
 }
 
@@ -89,19 +89,20 @@ Task<Answer> add_post(Form<PostForm> form, const Request& request, Session sessi
 
 Task<Page> show_post(std::int64_t id, Query<From> from, const Request& request, Session session,
                      Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
+    Visitor visitor = co_await Visitor::of(site, session, request);
     auto post = co_await site.posts.find(visitor.id(), id);
     if (!post) co_return not_found(visitor);
+    const Words& words = visitor.words();
     Posts replies;
     if (post->replies > 0) {  // most posts have none, and the page one statement less
         replies = co_await site.posts.replies(visitor.id(), id, from->after.value_or(0));
     }
     ThreadPage thread{
-        .frame = visitor.frame_with(notice_named(from->notice.value_or(""), visitor.words())),
+        .frame = std::move(visitor).take_frame(notice_named(from->notice.value_or(""), words)),
         .post = std::move(*post),
         .posts = std::move(replies.posts),
         .next = next_of("/posts/" + std::to_string(id), replies, "after"),
-        .empty = std::string(visitor.words().post.no_replies)};
+        .empty = words.post.no_replies};
     co_return page<"thread.html">(std::move(thread));
 }
 
@@ -189,7 +190,7 @@ Task<Page> show_tag(std::string tag, Query<From> from, const Request& request, S
                   .tag = tag,
                   .posts = std::move(posts.posts),
                   .next = next_of("/tags/" + escaped(tag), posts),
-                  .empty = std::string(visitor.words().post.nothing_found)};
+                  .empty = visitor.words().post.nothing_found};
     co_return page<"tag.html">(std::move(found));
 }
 
@@ -201,7 +202,7 @@ Task<Answer> search(Query<SearchQuery> query, const Request& request, Session se
                      .people = {},
                      .posts = {},
                      .next = {},
-                     .empty = std::string(visitor.words().post.nothing_found)};
+                     .empty = visitor.words().post.nothing_found};
     // A longer text finds nothing: each word is one more condition of the statement.
     if (!words.empty() && count_characters(words) <= query_characters_max) {
         found.people = co_await site.members.search(visitor.id(), words);

@@ -29,7 +29,7 @@ Task<Page> show_reports(Query<From> from, const Request& request, Session sessio
     ReportsPage shown{.frame = visitor.frame(),
                       .posts = std::move(posts.posts),
                       .next = next,
-                      .empty = std::string(visitor.words().report.none)};
+                      .empty = visitor.words().report.none};
     co_return page<"reports.html">(std::move(shown));
 }
 

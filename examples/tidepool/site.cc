@@ -67,6 +67,11 @@ Frame Visitor::frame_with(std::string notice) const {
     return frame;
 }
 
+Frame Visitor::take_frame(std::string notice) && {
+    frame_.notice = std::move(notice);
+    return std::move(frame_);
+}
+
 Frame Visitor::frame_for_search(std::string query) const {
     Frame frame = frame_;
     frame.query = std::move(query);
@@ -170,7 +175,7 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
     app.state<Site>([db, pictures, hub, judges](core::EventLoop& loop) {
         return std::make_unique<Site>(loop, db, pictures, hub, judges);
     });
-    app.templates(folder + "/templates");
+    app.templates(folder + "/templates", {.constants = {words_in("en"), words_in("zh")}});
     app.error_page(error_page);
     // From the outside in: what is refused early costs no session.
     app.use(request_ids())
@@ -191,8 +196,8 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
     add_live_routes(app, db);
     add_keeper(app, db);
     app.get<"/about">([](const Request& request, Session session, Site& site) -> Task<Page> {
-        const Visitor visitor = co_await Visitor::of(site, session, request);
-        co_return page<"about.html">(AboutPage{visitor.frame()});
+        Visitor visitor = co_await Visitor::of(site, session, request);
+        co_return page<"about.html">(AboutPage{std::move(visitor).take_frame()});
     });
     // The 404 of a visitor who is logged in has their name and language; the error page has not.
     app.get<"/{path...}">(

@@ -78,6 +78,8 @@ class Visitor {
     const Words& words() const { return *frame_.words; }
     const Frame& frame() const { return frame_; }
     Frame frame_with(std::string notice) const;
+    // Instead of a copy, where nothing else needs the visitor any more.
+    Frame take_frame(std::string notice = {}) &&;
     Frame frame_for_search(std::string query) const;
     // Whether a form came from one of our pages: beside the check of its origin, which no browser
     // of today lacks, the token that only our pages know.
