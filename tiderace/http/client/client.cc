@@ -106,7 +106,7 @@ bool append(std::string& body, std::string&& piece, std::uint64_t bytes_max) {
 
 // A request and where it has led.
 struct Client::Journey {
-    Journey(ClientRequest& asked, Url&& first, core::Ref<SharedProxies> known);
+    Journey(ClientRequest& asked, Url& first, core::Ref<SharedProxies> known);
 
     void go_to(Url&& next) {
         url = std::move(next);
@@ -125,9 +125,9 @@ struct Client::Journey {
     // It goes to the proxy itself, not through a tunnel.
     bool asks_proxy() const { return proxy != nullptr && !url.secure; }
 
-    ClientRequest& request;  // in the frame of request() or open(), which awaits the journey
-    Url url;
-    ByteView method;                          // the request's, or "GET"
+    ClientRequest& request;  // of the coroutine that leads the journey, as is the URL
+    Url& url;                // the present one
+    ByteView method;         // the request's, or "GET"
     std::shared_ptr<const std::string> body;  // shared by all attempts; nullptr: none
     ByteView type;                            // the request's; "": none
     // Kept by the journey, because `proxy` points into them, and set_proxies() may come meanwhile.
@@ -144,13 +144,13 @@ struct Client::Journey {
     bool own_coding = false;   // Accept-Encoding is the user's
 };
 
-Client::Journey::Journey(ClientRequest& asked, Url&& first, core::Ref<SharedProxies> known)
+Client::Journey::Journey(ClientRequest& asked, Url& first, core::Ref<SharedProxies> known)
     : request(asked),
-      url(std::move(first)),
+      url(first),
       method(asked.method_),
       type(asked.content_.type()),
       proxies(std::move(known)),
-      streams(static_cast<bool>(asked.pieces_)),
+      streams(asked.streamed_ != nullptr && asked.streamed_->pieces),
       // A range of an encoded body cannot be decoded, so we ask for no coding then.
       own_coding(asked.fields_.has("Accept-Encoding") || asked.fields_.has("Range")) {
     if (std::string bytes = std::move(asked.content_).take_bytes(); !bytes.empty()) {
@@ -201,7 +201,7 @@ task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
     if (!may_be_sent(asked)) {
         co_return fault(Kind::bad_request, url->text() + ": no message may hold its fields");
     }
-    Journey journey(asked, std::move(*url), proxies_);
+    Journey journey(asked, *url, proxies_);
     ClientPool& pool = pool_here();
     const core::EventLoop& loop = runner_->loop();
     const Instant due = moment_after(loop.now(), asked.timeout_.value_or(options_.timeout));
@@ -280,9 +280,9 @@ OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
     OwnedExchange made(new ClientExchange);
     made->body = journey.body;
     if (journey.streams) {
-        made->pieces = std::move(journey.request.pieces_);
+        made->pieces = std::move(journey.request.streamed_->pieces);
         made->piece_bytes_left = journey.request.known_stream_bytes();
-        made->make_trailers = checked_trailers(journey.request.trailers_);
+        made->make_trailers = checked_trailers(journey.request.streamed_->trailers);
         journey.sent_stream = true;
     }
     ++journey.attempts;

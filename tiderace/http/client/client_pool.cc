@@ -347,7 +347,7 @@ void ClientPool::forget_if_unused(const ClientRoute& route) {
 }
 
 // The first that could go on now.
-void ClientPool::wake_next() {
+void ClientPool::wake_first() {
     for (Waiting* each : waiting_) {
         if (!has_ready(each->route()) && !may_open(each->route())) continue;
         each->wake();

@@ -112,7 +112,10 @@ class ClientPool final {
     bool evict_idle();
     bool evict_idle_of(ClientRouteView route);
     void forget_if_unused(const ClientRoute& route);
-    void wake_next();
+    void wake_next() {
+        if (!waiting_.empty()) wake_first();
+    }
+    void wake_first();
     task::Task<ClientResult<ClientConnection*>> open(const ClientRoute& route, const Url& url,
                                                      const Proxy* proxy);
 

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,8 +47,8 @@ class ClientRequest {
     ClientRequest& stream(std::string type, task::Generator<std::string> pieces,
                           std::optional<std::uint64_t> bytes = std::nullopt) & {
         content_ = Content(std::move(type), "");
-        pieces_ = std::move(pieces);
-        stream_bytes_ = bytes;
+        streamed().pieces = std::move(pieces);
+        streamed().bytes = bytes;
         return *this;
     }
     // Fields behind a body of stream() (RFC 9110, 6.5), such as its checksum: called after its last
@@ -55,7 +56,7 @@ class ClientRequest {
     // alone. body_failed: a name that frames, routes or describes the body, or more than the server
     // takes (HTTP/2).
     ClientRequest& trailers(std::function<Fields()> make) & {
-        trailers_ = std::move(make);
+        streamed().trailers = std::move(make);
         return *this;
     }
     // Instead of ClientOptions::timeout.
@@ -90,17 +91,27 @@ class ClientRequest {
   private:
     friend class Client;
 
+    // What few requests have. Apart, because each request is moved on its way.
+    struct Streamed {
+        task::Generator<std::string> pieces;
+        std::optional<std::uint64_t> bytes;
+        std::function<Fields()> trailers;
+    };
+
+    Streamed& streamed() {
+        if (streamed_ == nullptr) streamed_ = std::make_unique<Streamed>();
+        return *streamed_;
+    }
+    // Of one with a generator.
     std::optional<std::uint64_t> known_stream_bytes() const {
-        return trailers_ ? std::nullopt : stream_bytes_;
+        return streamed_->trailers ? std::nullopt : streamed_->bytes;
     }
 
     std::string method_;
     std::string url_;
     Fields fields_;
     Content content_;
-    task::Generator<std::string> pieces_;
-    std::optional<std::uint64_t> stream_bytes_;
-    std::function<Fields()> trailers_;
+    std::unique_ptr<Streamed> streamed_;
     std::optional<Duration> timeout_;
 };
 
