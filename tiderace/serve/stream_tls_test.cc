@@ -26,6 +26,7 @@ class StreamTlsTest : public ::testing::Test, protected ServedWorld {
         serve([this](Stream stream) -> task::Task<> {
             while (auto bytes = co_await stream.read()) co_await stream.write(*bytes);
             server_version_ = stream.security() != nullptr ? stream.security()->version : "";
+            client_ = stream.security() != nullptr ? stream.security()->client : "";
         });
         server->listen(world->listen(), layer_.get());
         port_ = std::to_string(world->listening_at().port());
@@ -59,7 +60,7 @@ class StreamTlsTest : public ::testing::Test, protected ServedWorld {
     testing::TemporaryFolder folder_;
     testing::Authority authority_;
     std::shared_ptr<net::TransportLayer> layer_, other_layer_;
-    std::string port_, other_port_, server_version_;
+    std::string port_, other_port_, server_version_, client_;
     bool resumed_ = false;  // the session of the last ask()
 };
 
@@ -118,6 +119,33 @@ TEST_F(StreamTlsTest, FilesThatAreReplacedCountForTheNextConnection) {
     EXPECT_EQ(ask(tls, "localhost"), "in secret");
     replace_by(another);
     EXPECT_TRUE(ask(tls, "localhost").contains("the TLS handshake failed"));
+}
+
+// Certificates of clients may last for an hour. A certificate may be there before its key is.
+TEST_F(StreamTlsTest, AClientShowsTheCertificateThatIsInItsFile) {
+    const std::string ca = authority_.write(folder_, "ca.pem");
+    const auto own = authority_.issue(folder_, "server", {.names = {"localhost"}});
+    const ServerTls server_tls(ServerTlsOptions{
+        .certificates = {{own.certificate, own.key}}, .client_ca = ca, .protocols = {"x"}});
+    const auto layer = server_tls.layer(world->loop()).value();
+    server->listen(world->listen(), layer.get());
+    const std::string where = "localhost:" + std::to_string(world->listening_at().port());
+    const auto files = authority_.issue(folder_, "client", {.common_name = "old"});
+    const ClientTls tls({.ca = ca,
+                         .certificate = {.certificate = files.certificate, .key = files.key},
+                         .protocols = {"x"}});
+    const auto shown = [&] {
+        client_.clear();
+        EXPECT_EQ(ask_at(where, tls), "in secret");
+        EXPECT_TRUE(world->run_until([&] { return !client_.empty(); }));
+        return client_;
+    };
+    EXPECT_TRUE(shown().contains("old"));
+    const auto next = authority_.issue(folder_, "next", {.common_name = "new"});
+    std::filesystem::rename(next.certificate, files.certificate);
+    EXPECT_TRUE(shown().contains("old")) << "the key is the old one's";
+    std::filesystem::rename(next.key, files.key);
+    EXPECT_TRUE(shown().contains("new"));
 }
 
 TEST_F(StreamTlsTest, TheSystemsAuthoritiesAreReadAgain) {
