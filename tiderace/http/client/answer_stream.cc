@@ -49,16 +49,20 @@ ClientFault AnswerStream::described(ClientFault fault) const {
 task::Task<ClientResult<std::string>> AnswerStream::read_raw(Duration limit) {
     // The limit is for one wait, not for the body: a long download may take its time while bytes
     // come.
-    const Instant due = moment_after(task::Context::here().runner->loop().now(), limit);
+    const core::EventLoop& loop = task::Context::here().runner->loop();
+    loop.assert_on_loop();
+    Instant due = moment_after(loop.now(), limit);
     for (bool in_time = true;;) {
         std::string got = exchange_->take_buffer();
         if (!got.empty()) co_return got;
         if (exchange_->fault()) co_return std::unexpected(described(*exchange_->fault()));
         if (exchange_->ended()) co_return std::string();
-        if (!in_time) {
+        if (!in_time && (!exchange_->awaits_our_body() || read_timeout_ <= Duration::zero())) {
             co_return std::unexpected(
                 ClientFault(ClientFault::Kind::timed_out, url().text() + ": the body stopped"));
         }
+        // Not for ever: once our body is made, its last bytes may wait for the server.
+        if (!in_time) due = moment_after(loop.now(), read_timeout_);
         in_time = co_await exchange_->changed_until(due);
     }
 }
@@ -80,6 +84,7 @@ task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
                                                   url().text() + ": its content coding is broken"));
         }
         out.resize(step.made);
+        if (out.size() < read_bytes_max / 2) out.shrink_to_fit();  // it may be kept for long
         if (!out.empty()) co_return out;
         // It took input and made nothing, of a gzip header, say. Only a step that does neither
         // needs more.

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tiderace/http/client/client_fixture.h"
 #include "tiderace/http/coding/content_encoder.h"
@@ -234,6 +235,77 @@ TEST_F(AnswerStreamTest, AWholeAnswerThatComesEarlyIsOneHoweverTheConnectionEnds
     }
 }
 
+// The server has answered, and it is our body that is not through.
+TEST_F(AnswerStreamTest, NoTimeRunsWhileTheRequestsBodyIsMade) {
+    ClientTestServer server(world);
+    int received = 0;
+    server.sessions.on_data = [&](net::Connection& connection, ByteView data) {
+        if (++received == 1) connection.write(ok("early"));
+        return data.size();
+    };
+    make({.timeout = 5s, .read_timeout = 20s});
+    std::string told;
+    run(read_all(*client, ClientRequest("POST", server.url).stream("a/b", lines(3, 25s)), told));
+    EXPECT_EQ(told, "200 early|.");
+    EXPECT_GE(world.elapsed(), 75s);
+    EXPECT_EQ(client->pool()->idle(), 1U);
+}
+
+// Nor while its reader does something else; and what came meanwhile is read in no time.
+TEST_F(AnswerStreamTest, NoTimeRunsBetweenTwoReads) {
+    ClientTestServer server(world);
+    server.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+    make({.timeout = 5s, .read_timeout = 20s});
+    std::string told;
+    run([](Client& client, ClientTestServer& server, std::string& told) -> task::Task<> {
+        auto stream = co_await client.open(ClientRequest("GET", server.url));
+        told += *co_await stream->read() + "|";
+        co_await task::sleep(3'600s);
+        server.sessions.connection->write("3\r\ntwo\r\n0\r\n\r\n");
+        co_await task::sleep(3'600s);
+        told += *co_await stream->read() + "|" + *co_await stream->read();
+    }(*client, server, told));
+    EXPECT_EQ(told, "one|two|");
+}
+
+// On a kept connection, by an orderly end and by a reset: no part passes for the whole, nothing of
+// it is left for the next request, and only what had no answer at all is sent again.
+TEST_F(AnswerStreamTest, AnAnswerThatIsCutAnywhereIsNone) {
+    const std::string text = "hello, and hello again";
+    std::vector<std::string> answers{
+        ok(text), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n16\r\n" + text +
+                      "\r\n0\r\nLast: 1\r\n\r\n"};
+    for (const auto coding : {ContentCoding::gzip, ContentCoding::br, ContentCoding::zstd}) {
+        if (coding::make_decoder(coding) == nullptr) continue;
+        const std::string name(coding_name(coding));
+        answers.push_back(ok(encode(coding, text), "Content-Encoding: " + name + "\r\n"));
+    }
+    ClientTestServer server(world);
+    for (const std::string& answer : answers) {
+        for (std::size_t cut = 0; cut < answer.size(); ++cut) {
+            for (const bool orderly : {true, false}) {
+                int times = 0;
+                server.answer = [&](net::Connection& connection, const std::string& request) {
+                    if (!request.starts_with("GET /cut "))
+                        return (void)connection.write(ok("kept"));
+                    if (++times == 2) return (void)connection.write(answer);
+                    connection.write(ByteView(answer).substr(0, cut));
+                    if (orderly) return connection.finish();
+                    connection.close(net::CloseReason::aborted);
+                };
+                EXPECT_EQ(get(server.url), "200 kept");
+                const std::string told = get(server.url + "/cut");
+                EXPECT_TRUE(times == 2 ? told == "200 " + text : told.starts_with("! closed: "))
+                    << cut << " of " << answer << ": " << told;
+                if (orderly) EXPECT_EQ(times, cut == 0 ? 2 : 1) << cut << " of " << answer;
+                EXPECT_EQ(get(server.url), "200 kept");
+                EXPECT_LE(client->pool()->connections(), 1U);
+                server.requests.clear();
+            }
+        }
+    }
+}
+
 TEST_F(AnswerStreamTest, WhatMakesTheBodyMayEndTheRequest) {
     ClientTestServer server(world);
     task::Scope scope(runner);
@@ -308,6 +380,20 @@ TEST_F(AnswerStreamTest, CodingsAreUndone) {
     EXPECT_EQ(ask(ClientRequest("GET", server.url).field("Accept-Encoding", "gzip")), "200 raw");
     EXPECT_EQ(ask(ClientRequest("GET", server.url).field("Range", "bytes=0-2")), "200 raw");
     EXPECT_EQ(server.requests.back().find("Accept-Encoding"), std::string::npos);
+}
+
+// Programs keep answers by the thousand.
+TEST_F(AnswerStreamTest, AShortBodyThatWasDecodedTakesLittleMemory) {
+    if (!coding::built_in_decodings().gzip) GTEST_SKIP() << "built without gzip";
+    ClientTestServer server(world);
+    server.say(ok(encode(ContentCoding::gzip, "short"), "Content-Encoding: gzip\r\n"));
+    std::size_t capacity = 0;
+    run([](Client& client, std::string url, std::size_t& capacity) -> task::Task<> {
+        const auto answer = co_await client.get(url);
+        EXPECT_EQ(answer->body, "short");
+        capacity = answer->body.capacity();
+    }(the_client(), server.url, capacity));
+    EXPECT_LT(capacity, 1'024U);
 }
 
 TEST_F(AnswerStreamTest, ABodyWithoutABytesIsEmptyInAnyCoding) {

@@ -19,7 +19,8 @@
 //              attempts_max times; a body that is a generator is never sent twice.
 // Time         `timeout` is for all of get() and request(), and for open() up to the answer's head;
 //              the deadline of the task (task::deadline()) counts as well. Between two reads of a
-//              stream no time-out runs.
+//              stream no time-out runs, nor read_timeout while the answer is complete and the
+//              generator of the request's body is not.
 // Codings      gzip, br and zstd, where built in, are accepted and decoded, unless the request has
 //              an Accept-Encoding of its own.
 //

@@ -119,7 +119,7 @@ class ClientExchange final : private task::Root {
         writable_.wake_all();
         notify();
     }
-    // All of the answer is here; the request may still be under way.
+    // All of the answer is here, while the request is still under way.
     void on_answer_end() {
         answer_ended_ = true;
         notify();
@@ -137,6 +137,8 @@ class ClientExchange final : private task::Root {
         if (link_ != nullptr) link_->write(piece, last);
     }
     bool answer_ended() const { return answer_ended_; }
+    // What keeps the exchange from its end is the generator of the request's body, not the server.
+    bool awaits_our_body() const TR_ON_LOOP { return answer_ended_ && !has_backlog(); }
 
     HttpVersion version() const { return version_; }
     int status() const { return status_; }

@@ -179,7 +179,8 @@ void ClientH1::answer_ended(bool more_came) {
     const bool reusable = reader_.start().keep_alive && !more_came;
     // An answer may come before the request was sent; an error is not worth sending the rest.
     const bool refused = reader_.start().status >= 300;
-    if (request_sent_ || !reusable || refused) finish_exchange(request_sent_ && reusable);
+    if (request_sent_ || !reusable || refused) return finish_exchange(request_sent_ && reusable);
+    exchange_->on_answer_end();
 }
 
 void ClientH1::finish_exchange(bool reusable) {

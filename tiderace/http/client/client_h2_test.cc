@@ -360,6 +360,30 @@ TEST_F(ClientH2Scripted, AnEarlyAnswerEndsTheUploadWhereItIsRefused) {
     EXPECT_EQ(client->pool()->idle(), 1U);
 }
 
+// What the answer waits for is our body, or a window for it, which is the server's to open.
+TEST_F(ClientH2Scripted, TimeRunsForTheServerAlone) {
+    const auto slow = [](int count) -> task::Generator<std::string> {
+        for (int i = 0; i < count; ++i) {
+            co_await task::sleep(25s);
+            co_yield "x";
+        }
+    };
+    const std::string body(200'000, 'u');
+    const auto made =
+        begin(ClientRequest("POST", server.url).stream("a/b", slow(3)).timeout(Duration::max()));
+    const auto stuck = begin(
+        ClientRequest("POST", server.url).content(Content("a/b", body)).timeout(Duration::max()));
+    world.settle();
+    server.head(1, {{":status", "200"}}, true);
+    server.head(3, {{":status", "200"}}, true);
+    server.window_update(0, 1'000'000);  // of the connection; the stream's own stays used up
+    world.advance(65s);
+    EXPECT_EQ(*made, "");
+    EXPECT_THAT(*stuck, ::testing::HasSubstr("the body stopped"));
+    world.advance(15s);
+    EXPECT_EQ(*made, "200 ");
+}
+
 TEST_F(ClientH2Scripted, AWholeAnswerThatComesEarlyIsOneHoweverTheConnectionEnds) {
     const std::function<void()> ends[] = {
         [&] { server.last().connection->finish(); },
