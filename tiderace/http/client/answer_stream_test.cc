@@ -211,6 +211,25 @@ TEST_F(AnswerStreamTest, AnEarlyRefusalEndsTheUpload) {
               "! connect: connect to 127.0.0.1:1: connection refused; nothing listens there");
 }
 
+// A server that refuses a body need not read it. Ours waits in the queue, and the answer is read.
+TEST_F(AnswerStreamTest, AnEarlyRefusalIsReadWhileTheServerTakesNothing) {
+    const auto large = []() -> task::Generator<std::string> {
+        for (int i = 0; i < 100; ++i) co_yield std::string(100'000, 'x');
+    };
+    ClientTestServer server(world);
+    server.sessions.on_data = [](net::Connection& connection, ByteView data) {
+        connection.write("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+        connection.set_reading(false);
+        return data.size();
+    };
+    EXPECT_EQ(ask(ClientRequest("POST", server.url).stream("a/b", large())), "413 no");
+    EXPECT_EQ(ask(ClientRequest("POST", server.url).stream("a/b", large(), 10'000'000)), "413 no");
+    EXPECT_EQ(ask(ClientRequest("POST", server.url)
+                      .content(Content("a/b", std::string(10'000'000, 'x')))),
+              "413 no");
+    EXPECT_LT(world.elapsed(), 1s);
+}
+
 // The server has said all that it has to say; whether it reads the rest is its own affair. So it is
 // over HTTP/2, where the stream is then reset with NO_ERROR.
 TEST_F(AnswerStreamTest, AWholeAnswerThatComesEarlyIsOneHoweverTheConnectionEnds) {

@@ -68,8 +68,15 @@ class ClientH1 final : public ClientProtocol, private ClientLink {
     void idle_until(Instant when) override { connection_->below().set_deadline(when); }
 
   private:
+    // Above it the body waits. Less than the connection's queue_bytes_high, above which nothing is
+    // read: a server may answer, and take no more of the body.
+    static constexpr std::uint64_t queue_bytes_wanted = 128_KiB;
+
     net::Backlog write(ByteView piece, bool last) override;
-    bool has_backlog() const override { return connection_->below().has_backlog(); }
+    bool has_backlog() const override {
+        return connection_->below().has_backlog() ||
+               connection_->below().queue_bytes() >= queue_bytes_wanted;
+    }
     void kept(std::size_t unread) override {
         if (unread >= ClientExchange::buffer_bytes_high) connection_->below().set_reading(false);
     }
@@ -112,8 +119,12 @@ net::Backlog ClientH1::write(ByteView piece, bool last) {
         below.write(piece);
         piece = wire::chunk_end;
     }
-    const net::Backlog backlog = below.write(piece);
-    if (!last) return backlog;
+    below.write(piece);
+    if (!last) {
+        if (!has_backlog()) return net::Backlog::low;
+        below.want_drained();
+        return net::Backlog::high;
+    }
     if (chunked && exchange_->request_trailers.empty()) below.write(wire::last_chunk);
     if (chunked && !exchange_->request_trailers.empty()) {
         below.write(render_last_chunk(exchange_->request_trailers));
