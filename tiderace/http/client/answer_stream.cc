@@ -20,8 +20,8 @@ bool AnswerStream::decode() {
     // These answers have no body to decode. Their Content-Encoding and Content-Length describe the
     // body that a GET would have got (RFC 9110, 9.3.2 and 15.4.5), so both fields stay.
     if (exchange_->to_head() || status() == 204 || status() == 304) return true;
+    if (!fields().has("Content-Encoding")) return true;
     std::string_view coding = field("Content-Encoding");
-    if (coding.empty() && !fields().has("Content-Encoding")) return true;
     // We accept one layer. With a second one left undone, the content would not have its
     // Content-Type.
     if (fields().all("Content-Encoding").size() > 1) return false;

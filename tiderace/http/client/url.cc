@@ -77,13 +77,12 @@ bool take_authority(Url& url, ByteView authority) {
 
 // True: nothing in it has to be resolved, dropped or escaped, and it is sent as it stands.
 bool is_target(ByteView text) {
-    bool after_slash = false;
-    for (const char c : text) {
-        const bool dot_segment = after_slash && c == '.';  // or a file whose name begins with it
-        if (!stays_as_it_is[static_cast<unsigned char>(c)] || c == '#' || dot_segment) return false;
-        after_slash = c == '/';
-    }
-    return text.starts_with('/');
+    const auto stays_here = [](char c) {
+        return stays_as_it_is[static_cast<unsigned char>(c)] && c != '#';
+    };
+    // "/." may be a segment to resolve, or a file whose name begins so.
+    return text.starts_with('/') && text.find("/.") == ByteView::npos &&
+           std::ranges::all_of(text, stays_here);
 }
 
 bool take_target(Url& url, ByteView path, ByteView query) {
@@ -149,16 +148,16 @@ std::optional<Url> Url::parse(ByteView text) {
 }
 
 std::optional<Url> UrlMemo::parse(ByteView text) {
+    std::optional<Url> url;
     if (!origin_.empty() && text.size() <= Url::url_bytes_max && text.starts_with(origin_)) {
         const ByteView rest = text.substr(origin_.size());
         // It begins with '/', so that the authority ends where the known one does.
         if (is_target(rest)) {
-            std::optional<Url> url(url_);
-            url->target.assign(rest);
+            url.emplace(url_).target.assign(rest);
             return url;
         }
     }
-    auto url = Url::parse(text);
+    url = Url::parse(text);
     if (!url) return url;
     const std::size_t authority = text.find("//") + 2;
     origin_.assign(text.substr(0, text.find_first_of("/?#", authority)));
