@@ -413,7 +413,8 @@ FastCgiPeer::FastCgiPeer(core::EventLoop& loop, const FastCgiOptions& options)
     : loop_(&loop),
       options_(&options),
       question_(std::make_unique<Question>(*this)),
-      connector_(loop, {.connection = {},
+      // How long it may take no input is for each call's deadline.
+      connector_(loop, {.connection = {.write = Duration::max()},
                         .timeout = options.connect_max,
                         .connections_max = std::min(options.connections_max, SIZE_MAX - 2) + 2}) {}
 

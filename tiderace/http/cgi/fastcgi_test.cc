@@ -189,6 +189,32 @@ TEST_F(FastCgiTest, ARequestIsNotLateWhileItsConnectionIsHeldUpByAnother) {
     EXPECT_EQ(quick->body(), "quick");
 }
 
+// A peer that takes no input has the time that the rules give it, however long.
+TEST_F(FastCgiTest, APeerThatReadsLateIsWaitedForAsLongAsTheRulesSay) {
+    FastCgiOptions patient = options();
+    patient.rules.timeout = 300s;
+    patient.rules.body_bytes_max = 64_MiB;
+    handler_ = std::move(*FastCgi::create(*loop_, patient));
+    const auto exchange = core::make_ref<Recorded>(
+        *loop_, "POST", "/app/a", Recorded::Fields{{"Content-Length", "50000000"}});
+    handler_->handle(*exchange);
+    // More than the kernel keeps for a peer that does not read.
+    const std::string part(1_MiB, 'x');
+    for (int i = 0; i < 12; ++i) {
+        exchange->give(part);
+        loop_->turn(0ms);
+    }
+    receive_request();
+    for (int i = 0; i < 14; ++i) {
+        clock_.advance(20s);
+        loop_->turn(0ms);
+    }
+    EXPECT_FALSE(exchange->responded()) << exchange->status();
+    clock_.advance(60s);
+    ASSERT_TRUE(until([&] { return exchange->responded(); }));
+    EXPECT_EQ(exchange->status(), 504);
+}
+
 // One that gets a connection, idle or made for it, waits for no other request.
 TEST_F(FastCgiTest, MayLetNoneWaitForTheConnectionsOfOthers) {
     FastCgiOptions strict = options();
