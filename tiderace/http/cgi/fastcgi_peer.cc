@@ -21,6 +21,8 @@ constexpr std::size_t input_record_max = 32_KiB;
 constexpr std::uint64_t queue_bytes_high = 128_KiB;
 // A peer that does not know the question may not answer at all.
 constexpr Duration question_max = 1s;
+// The question takes a connection, perhaps a process, of a peer that cannot multiplex anyway.
+constexpr Duration question_every = 60s;
 // An idle connection does not check more often than this whether a request waits: a loop that has
 // nothing else to do would be busy with it.
 constexpr Duration idle_look_every = 10ms;
@@ -376,11 +378,22 @@ void FastCgiConnection::fail_all(std::string_view why) {
 
 // --- the peer ----------------------------------------------------------------------------------
 
-// Asks once whether the peer multiplexes, on a connection of its own: some close it after that.
+// Asks whether the peer multiplexes, on a connection of its own: some close it after that.
 class FastCgiPeer::Question final : public net::Session {
   public:
     explicit Question(FastCgiPeer& peer) : peer_(&peer) {}
 
+    bool is_open() const { return open_; }
+    void connect() {
+        reader_ = {};
+        peer_->connector_.connect(peer_->options_->address, [this](Result<net::Connection*> made) {
+            made && !peer_->ending_ ? start(**made) : on_end();
+        });
+        // The outcome comes in a later turn.
+        open_ = true;
+    }
+
+  private:
     void start(net::Connection& connection) {
         connection.start(*this);
         std::string out;
@@ -388,8 +401,6 @@ class FastCgiPeer::Question final : public net::Session {
         connection.write(out);
         connection.set_deadline(connection.loop().now() + question_max);
     }
-
-  private:
     std::size_t on_data(net::Connection& connection, ByteView data) override {
         ByteView rest = data;
         const FcgiEvent event = reader_.next(rest);
@@ -401,10 +412,12 @@ class FastCgiPeer::Question final : public net::Session {
         return data.size();
     }
     // Without an answer the peer gets one request a connection, which every peer can.
-    void on_close(net::Connection&, net::CloseReason) override {}
+    void on_close(net::Connection&, net::CloseReason) override { on_end(); }
+    void on_end() { open_ = false; }
 
     FastCgiPeer* peer_;
     wire::cgi::FcgiReader reader_;
+    bool open_ = false;  // one is made, or waits for its answer
 };
 
 // Two connections more than options allow: for the question, and for one that is being closed while
@@ -424,11 +437,17 @@ FastCgiPeer::~FastCgiPeer() {
     waiting_.clear();
 }
 
+// A restart ends every connection. One that cannot may be asked too often, and only works more
+// slowly if it is not; one that could, and cannot any more, would mix up its requests.
+bool FastCgiPeer::may_have_changed() const {
+    return connections() == 0 && (multiplexes_ || loop_->now() >= ask_again_);
+}
+
 void FastCgiPeer::ask_values() {
-    if (std::exchange(asked_values_, true)) return;
-    connector_.connect(options_->address, [this](Result<net::Connection*> made) {
-        if (made && !ending_) question_->start(**made);
-    });
+    if (!may_have_changed() || question_->is_open()) return;
+    multiplexes_ = false;
+    ask_again_ = moment_after(loop_->now(), question_every);
+    contain([this] { question_->connect(); });
 }
 
 void FastCgiPeer::ask(FastCgiCall& call) {

@@ -6,6 +6,10 @@
 // Owner    FastCgi.
 // Thread   The loop's.
 // Errors   A connection that cannot be made fails the call that asked for it: 502.
+//
+// The peer is queried whether it multiplexes when the first connection is made, and again after all
+// of them have gone, since it may have been restarted as another program. Until it answers it gets
+// one request a connection.
 #pragma once
 
 #include <cstdint>
@@ -154,6 +158,7 @@ class FastCgiPeer {
     void on_idle(FastCgiConnection& connection);
     void on_gone(FastCgiConnection& connection);
     void ask_values();
+    bool may_have_changed() const;
     // A request has waited for its first byte for long: perhaps for a process that idles for us.
     bool starves() const;
 
@@ -164,7 +169,7 @@ class FastCgiPeer {
     std::vector<std::unique_ptr<FastCgiConnection>> gone_;  // until the next is made
     std::vector<FastCgiCall*> waiting_;
     std::size_t connecting_ = 0;
-    bool asked_values_ = false;
+    Instant ask_again_ = Instant::min();
     bool multiplexes_ = false;
     bool ending_ = false;
     class Question;

@@ -16,6 +16,7 @@
 
 #include "tiderace/core/clock.h"
 #include "tiderace/core/event_loop.h"
+#include "tiderace/http/cgi/fastcgi_peer.h"
 #include "tiderace/http/wire/cgi/fcgi_records.h"
 #include "tiderace/net/listener.h"
 #include "tiderace/testing/fail_nth.h"
@@ -81,6 +82,11 @@ class FastCgiTest : public ::testing::Test {
             ::send(peer_, whole_answer(id).data(), whole_answer(id).size(), MSG_NOSIGNAL);
         }
     }
+    void lose_connections() {
+        for (const int fd : accepted_) ::close(fd);
+        accepted_.clear();
+        ASSERT_TRUE(until([this] { return handler_->peer().connections() == 0; }));
+    }
     // The id of one that has come, on any connection, which is the peer's from now on. 0: none.
     std::uint16_t next_request() {
         const int fresh = ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK);
@@ -88,6 +94,7 @@ class FastCgiTest : public ::testing::Test {
         for (const int fd : accepted_) {
             std::array<char, 4096> bytes{};
             const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), 0);
+            if (got >= 4 && bytes[1] == static_cast<char>(FcgiType::get_values)) ++questions_;
             if (got < 4 || bytes[1] != static_cast<char>(FcgiType::begin_request)) continue;
             peer_ = fd;
             return static_cast<std::uint8_t>(bytes[3]);
@@ -128,6 +135,7 @@ class FastCgiTest : public ::testing::Test {
         std::move(*net::open_listener(core::system_kernel(), core::Address::loopback(0), {}));
     std::vector<int> accepted_;
     int peer_ = -1;
+    int questions_ = 0;
     std::unique_ptr<FastCgi> handler_;
 };
 
@@ -465,6 +473,34 @@ TEST_F(FastCgiTest, TheOutputsOfAConnectionAreLimitedTogether) {
     ASSERT_TRUE(first->finish());
     answer(FcgiType::standard_output, 2, "y");
     ASSERT_TRUE(until([&] { return second->body().ends_with("y"); })) << "reading goes on";
+}
+
+TEST_F(FastCgiTest, APeerThatMayHaveBeenRestartedIsAskedAgainWhatItCan) {
+    const auto before = begin("GET");
+    multiplex();
+    send(whole_answer(1));
+    ASSERT_TRUE(until([&] { return before->responded(); }));
+    ASSERT_TRUE(handler_->peer().multiplexes());
+    lose_connections();
+    const auto first = begin("GET");
+    receive_request();
+    const int connection = peer_;
+    const auto second = begin("GET");
+    receive_request();
+    EXPECT_NE(peer_, connection) << "it has not said that it still can";
+    EXPECT_EQ(questions_, 1);
+}
+
+TEST_F(FastCgiTest, APeerThatCannotIsAskedOnceAMinute) {
+    for (const int questions : {1, 1, 2}) {
+        if (questions == 2) clock_.advance(60s);
+        loop_->turn(0ms);
+        const auto exchange = begin("GET");
+        ASSERT_TRUE(until([&] { return answer_all(), exchange->responded(); }));
+        ASSERT_TRUE(until([&] { return answer_all(), questions_ >= questions; }));
+        EXPECT_EQ(questions_, questions);
+        lose_connections();
+    }
 }
 
 // The peer of these tests never answers the question what it can, whose connection stays open.
