@@ -354,6 +354,11 @@ bool Address::operator==(const Address& other) const {
            ip_ == other.ip_ && path() == other.path();
 }
 
+Address Address::unmapped() const {
+    if (family_ != Family::ip6 || !holds_ip4()) return *this;
+    return from_ip4(ip_.data() + ip4_prefix.size()).with_port(port_);
+}
+
 // By content, not by family: a client on a dual-stack socket has family ip6 and a mapped address.
 bool Address::holds_ip4() const {
     return std::equal(ip4_prefix.begin(), ip4_prefix.end(), ip_.begin());

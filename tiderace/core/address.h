@@ -63,6 +63,8 @@ class Address final {
     const Ip& ip() const { return ip_; }          // zeros for Unix
     std::uint16_t port() const { return port_; }  // 0 for Unix
     Address with_port(std::uint16_t port) const;  // an IP address only
+    // The IPv4 address inside a mapped one ([::ffff:127.0.0.1]:80); any other is as it was.
+    Address unmapped() const;
     std::string_view path() const;                // "" for IP; '\0' first if abstract
     // The client that limits count: an IPv4 address, of IPv6 the /64, because one subscriber has at
     // least that many addresses and could use a new one for each request. Without port and scope.

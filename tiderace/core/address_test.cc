@@ -176,6 +176,10 @@ TEST(Address, CopiesAreIndependent) {
     EXPECT_EQ(copy, Address::loopback(80));
     EXPECT_NE(copy, Address::loopback(81));
     EXPECT_NE(copy, address_of("[::ffff:127.0.0.1]:80"));
+    EXPECT_EQ(copy, address_of("[::ffff:127.0.0.1]:80").unmapped());
+    for (const char* other : {"127.0.0.1:80", "[::1]:80", ":80", "unix:/run/a"}) {
+        EXPECT_EQ(address_of(other).unmapped(), address_of(other)) << other;
+    }
     EXPECT_EQ(copy.with_port(81), Address::loopback(81));
     EXPECT_EQ(Address(), Address::any(0));
 }

@@ -111,8 +111,10 @@ Result<> bind_name(core::Kernel& kernel, int fd, const core::Address& address, c
     return {};
 }
 
-Result<core::Descriptor> bind_at(core::Kernel& kernel, const core::Address& address,
+Result<core::Descriptor> bind_at(core::Kernel& kernel, const core::Address& given,
                                  const ListenOptions& options) {
+    // The kernel binds a mapped address to no socket of IPv6 alone, as ours are.
+    const core::Address address = given.unmapped();
     sockaddr_storage storage;
     const socklen_t bytes = address.to_sockaddr(storage);
     const auto* raw = reinterpret_cast<const sockaddr*>(&storage);

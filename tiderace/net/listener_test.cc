@@ -66,6 +66,16 @@ TEST_F(ListenerTest, OpensAtAPortOfTheKernelsChoiceAndSaysWhich) {
     EXPECT_EQ(option(*listener, SOL_SOCKET, SO_REUSEPORT), 0);
 }
 
+TEST_F(ListenerTest, AMappedAddressIsTheIpv4AddressInIt) {
+    for (const char* text : {"[::ffff:127.0.0.1]:0", "[::ffff:0.0.0.0]:0"}) {
+        const auto listener = open(*Address::parse(text));
+        ASSERT_TRUE(listener) << message(listener);
+        const Address at = local_address(kernel_, *listener);
+        EXPECT_EQ(at.family(), Address::Family::ip4) << text;
+        EXPECT_TRUE(answers(Address::loopback(at.port()))) << text;
+    }
+}
+
 TEST_F(ListenerTest, APortInUseIsRefusedWithAdvice) {
     const auto first = open(Address::loopback(0));
     const Address at = local_address(kernel_, *first);
