@@ -1,6 +1,7 @@
 #include "tiderace/http/filter/error_pages.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,6 +87,13 @@ Result<std::string> read_file(const std::string& path) {
     core::Descriptor file(core::system_kernel(),
                           ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file) return fail(Error::last("open error page", path));
+    struct stat status{};
+    if (::fstat(file.get(), &status) != 0) return fail(Error::last("read error page", path));
+    // A pipe without a writer would read as an empty page.
+    if (!S_ISREG(status.st_mode)) {
+        return fail(Error(0, "read error page", path,
+                          "expected a file, found something else of that name"));
+    }
     std::string text;
     char buffer[16 * 1024];
     for (;;) {

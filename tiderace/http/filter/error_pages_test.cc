@@ -155,5 +155,16 @@ TEST_F(ErrorPagesTest, AnUnreadablePageIsReportedAtTheStart) {
     EXPECT_FALSE(ErrorPages::load({{404, folder_.path_of("huge.html")}}));
 }
 
+TEST_F(ErrorPagesTest, APipeOrADeviceIsNoPage) {
+    folder_.make_fifo("pipe.html");
+    for (const std::string& path : {folder_.path_of("pipe.html"), std::string("/dev/null")}) {
+        const auto pages = ErrorPages::load({{404, path}});
+        ASSERT_FALSE(pages) << path;
+        EXPECT_EQ(
+            pages.error().message(),
+            "read error page " + path + ": expected a file, found something else of that name");
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http::filter
