@@ -35,8 +35,11 @@ TEST(WebSocketDocument, HasBlocksThatRun) {
     EXPECT_EQ(ann.close_code(), 1009);
 
     auto bob = client.websocket("/rooms/pier");
+    auto page = client.open("/rooms/pier/events");
+    EXPECT_EQ(page.status(), 200);
     EXPECT_EQ(client.post("/rooms/pier", "low tide").status, 204);
     EXPECT_EQ(bob.receive()->text(), "low tide");
+    EXPECT_EQ(page.next_event()->data, "low tide");
 }
 
 // Runs `ask` against the App on a port of its own.

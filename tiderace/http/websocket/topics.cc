@@ -13,8 +13,9 @@ struct WebSocketTopics::Topic {
 
     std::string name;
     IntrusiveList<TopicSubscription> subscriptions;
-    std::size_t subscribers = 0;
-    std::vector<Message> batch;  // published in this turn
+    IntrusiveList<TopicListener> listeners;
+    std::size_t subscribers = 0;  // of both kinds
+    std::vector<Message> batch;   // published in this turn
 };
 
 // What one loop hands to the others at the end of a turn.
@@ -72,6 +73,14 @@ TopicSubscription::~TopicSubscription() {
     topics_->forget_if_empty(*topic_);
 }
 
+void TopicListener::leave() {
+    WebSocketTopics::Topic* const topic = std::exchange(topic_, nullptr);
+    if (topic == nullptr) return;
+    unlink();
+    --topic->subscribers;
+    topics_->forget_if_empty(*topic);
+}
+
 template <typename Call>
 bool WebSocketTopics::contain(Call&& call) {
     return core::contain(service_->loop().log(), "websocket", "a topic", call);
@@ -115,6 +124,16 @@ WebSocketTopics::Topic* WebSocketTopics::find(ByteView name) const {
     return found == topics_.end() ? nullptr : found->second.get();
 }
 
+// nullptr: a limit.
+WebSocketTopics::Topic* WebSocketTopics::find_or_make(ByteView name) {
+    if (Topic* topic = find(name)) return topic;
+    if (topics_.size() >= limits_.topics_max) return nullptr;
+    auto made = std::make_unique<Topic>(std::string(name));
+    Topic* topic = made.get();
+    topics_.emplace(topic->name, std::move(made));
+    return topic;
+}
+
 std::size_t WebSocketTopics::subscribers(ByteView name) const {
     const Topic* topic = find(name);
     return topic != nullptr ? topic->subscribers : 0;
@@ -141,14 +160,23 @@ bool WebSocketTopics::subscribe(WebSocketConnection& socket, ByteView name) {
         return false;
     }
     flush();  // earlier messages are not for this one
-    Topic* topic = find(name);
-    if (topic == nullptr) {
-        if (topics_.size() >= limits_.topics_max) return false;
-        auto made = std::make_unique<Topic>(std::string(name));
-        topic = made.get();
-        topics_.emplace(topic->name, std::move(made));
-    }
+    Topic* topic = find_or_make(name);
+    if (topic == nullptr) return false;
     socket.subscriptions_.push_back(std::make_unique<TopicSubscription>(*this, *topic, socket));
+    return true;
+}
+
+bool WebSocketTopics::listen(TopicListener& listener, ByteView name) {
+    service_->loop().assert_on_loop();
+    TR_CHECK(listener.topic_ == nullptr, "it listens already");
+    if (name.size() > limits_.name_bytes_max) return false;
+    flush();  // as in subscribe()
+    Topic* topic = find_or_make(name);
+    if (topic == nullptr) return false;
+    listener.topics_ = this;
+    listener.topic_ = topic;
+    topic->listeners.push_back(listener);
+    ++topic->subscribers;
     return true;
 }
 
@@ -240,6 +268,11 @@ void WebSocketTopics::deliver(Topic& topic) {
         WebSocketConnection& socket = subscription.socket();
         if (!contain([&]() TR_ON_LOOP { deliver_to(socket, topic, encoded); })) {
             socket.connection().close(net::CloseReason::session_failed);
+        }
+    });
+    topic.listeners.for_each([&](TopicListener& listener) {
+        for (const Message& message : topic.batch) {
+            contain([&] { listener.on_message(message); });
         }
     });
     behind_.store(behind_sockets_ > 0, std::memory_order_release);

@@ -36,6 +36,7 @@
 
 namespace tiderace::http {
 
+class TopicListener;
 class WebSocketTopics;
 
 struct TopicLimits {
@@ -72,6 +73,8 @@ class WebSocketTopics final : private core::TurnEnd {
     // False: a limit. Subscribing twice is once.
     bool subscribe(WebSocketConnection& socket, ByteView topic);
     void unsubscribe(WebSocketConnection& socket, ByteView topic);
+    // Once for each listener. False: a limit.
+    bool listen(TopicListener& listener, ByteView topic);
     // `high`, with SlowReceiver::wait only: a subscriber is behind; pause publishing.
     net::Backlog publish(ByteView topic, WebSocketKind kind, ByteView message);
     // As publish; and, when it said `high`, nothing is read from `publisher` until all caught up.
@@ -96,6 +99,7 @@ class WebSocketTopics final : private core::TurnEnd {
     void on_caught_up() TR_ON_LOOP;
 
   private:
+    friend class TopicListener;
     friend class TopicSubscription;
     struct Topic;
     struct Batch;
@@ -106,6 +110,7 @@ class WebSocketTopics final : private core::TurnEnd {
 
     void on_turn_end() override;
     Topic* find(ByteView name) const;
+    Topic* find_or_make(ByteView name);
     void add(const Message& message) TR_ON_LOOP;
     void deliver_all();
     void deliver(Topic& topic);
@@ -142,6 +147,23 @@ class WebSocketTopics final : private core::TurnEnd {
     // Words that this loop writes and the others read.
     std::array<std::atomic<std::uint64_t>, loops_max> taken_bytes_{};  // from each loop, ever
     std::atomic<bool> behind_ = false;
+};
+
+// What follows a topic without being a socket: an event stream. Leaves it when it dies.
+class TopicListener : public ListHook {
+  public:
+    TopicListener() = default;
+    TopicListener(const TopicListener&) = delete;
+    TopicListener& operator=(const TopicListener&) = delete;
+    virtual ~TopicListener() { leave(); }
+    void leave();
+    // It may leave in this call, and must not end in it. When it throws, it misses the message.
+    virtual void on_message(const std::shared_ptr<const TopicMessage>& message) = 0;
+
+  private:
+    friend class WebSocketTopics;
+    WebSocketTopics* topics_ = nullptr;
+    WebSocketTopics::Topic* topic_ = nullptr;
 };
 
 // One socket in one topic. Leaves both when it dies.

@@ -3,8 +3,48 @@
 #include <utility>
 
 #include "tiderace/http/websocket/socket_state.h"
+#include "tiderace/task/channel.h"
+#include "tiderace/task/within.h"
 
 namespace tiderace::http {
+namespace {
+
+// What an event stream has not been given yet.
+class EventQueue final : public TopicListener {
+  public:
+    using Message = std::shared_ptr<const TopicMessage>;
+
+    explicit EventQueue(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+    // Empty: it was too slow, and has all that came in time.
+    task::Task<Message> next() {
+        const auto message = co_await messages_.receive();
+        if (!message) co_return nullptr;
+        bytes_ -= weight(**message);
+        co_return *message;
+    }
+
+  private:
+    // An empty message weighs something, too.
+    static std::size_t weight(const TopicMessage& message) { return message.payload.size() + 64; }
+
+    void on_message(const Message& message) override {
+        if (message->kind != WebSocketKind::text || messages_.closed()) return;
+        if (bytes_ + weight(*message) <= bytes_max_) {
+            messages_.try_send(Message(message));
+            bytes_ += weight(*message);
+        } else {
+            messages_.close();
+            leave();  // now: the stream itself ends when its client reads again
+        }
+    }
+
+    task::Channel<Message> messages_{SIZE_MAX};
+    std::size_t bytes_ = 0;
+    std::size_t bytes_max_;
+};
+
+}  // namespace
 
 Topics::Topics(core::EventLoop& loop, std::shared_ptr<WebSocketHub> hub, const TopicLimits& limits)
     : hub_(std::move(hub)), service_(loop, {}), topics_(service_, *hub_, limits) {}
@@ -33,6 +73,23 @@ void Topics::publish_from(WebSocket& publisher, std::string_view topic,
     if (!publisher.open()) return publish(topic, message);
     service_.loop().assert_on_loop();
     topics_.publish_from(*publisher.state().connection(), topic, message.kind(), message.text());
+}
+
+Events Topics::events(std::string topic, TopicEvents options) {
+    EventQueue queue(options.queue_bytes_max);
+    if (!topics_.listen(queue, topic)) co_return;
+    for (;;) {
+        const auto message = co_await task::within(options.keep_alive, queue.next());
+        Event event{.event = options.event};
+        if (!message) {
+            event.comment = "keep-alive";
+        } else if (*message == nullptr) {
+            co_return;
+        } else {
+            event.data = (*message)->payload;
+        }
+        co_yield event;
+    }
 }
 
 std::function<std::unique_ptr<Topics>(core::EventLoop&)> topics(TopicLimits limits) {

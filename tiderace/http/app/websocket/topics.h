@@ -7,25 +7,40 @@
 //   });
 //   app.post<"/announce">([](Body body, Topics& topics) { topics.publish("news", body.text()); });
 //
+// Pages that only listen need no socket: an event stream follows a topic, too.
+//
+//   app.get<"/rooms/{name}/events">([](std::string name, Topics& topics) {
+//       return topics.events(name);
+//   });
+//
 // A socket leaves its topics when it ends. Messages of one turn are encoded once for all members.
 // What one loop published arrives everywhere in its order.
 //
 // A member that takes its messages too slowly: WebSocketOptions::slow_receiver of its route.
-// `close` is the default: 1008, as soon as queue_bytes_max are unsent.
+// `close` is the default: 1008, as soon as queue_bytes_max are unsent. An event stream ends then
+// (TopicEvents::queue_bytes_max), and never makes a publisher wait; browsers connect again.
 //
 // Owner    The App's states: one for each loop; all of one App belong together.
 // Thread   Its loop's.
-// Limits   TopicLimits; a name or a topic too many is refused by join().
+// Limits   TopicLimits; a name or a topic too many is refused by join(), and ends events() at once.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
+#include "tiderace/http/app/stream.h"
 #include "tiderace/http/websocket/socket.h"
 #include "tiderace/http/websocket/topics.h"
 
 namespace tiderace::http {
+
+struct TopicEvents {
+    std::string event = {};                 // the type of each event; "" is "message"
+    std::size_t queue_bytes_max = 256_KiB;  // for a client that reads slowly; above it the end
+    Duration keep_alive = 15s;              // without messages, a comment: notices who has gone
+};
 
 class Topics final {
   public:
@@ -42,7 +57,11 @@ class Topics final {
     void publish_from(WebSocket& publisher, std::string_view topic,
                       const WebSocketMessage& message);
 
-    // Counts this loop only.
+    // The texts that are published from the stream's start on, each the data of an event. Messages
+    // that are binary are left out: an event stream is text.
+    Events events(std::string topic, TopicEvents options = {});
+
+    // Counts this loop only, sockets and event streams.
     std::size_t members(std::string_view topic) const { return topics_.subscribers(topic); }
     // Messages that another loop was too far behind to be given.
     std::uint64_t missed() const { return topics_.missed(); }

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
+#include <utility>
 
 #include "tiderace/app.h"
 #include "tiderace/testing.h"
@@ -73,6 +75,88 @@ TEST(Topics, ReachTheOtherLoops) {
     bob.send("back");
     for (int i = 0; i < 100; ++i) EXPECT_EQ(next(ann), std::to_string(i));
     EXPECT_EQ(next(ann), "back");
+}
+
+App with_events(TopicEvents options = {}, TopicLimits limits = {}) {
+    App app = make_app({}, limits);
+    app.get<"/rooms/{name}/events">([options](std::string name, Topics& topics) {
+        return topics.events(std::move(name), options);
+    });
+    return app;
+}
+
+std::string data(testing::Stream& stream) {
+    const auto event = stream.next_event();
+    return event ? event->event + ":" + event->data : "nothing";
+}
+
+TEST(Topics, ReachEventStreamsBesideSockets) {
+    const App app = with_events({.event = "news"});
+    testing::Client client(app);
+    auto ann = client.open("/rooms/a/events");
+    auto bob = client.websocket("/rooms/a");
+    auto eve = client.open("/rooms/b/events");
+    bob.send("one\ntwo");
+    EXPECT_EQ(next(bob), "one\ntwo");
+    EXPECT_EQ(data(ann), "news:one\ntwo");
+    EXPECT_EQ(data(eve), "nothing");
+    bob.send_binary("\xff");
+    EXPECT_EQ(next(bob), "\xff");
+    EXPECT_EQ(client.post("/rooms/a", "three").body, "2 here\n");
+    EXPECT_EQ(data(ann), "news:three") << "no text, no event";
+    ann.close();
+    client.post("/rooms/a", "four");  // sending it shows that she is gone
+    EXPECT_EQ(client.post("/rooms/a", "five").body, "1 here\n");
+}
+
+TEST(Topics, ReachEventStreamsOfTheOtherLoops) {
+    const App app = with_events();
+    testing::Client one(app);
+    testing::Client two(app);
+    auto ann = one.open("/rooms/a/events");
+    for (int i = 0; i < 100; ++i) two.post("/rooms/a", std::to_string(i));
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(data(ann), "message:" + std::to_string(i));
+}
+
+TEST(Topics, KeepAnEventStreamAlive) {
+    const App app = with_events({.keep_alive = 10s});
+    testing::Client client(app);
+    auto ann = client.open("/rooms/a/events");
+    EXPECT_EQ(data(ann), "nothing");
+    client.advance(25s);
+    EXPECT_EQ(ann.read(), ": keep-alive\n\n: keep-alive\n\n");
+    client.post("/rooms/a", "hello");
+    EXPECT_EQ(data(ann), "message:hello");
+}
+
+TEST(Topics, EndAnEventStreamThatReadsTooSlowly) {
+    const App app = with_events({.queue_bytes_max = 100'000});
+    testing::Client client(app);
+    auto ann = client.open("/rooms/a/events");
+    auto bob = client.open("/rooms/a/events");
+    const std::string large(50'000, 'x');
+    int sent = 0;
+    while (client.post("/rooms/a", large).body == "2 here\n") {
+        EXPECT_EQ(data(bob), "message:" + large);
+        ASSERT_LT(++sent, 1'000);
+    }
+    int received = 0;
+    while (data(ann) == "message:" + large) ++received;
+    EXPECT_TRUE(ann.ended());
+    EXPECT_LT(received, sent);
+    EXPECT_GT(received, 0);
+    client.post("/rooms/a", "still here");
+    EXPECT_EQ(data(bob), "message:" + large);
+    EXPECT_EQ(data(bob), "message:still here");
+}
+
+TEST(Topics, EndAnEventStreamOfATopicTooMany) {
+    const App app = with_events({}, {.topics_max = 1});
+    testing::Client client(app);
+    auto ann = client.open("/rooms/a/events");
+    auto bob = client.open("/rooms/b/events");
+    EXPECT_FALSE(ann.ended());
+    EXPECT_TRUE(bob.ended());
 }
 
 // The hub is the App's: loops that ended leave nothing in it.
