@@ -200,9 +200,9 @@ def report(name, tally, note=""):
         parts.append(f"{tally.failed} FAILED")
     if tally.skipped:
         parts.append(f"{tally.skipped} skipped")
-    print(
-        f"  {name:<28} {', '.join(parts):<32} {tally.seconds:6.1f} s  {note}".rstrip(), flush=True
-    )
+    line = f"  {name:<28} {', '.join(parts):<32} {tally.seconds:6.1f} s  {note}".rstrip()
+    with printing:
+        print(line, flush=True)
 
 
 def without_passed_cases(lines):
@@ -358,7 +358,8 @@ class Builds:
         if isinstance(done, Exception):
             raise done
         if done:
-            print(f"  {group + ': build':<61} {done.seconds:6.1f} s", flush=True)
+            with printing:
+                print(f"  {group + ': build':<61} {done.seconds:6.1f} s", flush=True)
         return done
 
 
