@@ -10,9 +10,9 @@ in single cases; the exit status is 1 if any failed or nothing ran.
 Tests wait much and builds do not. So groups are built one after the other, at a low priority, and
 two of those that are built are tested at a time, in the same order:
 
-    build  |unit     |server  |asan    |server-asan |fuzz |tsan   |server-tsan |
-    lane 1 |tools    ...|server                      |server-tsan  |
-    lane 2           |unit |...|asan       |fuzz |tsan      |
+    build  |server |unit |asan     |server-asan |fuzz |tsan      |server-tsan |
+    lane 1 |tools      ...|unit ...|asan |server-asan |fuzz ...|tsan
+    lane 2         |server                                         |server-tsan
 
 A group is tested once its build has ended, and no test builds anything. A unit group has two
 programs running at a time, longest first; a pytest group has three workers. The limits of time are
@@ -459,6 +459,7 @@ class Group:
     preset: str = ""
     targets: object = None  # targets(wanted), after cmake ran: what ninja is to make
     links_long: bool = False
+    prepare: object = None  # prepare(), while it is built: a Tally of what could not be prepared
 
 
 # Those that take longest, most of it waiting for a server to start or to be away. They come first:
@@ -502,9 +503,16 @@ def unit_group(group, preset, without=(), only=None):
 # ---- pytest -------------------------------------------------------------------------------------
 
 
+making_environments = threading.Lock()  # two groups may need the same one at the same time
+
+
 def virtual_environment(name="venv", requirements="tests/requirements.txt"):
     """The pinned packages of `requirements`; made once, remade when the file changes."""
-    home = BUILD / name
+    with making_environments:
+        return make_environment(BUILD / name, name, requirements)
+
+
+def make_environment(home, name, requirements):
     pinned = (ROOT / requirements).read_text()
     stamp = home / "requirements.txt"
     if stamp.exists() and stamp.read_text() == pinned:
@@ -779,15 +787,6 @@ def server_group(group, preset, without=()):
     def test(_, built):
         if built.status != 0:
             return failure(group, built, "the server does not build")
-        total = Tally()
-        for make in MAKE_TOOLS if preset == "release" else ():
-            broken = make()
-            if broken:
-                total.add(failure(f"{group}: tools", broken, "a tool of the suites is not made"))
-        total.add(run_suites())
-        return total
-
-    def run_suites():
         return run_pytest(
             group,
             ["tests", *(f"--ignore=tests/{file}" for file in without)],
@@ -798,8 +797,18 @@ def server_group(group, preset, without=()):
             },
         )
 
-    programs = [*PROGRAMS, *RELEASE_PROGRAMS] if preset == "release" else QUICK_PROGRAMS
-    return Group(test, preset, lambda _: programs)
+    def make_tools():
+        total = Tally()
+        for make in MAKE_TOOLS:
+            broken = make()
+            if broken:
+                total.add(failure(f"{group}: tools", broken, "a tool of the suites is not made"))
+        return total
+
+    if preset == "release":
+        programs = [*PROGRAMS, *RELEASE_PROGRAMS]
+        return Group(test, preset, lambda _: programs, prepare=make_tools)
+    return Group(test, preset, lambda _: QUICK_PROGRAMS)
 
 
 # ---- the rest -----------------------------------------------------------------------------------
@@ -927,8 +936,9 @@ GROUPS = {
     "tidy": Group(tidy_group),
     "shell": Group(shell_group),
     "tools": Group(tools_group),
-    "unit": unit_group("unit", "dev"),
+    # First, because it takes as long as all others together.
     "server": server_group("server", "release"),
+    "unit": unit_group("unit", "dev"),
     # The documents' programs run once: their blocks are examples, and their rooms are tested here.
     "asan": unit_group("asan", "asan", without={"documents"}),
     "server-asan": server_group("server-asan", "asan", without={"test_opponents.py"}),
@@ -955,17 +965,18 @@ HAVE_PROGRAMS = ("unit", "asan", "tsan", "fuzz")  # a filter may name one progra
 
 
 def test_group(name, group, wanted, builds):
-    built = None
-    if group.preset:
-        built = builds.of(name)
-        if built is None:  # no program of it is wanted
-            return Tally()
-        if built.log.stem.startswith("configure-"):
-            return failure(name, built, "cmake failed")
-    tally = group.test(wanted, built)
-    if built:
-        tally.seconds += built.seconds
-    return tally
+    total = group.prepare() if group.prepare else Tally()
+    if not group.preset:
+        return group.test(wanted, None)
+    built = builds.of(name)
+    if built is None:  # no program of it is wanted
+        return Tally()
+    if built.log.stem.startswith("configure-"):
+        total.add(failure(name, built, "cmake failed"))
+        return total
+    total.add(group.test(wanted, built))
+    total.seconds += built.seconds
+    return total
 
 
 GROUPS_AT_ONCE = 2

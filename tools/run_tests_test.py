@@ -1,5 +1,6 @@
 """The test driver counts what happened: a crash is a failure, a skip is not a pass."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -499,3 +500,43 @@ def test_under_a_sanitizer_only_the_programs_of_its_tests_are_built():
     assert quick < every
     for name, programs in (("server", every), ("server-asan", quick), ("server-tsan", quick)):
         assert every & set(run_tests.GROUPS[name].targets(lambda _: True)) == programs, name
+
+
+def test_what_a_group_needs_is_prepared_while_it_is_built(tmp_path, monkeypatch):
+    prepared, order = threading.Event(), []
+
+    def build(preset):
+        assert prepared.wait(300)
+
+    def prepare():
+        order.append("prepared")
+        prepared.set()
+        return run_tests.Tally(failed=1)
+
+    def test(*_):
+        order.append("tested")
+        return run_tests.Tally(passed=1)
+
+    built(tmp_path, monkeypatch, build)
+    group = run_tests.Group(test, "a", lambda _: ["x"], prepare=prepare)
+    monkeypatch.setattr(run_tests, "GROUPS", {"a": group})
+    assert run_tests.main([]) == 1, "what could not be prepared has failed"
+    assert order == ["prepared", "tested"]
+
+
+def test_two_groups_that_need_one_environment_make_it_once(tmp_path, monkeypatch):
+    made = []
+
+    def run(name, command, *_):
+        (tmp_path / "venv").mkdir(exist_ok=True)
+        made.append(command[1])
+        time.sleep(0.05)  # so that the other group comes meanwhile
+        return run_tests.Finished(0, tmp_path / "venv.log", 0.1)
+
+    (tmp_path / "wanted").write_text("a==1")
+    monkeypatch.setattr(run_tests, "run", run)
+    monkeypatch.setattr(run_tests, "BUILD", tmp_path)
+    make = lambda _: run_tests.virtual_environment("venv", "wanted")  # noqa: E731
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(make, range(2))) == [None, None]
+    assert made == ["-m", "-m"], "once venv, once pip"
