@@ -168,6 +168,8 @@ void CgiRun::write_body() {
             // Watched from the first full pipe on: a body that fits into the pipe needs no watch.
             if (input_.descriptor() >= 0) return;
             if (input_.watch(program_->input.get(), {.writable = true})) return;
+            // A program takes the end of its input for the end of the body.
+            return fail(503, "its pipes cannot be watched");
         }
         if (sent < 0) {  // it takes no more, which is its right
             input_.release();

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include "tiderace/core/kernel.h"
+#include "tiderace/core/watch.h"
 #include "tiderace/http/cgi/cgi_fixture.h"
 #include "tiderace/testing/fail_nth.h"
 #include "tiderace/testing/scarce_memory.h"
@@ -283,6 +285,42 @@ TEST_F(CgiTest, WithoutMemoryOneRequestFails) {
         return failed && !HasFailure();
     });
     EXPECT_GT(allocations, 5U);
+}
+
+// A pipe that is full has to be watched. A body must not end there because it cannot be.
+TEST_F(CgiTest, WithoutMemoryForItsInputNoBodyLacksAPart) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    program("count.sh",
+            "while [ ! -e go ]; do sleep 0.01; done; rm go; " + std::string(text_head) + "wc -c");
+    // With three of the program's, the loop's list of four is full.
+    struct Ignores final : core::Watch::Receiver {
+        void on_ready(core::Watch&, core::Interest) override {}
+    } ignores;
+    const core::Pipe pipe = std::move(*core::Pipe::open());
+    core::Watch spare(*loop_, ignores);
+    ASSERT_TRUE(spare.watch(pipe.reading.get(), {.readable = true}));
+    const std::string rest(200'000, 'x');
+    const std::uint64_t allocations = testing::fail_each([&](std::uint64_t nth) {
+        const auto exchange = begin("/cgi-bin/count.sh", "POST", {{"Content-Length", "265536"}});
+        exchange->give(std::string(65'536, 'x'));  // it is started
+        bool failed = false;
+        bool takes_more = true;
+        {
+            const testing::ScarceMemory scarce(nth);
+            takes_more = exchange->give(rest);
+            failed = scarce.failed();
+        }
+        folder_.write("go", "");
+        if (takes_more) exchange->end_body();
+        finish(*exchange);
+        const bool whole = exchange->complete() && exchange->body() == "265536\n";
+        EXPECT_TRUE(whole || exchange->broken() || exchange->status() >= 500)
+            << nth << ": " << exchange->body();
+        EXPECT_TRUE(all_gone()) << nth;
+        ::unlink(folder_.path_of("go").c_str());
+        return failed && !HasFailure();
+    });
+    EXPECT_GE(allocations, 2U);
 }
 
 // Output that was read and could not be kept is lost: what follows it must not pass for the whole.
