@@ -5,7 +5,8 @@ usage: fastcgi_cost.py TIDERACE [REQUESTS] [ROUNDS] [CONNECTIONS]
 
 Each server has one worker on the first CPU and keeps its connections to 4 processes of php-fpm,
 which have the second CPU with the load. What php-fpm spends is not counted. Rounds in turns,
-medians.
+medians. Where bench/floor_fastcgi is built beside TIDERACE, the floor is measured with them: the
+calls that no server can do without.
 """
 
 import contextlib
@@ -121,12 +122,12 @@ def main(tiderace, requests=20_000, rounds=5, connections=4):
         (at / "fpm.conf").write_text(
             FPM.format(at=at) + "".join(
                 POOL.format(at=at, who=who, user="user = root\ngroup = root\n" if root else "")
-                for who in ("nginx", "tiderace")))
+                for who in ("nginx", "tiderace", "floor")))
         (at / "nginx.conf").write_text(NGINX.format(
             at=at, port=port, params=at / "fastcgi_params", user="user root;" if root else ""))
         ended.enter_context(running(
             [found(PHP), "-n", "-F", "-R", "-y", at / "fpm.conf", "-p", at], cores[-1]))
-        while not (at / "tiderace.sock").exists():
+        while not (at / "floor.sock").exists():
             time.sleep(0.05)
         nginx = ended.enter_context(running(
             [found(["nginx"]), "-p", at, "-c", at / "nginx.conf", "-e", at / "nginx.log"],
@@ -137,20 +138,26 @@ def main(tiderace, requests=20_000, rounds=5, connections=4):
              "--access-log", "off", *STAY_ROOT], cores[0]))
         our_port = next(int(place[1]) for line in ours.stdout
                         if (place := re.search(r"http://[^/]*:(\d+)", line)))
+        floor = pathlib.Path(tiderace).resolve().parent / "bench/floor_fastcgi"
         for number, name in enumerate(PAGES):
             cost = {"nginx": [], "tiderace": []}
+            measured = [("nginx", nginx, port), ("tiderace", ours, our_port)]
+            if floor.exists():
+                cost["floor"] = []
+                least = ended.enter_context(running(
+                    [floor, at / "floor.sock", at / "site" / f"{number}.php", "level"], cores[0]))
+                measured.append(("floor", least, int(least.stdout.readline().split(":")[-1])))
             for turn in range(int(rounds) + 1):
-                for who, process, where in (("nginx", nginx, port), ("tiderace", ours, our_port)):
+                for who, process, where in measured:
                     before = procfs.cpu_microseconds(process.pid)
                     ask(tiderace, where, f"{number}.php", requests, connections, cores[-1])
                     spent = procfs.cpu_microseconds(process.pid) - before
                     if turn > 0:  # the first is to warm up
                         cost[who].append(spent / int(requests))
-            nginx_cost, our_cost = (statistics.median(cost[who]) for who in cost)
-            print(f"{name}: nginx {nginx_cost:.1f} us ({min(cost['nginx']):.1f} to "
-                  f"{max(cost['nginx']):.1f}), tiderace {our_cost:.1f} us "
-                  f"({min(cost['tiderace']):.1f} to {max(cost['tiderace']):.1f}), "
-                  f"{our_cost / nginx_cost:.2f} x")
+            unit = statistics.median(cost["nginx"])
+            print(f"{name}: " + ", ".join(
+                f"{who} {statistics.median(each):.1f} us ({min(each):.1f} to {max(each):.1f}; "
+                f"{statistics.median(each) / unit:.2f} x)" for who, each in cost.items()))
         print(f"load {os.getloadavg()[0]:.1f}")
 
 
