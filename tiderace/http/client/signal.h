@@ -51,6 +51,7 @@ class Signal final {
             if (due_ != Instant::max()) arm(loop, due_);
         }
         bool await_resume() {
+            context()->runner->loop().assert_on_loop();
             disarm();
             return !passed_;
         }
