@@ -90,7 +90,7 @@ bool may_go_again(std::string_view method, const ClientExchange& exchange, bool 
            exchange.progress() == Progress::untouched && is_idempotent(method);
 }
 
-// False: the body would be larger than `bytes_max`. Of a coding, its decoded bytes count, because a
+// False: the body would be larger than `bytes_max`. Decoded bytes count, because a
 // few KiB on the wire can decode to gigabytes.
 bool append(std::string& body, std::string&& piece, std::uint64_t bytes_max) {
     if (body.size() + piece.size() > bytes_max) return false;
@@ -135,7 +135,7 @@ struct Client::Journey {
     const Proxy* proxy = nullptr;  // on the way to `url`
     std::uint64_t stale = 0;       // of the present URL, as are the attempts
     unsigned attempts = 0;
-    // Of the connection of the present attempt.
+    // What its present connection was before the request began.
     std::uint64_t number = 0;
     bool may_be_stale = false;
     unsigned redirects = 0;

@@ -102,7 +102,7 @@ class ClientRequest {
         if (streamed_ == nullptr) streamed_ = std::make_unique<Streamed>();
         return *streamed_;
     }
-    // Of one with a generator.
+    // Only with a generator.
     std::optional<std::uint64_t> known_stream_bytes() const {
         return streamed_->trailers ? std::nullopt : streamed_->bytes;
     }

@@ -97,7 +97,7 @@ class ResponseReader {
 
     // Goes on up to the next head, piece of data, or end. Heads of 1xx are passed over (101 is
     // final: what follows is another protocol). With Status::head, `places` has the fields of
-    // `data`; otherwise it may have those of a head that is not there yet.
+    // `data`; otherwise it may have the fields of an unfinished head.
     Step step(ByteView bytes, FieldPlaces* places = nullptr);
     // After done: the next response. `to_head`: it answers a HEAD, so it has no body.
     void next(bool to_head = false);
