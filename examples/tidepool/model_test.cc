@@ -50,6 +50,25 @@ struct Model {
         posts.erase(id);
         std::erase_if(likes, [&](const auto& like) { return like.second == id; });
     }
+    // Removes the member's posts with all replies to them, the likes and the relations.
+    void leave(std::size_t who) {
+        std::vector<std::int64_t> own;
+        for (const auto& [id, post] : posts) {
+            if (post.author == who) own.push_back(id);
+        }
+        for (const std::int64_t id : own) remove(id);
+        std::erase_if(likes, [&](const auto& like) { return like.first == who; });
+        for (std::set<Pair>* pairs : {&follows, &blocks, &mutes}) {
+            std::erase_if(
+                *pairs, [&](const Pair& pair) { return pair.first == who || pair.second == who; });
+        }
+    }
+    std::int64_t likes_of(std::int64_t id) const {
+        return std::ranges::count(likes, id, [](const auto& like) { return like.second; });
+    }
+    std::int64_t replies_to(std::int64_t id) const {
+        return std::ranges::count(posts, id, [](const auto& each) { return each.second.parent; });
+    }
     template <typename F>
     std::vector<std::int64_t> some(F wanted) const {
         std::vector<std::int64_t> ids;
@@ -101,6 +120,7 @@ class ModelTest : public TidepoolTest {
         }
         posts_.emplace(*db_);
         others_.emplace(*db_);
+        accounts_.emplace(*db_, passwords_);
     }
     std::size_t below(std::size_t end) { return static_cast<std::size_t>(random_() % end); }
     std::int64_t any_post() {
@@ -139,8 +159,19 @@ class ModelTest : public TidepoolTest {
                 break;
             default:
                 if (below(3) == 0) co_await remove(who, id);
+                if (below(6) == 0) co_await leave(who);
         }
         co_return 0;
+    }
+    // Another member signs up under the free name.
+    Task<> leave(std::size_t who) {
+        co_await accounts_->remove(stores_[who]);
+        model_.leave(who);
+        const auto id = co_await db_->one<std::int64_t>(
+            "insert into members (created_at, username, name, email, password)"
+            " values (?, ?, 'Somebody', ?, '') returning id",
+            Time{}, name(who), name(who));
+        stores_[who] = *id;
     }
     Task<> add(std::size_t who, std::int64_t parent) {
         std::string body = std::string(words[below(words.size())]) + " and ";
@@ -163,8 +194,7 @@ class ModelTest : public TidepoolTest {
         if (!now) co_return;
         if (liked) model_.likes.insert({who, id});
         if (!liked) model_.likes.erase({who, id});
-        EXPECT_EQ(now->likes, std::ranges::count(model_.likes, id,
-                                                 [](const auto& each) { return each.second; }));
+        EXPECT_EQ(now->likes, model_.likes_of(id));
     }
     Task<> follow(std::size_t who, std::size_t other) {
         const bool ends = below(3) == 0;
@@ -226,6 +256,11 @@ class ModelTest : public TidepoolTest {
         for (const Person& person : people.people) names.push_back(person.username);
         return names;
     }
+    void compare_counts(std::size_t who, const PostView& post) const {
+        EXPECT_EQ(post.liked, model_.likes.contains({who, post.id})) << post.id;
+        EXPECT_EQ(post.likes, model_.likes_of(post.id)) << post.id;
+        EXPECT_EQ(post.replies, model_.replies_to(post.id)) << post.id;
+    }
     Task<> compare(std::size_t who) {
         const Posts feed = co_await posts_->feed(stores_[who], newest);
         EXPECT_EQ(ids_of(feed), model_.feed(who));
@@ -241,9 +276,11 @@ class ModelTest : public TidepoolTest {
         EXPECT_EQ(names_of(muted), model_.others(model_.mutes, who));
         const People blocked = co_await others_->blocked(stores_[who], "");
         EXPECT_EQ(names_of(blocked), model_.others(model_.blocks, who));
-        for (const PostView& post : feed.posts) {
-            EXPECT_EQ(post.liked, model_.likes.contains({who, post.id}));
-        }
+        for (const PostView& post : feed.posts) compare_counts(who, post);
+        for (const PostView& post : of.posts) compare_counts(who, post);
+        const std::int64_t id = any_post();
+        const auto one = co_await posts_->find(stores_[who], id);
+        if (one) compare_counts(who, *one);
         const auto profile = co_await others_->profile(stores_[who], name(who));
         EXPECT_EQ(profile->followers,
                   std::ranges::count(model_.follows, who, &Model::Pair::second));
@@ -265,6 +302,8 @@ class ModelTest : public TidepoolTest {
     std::vector<std::int64_t> stores_;  // their ids
     std::optional<PostStore> posts_;
     std::optional<Members> others_;
+    Passwords passwords_;
+    std::optional<Accounts> accounts_;
 };
 
 TEST_P(ModelTest, WhateverMembersDoTheDatabaseSaysTheSame) {

@@ -68,8 +68,7 @@ tiderace::Task<T> unless_gone(tiderace::Task<T> work) {
 
 class PostStore {
   public:
-    explicit PostStore(tiderace::db::Database db, Wakes* wakes = nullptr)
-        : db_(std::move(db)), wakes_(wakes) {}
+    explicit PostStore(tiderace::db::Database db, Wakes* wakes = nullptr);
 
     // nullopt: the post that it replies to is gone, or hidden from its author.
     tiderace::Task<std::optional<Added>> add(std::int64_t author, Draft draft);
@@ -119,6 +118,8 @@ class PostStore {
 
     tiderace::db::Database db_;
     Wakes* wakes_;
+    std::string columns_;   // of a PostView, in this database
+    std::string find_sql_;  // of find()
 };
 
 // What a post needs in the index of words, in a database that does not keep it by itself.
