@@ -41,6 +41,7 @@ class [[nodiscard("co_await it")]] Gather::Waiting {
     ~Waiting() {
         read_->waiter = nullptr;
         read_->abandoned = true;
+        if (read_->over) return;  // by then in no list
         if (read_->connection != nullptr) {
             read_->connection->abandoned(*read_);
         } else {
