@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <functional>
+#include <optional>
+#include <stop_token>
 #include <utility>
 
 #include "tiderace/core/worker_pool.h"
@@ -48,7 +51,7 @@ void print_where(const std::vector<core::Address>& addresses) {
     std::fflush(stdout);
 }
 
-net::ServingOptions serving_options(const ListenOn& listen, const ServeOptions& options) {
+net::ServingOptions options_of(const ListenOn& listen, const ServeOptions& options) {
     return {.program = options.program,
             .listen = listen.addresses,
             .threads = options.threads,
@@ -56,14 +59,23 @@ net::ServingOptions serving_options(const ListenOn& listen, const ServeOptions& 
             .connection = options.limits,
             .connections_max = options.connections_max,
             .drain_timeout = options.drain,
-            .takes_signals = options.takes_signals,
-            .on_listening = options.on_listening ? options.on_listening : print_where};
+            .takes_signals = options.takes_signals};
 }
 
 }  // namespace
 
 int run_server(const ListenOn& listen, const ServeOptions& options, const MakeProtocol& make) {
-    net::Serving serving(serving_options(listen, options));
+    net::ServingOptions serving_options = options_of(listen, options);
+    std::optional<net::Serving> serving;
+    std::optional<std::stop_callback<std::function<void()>>> stopping;
+    serving_options.on_listening = [&](const std::vector<core::Address>& addresses) {
+        // Not before: there are no loops yet. A stop that was requested earlier counts now.
+        stopping.emplace(options.stop, [&] { serving->stop(); });
+        options.on_listening ? options.on_listening(addresses) : print_where(addresses);
+    };
+    // A stop that comes when all is over would find no loops.
+    serving_options.on_drain = [&] { stopping.reset(); };
+    serving.emplace(std::move(serving_options));
     log::SystemTime time;
     log::Writer writer(time);
     log::Stream& log =
@@ -74,7 +86,7 @@ int run_server(const ListenOn& listen, const ServeOptions& options, const MakePr
         return 1;
     }
     core::WorkerPool pool;
-    return serving.run([&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
+    return serving->run([&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
         auto service = std::make_unique<LoopProtocol>(loop, pool, log, time, make);
         if (options.security != nullptr) {
             auto secured = service->secure(loop, *options.security);

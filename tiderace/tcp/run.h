@@ -9,6 +9,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,8 @@ struct ServeOptions {
         core::LoopOptions{}.engine};  // "epoll", "io_uring", "kqueue", "poll", "select"
     std::string program = "tcp";      // begins each sentence on standard error
     bool takes_signals = true;        // false: the program has its own; see net::Serving
+    // request_stop() of its source drains, as SIGTERM does: from any thread, a handler's too.
+    std::stop_token stop = {};
     // Called when all sockets listen, instead of printing where.
     std::function<void(const std::vector<core::Address>&)> on_listening = {};
 };

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,6 +52,20 @@ TEST(TcpRun, WithoutANumberOfThreadsEachUsableCpuHasALoop) {
     };
     EXPECT_EQ(run_server("127.0.0.1:0", options, make), 0);
     EXPECT_EQ(made, core::count_cpus().usable);
+}
+
+TEST(TcpRun, AThreadDrainsIt) {
+    std::stop_source stop;
+    std::thread other;
+    const auto end = [&](const std::vector<core::Address>&) {
+        other = std::thread([&] { stop.request_stop(); });
+    };
+    const ServeOptions options{
+        .threads = 2, .takes_signals = false, .stop = stop.get_token(), .on_listening = end};
+    EXPECT_EQ(serve("127.0.0.1:0", [](Stream) -> task::Task<> { co_return; }, options), 0);
+    other.join();
+    // A stop that was requested before it serves counts, too.
+    EXPECT_EQ(Server("127.0.0.1:0", {.threads = 1, .stop = stop.get_token()}).run(), 0);
 }
 
 // A blocking connection to a served address, and its own address.
@@ -108,6 +123,21 @@ TEST(TcpRun, APeerHasItsAddressAndConnectionsHaveALimit) {
     EXPECT_EQ(server.run(), 0);
     callers.join();
     EXPECT_EQ(accepted, 1);
+}
+
+TEST(TcpRun, AHandlerDrainsIt) {
+    std::stop_source stop;
+    std::thread caller;
+    const auto call = [&](const std::vector<core::Address>& at) {
+        caller = std::thread([to = at[0]] { EXPECT_EQ(Caller(to).hear(), "bye"); });
+    };
+    const auto handler = [&](Stream stream) -> task::Task<> {
+        stop.request_stop();
+        co_await stream.write("bye");
+    };
+    const ServeOptions options{.threads = 2, .stop = stop.get_token(), .on_listening = call};
+    EXPECT_EQ(serve("127.0.0.1:0", handler, options), 0);
+    caller.join();
 }
 
 }  // namespace
