@@ -13,6 +13,7 @@
 #include "server/command_line/suggest.h"
 #include "server/command_line/tls_flags.h"
 #include "server/other_program.h"
+#include "server/path/path_redirect.h"
 #include "server/version.h"
 
 namespace tiderace::server {
@@ -110,6 +111,12 @@ std::optional<std::string> flag_without_effect(const CommandWords& words,
     return std::nullopt;
 }
 
+std::optional<std::string> endless_redirect(const ServeOptions& options) {
+    const std::string circle = redirect_circle(options.paths.redirects);
+    if (circle.empty()) return std::nullopt;
+    return "--path-redirect leads in a circle: " + circle + " and so on";
+}
+
 std::size_t operands_max(const CommandSpec& command) {
     // serve says better itself what a second folder means.
     if (command.name == "serve") return SIZE_MAX;
@@ -181,6 +188,7 @@ std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words,
         return refuse("--listing and --no-listing: choose one");
     }
     if (auto alone = flag_without_effect(words, options)) return refuse(std::move(*alone));
+    if (auto endless = endless_redirect(options)) return refuse(std::move(*endless));
     return options;
 }
 

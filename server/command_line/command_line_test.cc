@@ -172,6 +172,8 @@ TEST(CommandLine, SaysWhatAValueShouldLookLike) {
         {{"serve", "--listen", "localhost"},
          "--listen localhost: expects HOST:PORT, :PORT for all addresses, or unix:PATH"},
         {{"serve", "-l", ":80", "-l", ":80"}, "--listen :80: this address is given twice"},
+        {{"serve", "--path-redirect", "/a=/b", "--path-redirect", "/b=/a"},
+         "--path-redirect leads in a circle: /a -> /b -> /a -> /b and so on"},
         {{"serve", "--threads", "many"}, "--threads many: expects a whole number from 0 to 1024"},
         {{"serve", "--threads", "-1"}, "--threads -1: expects a whole number from 0 to 1024"},
         {{"serve", "--backlog", "0"}, "--backlog 0: expects a whole number from 1 to 65535"},

@@ -11,9 +11,11 @@
 // Thread   The loop's.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 
+#include "server/path/path_options.h"
 #include "tiderace/http/site.h"
 
 namespace tiderace::server {
@@ -29,5 +31,9 @@ class PathRedirect final : public http::AccessRule {
     std::string prefix_;
     std::string target_;
 };
+
+// A path that would be redirected for ever, with each place on the way: "/a -> /b -> /a". "": there
+// is none. An address is not followed, even where it is one of this server's.
+std::string redirect_circle(std::span<const PathRedirection> redirects);
 
 }  // namespace tiderace::server

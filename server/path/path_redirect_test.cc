@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tiderace/testing/recorded_exchange.h"
 
@@ -58,6 +60,28 @@ TEST_F(PathRedirectTest, AQuestionAboutTheServerPasses) {
     EXPECT_EQ(location(all, "*", "OPTIONS"), "");
     EXPECT_EQ(location(all, "/"), "https://a.example/");
     EXPECT_EQ(location(all, "/x"), "https://a.example/x");
+}
+
+TEST(RedirectCircle, IsFoundThroughAnyNumberOfRules) {
+    using Rules = std::vector<PathRedirection>;
+    const std::pair<Rules, std::string> cases[] = {
+        {{{"/a", "/b"}, {"/b", "/a"}}, "/a -> /b -> /a -> /b"},
+        {{{"/a", "/b/"}, {"/b", "/a"}}, "/a -> /b/ -> /a/ -> /b/"},
+        {{{"/c", "/a"}, {"/a", "/b"}, {"/b", "/%61"}}, "/c -> /a -> /b -> /%61"},
+        {{{"/a", "/b"}, {"/b", "/c"}, {"/c", "/d"}, {"/d", "/e"}, {"/e", "/a"}},
+         "/a -> /b -> /c -> /d"},
+        {{{"/a", "/b"}, {"/b/x", "/a/x"}}, "/b/x -> /a/x -> /b/x -> /a/x"},
+        {{{"/a", "/b/x"}, {"/b", "/a/y"}}, "/a -> /b/x -> /a/y/x -> /b/x/y/x"},
+        {{{"", "/a"}, {"/a", "/b"}}, "/ -> /a/ -> /b/ -> /a/b/"},
+        {{{"/a", "/b"}, {"/b", "/c"}, {"/c", "/d"}}, ""},
+        {{{"/a", "/b"}, {"/b", ""}, {"", "/a"}}, ""},
+        {{{"/a", "/b/x"}, {"/b", "/a/y"}, {"/a/y", ""}}, ""},
+        {{{"/a", "https://a.example/b"}, {"/b", "/a"}}, ""},
+        {{}, ""},
+    };
+    for (const auto& [rules, circle] : cases) {
+        EXPECT_EQ(redirect_circle(rules), circle) << (rules.empty() ? "" : rules.front().prefix);
+    }
 }
 
 }  // namespace
