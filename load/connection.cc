@@ -256,8 +256,10 @@ std::size_t LoadConnection::on_data(net::Connection&, ByteView data) {
     // After the end of the run answers are no longer counted: the time that they took is not in it.
     if (!is_open() || run_over_) return data.size();
     // The clock is read here, not at the start of the turn: its last answers would look too fast.
-    now_ = since_ = worker_->read_clock();
+    now_ = worker_->read_clock();
+    const std::uint64_t before = dialogue_->progress();
     const std::size_t used = dialogue_->hear(data);
+    if (dialogue_->progress() != before) since_ = now_;
     worker_->tally().received_bytes += used;
     after_hearing(data.size());
     return used;

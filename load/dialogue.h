@@ -82,6 +82,9 @@ class LoadDialogue {
     virtual void asked() = 0;
     // Returns how much of `data` was used; after leave() all of it.
     virtual std::size_t hear(ByteView data) = 0;
+    // Changes with each step towards an answer: a part of the request was sent, or of the answer
+    // received. A PING or a 1xx is none, so a server cannot keep a run alive with it.
+    std::uint64_t progress() const { return progress_; }
     // What say() took is sent, or nearly.
     virtual void drained() {}
     // The server ended its direction. `unread`: within something.
@@ -90,6 +93,9 @@ class LoadDialogue {
     virtual void fail_all(LoadError error) = 0;
     // Forgets what is under way, untold. Returns how many there were.
     virtual std::size_t drop_all() = 0;
+
+  protected:
+    std::uint64_t progress_ = 0;
 };
 
 std::unique_ptr<LoadDialogue> make_load_h1(LoadDialogue::Client& client,

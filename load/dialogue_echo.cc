@@ -90,6 +90,7 @@ std::size_t LoadEcho::hear(ByteView data) {
         }
         rest.remove_prefix(part);
         echoed_bytes_ += part;
+        progress_ += part;
         if (echoed_bytes_ < message.size()) break;
         echoed_bytes_ = 0;
         client_->answered(answer_, asked_.pop());

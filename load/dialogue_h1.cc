@@ -91,6 +91,7 @@ std::size_t LoadH1::hear(ByteView data) {
         used += step.used;
         if (step.status == Status::need_more) return used;
         if (step.status == Status::data) {
+            progress_ += step.data.size();
             answer_.length += step.data.size();
             if (rules_.hash) answer_.hash = crc32(answer_.hash, step.data);
         } else if (step.status == Status::done) {
@@ -109,6 +110,7 @@ std::size_t LoadH1::hear(ByteView data) {
 
 void LoadH1::begin_answer() {
     in_answer_ = true;
+    ++progress_;
     answer_ = {.status = reader_.start().status};
     // A server may not use chunks towards a client that does not know them (RFC 9112, 6.1).
     if (rules_.http_1_0 && reader_.start().body == ResponseStart::Body::chunked) {
@@ -119,6 +121,7 @@ void LoadH1::begin_answer() {
 void LoadH1::end_answer() {
     if (asked_.size() == 0) return receive_unasked();
     in_answer_ = false;
+    ++progress_;
     const bool last = !reader_.start().keep_alive || rules_.close;
     const Instant intended = asked_.pop();
     reader_.next(rules_.request->is_head);

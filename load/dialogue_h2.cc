@@ -225,6 +225,7 @@ bool LoadH2::send_body_of(Stream& stream) {
         part_ = Part::body;
         flush();
         stream.body_sent += bytes;
+        progress_ += bytes;
         stream.send.spend(static_cast<std::uint32_t>(bytes));
         send_.spend(static_cast<std::uint32_t>(bytes));
     }
@@ -301,6 +302,7 @@ bool LoadH2::take(const wire::H2Headers& headers) {
         return is_over(headers.stream);
     }
     if (!read_head(headers, *stream, interim)) return false;
+    progress_ += interim ? 0 : 1;
     return !headers.end_stream || finish(stream);
 }
 
@@ -322,6 +324,7 @@ bool LoadH2::take(const wire::H2Data& data) {
     if (!stream->has_head) return false;  // a body without a head (RFC 9113, 8.1)
     if (data.frame_begins && !stream->receive.receive(data.flow_bytes)) return false;
     stream->answer.length += data.bytes.size();
+    progress_ += data.bytes.size();
     if (rules_.hash) stream->answer.hash = crc32(stream->answer.hash, data.bytes);
     if (data.end_stream) return finish(stream);
     give_back(stream->receive, data.stream);
@@ -331,6 +334,7 @@ bool LoadH2::take(const wire::H2Data& data) {
 bool LoadH2::finish(Streams::iterator stream) {
     // A copy, because the stream leaves the list before its answer is reported.
     const Stream done = *stream;
+    ++progress_;
     const bool without_body = rules_.request->is_head || done.answer.status == 304;
     if (done.length && *done.length != done.answer.length && !without_body) return false;
     streams_.erase(stream);

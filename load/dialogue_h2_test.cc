@@ -63,5 +63,32 @@ TEST(LoadH2, AConnectionWhoseStreamsAreUsedUpIsLeft) {
     }
 }
 
+// A PING, a SETTINGS frame, an empty DATA frame and a 1xx bring an answer no nearer.
+TEST(LoadH2, OnlyWhatBelongsToAnAnswerIsProgress) {
+    const LoadRequest request = render_request({.host = "x", .path = "/"}, {.http = LoadHttp::v2});
+    Listener listener;
+    std::string arena;
+    const auto dialogue =
+        make_load_h2(listener, {.request = &request, .depth = 1, .arena = &arena});
+    dialogue->begin();
+    dialogue->hear(settings);
+    dialogue->ask({});
+    dialogue->asked();
+    const std::string ping = "\0\0\x08\x06\0\0\0\0\0"s + "12345678";
+    const std::string early_hints = "\0\0\x05\x01\x04\0\0\0\x01\x08\x03"s + "103";
+    const std::uint64_t before = dialogue->progress();
+    for (const std::string& frame : {settings, ping, early_hints}) dialogue->hear(frame);
+    EXPECT_EQ(dialogue->progress(), before);
+    dialogue->hear("\0\0\x01\x01\x04\0\0\0\x01\x88"s);  // the head alone
+    const std::uint64_t head = dialogue->progress();
+    EXPECT_GT(head, before);
+    dialogue->hear("\0\0\0\0\0\0\0\0\x01"s);  // DATA without bytes
+    EXPECT_EQ(dialogue->progress(), head);
+    dialogue->hear("\0\0\x01\0\x01\0\0\0\x01x"s);
+    EXPECT_GT(dialogue->progress(), head);
+    EXPECT_EQ(listener.answers, 1);
+    EXPECT_EQ(listener.errors, 0);
+}
+
 }  // namespace
 }  // namespace tiderace::load

@@ -16,11 +16,17 @@ namespace {
 
 constexpr std::string_view hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
+constexpr std::string_view ping(
+    "\0\0\x08\x06\0\0\0\0\0"
+    "12345678",
+    17);
+
 // What a server makes of the i-th request of all: an answer; "" leaves it unanswered.
 using Script = std::function<std::string(std::uint64_t)>;
 
 // A server of scripted answers, on a thread of its own. After an answer with "close" it ends the
-// connection; "!" in front of one resets it instead.
+// connection; "!" in front of one resets it instead; a PING of HTTP/2 behind one is repeated for
+// ever.
 class ScriptedServer final : public net::SessionFactory, private net::Session {
   public:
     explicit ScriptedServer(Script script) : script_(std::move(script)) {
@@ -66,9 +72,15 @@ class ScriptedServer final : public net::SessionFactory, private net::Session {
             return false;
         }
         connection.write(answer);
+        if (answer.ends_with(ping)) on_deadline(connection);
         if (answer.find("close") == answer.npos) return true;
         connection.finish();
         return false;
+    }
+
+    void on_deadline(net::Connection& connection) override {
+        connection.write(ping);
+        connection.set_deadline(connection.loop().now() + 10ms);
     }
 
     void on_close(net::Connection& connection, net::CloseReason) override {
@@ -214,6 +226,18 @@ TEST(LoadWorker, AServerThatHangsIsTimedOut) {
     EXPECT_EQ(tally.error(LoadError::timed_out), 2U);
     EXPECT_EQ(tally.answers, 0U);
     EXPECT_EQ(tally.starved, 2U);
+}
+
+// The bytes that come are no part of an answer, and the run would never end.
+TEST(LoadWorker, AServerThatOnlyPingsIsTimedOut) {
+    // To the first half of the preface; more of the client's bytes are no request.
+    const auto script = [](std::uint64_t i) {
+        return i == 0 ? std::string("\0\0\0\x04\0\0\0\0\0", 9).append(ping) : std::string();
+    };
+    LoadTally tally = run_against(
+        script, {.connections = 1, .requests = 1, .http = LoadHttp::v2, .timeout = 150ms});
+    EXPECT_EQ(tally.error(LoadError::timed_out), 1U) << tally.fault;
+    EXPECT_EQ(tally.answers, 0U);
 }
 
 TEST(LoadWorker, SlowReadersAreCountedApart) {
