@@ -10,8 +10,8 @@
 //
 // It inherits the deadline of the one that awaits a value, until the next one does.
 //
-// Owner    Its holder; its destructor destroys the frame at its await. It ends before the task that
-//          last awaited a value of it.
+// Owner    Its holder; its destructor destroys the frame at its await. One that is kept longer than
+//          its loop has ended with the loop's Runner: it gives no further value.
 // Thread   One loop's.
 // Errors   What the body throws is thrown by next(), once; after that it has ended.
 #pragma once
@@ -21,6 +21,7 @@
 #include <optional>
 #include <utility>
 
+#include "tiderace/task/lasting.h"
 #include "tiderace/task/runner.h"
 
 namespace tiderace::task {
@@ -33,10 +34,14 @@ class [[nodiscard]] Generator final {
     class [[nodiscard("co_await it")]] Next;
 
     Generator() = default;
-    explicit Generator(Handle handle) : handle_(handle) {}
-    Generator(Generator&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    explicit Generator(Handle handle) : handle_(handle) { hold(); }
+    Generator(Generator&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {
+        hold();
+    }
     Generator& operator=(Generator&& other) noexcept {
         std::swap(handle_, other.handle_);
+        hold();
+        other.hold();
         return *this;
     }
     ~Generator() {
@@ -48,11 +53,15 @@ class [[nodiscard]] Generator final {
     Next next() { return Next(handle_); }
 
   private:
+    void hold() {
+        if (handle_ != nullptr) handle_.promise().holder_ = this;
+    }
+
     Handle handle_ = nullptr;
 };
 
 template <typename T>
-class Generator<T>::promise_type {
+class Generator<T>::promise_type : private Lasting {
   public:
     static void* operator new(std::size_t bytes) { return FramePool::allocate(bytes); }
     static void operator delete(void* block, std::size_t bytes) noexcept {
@@ -70,7 +79,14 @@ class Generator<T>::promise_type {
     void unhandled_exception() noexcept { failure_ = std::current_exception(); }
 
   private:
+    friend class Generator;
     friend class Next;
+
+    void end() override {
+        holder_->handle_ = nullptr;
+        if (awaited_ != nullptr) awaited_->waiting_ = false;
+        Handle::from_promise(*this).destroy();
+    }
 
     struct ToConsumer {
         bool await_ready() noexcept { return false; }
@@ -86,6 +102,8 @@ class Generator<T>::promise_type {
     std::optional<T> value_;
     std::exception_ptr failure_;
     std::coroutine_handle<> consumer_ = std::noop_coroutine();
+    Generator* holder_ = nullptr;
+    Next* awaited_ = nullptr;
     // What it inherited from the last next(). A copy, because the generator may still wait when
     // the deadline of that one has passed, and what it awaits refers to this.
     Context context_;
@@ -98,7 +116,12 @@ class Generator<T>::Next {
     explicit Next(Handle handle) : handle_(handle) {}
     Next(Next&&) = default;
     ~Next() {
-        if (waiting_) handle_.promise().consumer_ = std::noop_coroutine();
+        if (!waiting_) return;
+        promise_type& promise = handle_.promise();
+        promise.consumer_ = std::noop_coroutine();
+        promise.awaited_ = nullptr;
+        // It may go on before the next task awaits a value, and this one may have ended by then.
+        promise.context_.root = &promise.context_.runner->absent();
     }
 
     bool await_ready() const noexcept {
@@ -110,6 +133,8 @@ class Generator<T>::Next {
         waiting_ = true;
         promise_type& promise = handle_.promise();
         promise.consumer_ = consumer;
+        promise.awaited_ = this;
+        if (promise.context_.runner != context_->runner) context_->runner->keep(promise);
         promise.context_ = {context_->runner, &context_->owner(), context_->deadline};
         // A cancelled next() has started it already, and it still waits: its value comes to this
         // one.
@@ -118,14 +143,19 @@ class Generator<T>::Next {
         return handle_;
     }
     std::optional<T> await_resume() {
-        if (std::exchange(waiting_, false)) Context::current() = context_;
         if (handle_ == nullptr) return std::nullopt;
         promise_type& promise = handle_.promise();
+        if (std::exchange(waiting_, false)) {
+            Context::current() = context_;
+            promise.awaited_ = nullptr;
+        }
         if (promise.failure_) std::rethrow_exception(std::exchange(promise.failure_, nullptr));
         return std::exchange(promise.value_, std::nullopt);
     }
 
   private:
+    friend promise_type;
+
     Handle handle_;
     Context* context_ = nullptr;
     bool waiting_ = false;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tiderace/task/runner_fixture.h"
@@ -145,6 +148,81 @@ TEST_F(GeneratorTest, DestroyedAtAnAwaitItsFrameEnds) {
     }(log));
     root.cancel();
     EXPECT_EQ(log, "g");
+}
+
+// Its holder may be an object that lives longer than the loop.
+TEST_F(GeneratorTest, OneThatOutlivesItsRunnerEndsWithIt) {
+    for (const Duration pause : {Duration(0), Duration(1h)}) {  // at a value, at an await
+        std::string log;
+        Generator<int> values;
+        {
+            tiderace::testing::FakeWorld other;
+            Runner brief(other.loop());
+            Kept root;
+            root.start(brief, [](Generator<int>& out, std::string& text, Duration wait) -> Task<> {
+                out = [](std::string& t, Duration w) -> Generator<int> {
+                    const Farewell bye(t, 'g');
+                    co_yield 1;
+                    if (w > Duration::zero()) co_await sleep(w);
+                    co_yield 2;
+                }(text, wait);
+                EXPECT_EQ(co_await out.next(), 1);
+                (void)co_await within(1ms, [](auto& g) -> Task<std::optional<int>> {
+                    co_return co_await g.next();
+                }(out));
+            }(values, log, pause));
+            ASSERT_TRUE(other.run_until([&] { return root.ended; }));
+            EXPECT_EQ(log, "");
+        }
+        EXPECT_EQ(log, "g");
+        EXPECT_FALSE(values);
+        Generator<int> moved = std::move(values);
+        run([](Generator<int>& out) -> Task<> {
+            EXPECT_EQ(co_await out.next(), std::nullopt);
+        }(moved));
+    }
+}
+
+// The inner one waits, and the outer one for it; the inner one began first.
+TEST_F(GeneratorTest, OneThatWaitsForAnotherEndsWithTheRunnerToo) {
+    std::string log;
+    Generator<int> kept;
+    {
+        tiderace::testing::FakeWorld other;
+        Runner brief(other.loop());
+        Kept root;
+        root.start(brief, [](Generator<int>& out, std::string& text) -> Task<> {
+            auto inner = [](std::string& t) -> Generator<int> {
+                const Farewell bye(t, 'i');
+                co_yield 1;
+                co_await sleep(1h);
+            }(text);
+            EXPECT_EQ(co_await inner.next(), 1);
+            out = [](Generator<int> from, std::string& t) -> Generator<int> {
+                const Farewell bye(t, 'o');
+                while (auto value = co_await from.next()) co_yield *value;
+            }(std::move(inner), text);
+            (void)co_await within(
+                1ms, [](auto& g) -> Task<std::optional<int>> { co_return co_await g.next(); }(out));
+        }(kept, log));
+        ASSERT_TRUE(other.run_until([&] { return root.ended; }));
+    }
+    EXPECT_EQ(log.size(), 2U);
+    EXPECT_FALSE(kept);
+}
+
+TEST_F(GeneratorTest, OneWhoseTaskHasEndedGoesOnAndTheNextTaskGetsItsValue) {
+    Generator<int> numbers = count_to(2, 10ms);
+    const auto ask = [](Generator<int>& g) -> Task<> { (void)co_await g.next(); };
+    auto first = std::make_unique<Kept>();
+    first->start(runner, ask(numbers));
+    first.reset();
+    // It makes its value while no task waits for it.
+    run([]() -> Task<> { co_await sleep(50ms); }());
+    run([](Generator<int>& g) -> Task<> {
+        EXPECT_EQ(co_await g.next(), 1);
+        EXPECT_EQ(co_await g.next(), 2);
+    }(numbers));
 }
 
 TEST_F(GeneratorTest, AMillionValuesNeedNoStack) {

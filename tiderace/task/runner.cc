@@ -57,13 +57,21 @@ class Runner::Spawned final : public Root {
     std::size_t index_;
 };
 
-Runner::Runner(core::EventLoop& loop, core::WorkerPool* pool) : loop_(&loop), pool_(pool) {
+// The one of frames that run on while no task awaits them.
+class Runner::Absent final : public Root {
+    void on_done(std::exception_ptr) override {}
+};
+
+Runner::Runner(core::EventLoop& loop, core::WorkerPool* pool)
+    : loop_(&loop), pool_(pool), absent_(std::make_unique<Absent>()) {
     if (pool != nullptr) jobs_ = std::make_unique<core::BlockingJobs>(loop, *pool, offloads_max);
 }
 
 Runner::~Runner() {
     TR_CHECK(depth_ == 0, "a runner ended inside one of its tasks");
     cancel_spawned();
+    while (!kept_.empty()) kept_.pop_front().end();
+    cancel_spawned();  // such as the recovery of a connection that one of them had
     // After the tasks, whose frames may hold references to them.
     locals_.end_all();
     if (asked_) loop_->forget_turn_end(*this);
@@ -86,6 +94,11 @@ void Runner::cancel_spawned() {
 void Runner::destroy_later(std::unique_ptr<Root> root) {
     root->cancel();
     if (depth_ > 0) dying_.push_back(std::move(root));
+}
+
+void Runner::keep(Lasting& frame) {
+    frame.unlink();
+    kept_.push_back(frame);
 }
 
 void Runner::make_ready(Waiter& waiter) {

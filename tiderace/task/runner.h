@@ -26,11 +26,11 @@
 #include "tiderace/core/blocking_jobs.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/core/worker_pool.h"
+#include "tiderace/task/lasting.h"
 #include "tiderace/task/locals.h"
 #include "tiderace/task/task.h"
 
 namespace tiderace::task {
-
 class OffloadBase;
 class Root;
 class Runner;
@@ -46,7 +46,6 @@ struct Context {
     static Context& here();
     static Context*& current();  // nullptr outside of one
 };
-
 // A coroutine that waits: in a queue of what it waits for, then among the ready ones, in its frame.
 // It leaves its queue when it dies.
 class Waiter : private ListHook {
@@ -81,7 +80,7 @@ class Runner final : private core::TurnEnd {
     static constexpr std::uint32_t spends_max = 128;
     static constexpr std::size_t offloads_max = 256;
     explicit Runner(core::EventLoop& loop, core::WorkerPool* pool = nullptr);
-    // Cancels what was spawned here and still waits.
+    // Cancels what was spawned here and still waits, and ends what was kept.
     ~Runner();
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
@@ -110,8 +109,10 @@ class Runner final : private core::TurnEnd {
     bool idle() const { return depth_ == 0 && !settling_ && ready_.empty(); }
     void run_ready();
     void destroy_later(std::unique_ptr<Root> root);  // once no task is running
-
+    void keep(Lasting& frame);                       // which another one may have kept
+    Root& absent() { return *absent_; }  // what runs while no task awaits it belongs to this one
   private:
+    class Absent;
     class Spawned;
     friend class OffloadBase;
     friend class Root;
@@ -128,12 +129,13 @@ class Runner final : private core::TurnEnd {
     void after_running();
     void offload(OffloadBase& waiting);
     void serve_offloads();
-
     core::EventLoop* loop_;
     core::WorkerPool* pool_;  // nullptr: none
     Locals locals_;
     std::unique_ptr<core::BlockingJobs> jobs_;  // with a pool
     IntrusiveList<OffloadBase> offloads_waiting_;
+    IntrusiveList<Lasting> kept_;
+    std::unique_ptr<Root> absent_;
     Retry retry_{*this};
     IntrusiveList<Waiter> ready_;
     IntrusiveList<Root> settled_;  // done, or to be cancelled, once no task is running
@@ -183,13 +185,11 @@ class Root : private ListHook, private Joiner {
 
   private:
     friend class Runner;
-    template <typename T>
-    friend class tiderace::IntrusiveList;
+    friend class IntrusiveList<Root>;
     void start(Runner& runner, std::coroutine_handle<> frame, PromiseBase& promise,
                Instant deadline);
     std::coroutine_handle<> on_child_done(PromiseBase&) noexcept override;
     void settle();
-
     std::coroutine_handle<> frame_;
     PromiseBase* promise_ = nullptr;
     Context context_;
