@@ -1089,6 +1089,35 @@ def test_values_that_only_slow_clients_hold_have_one_bound(kv):
     assert peak.bytes() < (64 + 16 + 4 * 16) * MIB
 
 
+def test_a_start_removes_old_files_once_the_snapshot_is_on_the_disk(kv, tmp_path):
+    """A crash may have come behind the rename of the snapshot and before the sync of its folder."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    server = kv("--appendonly", "yes")
+    r = client_of(server)
+    r.set("k", "v")
+    assert r.bgrewriteaof()
+    wait_until(lambda: (tmp_path / "snapshot-1").exists())
+    kill(server)
+    shutil.copy(tmp_path / "log-1", tmp_path / "log-0")
+    trace = tmp_path.parent / "trace"
+    words = ["strace", "-f", "-y", "-e", "trace=fsync,unlink,unlinkat,rmdir", "-o", trace]
+    tracer = subprocess.Popen([*words, server.command[0], "--listen", "127.0.0.1:0", "--dir",
+                               tmp_path, "--appendonly", "yes"], stderr=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        wait_until(lambda: tracer.poll() is not None or not (tmp_path / "log-0").exists())
+    finally:
+        os.killpg(tracer.pid, signal.SIGTERM)  # with what it traces
+        tracer.wait(SECONDS_MAX)
+    lines = trace.read_text().splitlines() if trace.exists() else []
+    if not any("unlink" in line for line in lines):
+        pytest.skip("strace may not trace here")
+    calls = [("fsync" if "fsync" in line else "unlink") for line in lines
+             if "log-0" in line or f"{tmp_path}>" in line]
+    assert calls[:2] == ["fsync", "unlink"], lines
+
+
 def test_a_subscriber_that_does_not_read_is_closed(kv):
     server = kv("--subscriber-output-max", "1mb")
     r = client_of(server)

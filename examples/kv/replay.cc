@@ -191,7 +191,9 @@ Result<Replayed> replay_folder(Server& server, const std::string& folder) {
         }
         replayed.log = number;
     }
-    // What a crash between a snapshot and this step has left.
+    // What a crash between a snapshot and this step has left. The snapshot's new name may not be on
+    // the disk yet, and without it the older files are all there is.
+    if (auto synced = sync_folder(folder); !synced) return fail(synced.error());
     remove_older(folder, replayed.snapshot);
     return replayed;
 }
