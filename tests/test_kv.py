@@ -4,6 +4,7 @@ TIDERACE_KV_KILLS=1000 kills and restarts the server so many times in
 test_nothing_acknowledged_is_lost_by_kill_9; kv_kills.py does so by hand, for as long as you like.
 """
 
+import contextlib
 import os
 import re
 import resource
@@ -1116,6 +1117,25 @@ def test_a_start_removes_old_files_once_the_snapshot_is_on_the_disk(kv, tmp_path
     calls = [("fsync" if "fsync" in line else "unlink") for line in lines
              if "log-0" in line or f"{tmp_path}>" in line]
     assert calls[:2] == ["fsync", "unlink"], lines
+
+
+@on_linux
+def test_the_answers_of_a_transaction_have_the_bound_of_all(kv):
+    server = kv("--output-max", "16mb")
+    r = client_of(server)
+    r.rpush("list", *["x" * 1024] * 1024)
+    peak = Peak(server)
+    with connect(server) as greedy:
+        queued = encode("LRANGE", "list", 0, -1) * 200
+        greedy.sendall(encode("MULTI") + queued + encode("INCR", "n"))
+        with greedy.makefile("rb") as heard:
+            assert [heard.readline() for _ in range(202)] == [b"+OK\r\n"] + 201 * [b"+QUEUED\r\n"]
+            greedy.sendall(encode("EXEC"))
+            with contextlib.suppress(ConnectionResetError):
+                while heard.read1(MIB):
+                    pass
+    assert r.get("n") == "1", "a transaction is done as a whole"
+    assert peak.bytes() < 64 * MIB
 
 
 def test_a_subscriber_that_does_not_read_is_closed(kv):
