@@ -2,8 +2,12 @@
 // lost, no stuck pool.
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tiderace/db/database_fixture.h"
@@ -207,6 +211,42 @@ TEST_P(OutageTest, ATwoSecondQueryHoldsNoLoopOnAnyEngine) {
             EXPECT_GT(pings, 5) << "a blocked loop would have asked once";
         }(*this));
     }
+}
+
+// A cancel, or a kill, that the server does not answer holds no thread of the pool, and not the
+// program's end.
+TEST_P(OutageTest, AServerThatStaysAwayHoldsNothing) {
+    Options options;
+    options.statement_timeout = 100ms;
+    options.waiting_timeout = 300ms;
+    options.connect_timeout = 200ms;
+    std::mutex lock;
+    std::condition_variable ended;
+    bool is_over = false;
+    bool was_stuck = false;
+    // Where the run does not return by itself, the server goes on, so that the test ends.
+    std::thread rescue([&] {
+        std::unique_lock held(lock);
+        was_stuck = !ended.wait_for(held, 60s, [&] { return is_over; });
+        if (was_stuck) server->resume();
+    });
+    run_on("auto", [](OutageTest& test, Options opts) -> Task<> {
+        Database db = open(test.url, opts);
+        co_await db.ping();
+        Scope scope;
+        auto ask = [](Database& base) -> Task<> { co_await fault_of(base.one<int>("select 1")); };
+        test.server->pause();
+        for (int i = 0; i < 4; ++i) scope.spawn(ask(db));
+        co_await scope.join();
+    }(*this, options));
+    {
+        const std::lock_guard held(lock);
+        is_over = true;
+    }
+    ended.notify_one();
+    rescue.join();
+    server->resume();
+    EXPECT_FALSE(was_stuck);
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, OutageTest,

@@ -1,9 +1,9 @@
-// PoolCalls: the places of a connection's blocking calls on the worker pool. A server that answers
-// nothing holds such a call for as long as its time-out, and may not take all threads of the pool.
+// PoolCalls: the places of a connection's blocking calls. A server that answers nothing holds such
+// a call for as long as its time-out, or for ever, and may not take any number of threads.
 //
-//     if (const auto place = kills_.take()) {
+//     if (const auto place = cancels_.take()) {
 //         unique_function<void()> work([place, …] { … });
-//         (void)co_await task::within(wait, task::offload(std::move(work)));
+//         co_await call_apart(std::move(work), until);
 //     }
 //
 // Owner    A connection.
@@ -17,7 +17,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "tiderace/base/unique_function.h"
+#include "tiderace/base/units.h"
 #include "tiderace/task/runner.h"
+#include "tiderace/task/task.h"
 
 namespace tiderace::db {
 
@@ -40,5 +43,10 @@ class PoolCalls {
     Count all_;  // of the loop's connections
     Count ours_ = std::make_shared<std::atomic<unsigned>>(0U);
 };
+
+// A call that may never return, on a thread of its own: one of the worker pool would be missing to
+// all loops, and the end of the program would wait for it. Returns when the call has, or at the
+// moment; without a thread for it, at once. The call owns what it uses, and throws nothing.
+task::Task<> call_apart(unique_function<void()> call, Instant until);
 
 }  // namespace tiderace::db

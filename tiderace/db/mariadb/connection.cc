@@ -230,7 +230,7 @@ task::Task<> Connection::kill_query() {
     unique_function<void()> work([url = settings_.url, address = address_,
                                   id = mysql_thread_id(mysql_),
                                   place] { kill_query_now(url, address, id); });
-    (void)co_await task::within(kill_wait, task::offload(std::move(work)));
+    co_await call_apart(std::move(work), runner_->loop().now() + kill_wait);
 }
 
 task::Task<> Connection::open(Instant deadline) {

@@ -6,10 +6,12 @@
 // else may be sent on the connection before. So a task that is destroyed within one costs its
 // connection: recover() has the server end the statement, and the pool opens another.
 //
-// Owner, thread, errors: ../connection.h. A second connection to the server ends a statement,
-// made on a thread of the pool; a connection whose certificate is verified for a name is opened on
-// one, because the library looks the name up itself. A kill that finds no statement hits the next
-// one, so a connection is kept only when the statement has reported its kill.
+// Owner, thread, errors: ../connection.h. A second connection to the server ends a statement, made
+// on a thread of its own (pool_calls.h). A connection whose certificate is verified for a name is
+// opened on a thread of the pool, because the library looks the name up itself.
+//
+// A kill that finds no statement hits the next one, so a connection is kept only when the statement
+// has reported its kill.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,6 @@
 #include "tiderace/base/unique_function.h"
 #include "tiderace/db/lookup.h"
 #include "tiderace/db/postgres/fields.h"
-#include "tiderace/task/offload.h"
-#include "tiderace/task/within.h"
 
 namespace tiderace::db::postgres {
 namespace {
@@ -293,18 +291,17 @@ task::Task<Connection::Result> Connection::next(const Instant& deadline) {
     co_return Result(PQgetResult(connection_));
 }
 
-// PQcancel blocks for as long as a server does not answer, and may not take all threads of the
-// pool. A statement whose cancel is not sent ends with its connection.
+// PQcancel blocks for as long as a server does not answer. A statement whose cancel is not sent
+// ends with its connection.
 task::Task<> Connection::send_cancel() {
     const std::shared_ptr<PGcancel> cancel(PQgetCancel(connection_), PQfreeCancel);
     const std::shared_ptr<void> place = cancel != nullptr ? cancels_.take() : nullptr;
     if (place != nullptr) {
-        auto work = [cancel, place] {
+        unique_function<void()> work([cancel, place] {
             std::array<char, 256> why;
             PQcancel(cancel.get(), why.data(), static_cast<int>(why.size()));
-        };
-        unique_function<void()> owned(std::move(work));
-        (void)co_await task::within(cancel_wait, task::offload(std::move(owned)));
+        });
+        co_await call_apart(std::move(work), runner_->loop().now() + cancel_wait);
     }
     cancelled_ = true;
     cancelled_until_ = runner_->loop().now() + cancel_wait;

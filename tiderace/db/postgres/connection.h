@@ -7,9 +7,11 @@
 // so that no result is ever held as a whole.
 //
 // Owner, thread, errors: ../connection.h. Cancelling is a second connection to the server, made on
-// a thread of the pool. The server has signalled its process before it closes that one, and a
-// process that is idle ignores the signal: so a cancel that has ended hits no later statement. When
-// a statement ends before its cancel does, the connection is closed.
+// a thread of its own (pool_calls.h).
+//
+// The server has signalled its process before it closes that one, and a process that is idle
+// ignores the signal: so a cancel that has ended hits no later statement. When a statement ends
+// before its cancel does, the connection is closed.
 #pragma once
 
 #include <cstdint>
