@@ -441,6 +441,7 @@ task::Task<Batch> Connection::read_rows(Portion portion, const Instant& deadline
             if (!failure_) note_failure(result.get());
             continue;
         }
+        refuse_copy(result.get());
         if (status == PGRES_EMPTY_QUERY) {
             failure_ = Error(Fault::syntax, "there is no statement in the text");
         }
@@ -457,6 +458,16 @@ task::Task<Batch> Connection::read_rows(Portion portion, const Instant& deadline
         if (batch.more) co_return batch;
     }
     co_return batch;
+}
+
+// The server now waits for data that we have not, or sends some that we do not read: the connection
+// is of no further use. (The columns of such a result have no names.)
+void Connection::refuse_copy(const pg_result* result) {
+    const auto status = PQresultStatus(result);
+    if (status != PGRES_COPY_IN && status != PGRES_COPY_OUT && status != PGRES_COPY_BOTH) return;
+    broken_ = true;
+    readiness_.forget();
+    throw Error(Fault::syntax, "copy is not supported here; psql has \\copy");
 }
 
 // failure_ is set if it failed.
@@ -513,10 +524,7 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
             if (line > 0) failure_ = failure_->with_line(line);
         }
         if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) ++done;
-        // The server now waits for data that we have not, or sends some that we do not read.
-        if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH) {
-            lose("a script cannot copy");
-        }
+        refuse_copy(result.get());
     }
     end_statement();
     if (PQenterPipelineMode(connection_) != 1) lose(first_line(PQerrorMessage(connection_)));

@@ -94,6 +94,7 @@ class Connection final : public db::Connection {
     task::Task<> skip_preparations(const Instant& deadline);
     task::Task<> drain(Instant deadline);
     task::Task<> send_cancel();
+    void refuse_copy(const pg_result* result);
     void check_there();
     void end_statement();
     [[noreturn]] void lose(std::string_view why);

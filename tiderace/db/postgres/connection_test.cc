@@ -230,6 +230,19 @@ TEST_F(PostgresTest, AnAnsweredScriptLeavesAUsableConnection) {
         options);
 }
 
+TEST_F(PostgresTest, ACopyIsRefusedAndEndsNothingElse) {
+    with_database([](Database& db) -> Task<> {
+        co_await db.exec("create table t (n int)");
+        for (const char* const sql : {"copy t to stdout", "copy t from stdin"}) {
+            EXPECT_EQ(co_await fault_of(db.exec(sql)), Fault::syntax) << sql;
+            EXPECT_EQ(co_await fault_of(db.all<int>(sql)), Fault::syntax) << sql;
+            EXPECT_EQ(co_await fault_of(db.script(sql)), Fault::syntax) << sql;
+        }
+        EXPECT_EQ(co_await db.one<int>("select count(*)::int from t"), 0);
+        EXPECT_EQ(db.counters().lent, 0U);
+    });
+}
+
 // A server of one connection that answers each statement with this tag.
 class TaggingServer {
   public:
