@@ -92,6 +92,25 @@ TEST_P(OutageTest, ATransactionIsDoneAgainWhereThatIsAskedFor) {
     }(*this));
 }
 
+// The pool's connection was lost, which shows at its first use. Nothing was begun there.
+TEST_P(OutageTest, ATransactionBeginsWhereItsConnectionWasLost) {
+    for (const bool serializable : {false, true}) {
+        task::run([](OutageTest& test, bool is_serializable) -> Task<> {
+            Database db = open(test.url);
+            for (int i = 0; i < 2; ++i) {
+                auto add = [&](Transaction& tx) -> Task<> {
+                    co_await tx.exec("insert into t select count(*) from t");
+                };
+                co_await db.transaction(add, {.serializable = is_serializable});
+                if (i > 0) continue;
+                test.server->kill();
+                test.server->start();
+            }
+            EXPECT_EQ(co_await rows_of(db), is_serializable ? 4 : 2);
+        }(*this, serializable));
+    }
+}
+
 TEST_P(OutageTest, AChangeThatIsCutOffHasAnUnknownOutcome) {
     task::run([](OutageTest& test) -> Task<> {
         Database db = open(test.url);

@@ -24,6 +24,16 @@ std::string begin_sql(Dialect dialect, const TransactionOptions& options) {
     return options.reads_only ? "start transaction read only" : "start transaction";
 }
 
+// After a lost connection, as begin_statement() does: every idle one may have been lost with it.
+constexpr unsigned begin_repeats_max = 2;
+
+// Wherever its connection is lost, a statement that only begins has changed nothing, so that it may
+// be sent again as a read is.
+QueryRef beginning(std::string sql) {
+    Scanned scanned{.text = sql, .reads = true};
+    return std::make_shared<Query>(Statement{.sql = std::move(sql), .scanned = std::move(scanned)});
+}
+
 }  // namespace
 
 // A statement that runs, or whose rows are read. One that ends unfinished was cancelled.
@@ -66,25 +76,42 @@ void Transaction::check_usable() const {
 task::Task<std::unique_ptr<Transaction>> Transaction::begin(Pool& pool,
                                                             TransactionOptions options) {
     const Dialect dialect = pool.settings().url.dialect;
-    const Lane lane = options.reads_only ? Lane::reads : Lane::writes;
     if (dialect == Dialect::mariadb && options.serializable) {
-        // The first statement is about the next transaction of the same connection. It fails
-        // without another attempt where the pool's connection was lost: begin_statement() repeats
-        // one statement and not two.
-        auto one = std::unique_ptr<Transaction>(
-            new Transaction(co_await pool.take(lane, waiting_deadline(pool))));
-        // Otherwise a transaction of another task would have it where this one does not begin.
-        one->lease_->set_isolation_pending(true);
-        co_await one->command("set transaction isolation level serializable");
-        co_await one->command(begin_sql(dialect, options));
-        one->lease_->set_isolation_pending(false);
-        co_return one;
+        co_return co_await begin_serializable(pool, options);
     }
-    QueryRef query = make_query(pool, begin_sql(dialect, options), {});
-    Begun begun = co_await begin_statement(pool, query,
-                                           options.reads_only ? Wanted::all_rows : Wanted::no_rows,
+    // SQLite has no connection to lose, and the writer is for what does not read.
+    const bool is_sqlite = dialect == Dialect::sqlite;
+    QueryRef query = is_sqlite ? make_query(pool, begin_sql(dialect, options), {})
+                               : beginning(begin_sql(dialect, options));
+    const bool writes = is_sqlite && !options.reads_only;
+    Begun begun = co_await begin_statement(pool, query, writes ? Wanted::no_rows : Wanted::all_rows,
                                            portion_for(Wanted::no_rows, pool.settings().options));
     co_return std::unique_ptr<Transaction>(new Transaction(std::move(begun.lease)));
+}
+
+// MariaDB sets the level by a statement of its own, for the next transaction of the same
+// connection: both are repeated together.
+task::Task<std::unique_ptr<Transaction>> Transaction::begin_serializable(
+    Pool& pool, TransactionOptions options) {
+    const Instant until = waiting_deadline(pool);
+    for (unsigned repeats = begin_repeats_max; true; --repeats) {
+        auto one =
+            std::unique_ptr<Transaction>(new Transaction(co_await pool.take(Lane::writes, until)));
+        // Otherwise a transaction of another task would have it where this one does not begin.
+        one->lease_->set_isolation_pending(true);
+        std::optional<Error> failure;
+        try {
+            co_await one->command("set transaction isolation level serializable");
+            co_await one->command(begin_sql(Dialect::mariadb, options));
+        } catch (const Error& error) {
+            failure = error;
+        }
+        if (!failure) {
+            one->lease_->set_isolation_pending(false);
+            co_return one;
+        }
+        if (failure->kind() != Fault::connection_lost || repeats == 0) throw *failure;
+    }
 }
 
 task::Task<Batch> Transaction::fetch(Wanted wanted, std::string sql, std::vector<Value> values) {

@@ -60,6 +60,8 @@ class Transaction final : public Statements {
     explicit Transaction(Lease lease) : lease_(std::move(lease)) {}
 
     static task::Task<std::unique_ptr<Transaction>> begin(Pool& pool, TransactionOptions options);
+    static task::Task<std::unique_ptr<Transaction>> begin_serializable(Pool& pool,
+                                                                       TransactionOptions options);
     task::Task<> commit();
     // Throws nothing.
     task::Task<> roll_back();
