@@ -198,7 +198,7 @@ task::Task<Batch> read_on(Pool& pool, Connection& connection, QueryRef query, Po
 //                         `-- anything else: thrown
 //
 task::Task<Begun> begin_statement(Pool& pool, QueryRef query, Wanted wanted, Portion portion) {
-    const Instant until = waiting_deadline(pool);
+    Instant until = waiting_deadline(pool);
     // "with" may read or change (with ... insert): SQLite's reader finds out and asks for the
     // writer. The servers have one lane.
     const bool may_read = query->scanned().reads || query->scanned().with;
@@ -221,6 +221,7 @@ task::Task<Begun> begin_statement(Pool& pool, QueryRef query, Wanted wanted, Por
         } else if (failure->kind() == Fault::connection_lost && repeats > 0 &&
                    (reads || !begun.lease->maybe_done())) {
             --repeats;
+            until = waiting_deadline(pool);  // the statement may have taken longer than that
         } else if (failure->kind() == Fault::busy && pool.now() + pause < until) {
             // Not while it sleeps: another task may be the one that holds the lock, and need a
             // connection.

@@ -130,6 +130,27 @@ TEST_P(OutageTest, AChangeThatIsCutOffHasAnUnknownOutcome) {
     }(*this));
 }
 
+// However long the read had taken: the time to wait for a connection begins anew.
+TEST_P(OutageTest, ALongReadThatIsCutOffIsDoneAgain) {
+    Options options;
+    options.waiting_timeout = 1s;
+    task::run([](OutageTest& test, Options opts) -> Task<> {
+        Database db = open(test.url, opts);
+        co_await db.ping();
+        Scope scope;
+        std::optional<int> got;
+        auto read = [](Database& base, std::string sql, std::optional<int>& out) -> Task<> {
+            out = co_await base.one<int>(sql);
+        };
+        scope.spawn(read(db, "select 7 from (select " + test.sleeping(2) + ") s", got));
+        co_await sleep(1500ms);
+        test.server->kill();
+        test.server->start();
+        co_await scope.join();
+        EXPECT_EQ(got, 7);
+    }(*this, options));
+}
+
 TEST_P(OutageTest, ACommitWithoutAnswerHasAnUnknownOutcome) {
     Options options;
     options.statement_timeout = 200ms;
@@ -170,6 +191,42 @@ TEST_P(OutageTest, AServerThatStoppedForAWhileHoldsNoLoopAndNoThread) {
         co_await db.exec("insert into t values (1)");
         EXPECT_EQ(co_await rows_of(db), 1);
     }(*this, options));
+}
+
+// A cancel, or a kill, that the server does not answer holds no thread of the pool, and not the
+// program's end.
+TEST_P(OutageTest, AServerThatStaysAwayHoldsNothing) {
+    Options options;
+    options.statement_timeout = 100ms;
+    options.waiting_timeout = 300ms;
+    options.connect_timeout = 200ms;
+    std::mutex lock;
+    std::condition_variable ended;
+    bool is_over = false;
+    bool was_stuck = false;
+    // Where the run does not return by itself, the server goes on, so that the test ends.
+    std::thread rescue([&] {
+        std::unique_lock held(lock);
+        was_stuck = !ended.wait_for(held, 60s, [&] { return is_over; });
+        if (was_stuck) server->resume();
+    });
+    run_on("auto", [](OutageTest& test, Options opts) -> Task<> {
+        Database db = open(test.url, opts);
+        co_await db.ping();
+        Scope scope;
+        auto ask = [](Database& base) -> Task<> { co_await fault_of(base.one<int>("select 1")); };
+        test.server->pause();
+        for (int i = 0; i < 4; ++i) scope.spawn(ask(db));
+        co_await scope.join();
+    }(*this, options));
+    {
+        const std::lock_guard held(lock);
+        is_over = true;
+    }
+    ended.notify_one();
+    rescue.join();
+    server->resume();
+    EXPECT_FALSE(was_stuck);
 }
 
 TEST_P(OutageTest, NoAcknowledgedRowIsLostWhenTheServerIsKilled) {
@@ -230,42 +287,6 @@ TEST_P(OutageTest, ATwoSecondQueryHoldsNoLoopOnAnyEngine) {
             EXPECT_GT(pings, 5) << "a blocked loop would have asked once";
         }(*this));
     }
-}
-
-// A cancel, or a kill, that the server does not answer holds no thread of the pool, and not the
-// program's end.
-TEST_P(OutageTest, AServerThatStaysAwayHoldsNothing) {
-    Options options;
-    options.statement_timeout = 100ms;
-    options.waiting_timeout = 300ms;
-    options.connect_timeout = 200ms;
-    std::mutex lock;
-    std::condition_variable ended;
-    bool is_over = false;
-    bool was_stuck = false;
-    // Where the run does not return by itself, the server goes on, so that the test ends.
-    std::thread rescue([&] {
-        std::unique_lock held(lock);
-        was_stuck = !ended.wait_for(held, 60s, [&] { return is_over; });
-        if (was_stuck) server->resume();
-    });
-    run_on("auto", [](OutageTest& test, Options opts) -> Task<> {
-        Database db = open(test.url, opts);
-        co_await db.ping();
-        Scope scope;
-        auto ask = [](Database& base) -> Task<> { co_await fault_of(base.one<int>("select 1")); };
-        test.server->pause();
-        for (int i = 0; i < 4; ++i) scope.spawn(ask(db));
-        co_await scope.join();
-    }(*this, options));
-    {
-        const std::lock_guard held(lock);
-        is_over = true;
-    }
-    ended.notify_one();
-    rescue.join();
-    server->resume();
-    EXPECT_FALSE(was_stuck);
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, OutageTest,
