@@ -130,6 +130,25 @@ TEST_P(OutageTest, AChangeThatIsCutOffHasAnUnknownOutcome) {
     }(*this));
 }
 
+TEST_P(OutageTest, AScriptThatIsCutOffHasAnUnknownOutcome) {
+    task::run([](OutageTest& test) -> Task<> {
+        Database db = open(test.url);
+        co_await db.ping();
+        Scope scope;
+        Fault fault = Fault::other;
+        auto change = [](Database& base, std::string sql, Fault& out) -> Task<> {
+            out = co_await fault_of(base.script(sql));
+        };
+        scope.spawn(change(db, "insert into t values (0); commit; " + test.slow_insert(), fault));
+        Database other = open(test.url);
+        while (co_await rows_of(other) == 0) co_await sleep(10ms);
+        test.server->kill();
+        co_await scope.join();
+        EXPECT_EQ(fault, Fault::unknown_outcome);
+        test.server->start();
+    }(*this));
+}
+
 // However long the read had taken: the time to wait for a connection begins anew.
 TEST_P(OutageTest, ALongReadThatIsCutOffIsDoneAgain) {
     Options options;
