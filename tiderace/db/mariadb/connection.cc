@@ -55,6 +55,9 @@ const char* text_or_null(const std::string& text) {
 
 void set_network(MYSQL* mysql, const Url& url) {
     unsigned tcp = MYSQL_PROTOCOL_TCP;
+    // Otherwise any server may ask for any file of ours, in answer to any statement.
+    unsigned local_infile = 0;
+    mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &local_infile);
     // Otherwise the library connects to its own Unix socket when the host is "localhost".
     if (url.socket.empty()) mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &tcp);
     my_bool enforce = url.tls != Tls::off ? 1 : 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 
 #include "tiderace/db/database_fixture.h"
@@ -244,6 +245,20 @@ TEST_F(MariadbTest, AQuestionMarkThatOnlyTheServerSeesIsAnError) {
         EXPECT_EQ(co_await complaint_of(db.one<int>("select ? /*! + ? */", 1)),
                   "the server counts 2 question marks, and there are 1 values");
         EXPECT_EQ(co_await db.one<int>("select ? /*! + 6 */", 1), 7);
+    });
+}
+
+// Or any server could have any file that this program may read.
+TEST_F(MariadbTest, NoServerGetsAFileOfOurs) {
+    const Folder folder;
+    const std::string file = folder.file("secret");
+    std::ofstream(file) << "7\n";
+    with_database([&](Database& db) -> Task<> {
+        co_await db.script("create table t (n int); set global local_infile = 1");
+        const std::string sql = "load data local infile '" + file + "' into table t";
+        co_await fault_of(db.exec(sql));
+        co_await fault_of(db.script(sql));
+        EXPECT_EQ(co_await db.one<int>("select count(*) from t"), 0);
     });
 }
 
