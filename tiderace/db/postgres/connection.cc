@@ -235,6 +235,7 @@ void Connection::begin() {
     columns_ = nullptr;
     cancelled_ = false;
     preparing_.clear();
+    synced_ = false;
     reading_ = true;
 }
 
@@ -258,6 +259,7 @@ void Connection::send(const Query& query) {
 void Connection::sync() {
     if (PQpipelineSync(connection_) != 1) lose(first_line(PQerrorMessage(connection_)));
     unflushed_ = true;
+    synced_ = true;
 }
 
 task::Task<> Connection::fill(const Instant& deadline) {
@@ -536,6 +538,8 @@ task::Task<bool> Connection::recover() {
     // Within a script. What is left of it would have to be read before the pipeline mode can begin
     // again, and it may be a statement of hours.
     if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF) co_return false;
+    // Memory ran out before all of it was sent: no answer has an end.
+    if (reading_ && !synced_) co_return false;
     if (reading_) {
         co_await send_cancel();
         failure_.reset();

@@ -119,6 +119,7 @@ class Connection final : public db::Connection {
     PoolCalls cancels_;
     bool reading_ = false;  // results are to come
     bool unflushed_ = false;
+    bool synced_ = false;     // its end was sent as well: the server will answer
     bool cancelled_ = false;  // its deadline came: a cancel was sent
     bool listens_ = false;    // notifications() will read what comes
     bool sent_ = false;
