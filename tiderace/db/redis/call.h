@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -35,7 +36,12 @@ class Call : private ListHook {
     // It leaves everything that knows it, and its result is called.
     void finish(resp::Reply reply) {
         leave();
-        on_reply(reply);
+        try {
+            on_reply(reply);
+        } catch (const std::bad_alloc&) {
+            // Nothing else knows it any more: its task would wait for ever.
+            on_failed(Error(Fault::row, "there is no memory for the reply"));
+        }
     }
     void fail(const Error& error) {
         leave();

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "tiderace/db/redis/server_fixture.h"
+#include "tiderace/testing/fail_nth.h"
+#include "tiderace/testing/scarce_memory.h"
 
 namespace tiderace::db::redis {
 namespace {
@@ -185,6 +187,33 @@ TEST_F(ClientTest, ABlockingCommandGetsWhatAnotherTaskPushes) {
         EXPECT_EQ(found, (std::vector<std::string>{"l", "x"}));
         co_await scope.join();
     }(open(server->url())));
+}
+
+TEST_F(ClientTest, AReplyWithoutMemoryEndsItsCommand) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    testing::fail_each([&](std::uint64_t nth) {
+        bool failed = false;
+        run([](Client redis, std::uint64_t at, bool& out) -> Task<> {
+            co_await redis.set("a", std::string(1'000, 'x'));
+            bool ended = false;
+            Scope scope;
+            scope.spawn([](Client client, bool& over) -> Task<> {
+                try {
+                    (void)co_await client.get("a");
+                } catch (const std::exception&) {
+                }
+                over = true;
+            }(redis, ended));
+            {
+                const testing::ScarceMemory scarce(at);
+                for (int i = 0; i < 1'000 && !ended && !scarce.failed(); ++i) co_await sleep(1ms);
+                out = scarce.failed();
+            }
+            EXPECT_TRUE((co_await within(10s, scope.join())).has_value()) << at;
+            EXPECT_EQ(redis.counters().commands, 0U) << at;
+        }(open(server->url()), nth, failed));
+        return failed;
+    });
 }
 
 TEST_F(ClientTest, TheUrlSelectsTheDatabase) {
