@@ -16,14 +16,29 @@ namespace tiderace::db {
 Loan& Loan::operator=(Loan&& other) noexcept {
     if (this != &other) {
         give_back();
-        reserve_ = other.reserve_;
-        connection_ = std::move(other.connection_);
-        permit_ = std::move(other.permit_);
+        take_over(other);
     }
     return *this;
 }
 
+void Loan::take_over(Loan& other) noexcept {
+    reserve_ = other.reserve_;
+    connection_ = std::move(other.connection_);
+    permit_ = std::move(other.permit_);
+    if (!other.linked()) return;
+    other.unlink();
+    reserve_->lent_.push_back(*this);
+}
+
+// The connection is of this loop, and its place of the reserve.
+void Loan::end() noexcept {
+    connection_.reset();
+    permit_.release();
+    reserve_ = nullptr;
+}
+
 void Loan::give_back() noexcept {
+    unlink();
     // Both end here at the latest, the connection first: without it its place is free.
     task::Semaphore::Permit permit = std::move(permit_);
     std::unique_ptr<Pooled> connection = std::move(connection_);
@@ -42,6 +57,10 @@ Reserve::Reserve(task::Runner& runner, const ReserveOptions& options, Maker make
       permits_(options.connections_max),
       backoff_(options.reconnect_pause, options.reconnect_pause_max) {}
 
+Reserve::~Reserve() {
+    while (!lent_.empty()) lent_.pop_front().end();
+}
+
 Reserve::Counters Reserve::counters() const {
     return {.idle = idle_.size(),
             .lent = size() - permits_.free(),
@@ -57,6 +76,7 @@ Reserve::Counters Reserve::counters() const {
 task::Task<Loan> Reserve::take(Instant until) {
     Loan loan;
     loan.reserve_ = this;
+    lent_.push_back(loan);
     // Most times both are there, and cost no tasks of their own.
     auto free_one = permits_.acquire();
     if (free_one.await_ready()) {

@@ -6,7 +6,7 @@
 //   Loan ends -> clean: free again;  not clean: recovered first, on its own;  broken: closed, and
 //                so is one for whose recovery there is no memory
 //
-// Owner    A pool, in the runner's locals. Loans end before it.
+// Owner    A pool, in the runner's locals. A Loan that is kept longer has no connection any more.
 // Thread   The loop's.
 // Errors   Error{busy}; what opening a connection throws.
 // Limits   ReserveOptions.
@@ -18,6 +18,7 @@
 #include <memory>
 #include <vector>
 
+#include "tiderace/base/intrusive_list.h"
 #include "tiderace/base/units.h"
 #include "tiderace/db/options.h"
 #include "tiderace/task/backoff.h"
@@ -68,19 +69,24 @@ struct ReserveOptions {
 
 class Reserve;
 
-class Loan {
+class Loan : private ListHook {
   public:
     Loan() = default;
-    Loan(Loan&&) noexcept = default;
+    Loan(Loan&& other) noexcept : ListHook() { take_over(other); }
     Loan& operator=(Loan&&) noexcept;
     ~Loan() { give_back(); }
 
+    // nullptr: it was given back, or the reserve has ended.
     Pooled* get() const { return connection_.get(); }
     // Also called by the destructor, so it never throws.
     void give_back() noexcept;
 
   private:
     friend class Reserve;
+    friend class IntrusiveList<Loan>;
+
+    void take_over(Loan& other) noexcept;
+    void end() noexcept;
 
     Reserve* reserve_ = nullptr;
     std::unique_ptr<Pooled> connection_;
@@ -92,6 +98,9 @@ class Reserve final {
     using Maker = std::function<std::unique_ptr<Pooled>()>;
 
     Reserve(task::Runner& runner, const ReserveOptions& options, Maker maker);
+    ~Reserve();
+    Reserve(const Reserve&) = delete;
+    Reserve& operator=(const Reserve&) = delete;
 
     task::Task<Loan> take(Instant until);
 
@@ -126,6 +135,7 @@ class Reserve final {
     ReserveOptions options_;
     Maker maker_;
     task::Semaphore permits_;
+    IntrusiveList<Loan> lent_;
     std::vector<Idle> idle_;  // the one used last is at the back; has room for all that are lent
     std::size_t waiting_ = 0;
     task::Backoff backoff_;  // after a connection that could not be made

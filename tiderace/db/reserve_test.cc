@@ -103,6 +103,22 @@ TEST_F(ReserveTest, OneThatIsNotCleanIsRecoveredWithItsPlace) {
     }(reserve, behaviour));
 }
 
+TEST_F(ReserveTest, ALoanThatIsKeptLongerHasNoConnection) {
+    Loan kept;
+    {
+        Reserve reserve = make({.connections_max = 2});
+        run([](Reserve& from, Loan& out) -> task::Task<> {
+            out = co_await from.take(Instant::max());
+            const Loan other = co_await from.take(Instant::max());
+            Loan moved = std::move(out);
+            EXPECT_EQ(out.get(), nullptr);
+            out = std::move(moved);
+        }(reserve, kept));
+        EXPECT_NE(kept.get(), nullptr);
+    }
+    EXPECT_EQ(kept.get(), nullptr);
+}
+
 // A Loan ends in a destructor, often while an exception is on its way.
 TEST_F(ReserveTest, GivingBackNeverFailsForMemory) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;

@@ -80,6 +80,24 @@ TEST_F(SubscriptionTest, OneThatIsLeftEndsOnTheServer) {
     }(open(server->url())));
 }
 
+TEST_F(SubscriptionTest, OneThatIsKeptBeyondItsLoopHasEnded) {
+    task::Generator<Message> kept;
+    const Client redis = open(server->url());
+    run([](Client client, task::Generator<Message>& out) -> Task<> {
+        Channels channels;
+        channels.channels = {"news"};
+        out = subscribe(client, channels);
+        EXPECT_TRUE((co_await out.next())->restarted);
+        // It waits for a message when the loop ends.
+        EXPECT_FALSE(co_await within(10ms, [](task::Generator<Message>& from) -> Task<bool> {
+            co_return (co_await from.next()).has_value();
+        }(out)));
+    }(redis, kept));
+    run([](task::Generator<Message>& ended) -> Task<> {
+        EXPECT_FALSE((co_await ended.next()).has_value());
+    }(kept));
+}
+
 TEST_F(SubscriptionTest, WithoutChannelsItIsAnError) {
     run([](Client redis) -> Task<> {
         auto messages = subscribe(redis, {});

@@ -26,6 +26,9 @@ std::optional<std::vector<Reply>> results_of(const std::vector<Reply>& replies) 
 }  // namespace
 
 OwnConnection& Transaction::connection() const {
+    if (loan_.get() == nullptr) {
+        throw Error(Fault::other, "the loop that this transaction was begun on has ended");
+    }
     return static_cast<OwnConnection&>(*loan_.get());
 }
 

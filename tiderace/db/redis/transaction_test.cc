@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tiderace/db/redis/server_fixture.h"
 
 namespace tiderace::db::redis {
@@ -117,6 +119,19 @@ TEST_F(TransactionTest, OneThatIsLeftWatchesNothingAnyMore) {
         }
         EXPECT_EQ(co_await redis.get("b"), std::nullopt);
     }(open(server->url(), options)));
+}
+
+TEST_F(TransactionTest, OneThatIsKeptBeyondItsLoopHasNoConnection) {
+    std::optional<Transaction> kept;
+    const Client redis = open(server->url());
+    run([](Client client, std::optional<Transaction>& out) -> Task<> {
+        out.emplace(co_await client.transaction());
+        co_await out->watch("stock");
+    }(redis, kept));
+    run([](Transaction& ended) -> Task<> {
+        EXPECT_EQ(co_await fault_of(ended.watch("stock")), Fault::other);
+        EXPECT_EQ(co_await fault_of(ended.exec()), Fault::other);
+    }(*kept));
 }
 
 TEST_F(TransactionTest, ConnectionsOfTheirOwnHaveALimit) {
