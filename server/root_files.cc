@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "tiderace/base/thread_name.h"
+#include "tiderace/core/kernel.h"
 
 namespace tiderace::server {
 namespace {
@@ -125,6 +126,52 @@ bool is_safe(const RootFiles::File& file) {
     return !fault;
 }
 
+// A folder of root's, in which a link is root's own: no other user can have made or replaced it.
+bool may_follow_links_in(int folder) {
+    struct stat status{};
+    return ::fstat(folder, &status) == 0 && (status.st_uid == 0 || status.st_uid == ::geteuid()) &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// open(2) as root, on a path that others may change: folder by folder, each from the one before, so
+// that it can be replaced at any time by a link without leading us away. Links in folders of root's
+// alone are followed, but for the last name.
+int open_past_links(const std::string& path, int flags) {
+    constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    core::Kernel& kernel = core::system_kernel();
+    std::error_code fault;
+    std::vector<std::filesystem::path> names;
+    push_names(names, std::filesystem::absolute(path, fault).relative_path());
+    core::Descriptor at(kernel, ::open("/", folder_flags));
+    for (int links = 0; at && !names.empty();) {
+        const std::string name = names.back().string();
+        names.pop_back();
+        if (name.empty() || name == ".") continue;
+        if (names.empty()) return ::openat(at.get(), name.c_str(), flags | O_NOFOLLOW, log_mode);
+        core::Descriptor next(kernel, ::openat(at.get(), name.c_str(), folder_flags | O_NOFOLLOW));
+        if (next) {
+            at = std::move(next);
+            continue;
+        }
+        const int code = errno;
+        std::array<char, 4'096> target{};
+        const ssize_t bytes = ::readlinkat(at.get(), name.c_str(), target.data(), target.size());
+        if (bytes < 0) {
+            errno = code;
+            return -1;
+        }
+        if (++links > links_max || !may_follow_links_in(at.get())) {
+            errno = ELOOP;
+            return -1;
+        }
+        const std::filesystem::path to(std::string(target.data(), static_cast<std::size_t>(bytes)));
+        if (to.is_absolute()) at = core::Descriptor(kernel, ::open("/", folder_flags));
+        push_names(names, to.relative_path());
+    }
+    if (at) errno = EISDIR;
+    return -1;
+}
+
 // The helper keeps `socket`, as 3, and no other inherited descriptor. Its standard streams lead to
 // /dev/null, so that readers of the server's streams see their end when the server ends.
 int keep_only(int socket) {
@@ -212,11 +259,11 @@ int RootFiles::open_directly(const std::string& path, Use use) {
 // The helper opens only what our own rights do not allow.
 int RootFiles::open(const std::string& path, Use use) {
     // At the start this process still is root. A link in a folder of the server's user would have
-    // the log written to any file of the machine, so none is followed in what is not safe.
+    // the log written to any file of the machine, so none is followed there.
     const bool is_kept = std::ranges::any_of(
         files_, [&](const File& each) { return each.use == use && each.path == path; });
     const bool is_trap = use == Use::append && !is_kept && ::geteuid() == 0;
-    const int opened = ::open(path.c_str(), open_flags(use) | (is_trap ? O_NOFOLLOW : 0), log_mode);
+    const int opened = is_trap ? open_past_links(path, open_flags(use)) : open_directly(path, use);
     if (opened >= 0 || (errno != EACCES && errno != EPERM)) return opened;
     return ask(path, use, 0, 0);
 }

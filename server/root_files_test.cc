@@ -174,6 +174,36 @@ TEST_F(RootFilesTest, RootFollowsNoLogsLinkInAFolderOfOthers) {
     EXPECT_EQ(opens(file), 0);
 }
 
+// The folder's owner may set a link in the place of any folder below it.
+TEST_F(RootFilesTest, RootFollowsNoLinkOfOthersOnTheWayToALog) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root may write where the link leads";
+    folder_.make_folder("others");
+    folder_.make_folder("others/logs");
+    folder_.make_folder("target");
+    ASSERT_EQ(::symlink("../target", folder_.path_of("others/link").c_str()), 0);
+    folder_.link("way", "others/logs");  // root's own, in a folder of root's
+    const auto opens = [&](const std::string& name) {
+        const std::string path = folder_.path_of(name);
+        const auto files = RootFiles::start({{path, Use::append}});
+        const int fd = (*files)->open(path, Use::append);
+        const int code = fd < 0 ? errno : 0;
+        if (fd >= 0) ::close(fd);
+        return code;
+    };
+    EXPECT_EQ(opens("others/link/a.log"), 0) << "while all of it is root's";
+    for (const char* name : {"others", "others/logs"}) {
+        ASSERT_EQ(::chown(folder_.path_of(name).c_str(), 54'321, 54'321), 0);
+    }
+    EXPECT_EQ(opens("others/link/b.log"), ELOOP);
+    EXPECT_FALSE(exists("target/b.log"));
+    EXPECT_EQ(opens("others/logs/a.log"), 0);
+    EXPECT_EQ(opens("others/logs/../logs/b.log"), 0);
+    EXPECT_EQ(opens("way/c.log"), 0);
+    EXPECT_EQ(opens("others/none/a.log"), ENOENT);
+    EXPECT_TRUE(exists("others/logs/a.log") && exists("others/logs/b.log"));
+    EXPECT_TRUE(exists("others/logs/c.log"));
+}
+
 TEST_F(RootFilesTest, ASocketIsRemovedAndNothingElse) {
     const struct stat made = bind_socket();
     expect_without_root([&](RootFiles& files) {
