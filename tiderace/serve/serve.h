@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,16 +26,9 @@
 
 namespace tiderace::http {
 
-// One address or several: ":8080" (all interfaces), "127.0.0.1:0" (the kernel chooses the port),
-// "[::1]:8080", "unix:/run/app.sock". With certificates the ports speak TLS and unix: does not,
-// unless "http://" or "https://" stands before the address.
-struct ListenOn {
-    ListenOn(const char* address) : addresses{address} {}             // NOLINT: `.listen = ":80"`
-    ListenOn(std::string address) : addresses{std::move(address)} {}  // NOLINT
-    ListenOn(std::initializer_list<std::string> all) : addresses(all) {}
-
-    std::vector<std::string> addresses;
-};
+// With certificates the ports speak TLS and unix: does not, unless "http://" or "https://" stands
+// before the address.
+using net::ListenOn;
 
 // PEM files: the server's certificate with its chain, and its key.
 struct TlsFiles {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,8 @@
 
 namespace tiderace::http {
 namespace {
+
+static_assert(std::is_same_v<http::ListenOn, tcp::ListenOn>, "one list of addresses fits both");
 
 struct Words {
     std::vector<std::string> all;

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -26,15 +25,7 @@
 
 namespace tiderace::tcp {
 
-// One address or several: ":7" (all interfaces), "127.0.0.1:0" (the kernel chooses the port),
-// "[::1]:7", "unix:/run/echo.sock".
-struct ListenOn {
-    ListenOn(const char* address) : addresses{address} {}             // NOLINT: serve(":7", …)
-    ListenOn(std::string address) : addresses{std::move(address)} {}  // NOLINT
-    ListenOn(std::initializer_list<std::string> all) : addresses(all) {}
-
-    std::vector<std::string> addresses;
-};
+using net::ListenOn;
 
 struct ServeOptions {
     std::size_t threads = 0;  // loops, each on a thread of its own; 0: one for each CPU
