@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -54,10 +55,10 @@ const char* text_or_null(const std::string& text) {
 }
 
 void set_network(MYSQL* mysql, const Url& url) {
-    unsigned tcp = MYSQL_PROTOCOL_TCP;
     // Otherwise any server may ask for any file of ours, in answer to any statement.
     unsigned local_infile = 0;
     mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &local_infile);
+    unsigned tcp = MYSQL_PROTOCOL_TCP;
     // Otherwise the library connects to its own Unix socket when the host is "localhost".
     if (url.socket.empty()) mysql_optionsv(mysql, MYSQL_OPT_PROTOCOL, &tcp);
     my_bool enforce = url.tls != Tls::off ? 1 : 0;
@@ -148,7 +149,7 @@ Connection::~Connection() {
 }
 
 bool Connection::clean() const {
-    return !within_ && reading_ == nullptr && !broken_ && mysql_ != nullptr &&
+    return !within_ && !unread_ && reading_ == nullptr && !broken_ && mysql_ != nullptr &&
            !isolation_pending_ && (mysql_->server_status & SERVER_STATUS_IN_TRANS) == 0;
 }
 
@@ -174,6 +175,7 @@ void Connection::fail(unsigned number, const char* message) {
 // With the number of its error, or 0. A kill that it did not report hits the next statement, even
 // when the server was idle in between.
 void Connection::end_statement(unsigned number) {
+    unread_ = false;
     if (kill_sent_ && (number != ER_QUERY_INTERRUPTED || kills_.pending())) broken_ = true;
 }
 
@@ -335,15 +337,25 @@ task::Task<MYSQL_STMT*> Connection::prepare(const Query& query, Instant deadline
         };
         forget(std::min_element(statements_.begin(), statements_.end(), older)->second.statement);
     }
-    MYSQL_STMT* const statement = mysql_stmt_init(mysql_);
-    if (statement == nullptr) throw Error(Fault::other, "no memory is left");
-    statements_[query.scanned().text] = {.statement = statement, .used = ++uses_};
     const std::string& sql = query.scanned().text;
+    Prepared& prepared = statements_[sql];  // before there is a statement, which would be lost
+    MYSQL_STMT* const statement = mysql_stmt_init(mysql_);
+    if (statement == nullptr) {
+        statements_.erase(sql);
+        throw Error(Fault::other, "no memory is left");
+    }
+    prepared = {.statement = statement, .used = ++uses_};
     const auto start = [&] {
         return mysql_stmt_prepare_start(&answer_, statement, sql.data(), sql.size());
     };
     const auto cont = [&](int got) { return mysql_stmt_prepare_cont(&answer_, statement, got); };
-    co_await drive(start, cont, deadline);
+    try {
+        co_await drive(start, cont, deadline);
+    } catch (const std::bad_alloc&) {
+        // Not begun, and yet known by its text: it would never be prepared.
+        if (!within_) forget(statement);
+        throw;
+    }
     if (answer_ == 0) co_return statement;
     const unsigned number = mysql_stmt_errno(statement);
     // Copied: forget() frees it with the statement.
@@ -397,6 +409,7 @@ task::Task<Batch> Connection::run(QueryRef query, Portion portion, Instant deadl
     const auto cont = [&](int got) { return mysql_stmt_execute_cont(&answer_, statement, got); };
     co_await drive(start, cont, deadline);
     if (answer_ != 0) fail_statement(statement);
+    unread_ = true;
     fields_ = std::make_unique<Fields>(mysql_, statement);
     if (!fields_->columns()->empty()) {
         reading_ = statement;
@@ -484,6 +497,7 @@ task::Task<> Connection::run_text(std::string sql, Instant deadline) {
     };
     const auto cont = [&](int got) { return mysql_real_query_cont(&answer_, mysql_, got); };
     co_await drive(start, cont, deadline);
+    unread_ = true;
     results_ = 0;
     while (answer_ == 0) {
         ++results_;
@@ -515,6 +529,7 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
     const auto cont = [&](int got) { return mysql_set_server_option_cont(&answer_, mysql_, got); };
     const auto on = set(MYSQL_OPTION_MULTI_STATEMENTS_ON);
     const auto off = set(MYSQL_OPTION_MULTI_STATEMENTS_OFF);
+    unread_ = true;
     co_await drive(on, cont, deadline);
     sent_ = true;
     std::optional<Error> failure;
@@ -527,13 +542,15 @@ task::Task<> Connection::script(std::string sql, Instant deadline) {
         if (start != sql.npos && !has_body) failure = error.with_line(line_at(sql, start));
     }
     // Several statements in one text are what an injection needs: off again.
+    unread_ = true;
     if (!broken_) co_await drive(off, cont, deadline);
+    unread_ = false;
     if (failure) throw *failure;
 }
 
 task::Task<bool> Connection::recover() {
     if (broken_ || mysql_ == nullptr || connecting_) co_return false;
-    if (within_ || reading_ != nullptr) {
+    if (within_ || unread_ || reading_ != nullptr) {
         broken_ = true;
         co_await kill_query();
         co_return false;

@@ -99,6 +99,7 @@ class Connection final : public db::Connection {
     std::size_t results_ = 0;  // of the text that runs
     st_mysql* connected_ = nullptr;
     bool within_ = false;  // a call was begun and is not done
+    bool unread_ = false;  // the end of an answer was not read, or a script's setting is not undone
     bool connecting_ = false;
     bool killed_ = false;     // its deadline came: the server has to end it
     bool kill_sent_ = false;  // as killed_, and a kill was sent
