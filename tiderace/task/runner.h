@@ -1,4 +1,4 @@
-// Runner: runs the tasks of one loop. Context: what a task inherits from the one that awaits it.
+// Runner: runs the tasks of one loop. Root: a task that no other awaits.
 //
 //                 start()                    the event it waits for
 //   Root + Task ----------> running -> waiting ----------------> ready -> running -> … -> done
@@ -26,64 +26,28 @@
 #include "tiderace/core/blocking_jobs.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/core/worker_pool.h"
+#include "tiderace/task/context.h"
 #include "tiderace/task/lasting.h"
 #include "tiderace/task/locals.h"
 #include "tiderace/task/task.h"
 
 namespace tiderace::task {
+
 class OffloadBase;
 class Root;
-class Runner;
-
-// Ambient: where a task runs, and until when. No task has to pass it on.
-struct Context {
-    Runner* runner = nullptr;
-    Root* root = nullptr;
-    Instant deadline = Instant::max();
-    const Context* around = nullptr;  // of within(): its root counts; a generator changes its task
-    Root& owner() const { return around != nullptr ? around->owner() : *root; }
-    // The context of the task that runs on this thread. Aborts outside of one.
-    static Context& here();
-    static Context*& current();  // nullptr outside of one
-};
-// A coroutine that waits: in a queue of what it waits for, then among the ready ones, in its frame.
-// It leaves its queue when it dies.
-class Waiter : private ListHook {
-  public:
-    Waiter() = default;
-    // An awaitable may be moved until it is awaited.
-    Waiter(Waiter&& other) noexcept : ListHook() {
-        TR_CHECK(other.context_ == nullptr, "moved while it waits");
-    }
-    void suspend(std::coroutine_handle<> handle) {
-        handle_ = handle;
-        context_ = &Context::here();
-    }
-    // Resumes it later in this turn. Nothing happens to one that is ready already.
-    void wake();
-    Context* context() const { return context_; }
-    using ListHook::linked;
-    using ListHook::unlink;
-
-  private:
-    friend class Runner;
-    template <typename T>
-    friend class tiderace::IntrusiveList;
-    std::coroutine_handle<> handle_;
-    Context* context_ = nullptr;
-    bool ready_ = false;
-};
 
 class Runner final : private core::TurnEnd {
   public:
     static constexpr std::size_t resumes_per_turn_max = 1'024;
     static constexpr std::uint32_t spends_max = 128;
     static constexpr std::size_t offloads_max = 256;
+
     explicit Runner(core::EventLoop& loop, core::WorkerPool* pool = nullptr);
     // Cancels what was spawned here and still waits, and ends what was kept.
     ~Runner();
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;
+
     core::EventLoop& loop() const { return *loop_; }
     core::WorkerPool* pool() const { return pool_; }
     // What the tasks of this loop share: one T, made as T(runner) when it is first asked for.
@@ -110,7 +74,9 @@ class Runner final : private core::TurnEnd {
     void run_ready();
     void destroy_later(std::unique_ptr<Root> root);  // once no task is running
     void keep(Lasting& frame);                       // which another one may have kept
-    Root& absent() { return *absent_; }  // what runs while no task awaits it belongs to this one
+    // What runs on while no task awaits it belongs to this one.
+    Root& absent() { return *absent_; }
+
   private:
     class Absent;
     class Spawned;
@@ -129,6 +95,7 @@ class Runner final : private core::TurnEnd {
     void after_running();
     void offload(OffloadBase& waiting);
     void serve_offloads();
+
     core::EventLoop* loop_;
     core::WorkerPool* pool_;  // nullptr: none
     Locals locals_;
@@ -190,6 +157,7 @@ class Root : private ListHook, private Joiner {
                Instant deadline);
     std::coroutine_handle<> on_child_done(PromiseBase&) noexcept override;
     void settle();
+
     std::coroutine_handle<> frame_;
     PromiseBase* promise_ = nullptr;
     Context context_;
