@@ -11,6 +11,7 @@
 #include "tiderace/http/app/app_fixture.h"
 #include "tiderace/http/app/session.h"
 #include "tiderace/http/app/stream.h"
+#include "tiderace/http/websocket/service.h"
 #include "tiderace/testing/content_decoder.h"
 
 namespace tiderace::http {
@@ -49,6 +50,19 @@ TEST_F(ReadyMiddlewareTest, APreflightIsAnsweredForItsGroup) {
     EXPECT_TRUE(
         says(ask("PUT", "/api/x", fields), "Access-Control-Allow-Origin: https://a.example"));
 }
+
+// With -Wextra, members that a designated initializer leaves out are a warning in a user's program,
+// unless they have an initializer of their own.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
+[[maybe_unused]] const Middleware options_left_out[] = {
+    security_headers({.frame_options = "SAMEORIGIN"}),
+    cors({.origins = {"https://a.example"}}),
+    rate_limit({.per_minute = 5}),
+    compress({.with_cookies = true}),
+};
+[[maybe_unused]] const WebSocketOptions sockets = {.origins = {"https://a.example"}};
+#pragma GCC diagnostic pop
 
 // A browser sends no credentials with a preflight (Fetch standard), so what asks for some must not
 // come first, wherever cors() stands.

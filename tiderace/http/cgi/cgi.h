@@ -33,16 +33,16 @@ namespace tiderace::http::cgi {
 struct CgiOptions {
     std::string prefix = "/cgi-bin";  // no '/' at its end; "" for all paths
     std::string folder;
-    std::string document_root;  // for PATH_TRANSLATED; "": not told
-    CallRules rules;
-    ProgramLimits limits;
+    std::string document_root = {};  // for PATH_TRANSLATED; "": not told
+    CallRules rules = {};
+    ProgramLimits limits = {};
     Duration patience = 2s;  // from SIGTERM to SIGKILL
     // How many may run and wait, of all loops; nullptr: 32 and 256 for this one.
-    std::shared_ptr<ProgramPlaces> places;
+    std::shared_ptr<ProgramPlaces> places = {};
     bool arguments_by_ampersand = false;  // "/cgi-bin/add&1&2" runs `add 1 2`
     // Whether a request of this path has a password that the server has checked (RFC 7617): it is
     // not given to programs, the name is. {}: none has.
-    std::function<bool(ByteView path)> server_authenticates;
+    std::function<bool(ByteView path)> server_authenticates = {};
     std::string server_software = MessageDefaults::server_name;
     Handler* local = nullptr;  // answers local redirects; nullptr: 502
     // Checks them before: they go to paths that the client did not request. nullptr: they pass.

@@ -12,6 +12,13 @@
 namespace tiderace::http::cgi {
 namespace {
 
+// With -Wextra, members that a designated initializer leaves out are a warning in a user's program,
+// unless they have an initializer of their own.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
+[[maybe_unused]] const CgiOptions options_left_out = {.folder = "/srv/cgi-bin"};
+#pragma GCC diagnostic pop
+
 using ::testing::HasSubstr;
 using ::testing::Not;
 

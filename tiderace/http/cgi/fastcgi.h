@@ -37,11 +37,11 @@
 namespace tiderace::http::cgi {
 
 struct FastCgiOptions {
-    std::string pattern = "*.php";   // a glob; or a path without one: all below it
-    core::Address address;           // of the peer: unix:PATH, HOST:PORT
-    std::string root;                // where scripts are; "" with a path: not told
-    std::vector<std::string> index;  // those that match the pattern stand for their folder
-    CallRules rules;
+    std::string pattern = "*.php";        // a glob; or a path without one: all below it
+    core::Address address;                // of the peer: unix:PATH, HOST:PORT
+    std::string root;                     // where scripts are; "" with a path: not told
+    std::vector<std::string> index = {};  // those that match the pattern stand for their folder
+    CallRules rules = {};
     std::size_t connections_max = 32;        // of this handler
     std::size_t waiting_max = 256;           // requests for one that others use; above: 503
     std::size_t requests_a_connection = 16;  // where the peer can
@@ -50,8 +50,8 @@ struct FastCgiOptions {
     Duration idle_max = 1s;
     Duration idle_least = 100ms;
     Duration connect_max = 5s;
-    std::size_t output_bytes_high = 256_KiB;                  // of all requests of a connection
-    std::function<bool(ByteView path)> server_authenticates;  // as CgiOptions has it
+    std::size_t output_bytes_high = 256_KiB;  // of all requests of a connection
+    std::function<bool(ByteView path)> server_authenticates = {};  // as CgiOptions has it
     std::string server_software = MessageDefaults::server_name;
     Handler* local = nullptr;  // answers local redirects; nullptr: 502
     // Checks them before: they go to paths that the client did not request. nullptr: they pass.

@@ -53,9 +53,9 @@ namespace tiderace::http {
 struct ClientTlsOptions {
     bool verify = true;  // false: encrypted, to any server at all; for tests
     bool system_roots = true;
-    std::string ca;  // more roots; "": none
-    std::string certificate;
-    std::string key;
+    std::string ca = {};  // more roots; "": none
+    std::string certificate = {};
+    std::string key = {};
 };
 
 struct ClientOptions {
@@ -68,8 +68,8 @@ struct ClientOptions {
     ClientVersions versions = ClientVersions::any;
     bool proxy_from_environment = true;   // http_proxy and others; see proxy.h
     std::string user_agent = "tiderace";  // "" for none
-    PoolLimits pool;
-    ClientTlsOptions tls;
+    PoolLimits pool = {};
+    ClientTlsOptions tls = {};
 };
 
 class Client {

@@ -13,6 +13,13 @@
 namespace tiderace::http {
 namespace {
 
+// With -Wextra, members that a designated initializer leaves out are a warning in a user's program,
+// unless they have an initializer of their own.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
+[[maybe_unused]] const ClientOptions options_left_out = {.timeout = 1s, .tls = {.verify = false}};
+#pragma GCC diagnostic pop
+
 TEST_F(ClientTest, AsksAndReadsTheAnswer) {
     ClientTestServer server(world);
     server.say(ok("hello"));

@@ -23,7 +23,7 @@ struct CorsOptions {
     std::string methods = "GET, HEAD, OPTIONS";
     // "*" repeats what the preflight asked for.
     std::string headers = "*";
-    std::string exposed;  // Access-Control-Expose-Headers, "" for none
+    std::string exposed = {};  // Access-Control-Expose-Headers, "" for none
     // With credentials an origin is always named, never "*". Dangerous together with "*" above.
     bool credentials = false;
     Duration max_age = 10min;

@@ -35,12 +35,12 @@ enum class SlowReceiver : std::uint8_t {
 };
 
 struct WebSocketOptions {
-    std::vector<std::string> subprotocols;  // ours, the one we like best first
+    std::vector<std::string> subprotocols = {};  // ours, the one we like best first
     // Origins that may open a socket from a page ("https://a.example"); "*" is all of them. Empty:
     // only the origin of the same authority. Without an Origin it is no browser, and is let in.
-    std::vector<std::string> origins;
+    std::vector<std::string> origins = {};
     // Instead of the list.
-    std::function<bool(ByteView origin, const Request& request)> origin_allowed;
+    std::function<bool(ByteView origin, const Request& request)> origin_allowed = {};
 
     // For a message, inflated; above: 1009.
     std::size_t message_bytes_max = wire::WebSocketReaderOptions{}.message_bytes_max;
@@ -60,7 +60,7 @@ struct WebSocketOptions {
     Duration close_timeout = 5s;   // for the peer's close frame, and for its end after that
 
     bool compression = true;                // permessage-deflate, where the peer offers it
-    wire::DeflateWishes deflate;            // context takeover off: no window per socket
+    wire::DeflateWishes deflate = {};       // context takeover off: no window per socket
     std::size_t context_sockets_max = 256;  // with context takeover; above: without it
     int deflate_level = 5;                  // 1 to 9
     std::size_t deflate_bytes_min = 256;    // smaller messages are not worth it
