@@ -229,7 +229,7 @@ def test_every_engine_echoes_and_who_speaks_http_only_is_skipped(run, lab):
 
 
 def test_a_server_that_dies_is_told_and_the_run_goes_on(run):
-    done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "1", "--seconds", "3")
+    done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "1", "--seconds", "8")
     (server,) = wait_until(done.under_load, DEADLINE, "a server under load")
     os.kill(server, signal.SIGKILL)
     assert done.end() == 0, done.complained
