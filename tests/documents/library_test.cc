@@ -130,6 +130,17 @@ TEST_F(Library, Pages) {
     EXPECT_EQ(program.end(), 0);
 }
 
+TEST_F(Library, PagesInSeveralLanguages) {
+    folder.write("templates/front.html",
+                 block_after("docs/library.md", "With `templates/front.html`"));
+    Program program = start("library/pages_2");
+    EXPECT_EQ(get(program.url("/Ann")).body,
+              "<title>Ebb &amp; flow</title>\n<h1>Hello, Ann</h1>\n");
+    EXPECT_EQ(get(program.url("/Ann"), {{"Accept-Language", "de-CH"}}).body,
+              "<title>Ebbe &amp; Flut</title>\n<h1>Moin, Ann</h1>\n");
+    EXPECT_EQ(program.end(), 0);
+}
+
 tiderace::Task<std::string> first_events(std::string url) {
     tiderace::http::Client client;
     auto events = co_await client.open(tiderace::http::ClientRequest("GET", std::move(url)));
