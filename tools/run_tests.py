@@ -431,7 +431,10 @@ def run_unit(name, command):
             report(name, tally)
             return tally
         return failure(name, done, f"crashed ({done.why()})")
-    tally, failed = count_googletest(result)
+    try:
+        tally, failed = count_googletest(result)
+    except ValueError:  # GoogleTest forgets a comma where an assertion fails outside of a case
+        return failure(name, done, f"outside of a case, or cut off ({done.why()})")
     tally.seconds = done.seconds
     if done.status != 0 and tally.failed == 0:
         tally.failed = 1  # all cases passed, then a sanitizer or an exit handler objected

@@ -76,6 +76,13 @@ def test_a_crash_is_one_failure(tmp_path):
     assert count(run_tests.run_unit("unit/a", program(tmp_path, "kill -SEGV $$"))) == (0, 1, 0)
 
 
+def test_a_result_that_cannot_be_read_is_a_failure(tmp_path, capsys):
+    """GoogleTest 1.12 writes such a one when an assertion of an Environment fails."""
+    body = """echo '{"testsuites": [{} {}]}' >$json; echo 'main.cc:20: Failure'; exit 1"""
+    assert count(run_tests.run_unit("unit/a", program(tmp_path, body))) == (0, 1, 0)
+    assert "main.cc:20: Failure" in capsys.readouterr().out
+
+
 def test_an_early_exit_with_status_zero_is_a_failure(tmp_path):
     body = "echo '[==========] Running 3 tests'; exit 0"
     assert count(run_tests.run_unit("unit/a", program(tmp_path, body))) == (0, 1, 0)
