@@ -63,13 +63,16 @@ TEST_F(H1ServiceTest, AHeldExchangeIsNotReused) {
     EXPECT_NE(service_.take_exchange().get(), held.get());
 }
 
-TEST_F(H1ServiceTest, OneExchangeIsSpareAtMost) {
+TEST_F(H1ServiceTest, TheLastExchangeGivenBackIsTakenFirst) {
     core::Ref<H1Exchange> one = service_.take_exchange();
     core::Ref<H1Exchange> two = service_.take_exchange();
     const H1Exchange* const first = one.get();
+    const H1Exchange* const second = two.get();
     service_.give_back(std::move(one));
     service_.give_back(std::move(two));
     service_.give_back({});
+    const core::Ref<H1Exchange> third = service_.take_exchange();
+    EXPECT_EQ(third.get(), second);
     EXPECT_EQ(service_.take_exchange().get(), first);
 }
 
