@@ -2,35 +2,33 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <thread>
 #include <utility>
 
 #include "tiderace/base/thread_name.h"
 #include "tiderace/base/thread_refusal.h"
-#include "tiderace/task/sleep.h"
+#include "tiderace/core/child_process.h"
+#include "tiderace/db/readiness.h"
 
 namespace tiderace::db {
 namespace {
 
-// How often the loop looks whether a call has returned.
-constexpr Duration look_pause = 1ms;
-constexpr Duration look_pause_max = 20ms;
-
-// False: there is no thread, and the call is gone.
-bool start_apart(unique_function<void()> call, std::shared_ptr<std::atomic<bool>> over) {
+// False: there is no thread, and the call is gone. A byte comes out of `end` when it has returned.
+bool start_apart(unique_function<void()> call, core::Descriptor end) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     // A new thread inherits the mask: signals are for the main thread.
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     const int refused = thread_refusal([&] {
-        std::thread([call = std::move(call), over = std::move(over)]() mutable {
+        std::thread([call = std::move(call), end = std::move(end)]() mutable {
             name_this_thread("tr-apart");
             call();
-            call = nullptr;  // its place is free before the loop learns of it
-            *over = true;
+            call = nullptr;                    // its place is free before the loop learns of it
+            (void)!::write(end.get(), "", 1);  // SIGPIPE, if the loop has ended, is blocked
         }).detach();
     });
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -39,15 +37,14 @@ bool start_apart(unique_function<void()> call, std::shared_ptr<std::atomic<bool>
 
 }  // namespace
 
+// By a pipe, because the thread may outlive the loop and its mailbox.
 task::Task<> call_apart(unique_function<void()> call, Instant until) {
-    const auto over = std::make_shared<std::atomic<bool>>(false);
-    if (!start_apart(std::move(call), over)) co_return;
-    const core::EventLoop& loop = task::Context::here().runner->loop();
-    Duration pause = look_pause;
-    while (!*over && loop.now() < until) {
-        co_await task::sleep(std::min(pause, until - loop.now()));
-        pause = std::min(pause * 2, look_pause_max);
-    }
+    auto ends = core::Pipe::open();
+    if (!ends || !start_apart(std::move(call), std::move(ends->writing))) co_return;
+    Readiness over(task::Context::here().runner->loop());
+    over.look_at(ends->reading.get());
+    (void)co_await over.wait({.readable = true}, until);
+    over.forget();
 }
 
 struct PoolCalls::Loop {

@@ -46,7 +46,8 @@ class PoolCalls {
 
 // A call that may never return, on a thread of its own: one of the worker pool would be missing to
 // all loops, and the end of the program would wait for it. Returns when the call has, or at the
-// moment; without a thread for it, at once. The call owns what it uses, and throws nothing.
+// moment; without a thread or a pipe for it, at once. The call owns what it uses, and throws
+// nothing.
 task::Task<> call_apart(unique_function<void()> call, Instant until);
 
 }  // namespace tiderace::db
