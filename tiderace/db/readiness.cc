@@ -41,6 +41,7 @@ void Readiness::set_interest(core::Interest interest) {
 }
 
 Readiness::Wait::~Wait() {
+    readiness_->woken_ = false;
     // Woken, or never suspended. Otherwise its task ends at this await.
     if (readiness_->waiting_ != this) return;
     readiness_->end_waiting();
@@ -59,13 +60,15 @@ void Readiness::Wait::await_suspend(std::coroutine_handle<> handle) {
 }
 
 void Readiness::on_ready(core::Watch&, core::Interest) {
+    // A loop that is late looks twice before its tasks go on: that is no second answer.
+    if (woken_) return;
     if (waiting_ == nullptr) {
         noticed_ = true;
         interest_ = {};
         (void)watch_.change({});  // otherwise it would be reported in every turn
         return;
     }
-    ready_ = true;
+    ready_ = woken_ = true;
     loop_->cancel(*this);
     end_waiting()->waiter_.wake();
 }

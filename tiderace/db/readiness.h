@@ -48,7 +48,10 @@ class Readiness final : private core::Watch::Receiver, private core::Timer {
         bool await_ready() const noexcept { return false; }
         void await_suspend(std::coroutine_handle<> handle);
         // False: the deadline came first.
-        bool await_resume() const { return readiness_->ready_; }
+        bool await_resume() const {
+            readiness_->woken_ = false;
+            return readiness_->ready_;
+        }
 
       private:
         friend class Readiness;
@@ -76,6 +79,7 @@ class Readiness final : private core::Watch::Receiver, private core::Timer {
     bool kept_ = false;  // fd_ is ours
     bool noticed_ = false;
     bool ready_ = false;
+    bool woken_ = false;  // the waiter, which has not gone on yet
     Wait* waiting_ = nullptr;
 };
 

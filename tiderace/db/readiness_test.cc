@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "tiderace/core/child_process.h"
 #include "tiderace/db/database_fixture.h"
 
@@ -56,6 +58,29 @@ TEST_P(EveryReadiness, WhatComesWithNobodyWaitingIsNoticedOnce) {
         EXPECT_LT(loop.turns() - turns, 20U) << "it is told in every turn";
         EXPECT_TRUE(co_await readiness.wait(readable, loop.now() + 20s));
         EXPECT_FALSE(readiness.noticed());
+    }());
+}
+
+// A loop that is late looks twice in a turn. The second look comes before the task has gone on.
+TEST_P(EveryReadiness, WhatWokeATaskIsNotNoticedByTheNextLook) {
+    run_on(GetParam(), []() -> Task<> {
+        core::EventLoop& loop = task::Context::here().runner->loop();
+        const Ends ends;
+        Readiness readiness(loop);
+        readiness.keep(ends.fd());
+        task::Scope scope;
+        scope.spawn([](const Ends& other) -> Task<> {
+            co_await sleep(1ms);
+            other.say();
+            std::this_thread::sleep_for(50ms);
+        }(ends));
+        scope.spawn([]() -> Task<> { co_await sleep(5ms); }());  // for which the loop is late
+        EXPECT_TRUE(co_await readiness.wait(readable, loop.now() + 20s));
+        ends.hear();
+        EXPECT_FALSE(readiness.noticed());
+        co_await scope.join();
+        ends.say();
+        while (!readiness.noticed()) co_await sleep(1ms);
     }());
 }
 
