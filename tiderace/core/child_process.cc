@@ -27,6 +27,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/moment.h"
+#include "tiderace/base/signals_blocked.h"
 #include "tiderace/core/backend/poller.h"
 
 extern char** environ;
@@ -152,14 +153,9 @@ bool bind_to_parent(const Launch& launch) {
 
 pid_t fork_quietly(const Launch& launch) {
     // A signal that comes between fork and exec must not run a handler of ours in the child.
-    sigset_t all, before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     const pid_t pid = ::fork();
     if (pid == 0) become(launch);
-    const int error = errno;
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    errno = error;
     return pid;
 }
 

@@ -1,8 +1,5 @@
 #include "tiderace/core/worker_pool.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -13,31 +10,12 @@
 #include <vector>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/signals_blocked.h"
 #include "tiderace/base/thread_name.h"
 #include "tiderace/base/thread_refusal.h"
 #include "tiderace/core/contain.h"
 
 namespace tiderace::core {
-namespace {
-
-// A new thread inherits its creator's mask. Worker threads block all signals; the main thread
-// receives them.
-class SignalsBlocked {
-  public:
-    SignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-  private:
-    sigset_t before_;
-};
-
-}  // namespace
 
 //   submit() -> queue_ -> an idle thread, or a new one while there are few -> the task, destroyed
 //      `- refused: stopping, full, or no thread at all could be started

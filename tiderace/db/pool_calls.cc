@@ -1,13 +1,12 @@
 #include "tiderace/db/pool_calls.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <thread>
 #include <utility>
 
+#include "tiderace/base/signals_blocked.h"
 #include "tiderace/base/thread_name.h"
 #include "tiderace/base/thread_refusal.h"
 #include "tiderace/core/child_process.h"
@@ -18,12 +17,8 @@ namespace {
 
 // False: there is no thread, and the call is gone. A byte comes out of `end` when it has returned.
 bool start_apart(unique_function<void()> call, core::Descriptor end) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    // A new thread inherits the mask: signals are for the main thread.
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
     const int refused = thread_refusal([&] {
+        const SignalsBlocked blocked;
         std::thread([call = std::move(call), end = std::move(end)]() mutable {
             name_this_thread("tr-apart");
             call();
@@ -31,7 +26,6 @@ bool start_apart(unique_function<void()> call, core::Descriptor end) {
             (void)!::write(end.get(), "", 1);  // SIGPIPE, if the loop has ended, is blocked
         }).detach();
     });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return refused == 0;
 }
 

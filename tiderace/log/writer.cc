@@ -1,8 +1,5 @@
 #include "tiderace/log/writer.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -11,6 +8,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/signals_blocked.h"
 #include "tiderace/base/thread_name.h"
 #include "tiderace/base/thread_refusal.h"
 
@@ -44,12 +42,10 @@ Result<> Writer::start() {
     TR_CHECK(!thread_.joinable() && !stop_wanted_, "a writer is started once");
     if (Result<> opened = doorbell_.open(); !opened) return opened;
     // The thread blocks all signals: the main thread handles them, and SIGPIPE is ignored.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int refused = thread_refusal([this] { thread_ = std::thread([this] { run(); }); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    const int refused = thread_refusal([this] {
+        const SignalsBlocked blocked;
+        thread_ = std::thread([this] { run(); });
+    });
     if (refused == 0) return {};
     return fail(Error(refused, "start", "the log's thread",
                       "no further thread is allowed: raise the limit (ulimit -u, pids.max of the "

@@ -16,6 +16,7 @@
 #endif
 
 #include "tiderace/base/check.h"
+#include "tiderace/base/signals_blocked.h"
 
 // The child runs on our memory until it executes: it makes system calls and nothing else, and no
 // sanitizer may keep books of its stack. The thread sanitizer does not know such children at all.
@@ -184,15 +185,9 @@ Born make_child(Launch& launch) {
 
 // A signal that comes between clone and exec must not run a handler of ours in the child.
 Born make_child_quietly(Launch& launch) {
-    sigset_t all, before;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     errno = 0;
-    const Born born = make_child(launch);
-    const int error = errno;
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    errno = error;
-    return born;
+    return make_child(launch);
 }
 
 bool stop_blocking(int fd) {
