@@ -13,6 +13,7 @@
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/cgi/cgi.h"
 #include "tiderace/testing/recorded_exchange.h"
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::http::cgi {
@@ -71,6 +72,12 @@ class CgiFixture : public ::testing::Test {
             loop_->turn(5ms);
         }
         return true;
+    }
+    // False: the loop had no use for an nth allocation.
+    bool turn_without_memory(std::uint64_t nth) {
+        const testing::ScarceMemory scarce(nth);
+        for (int i = 0; i < 3; ++i) loop_->turn(0ms);
+        return scarce.failed();
     }
     bool all_gone() {
         return until([&] { return cgi().running() == 0; });

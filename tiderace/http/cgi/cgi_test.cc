@@ -340,12 +340,7 @@ TEST_F(CgiTest, WithoutMemoryForItsOutputNoAnswerLacksAPart) {
         const auto exchange = begin("/cgi-bin/well.sh");
         exchange->end_body();
         wait_for_file("written");
-        bool failed = false;
-        {
-            const testing::ScarceMemory scarce(nth);
-            for (int i = 0; i < 3; ++i) loop_->turn(0ms);
-            failed = scarce.failed();
-        }
+        const bool failed = turn_without_memory(nth);
         EXPECT_TRUE(until([&] {
             if (exchange->responded()) exchange->finish();
             return exchange->complete() || exchange->broken();

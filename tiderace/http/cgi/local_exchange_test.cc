@@ -97,12 +97,7 @@ TEST_F(LocalExchangeTest, WithoutMemoryForTheOtherTheClientIsAnswered) {
         const auto exchange = begin("/cgi-bin/go");
         exchange->end_body();
         wait_for_file("written");
-        bool failed = false;
-        {
-            const testing::ScarceMemory scarce(nth);
-            for (int i = 0; i < 3; ++i) loop_->turn(0ms);
-            failed = scarce.failed();
-        }
+        const bool failed = turn_without_memory(nth);
         EXPECT_TRUE(until([&] { return exchange->responded() || exchange->broken(); })) << nth;
         EXPECT_TRUE(exchange->status() == 204 || exchange->status() >= 500) << nth;
         EXPECT_TRUE(all_gone()) << nth;

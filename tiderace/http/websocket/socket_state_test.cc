@@ -48,28 +48,49 @@ struct Open {
     std::shared_ptr<testing::Peer> peer;
 };
 
-// Stands before a state whose on_open finds no memory.
-struct PoorAtOpening final : WebSocketHandler {
-    PoorAtOpening(WebSocketState& state, std::uint64_t n) : inner(&state), nth(n) {}
-    void on_open(WebSocketConnection& socket) override {
-        const testing::ScarceMemory scarce(nth);
+// Stands before a state, and gives it no memory for one of its calls.
+struct Poor : WebSocketHandler {
+    Poor(WebSocketState& state, std::uint64_t n) : inner(&state), nth(n) {}
+    void on_open(WebSocketConnection& socket) override { inner->on_open(socket); }
+    void on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) override {
+        inner->on_message(socket, kind, message);
+    }
+    void on_drained(WebSocketConnection& socket) override { inner->on_drained(socket); }
+    void on_end(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override {
+        inner->on_end(socket, code, reason);
+    }
+    void on_close(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override {
+        inner->on_close(socket, code, reason);
+    }
+    template <typename Call>
+    void without_memory(Call call) {
+        const testing::ScarceMemory scarce(failed ? 0 : nth);
         try {
-            inner->on_open(socket);
+            call();
         } catch (const std::bad_alloc&) {
             failed = true;
             throw;
         }
     }
-    void on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) override {
-        inner->on_message(socket, kind, message);
-    }
-    void on_close(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override {
-        inner->on_close(socket, code, reason);
-    }
 
     WebSocketHandler* inner;
     std::uint64_t nth;
     bool failed = false;
+
+  protected:
+    ~Poor() = default;
+};
+struct PoorAtOpening final : Poor {
+    using Poor::Poor;
+    void on_open(WebSocketConnection& socket) override {
+        without_memory([&] { inner->on_open(socket); });
+    }
+};
+struct PoorWhenDrained final : Poor {
+    using Poor::Poor;
+    void on_drained(WebSocketConnection& socket) override {
+        without_memory([&] { inner->on_drained(socket); });
+    }
 };
 
 // What a peer can send to a socket that is not read is bounded, however small its messages are.
@@ -259,34 +280,6 @@ TEST(SocketState, WithoutMemoryForASocketThatNeedsNoHandshakeTheConnectionEnds) 
     });
     EXPECT_GE(calls, 1U);
 }
-
-// Stands before a state that finds no memory when the queue has room again.
-struct PoorWhenDrained final : WebSocketHandler {
-    PoorWhenDrained(WebSocketState& state, std::uint64_t n) : inner(&state), nth(n) {}
-    void on_open(WebSocketConnection& socket) override { inner->on_open(socket); }
-    void on_message(WebSocketConnection& socket, WebSocketKind kind, ByteView message) override {
-        inner->on_message(socket, kind, message);
-    }
-    void on_drained(WebSocketConnection& socket) override {
-        const testing::ScarceMemory scarce(failed ? 0 : nth);
-        try {
-            inner->on_drained(socket);
-        } catch (const std::bad_alloc&) {
-            failed = true;
-            throw;
-        }
-    }
-    void on_end(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override {
-        inner->on_end(socket, code, reason);
-    }
-    void on_close(WebSocketConnection& socket, std::uint16_t code, ByteView reason) override {
-        inner->on_close(socket, code, reason);
-    }
-
-    WebSocketHandler* inner;
-    std::uint64_t nth;
-    bool failed = false;
-};
 
 TEST(SocketState, WithoutMemoryForAMessageThatWaitedEverySendReturns) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
