@@ -19,8 +19,6 @@ constexpr Duration busy_pause = 1ms;
 constexpr Duration busy_pause_max = 50ms;
 // Beyond the task's own deadline, so that within() ends the task first and reports it.
 constexpr Duration grace = 100ms;
-// After a lost connection: every idle one of the pool may have been lost with it.
-constexpr unsigned repeats_max = 2;
 
 // Messages to PostgreSQL and MariaDB have 16 bits for the number of the values, and neither takes a
 // message of a gibibyte: it closes the connection instead. Below it is room for what bytes_of()

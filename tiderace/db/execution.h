@@ -15,6 +15,9 @@
 
 namespace tiderace::db {
 
+// After a lost connection: every idle one of the pool may have been lost with it.
+inline constexpr unsigned repeats_max = 2;
+
 // Throws Error{parameters} or Error{syntax}: their number and size, text that is not UTF-8 or has a
 // zero byte, two statements.
 QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values);

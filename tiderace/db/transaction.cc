@@ -24,9 +24,6 @@ std::string begin_sql(Dialect dialect, const TransactionOptions& options) {
     return options.reads_only ? "start transaction read only" : "start transaction";
 }
 
-// After a lost connection, as begin_statement() does: every idle one may have been lost with it.
-constexpr unsigned begin_repeats_max = 2;
-
 // Wherever its connection is lost, a statement that only begins has changed nothing, so that it may
 // be sent again as a read is.
 QueryRef beginning(std::string sql) {
@@ -94,7 +91,7 @@ task::Task<std::unique_ptr<Transaction>> Transaction::begin(Pool& pool,
 task::Task<std::unique_ptr<Transaction>> Transaction::begin_serializable(
     Pool& pool, TransactionOptions options) {
     const Instant until = waiting_deadline(pool);
-    for (unsigned repeats = begin_repeats_max; true; --repeats) {
+    for (unsigned repeats = repeats_max; true; --repeats) {
         auto one =
             std::unique_ptr<Transaction>(new Transaction(co_await pool.take(Lane::writes, until)));
         // Otherwise a transaction of another task would have it where this one does not begin.
