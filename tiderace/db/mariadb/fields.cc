@@ -183,6 +183,9 @@ Fault fault_of(unsigned number) {
         case ER_NO_DEFAULT_FOR_FIELD:
             return Fault::not_null;
         case ER_LOCK_DEADLOCK:
+        // What InnoDB makes of a deadlock in which the lock of a table's numbers takes part. A
+        // column whose numbers have all been given gets it, too; three attempts cost it little.
+        case ER_AUTOINC_READ_FAILED:
             return Fault::deadlock;
         case ER_CHECKREAD:
             return Fault::serialization;
