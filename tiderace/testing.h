@@ -51,3 +51,4 @@
 #pragma once
 
 #include "tiderace/testing/client.h"
+#include "tiderace/testing/temporary_folder.h"

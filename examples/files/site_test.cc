@@ -22,18 +22,12 @@ constexpr const char* offset_type = "application/offset+octet-stream";
 class FilesTest : public testing::Test {
   protected:
     FilesTest() {
-        char path[] = "/tmp/files-test-XXXXXX";
-        folder = ::mkdtemp(path);
         limits.disk_bytes_free_min = 0;
         limits.file_bytes_max = 1'000'000;
         uploads = std::make_shared<Uploads>(folder, limits, std::time(nullptr));
         app.emplace(make_files(uploads));
         client.emplace(*app);
         client->set_field("Tus-Resumable", "1.0.0");
-    }
-    ~FilesTest() override {
-        client.reset();
-        fs::remove_all(folder);
     }
     tiderace::testing::Answer create(std::uint64_t length, const Content& content = {},
                                      Fields more = {}) {
@@ -47,7 +41,8 @@ class FilesTest : public testing::Test {
         return client->patch(place, Content(offset_type, std::move(bytes)), more);
     }
 
-    fs::path folder;
+    tiderace::testing::TemporaryFolder temporary;
+    const fs::path folder = temporary.path();
     UploadLimits limits;
     std::shared_ptr<Uploads> uploads;
     std::optional<tiderace::http::App> app;

@@ -2,6 +2,7 @@
 #include "examples/files/uploads.h"
 
 #include <gtest/gtest.h>
+#include <tiderace/testing.h>
 
 #include <algorithm>
 #include <barrier>
@@ -15,12 +16,7 @@ using tiderace::http::wire::sha256;
 
 class UploadsTest : public testing::Test {
   protected:
-    UploadsTest() {
-        char path[] = "/tmp/uploads-test-XXXXXX";
-        folder = ::mkdtemp(path);
-        limits.disk_bytes_free_min = 0;
-    }
-    ~UploadsTest() override { fs::remove_all(folder); }
+    UploadsTest() { limits.disk_bytes_free_min = 0; }
 
     // As after a start.
     Uploads& open() {
@@ -53,7 +49,8 @@ class UploadsTest : public testing::Test {
             std::distance(fs::directory_iterator(folder / ".unfinished"), {}));
     }
 
-    fs::path folder;
+    tiderace::testing::TemporaryFolder temporary;
+    const fs::path folder = temporary.path();
     UploadLimits limits;
     Uploads::Seconds now = 1'000'000'000;
     std::unique_ptr<Uploads> uploads;

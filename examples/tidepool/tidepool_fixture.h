@@ -122,8 +122,6 @@ inline std::size_t count(const std::string& text, std::string_view piece) {
 class TidepoolTest : public ::testing::TestWithParam<tiderace::db::Dialect> {
   protected:
     void SetUp() override {
-        std::string name = (std::filesystem::temp_directory_path() / "tidepool-XXXXXX").string();
-        folder_ = ::mkdtemp(name.data());
         std::string url = "sqlite:" + folder_.string() + "/test.db";
         if (GetParam() != tiderace::db::Dialect::sqlite) {
             const std::string missing = tiderace::testing::DatabaseServer::missing(GetParam());
@@ -143,7 +141,6 @@ class TidepoolTest : public ::testing::TestWithParam<tiderace::db::Dialect> {
         const std::filesystem::directory_iterator all(pictures());
         return static_cast<std::size_t>(std::distance(begin(all), end(all)));
     }
-    ~TidepoolTest() override { std::filesystem::remove_all(folder_); }
 
     static tiderace::Task<int> prepare(tiderace::db::Database db, std::string migrations) {
         co_await tiderace::db::migrate(db, migrations);
@@ -164,7 +161,8 @@ class TidepoolTest : public ::testing::TestWithParam<tiderace::db::Dialect> {
         return person;
     }
 
-    std::filesystem::path folder_;
+    tiderace::testing::TemporaryFolder temporary_;  // gone after the database has closed
+    const std::filesystem::path folder_ = temporary_.path();
     std::optional<tiderace::db::Database> db_;
     std::unique_ptr<tiderace::http::App> app_;
 };

@@ -6,8 +6,6 @@
 #include <tiderace/testing.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -27,11 +25,6 @@ struct Done {
     bool done;
 };
 
-std::string new_folder() {
-    char path[] = "/tmp/todo-test-XXXXXX";
-    return ::mkdtemp(path);
-}
-
 class TodoTest : public testing::Test {
   protected:
     int sign_in(Client& client, const std::string& name, const std::string& password = "secret") {
@@ -42,10 +35,9 @@ class TodoTest : public testing::Test {
     }
 
     TodoTest() { tiderace::run(prepare(db)); }
-    ~TodoTest() override { std::filesystem::remove_all(folder); }
 
-    std::string folder = new_folder();
-    tiderace::db::Database db = tiderace::db::open("sqlite:" + folder + "/todo.db");
+    tiderace::testing::TemporaryFolder folder;  // goes last, when the database has closed
+    tiderace::db::Database db = tiderace::db::open("sqlite:" + folder.path_of("todo.db"));
     tiderace::http::App app = make_todo(db, "secret");
 };
 
@@ -163,7 +155,8 @@ TEST_F(TodoTest, ListsOutliveTheService) {
         sign_in(client, "ann");
         client.post("/api/todos", NewTodo{"tea"});
     }
-    const auto again = make_todo(tiderace::db::open("sqlite:" + folder + "/todo.db"), "secret");
+    const auto again =
+        make_todo(tiderace::db::open("sqlite:" + folder.path_of("todo.db")), "secret");
     Client client(again);
     sign_in(client, "ann");
     EXPECT_EQ(list(client).at(0).text, "tea");

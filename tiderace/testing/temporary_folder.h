@@ -1,5 +1,10 @@
 // TemporaryFolder: a real directory of a test's own, gone with all that is in it at the end.
 //
+//     tiderace::testing::TemporaryFolder folder;  // before what keeps files in it
+//     tiderace::db::Database db = tiderace::db::open("sqlite:" + folder.path_of("test.db"));
+//
+// Owner    The test. A file that somebody else makes in it meanwhile may stay behind: the end of a
+//          test is no place for an error.
 // Errors   Every call must succeed: a test that cannot make its files aborts.
 #pragma once
 
