@@ -111,6 +111,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     // Memory that it, its transport and its Session keep for the peer.
     core::HeldBytes held_bytes() const;
     std::uint64_t bytes_sent() const { return bytes_sent_; }
+    bool send_pending() const { return send_pending_; }  // of bytes that bytes_sent() may lack
     bool sending_finished() const { return half_ != Half::open || finishing(); }
     bool peer_finished() const { return input_ != Input::open; }
     bool closing() const { return phase_ == Phase::closing; }

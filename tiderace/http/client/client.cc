@@ -84,10 +84,31 @@ bool may_go_again(std::string_view method, const ClientExchange& exchange, bool 
     // The server itself reported that it did nothing, so these two hold for a POST as well.
     if (exchange.progress() == Progress::unprocessed) return true;
     if (exchange.progress() == Progress::http_1_1_required) return true;
+    // On a new connection the server would refuse the next attempt, too.
+    if (exchange.progress() == Progress::unsent) return may_be_stale;
     // Otherwise the server may have acted before it failed. On a new connection, a close is what
     // the server does with this request, and a second attempt would meet the same.
     return may_be_stale && exchange.fault()->kind == Kind::closed &&
            exchange.progress() == Progress::untouched && is_idempotent(method);
+}
+
+// HTTP/1.0, or Connection: close.
+bool ends_connection(ClientExchange& exchange) {
+    if (exchange.version() == HttpVersion::http_1_0) return true;
+    for (const std::string_view value : exchange.fields().all("Connection")) {
+        for (wire::ListReader list(value); list.next();) {
+            if (wire::equals_ignoring_case(list.element(), "close")) return true;
+        }
+    }
+    return false;
+}
+
+// 408 on a kept connection (RFC 9110, 15.5.9): the server waited too long between two requests, and
+// its answer crossed ours. An application may mean itself with that status, and have acted: so for
+// a POST, the server has to show that it gives up the connection. HTTP/2 has no need of it.
+bool is_late_408(std::string_view method, ClientExchange& exchange, bool may_be_stale) {
+    return exchange.status() == 408 && may_be_stale && exchange.version() != HttpVersion::http_2 &&
+           (is_idempotent(method) || ends_connection(exchange));
 }
 
 // False: the body would be larger than `bytes_max`. Decoded bytes count, because a
@@ -315,12 +336,19 @@ bool Client::goes_again(Journey& journey, const ClientExchange& failed) {
     // A server that closes one kept connection has often closed all of them (it restarted, say).
     // Trying each in turn would spend the attempts, so the pool leaves out all that may be as
     // stale.
-    if (failed.progress() == Progress::untouched) journey.stale = journey.number;
+    const bool was_stale =
+        failed.progress() == Progress::untouched || failed.progress() == Progress::unsent;
+    if (was_stale) journey.stale = journey.number;
     return true;
 }
 
+// Whether another request takes the place of this answer.
 ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     const int status = exchange.status();
+    if (!journey.streams && is_late_408(journey.method, exchange, journey.may_be_stale)) {
+        journey.stale = journey.number;  // so the next connection is new, and its 408 an answer
+        return true;
+    }
     if (!is_redirect(status) || options_.redirects_max == 0) return false;
     const std::string_view location = exchange.fields().find("Location");
     // A redirect without Location leads nowhere: it is an answer as any other (RFC 9110, 15.4).

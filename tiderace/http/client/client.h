@@ -14,9 +14,12 @@
 //              resets a request with HTTP_1_1_REQUIRED (RFC 9113, 7) gets it, and all later ones
 //              of its origin, over HTTP/1.1.
 // Retries      A kept connection may have been closed meanwhile. If no byte of an answer came, a
-//              request that is idempotent (RFC 9110, 9.2.2) is sent again, on a new one. What a
-//              server of HTTP/2 says it did not process is, too, whatever its method. At most
-//              attempts_max times; a body that is a generator is never sent twice.
+//              request that is idempotent (RFC 9110, 9.2.2) is sent again, on a new one, and so is
+//              one that was answered with 408 there; a POST only if that answer ends the
+//              connection. Whatever its method: a request of which no byte had left when the kept
+//              connection ended or was answered unasked, and what a server of HTTP/2 says it did
+//              not process. At most attempts_max times; a body that is a generator is never sent
+//              twice.
 // Time         `timeout` is for all of get() and request(), and for open() up to the answer's head;
 //              the deadline of the task (task::deadline()) counts as well. Between two reads of a
 //              stream no time-out runs, nor read_timeout while the answer is complete and the

@@ -32,6 +32,11 @@ ClientLink* ClientConnection::begin(ClientExchange& exchange, const ClientHead& 
     return protocol_->begin(exchange, head);
 }
 
+// While a send is pending, its bytes may have arrived without being counted.
+bool ClientConnection::is_unsent(std::uint64_t mark) const {
+    return connection_.bytes_sent() <= mark && !connection_.send_pending();
+}
+
 // Only now is it known which protocol is spoken: over TLS, ALPN has decided.
 void ClientConnection::settle(bool h2) {
     protocol_ = h2 ? make_client_h2(*this) : make_client_h1(*this);

@@ -93,6 +93,9 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     // For the protocol. -------------------------------------------------------------------------
 
     net::Connection& below() { return connection_; }
+    // Where the next write begins, and whether nothing from such a mark on has left yet.
+    std::uint64_t mark() const { return connection_.bytes_sent() + connection_.queue_bytes(); }
+    bool is_unsent(std::uint64_t mark) const;
     ClientConnections& all() { return *all_; }
     void ready();
     // No more requests.

@@ -68,6 +68,7 @@ class ClientExchange final : private task::Root {
     enum class Progress : std::uint8_t {
         unprocessed,        // the server said that it did nothing with it
         http_1_1_required,  // and that it would over HTTP/1.1
+        unsent,             // no byte of the request left
         untouched,          // nothing of an answer came
         touched,
     };

@@ -91,7 +91,9 @@ class ClientH1 final : public ClientProtocol, private ClientLink {
     ClientConnection* connection_;
     ClientExchange* exchange_ = nullptr;
     wire::ResponseReader reader_;
-    bool touched_ = false;  // a byte of the present answer has come
+    std::uint64_t mark_ = 0;  // where the present request begins
+    bool kept_ = false;       // it had an exchange before the present one
+    bool touched_ = false;    // a byte of the present answer has come
     bool request_sent_ = false;
     bool answer_ended_ = false;
 };
@@ -103,6 +105,7 @@ ClientLink* ClientH1::begin(ClientExchange& exchange, const ClientHead& head) {
     // shows it.
     reader_.next(exchange.to_head());
     touched_ = request_sent_ = answer_ended_ = false;
+    mark_ = connection_->mark();
     connection_->below().set_deadline(Instant::max());
     write_head(connection_->below(), head, exchange.unknown_length());
     return this;
@@ -144,7 +147,10 @@ std::size_t ClientH1::on_data(ByteView data) {
     using Status = wire::ResponseReader::Status;
     using Kind = ClientFault::Kind;
     std::size_t used = 0;
-    while (exchange_ != nullptr && !answer_ended_) {
+    // A server that answers unasked on a kept connection, with 408 mostly, ends it (RFC 9112, 9.5).
+    // Such an answer is not about a request that has not left yet.
+    const bool unasked = kept_ && !touched_ && connection_->is_unsent(mark_);
+    while (exchange_ != nullptr && !answer_ended_ && !unasked) {
         touched_ = true;
         wire::FieldPlaces& places = connection_->all().field_places();
         const auto step = reader_.step(data.substr(used), &places);
@@ -196,6 +202,7 @@ void ClientH1::answer_ended(bool more_came) {
 
 void ClientH1::finish_exchange(bool reusable) {
     ClientExchange* const exchange = std::exchange(exchange_, nullptr);
+    kept_ = true;
     if (reusable) {
         // The last answer may have paused reading (kept()). The pool has to notice when the server
         // closes an idle connection, and the next answer has to arrive.
@@ -223,8 +230,10 @@ void ClientH1::on_closed(ClientFault::Kind kind, std::string_view why) {
     // The answer is whole. The server did not need the rest of the request, which alone was lost.
     if (answer_ended_) return exchange->on_end();
     using Progress = ClientExchange::Progress;
+    const Progress without_a_byte =
+        connection_->is_unsent(mark_) ? Progress::unsent : Progress::untouched;
     exchange->on_failed(connection_->fault(kind, why, touched_),
-                        touched_ ? Progress::touched : Progress::untouched);
+                        touched_ ? Progress::touched : without_a_byte);
 }
 
 }  // namespace

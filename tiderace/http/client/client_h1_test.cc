@@ -106,6 +106,112 @@ TEST_F(ClientH1Test, BytesBehindAnAnswerAreNoAnswer) {
     EXPECT_EQ(get(server.url), "200 three");
 }
 
+// RFC 9112, 9.3 and 9.5: the server sent it on a kept connection, before any byte of the request.
+TEST_F(ClientH1Test, WhatCameBeforeTheRequestLeftIsNotItsAnswer) {
+    const std::string late = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
+    for (const std::string& unasked :
+         {late, ok("smuggled"), std::string("HTTP/1.1 2"), late + "x", std::string()}) {
+        for (const char* method : {"GET", "POST"}) {
+            ClientTestServer server(world);
+            server.say(ok("well"));
+            make();
+            EXPECT_EQ(get(server.url), "200 well");
+            net::Connection& kept = *server.sessions.connection;
+            kept.write(unasked);
+            kept.finish();
+            kept.flush();
+            // Begins before the loop looks at the network again.
+            const auto told = begin(ClientRequest(method, server.url).content("x"));
+            world.settle();
+            EXPECT_EQ(*told, "200 well") << method << " " << unasked;
+            EXPECT_EQ(server.requests.size(), 2U);
+            EXPECT_EQ(server.opened(), 2);
+            client.reset();
+            world.settle();
+        }
+    }
+}
+
+// All kept connections of a server may be in that state: none of them is tried next.
+TEST_F(ClientH1Test, ARetryAfterAnUnaskedAnswerTakesANewConnection) {
+    ClientTestServer server(world);
+    std::vector<net::Connection*> kept;
+    server.answer = [&](net::Connection& connection, const std::string&) {
+        kept.push_back(&connection);
+    };
+    make();
+    const std::vector both{begin(ClientRequest("GET", server.url)),
+                           begin(ClientRequest("GET", server.url))};
+    world.settle();
+    ASSERT_EQ(kept.size(), 2U);
+    for (net::Connection* each : kept) each->write(ok("well"));
+    world.settle();
+    server.say(ok("well"));
+    for (net::Connection* each : kept) {
+        each->write("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n");
+        each->flush();
+    }
+    EXPECT_EQ(ask(ClientRequest("POST", server.url)), "200 well");
+    world.settle();
+    EXPECT_EQ(server.opened(), 3);
+    EXPECT_EQ(the_client().pool()->connections(), 1U);
+}
+
+// RFC 9110, 15.5.9: the server waited in vain for a whole request. On a kept connection it was the
+// time between two requests that was too long, and the answer crossed the request.
+TEST_F(ClientH1Test, ARequestTimeoutOnAKeptConnectionIsTriedAgainOnce) {
+    const std::string open = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n";
+    const std::string closes =
+        "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: x, Close\r\n\r\n";
+    const std::string old = "HTTP/1.0 408 Request Timeout\r\nContent-Length: 0\r\n\r\n";
+    const auto stream = [] {
+        return [](std::string piece) -> task::Generator<std::string> {
+            co_yield std::move(piece);
+        }("x");
+    };
+    const struct {
+        const char* method;
+        std::string late;
+        bool generated;
+        const char* told;
+    } cases[] = {
+        {"GET", open, false, "200 well"},
+        {"GET", closes, false, "200 well"},
+        {"PUT", open, false, "200 well"},
+        // For a POST, the server has to show that it gives the connection up: the status may be an
+        // application's.
+        {"POST", open, false, "408 "},
+        {"POST", closes, false, "200 well"},
+        {"POST", old, false, "200 well"},
+        {"POST", closes, true, "408 "},  // its generator is used up
+    };
+    for (const auto& c : cases) {
+        ClientTestServer server(world);
+        server.say_each({ok("first"), c.late, ok("well")});
+        make();
+        EXPECT_EQ(get(server.url), "200 first");
+        ClientRequest request(c.method, server.url);
+        if (c.generated) {
+            request.stream("text/plain", stream());
+        } else {
+            request.content("x");
+        }
+        EXPECT_EQ(ask(std::move(request)), c.told) << c.method << " " << c.late;
+        client.reset();
+        world.settle();
+    }
+    ClientTestServer server(world);
+    server.say(closes);
+    EXPECT_EQ(get(server.url), "408 ") << "the connection was new";
+    EXPECT_EQ(server.requests.size(), 1U);
+    // A second one is an answer.
+    server.requests.clear();
+    server.say_each({ok("first"), open, open, ok("never")});
+    EXPECT_EQ(get(server.url), "200 first");
+    EXPECT_EQ(get(server.url), "408 ");
+    EXPECT_EQ(server.requests.size(), 3U);
+}
+
 TEST_F(ClientH1Test, AnswersWithoutLengthEndWithTheConnection) {
     ClientTestServer server(world);
     server.answer = [](net::Connection& connection, const std::string&) {

@@ -157,6 +157,7 @@ ClientLink* ClientH2::begin(ClientExchange& exchange, const ClientHead& head) {
     scheduler_.set_priority(stream, {.incremental = true});
     // Compared in give_up(): if nothing came since, the server may be gone, and a PING decides.
     stream.heard_before_ = heard_;
+    stream.mark_ = connection_->mark();
     stream.request_ended_ = !exchange.has_body();
     say_head(id, block, stream.request_ended_);
     idle_due_ = Instant::max();
@@ -363,8 +364,10 @@ void ClientH2::on_closed(ClientFault::Kind kind, std::string_view why) {
             stream->exchange_->on_end();
             continue;
         }
+        const Progress without_a_byte =
+            connection_->is_unsent(stream->mark_) ? Progress::unsent : Progress::untouched;
         stream->exchange_->on_failed(connection_->fault(kind, why, stream->touched_),
-                                     stream->touched_ ? Progress::touched : Progress::untouched);
+                                     stream->touched_ ? Progress::touched : without_a_byte);
     }
 }
 

@@ -72,6 +72,7 @@ class ClientH2Stream final : public ClientLink, public wire::H2Scheduled {
     std::string unsent_;  // of the request's body
     std::size_t unsent_begin_ = 0;
     std::uint64_t heard_before_ = 0;  // ClientH2::heard_ when it began
+    std::uint64_t mark_ = 0;          // where its head begins (ClientConnection::mark)
     std::uint8_t interim_ = 0;        // heads of 1xx
     bool last_ = false;               // unsent_ ends the request
     bool request_ended_ = false;      // END_STREAM was sent

@@ -480,5 +480,17 @@ TEST_F(ClientH2Scripted, AConnectionThatBreaksEndsAllItsRequests) {
     EXPECT_EQ(server.all.size(), 3U);
 }
 
+// The server cannot have acted on it, so even a POST is sent again.
+TEST_F(ClientH2Scripted, ARequestThatNeverLeftIsSentAgainWhateverItsMethod) {
+    answer_with([&](std::uint32_t stream) { server.answer(stream, "x"); });
+    EXPECT_EQ(get(server.url), "200 x");
+    server.last().connection->finish();
+    server.last().connection->flush();
+    // Begins before the loop looks at the network again.
+    EXPECT_EQ(ask(ClientRequest("POST", server.url).content("x")), "200 x");
+    EXPECT_EQ(server.all.size(), 2U);
+    EXPECT_EQ(server.all.front()->streams.size(), 1U);
+}
+
 }  // namespace
 }  // namespace tiderace::http
