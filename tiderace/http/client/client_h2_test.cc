@@ -210,7 +210,9 @@ TEST_F(ClientH2Scripted, AllUnreadBytesHaveOneBound) {
     make({.timeout = 1h,
           .read_timeout = 1h,
           .versions = ClientVersions::http_2,
-          .pool = {.connections_per_host_max = 100, .waiting_max = 10'000}});
+          .pool = {.connections_per_host_max = 100,
+                   .waiting_max = 10'000,
+                   .waiting_per_host_max = 10'000}});
     const core::Ref<ReceiveRoom> room = ClientConnections::of(runner)->receive_room();
     constexpr std::size_t all = ReceiveRoom::bytes_max / ReceiveRoom::first_bytes;
     std::size_t asked = 0;

@@ -27,11 +27,11 @@ task::Task<> wait_for_change(ClientHandshake& handshake) {
 // In the queue. One that was woken and ends before it looked lets the next one look.
 class ClientPool::Waiting final : private task::Waiter {
   public:
-    Waiting(ClientPool& pool, const ClientRoute& route, bool first)
-        : pool_(&pool), route_(&route), first_(first) {}
+    Waiting(ClientPool& pool, const ClientRoute& route, Host& host, bool first)
+        : pool_(&pool), route_(&route), host_(&host), first_(first) {}
     ~Waiting() {
         // The task may end at any await (a time-out, a cancel), woken or not.
-        std::erase(pool_->waiting_, this);
+        if (host_ != nullptr) leave();
         pool_->forget_if_unused(*route_);
         if (std::exchange(woken_, false)) pool_->wake_next();
     }
@@ -43,20 +43,31 @@ class ClientPool::Waiting final : private task::Waiter {
         Waiter::suspend(handle);
         auto& queue = pool_->waiting_;
         queue.insert(first_ ? queue.begin() : queue.end(), this);
+        ++host_->waiting;
+        waits_ = true;
     }
     void await_resume() noexcept { woken_ = false; }
 
-    const ClientRoute& route() const { return *route_; }
+    // Known to the pool while it waits.
+    const Host& host() const { return *host_; }
     void wake() {
         woken_ = true;
-        std::erase(pool_->waiting_, this);
+        leave();
         Waiter::wake();
     }
 
   private:
+    void leave() {
+        std::erase(pool_->waiting_, this);
+        if (std::exchange(waits_, false)) --host_->waiting;
+        host_ = nullptr;
+    }
+
     ClientPool* pool_;
     const ClientRoute* route_;
+    Host* host_;  // nullptr: it has left
     bool first_;
+    bool waits_ = false;
     bool woken_ = false;
 };
 
@@ -152,26 +163,43 @@ ClientConnection* ClientPool::take_for_tunnel(const Url& url, const Proxy* proxy
     return *found;
 }
 
-bool ClientPool::has_ready(ClientRouteView route) const {
-    const auto host = hosts_.find(route);
-    const auto serves = [&](const ClientConnection* each) {
-        return each->room() > 0 && !(each->multiplexes() && has_fallen_back(route));
-    };
-    return host != hosts_.end() && std::ranges::any_of(host->second.ready, serves);
+ClientPool::Host& ClientPool::known(const ClientRoute& route, const Url& url, const Proxy* proxy) {
+    const auto [at, is_new] = hosts_.try_emplace(route, *this);
+    if (is_new) {
+        at->second.route = &at->first;
+        at->second.one_by_one = may_be_h2(route, url, proxy);
+    }
+    return at->second;
 }
 
-bool ClientPool::may_open(ClientRouteView route) const {
-    const auto host = hosts_.find(route);
-    if (host != hosts_.end()) {
-        const Host& known = host->second;
-        if (known.open >= limits_.connections_per_host_max) return false;
-        const bool grows = std::ranges::any_of(known.ready, &ClientConnection::may_grow);
-        const bool h2 = known.one_by_one && !has_fallen_back(route);
+bool ClientPool::has_ready(const Host& host) const {
+    return std::ranges::any_of(host.ready, [&](const ClientConnection* each) {
+        return each->room() > 0 && !(each->multiplexes() && has_fallen_back(*host.route));
+    });
+}
+
+// nullptr: a server that is not known yet.
+bool ClientPool::may_open(const Host* host) const {
+    if (host != nullptr && host->open > 0) {
+        if (host->open >= limits_.connections_per_host_max) return false;
+        const bool grows = std::ranges::any_of(host->ready, &ClientConnection::may_grow);
+        const bool h2 = host->one_by_one && !has_fallen_back(*host->route);
         // A new connection would not bring room for unread bytes.
         if (h2 && ClientConnections::of(*runner_)->receive_room()->shares_left() == 0) return false;
-        if (h2 && (known.making > 0 || grows)) return false;
+        if (h2 && (host->making > 0 || grows)) return false;
     }
     return open_ < limits_.connections_max || idle() > 0;
+}
+
+// nullptr: another request may wait.
+const char* ClientPool::refusal(const Host& host) const {
+    if (host.waiting >= limits_.waiting_per_host_max) {
+        return ": too many requests wait for it (waiting_per_host_max)";
+    }
+    if (waiting_.size() >= limits_.waiting_max) {
+        return ": too many requests of this client wait (waiting_max)";
+    }
+    return nullptr;
 }
 
 bool ClientPool::may_be_h2(ClientRouteView route, const Url& url, const Proxy* proxy) const {
@@ -253,8 +281,8 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
     for (bool waited = false;; waited = true) {
         if (ClientConnection* const ready = take_at_once(route, stale)) co_return ready;
         // It would wait for a place that a connection holds which it does not take.
-        if (stale != 0 && !may_open(route)) evict_idle_of(route);
-        if (may_open(route)) {
+        if (stale != 0 && !may_open(find(route))) evict_idle_of(route);
+        if (may_open(find(route))) {
             auto made = co_await open(route, url, proxy);
             // Opened, and without room: a server that accepts and at once refuses all streams would
             // have us open connections for ever.
@@ -264,14 +292,13 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
                 ClientFault(ClientFault::Kind::busy,
                             place_of(url) + ": it takes no requests on new connections"));
         }
+        Waiting turn(*this, route, known(route, url, proxy), waited);
         // One that was woken for nothing has its place still, though a later one may have filled
         // the queue.
-        if (!waited && waiting_.size() >= limits_.waiting_max) {
-            co_return std::unexpected(ClientFault(
-                ClientFault::Kind::busy, place_of(url) + ": too many requests wait for it"));
+        if (const char* const why = waited ? nullptr : refusal(turn.host())) {
+            co_return std::unexpected(ClientFault(ClientFault::Kind::busy, place_of(url) + why));
         }
         if (!waited) ++counters_.waited;
-        Waiting turn(*this, route, waited);
         co_await turn;
     }
 }
@@ -280,12 +307,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
 task::Task<ClientResult<ClientConnection*>> ClientPool::open(const ClientRoute& route,
                                                              const Url& url, const Proxy* proxy) {
     if (open_ >= limits_.connections_max) evict_idle();
-    const auto [at, is_new] = hosts_.try_emplace(route, *this);
-    Host& host = at->second;
-    if (is_new) {
-        host.route = &at->first;
-        host.one_by_one = may_be_h2(route, url, proxy);
-    }
+    Host& host = known(route, url, proxy);
     // Counted before the first await, so that tasks that open at once respect the limits together.
     Place place(*this, host);
     wake_next();  // others that may open, too
@@ -339,19 +361,20 @@ void ClientPool::on_gone(Host& host, ClientConnection& connection) {
 
 void ClientPool::forget_if_unused(const ClientRoute& route) {
     const auto host = hosts_.find(route);
-    const auto waits = [&](const Waiting* each) { return each->route() == route; };
     if (host == hosts_.end() || host->second.open > 0 || host->second.making > 0) return;
-    if (std::ranges::any_of(waiting_, waits)) return;
+    if (host->second.waiting > 0) return;
     if (last_found_ == &host->second) last_found_ = nullptr;
     hosts_.erase(host);
 }
 
 // The first that could go on now.
 void ClientPool::wake_first() {
+    const Host* last = nullptr;  // which could not: a slow server's requests are many in a row
     for (Waiting* each : waiting_) {
-        if (!has_ready(each->route()) && !may_open(each->route())) continue;
-        each->wake();
-        return;
+        const Host* const host = &each->host();
+        if (host == last) continue;
+        if (has_ready(*host) || may_open(host)) return each->wake();
+        last = host;
     }
 }
 

@@ -35,7 +35,8 @@ namespace tiderace::http {
 struct PoolLimits {
     std::size_t connections_max = 256;         // of all servers
     std::size_t connections_per_host_max = 8;  // of one scheme, host, port and proxy
-    std::size_t waiting_max = 1'024;           // requests that wait for one; above: busy
+    std::size_t waiting_max = 4'096;           // requests that wait for one; above: busy
+    std::size_t waiting_per_host_max = 1'024;  // of these, so that a slow host leaves places
     Duration idle = 30s;                       // then an unused one is closed; max(): never
     // From the name to the open connection.
     Duration connect_timeout = tcp::ConnectOptions{}.timeout;
@@ -93,6 +94,7 @@ class ClientPool final {
         const ClientRoute* route = nullptr;    // its key
         std::size_t open = 0;                  // connections, and those that are being made
         std::size_t making = 0;                // of these: not settled yet
+        std::size_t waiting = 0;               // requests in the queue
         bool one_by_one = false;               // it may speak HTTP/2
         std::vector<ClientConnection*> ready;  // idle ones, and all of HTTP/2; the latest last
     };
@@ -105,9 +107,11 @@ class ClientPool final {
     Host* find(ClientRouteView route);
     ClientConnection* take_ready(ClientRouteView route, std::uint64_t stale);
     ClientConnection* take_at_once(ClientRouteView route, std::uint64_t stale);
-    bool has_ready(ClientRouteView route) const;
+    Host& known(const ClientRoute& route, const Url& url, const Proxy* proxy);
+    bool has_ready(const Host& host) const;
     bool has_fallen_back(ClientRouteView route) const { return fallen_back_.contains(route); }
-    bool may_open(ClientRouteView route) const;
+    bool may_open(const Host* host) const;
+    const char* refusal(const Host& host) const;
     bool may_be_h2(ClientRouteView route, const Url& url, const Proxy* proxy) const;
     bool evict_idle();
     bool evict_idle_of(ClientRouteView route);

@@ -100,6 +100,69 @@ TEST_F(ClientPoolTest, AFullQueueRefusesAndALateOneLeaves) {
     EXPECT_EQ(*last, "200 x");
 }
 
+TEST_F(ClientPoolTest, ASlowServerLeavesPlacesInTheQueueToOthers) {
+    ClientTestServer slow(world);
+    ClientTestServer quick(world);
+    hold(slow);
+    make({.timeout = 1h,
+          .pool = {.connections_per_host_max = 1, .waiting_max = 4, .waiting_per_host_max = 2}});
+    const auto first = begin(ClientRequest("GET", slow.url));
+    const auto second = begin(ClientRequest("GET", slow.url));
+    const auto late = begin(ClientRequest("GET", slow.url).timeout(1s));
+    world.settle();
+    EXPECT_EQ(get(slow.url),
+              "! busy: " + slow.url + ": too many requests wait for it (waiting_per_host_max)");
+    // The other server has its own share.
+    net::Connection* other = nullptr;
+    quick.answer = [&](net::Connection& connection, const std::string&) { other = &connection; };
+    std::vector<std::shared_ptr<std::string>> all;
+    for (int i = 0; i < 3; ++i) all.push_back(begin(ClientRequest("GET", quick.url)));
+    world.settle();
+    EXPECT_EQ(client->pool()->waiting(), 4U);
+    // All places are taken now, so a third server, which could have some, gets none.
+    ClientTestServer third(world);
+    hold(third);
+    const auto served = begin(ClientRequest("GET", third.url));
+    EXPECT_EQ(get(third.url),
+              "! busy: " + third.url + ": too many requests of this client wait (waiting_max)");
+    quick.say(ok("y"));
+    other->write(ok("y"));
+    world.settle();
+    for (const auto& told : all) EXPECT_EQ(*told, "200 y");
+    // One that gives up gives its place back.
+    world.advance(2s);
+    EXPECT_TRUE(late->starts_with("! timed_out: ")) << *late;
+    EXPECT_EQ(client->pool()->waiting(), 1U);
+    const auto last = begin(ClientRequest("GET", slow.url));
+    world.settle();
+    EXPECT_EQ(*last, "");
+    while (!held.empty()) answer_next();
+    for (const auto& told : {first, second, last, served}) EXPECT_EQ(*told, "200 x");
+    EXPECT_EQ(client->pool()->waiting(), 0U);
+}
+
+// Where no connection can be had for it, a server is known by its waiting requests alone.
+TEST_F(ClientPoolTest, AServerWithoutAConnectionHasItsShareToo) {
+    ClientTestServer busy(world);
+    ClientTestServer other(world);
+    hold(busy);
+    other.say(ok("y"));
+    make({.timeout = 1h, .pool = {.connections_max = 1, .waiting_per_host_max = 1}});
+    const auto first = begin(ClientRequest("GET", busy.url));
+    world.settle();
+    for (int round = 0; round < 2; ++round) {
+        const auto waits = begin(ClientRequest("GET", other.url).timeout(1s));
+        EXPECT_TRUE(get(other.url).starts_with("! busy: ")) << "round " << round;
+        world.advance(2s);
+        EXPECT_TRUE(waits->starts_with("! timed_out: ")) << *waits;
+    }
+    const auto waits = begin(ClientRequest("GET", other.url));
+    world.settle();
+    answer_next();
+    EXPECT_EQ(*first, "200 x");
+    EXPECT_EQ(*waits, "200 y");
+}
+
 TEST_F(ClientPoolTest, AnIdleConnectionMakesRoomForAnotherServer) {
     ClientTestServer one(world);
     ClientTestServer two(world);
