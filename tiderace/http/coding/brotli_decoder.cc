@@ -2,12 +2,41 @@
 
 #if TIDERACE_HAVE_BROTLI
 #include <brotli/decode.h>
+
+#include <cstdlib>
+#include <limits>
 #endif
 
 namespace tiderace::http::coding {
 
 #if TIDERACE_HAVE_BROTLI
 namespace {
+
+// Brotli reports the size of nothing that it allocates, so each block begins with it.
+class CountedMemory {
+  public:
+    static void* take(void* self, std::size_t bytes) {
+        if (bytes > std::numeric_limits<std::size_t>::max() - prefix_bytes) return nullptr;
+        auto* const block = static_cast<std::byte*>(std::malloc(prefix_bytes + bytes));
+        if (block == nullptr) return nullptr;
+        *reinterpret_cast<std::size_t*>(block) = bytes;
+        static_cast<CountedMemory*>(self)->bytes_ += bytes;
+        return block + prefix_bytes;
+    }
+    static void give_back(void* self, void* memory) {
+        if (memory == nullptr) return;
+        std::byte* const block = static_cast<std::byte*>(memory) - prefix_bytes;
+        static_cast<CountedMemory*>(self)->bytes_ -= *reinterpret_cast<std::size_t*>(block);
+        std::free(block);
+    }
+    std::size_t bytes() const { return bytes_; }
+
+  private:
+    static constexpr std::size_t prefix_bytes = alignof(std::max_align_t);
+    static_assert(prefix_bytes >= sizeof(std::size_t));
+
+    std::size_t bytes_ = 0;
+};
 
 class BrotliDecoder final : public ContentDecoder {
   public:
@@ -30,9 +59,12 @@ class BrotliDecoder final : public ContentDecoder {
         return {in.size() - in_left, out.size() - out_left, failed_};
     }
     bool ended() const override { return BrotliDecoderIsFinished(state_) != 0; }
+    std::size_t held_bytes() const override { return memory_.bytes(); }
 
   private:
-    BrotliDecoderState* state_ = BrotliDecoderCreateInstance(nullptr, nullptr, nullptr);
+    CountedMemory memory_;  // outlives the state
+    BrotliDecoderState* state_ =
+        BrotliDecoderCreateInstance(CountedMemory::take, CountedMemory::give_back, &memory_);
     bool failed_ = false;
 };
 

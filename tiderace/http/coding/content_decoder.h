@@ -34,6 +34,8 @@ class ContentDecoder {
     virtual Step step(ByteView in, std::span<char> out) = 0;
     // The content ended where a content may end.
     virtual bool ended() const = 0;
+    // What it has allocated by now: it takes its window when the content shows its size.
+    virtual std::size_t held_bytes() const = 0;
 };
 
 // Those whose libraries were there when this was built.

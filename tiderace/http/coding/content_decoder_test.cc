@@ -104,5 +104,28 @@ TEST(ContentDecoder, ABombIsMadeNoFasterThanThereIsRoom) {
     }
 }
 
+// A server chooses the window, so its size is known only once the content has begun.
+TEST(ContentDecoder, TheMemoryOfAWindowIsReported) {
+    std::string large;
+    for (int i = 0; large.size() < 1'000'000; ++i) large += std::to_string(i * 7919) + ",";
+    for (const ContentCoding coding : built_in()) {
+        const auto decoder = make_decoder(coding);
+        std::string encoded = encode(coding, large);
+        ByteView rest(encoded);
+        std::string out(64 * 1024, '\0');
+        for (std::size_t made = 0; made < large.size() / 2;) {
+            const auto step = decoder->step(rest, out);
+            ASSERT_FALSE(step.failed);
+            rest.remove_prefix(step.used);
+            made += step.made;
+        }
+        EXPECT_GE(decoder->held_bytes(), 32 * 1024U) << coding_name(coding);
+        EXPECT_LE(decoder->held_bytes(), 2 * ContentDecoder::window_bytes_max);
+        if (coding == ContentCoding::gzip) continue;  // its window has one size
+        const auto unused = make_decoder(coding);
+        EXPECT_LT(unused->held_bytes(), decoder->held_bytes()) << coding_name(coding);
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http::coding

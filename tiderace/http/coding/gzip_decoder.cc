@@ -37,6 +37,8 @@ class GzipDecoder final : public ContentDecoder {
         return {in.size() - stream_.avail_in, out.size() - stream_.avail_out, failed_};
     }
     bool ended() const override { return ended_; }
+    // The window of 32 KiB, and zlib's state and tables (zconf.h: "about 7 kilobytes").
+    std::size_t held_bytes() const override { return 40_KiB; }
 
   private:
     z_stream stream_{};

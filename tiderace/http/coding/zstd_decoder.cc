@@ -30,6 +30,7 @@ class ZstdDecoder final : public ContentDecoder {
         return {from.pos, to.pos, failed_};
     }
     bool ended() const override { return ended_; }
+    std::size_t held_bytes() const override { return ZSTD_sizeof_DCtx(context_); }
 
   private:
     ZSTD_DCtx* context_ = ZSTD_createDCtx();
