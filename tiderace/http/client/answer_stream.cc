@@ -8,6 +8,11 @@
 
 namespace tiderace::http {
 
+ClientFault out_of_answer_memory(const Url& url) {
+    return {ClientFault::Kind::busy,
+            url.text() + ": the answers of this client take too much memory (memory_bytes_max)"};
+}
+
 AnswerStream::AnswerStream(OwnedExchange exchange, Url&& url, Duration read_timeout)
     : exchange_(std::move(exchange)), read_timeout_(read_timeout) {
     exchange_->url = std::move(url);
@@ -16,7 +21,7 @@ AnswerStream::~AnswerStream() = default;
 AnswerStream::AnswerStream(AnswerStream&&) noexcept = default;
 AnswerStream& AnswerStream::operator=(AnswerStream&&) noexcept = default;
 
-bool AnswerStream::decode() {
+bool AnswerStream::decode(const core::Ref<AnswerMemory>& memory) {
     // These answers have no body to decode. Their Content-Encoding and Content-Length describe the
     // body that a GET would have got (RFC 9110, 9.3.2 and 15.4.5), so both fields stay.
     if (exchange_->to_head() || status() == 204 || status() == 304) return true;
@@ -31,7 +36,7 @@ bool AnswerStream::decode() {
     for (const auto each :
          {wire::ContentCoding::gzip, wire::ContentCoding::zstd, wire::ContentCoding::br}) {
         if (wire::equals_ignoring_case(coding, coding_name(each))) {
-            decoding_ = std::make_unique<Decoding>(coding::make_decoder(each));
+            decoding_ = std::make_unique<Decoding>(coding::make_decoder(each), memory);
         }
     }
     if (decoding_ == nullptr || decoding_->decoder == nullptr) return false;
@@ -82,6 +87,9 @@ task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
         if (step.failed) {
             co_return std::unexpected(ClientFault(ClientFault::Kind::bad_answer,
                                                   url().text() + ": its content coding is broken"));
+        }
+        if (!decoding_->share.resize(decoding_->decoder->held_bytes())) {
+            co_return std::unexpected(out_of_answer_memory(url()));
         }
         out.resize(step.made);
         if (out.size() < read_bytes_max / 2) out.shrink_to_fit();  // it may be kept for long

@@ -15,7 +15,7 @@
 // Limits   Of the body, ClientOptions::body_bytes_max holds for get() and request() alone: what is
 //          read here is bounded by the reader. read_timeout for each read().
 // Memory   At most some 200 KiB (HTTP/2: 256 KiB, and 256 MiB for all answers on a loop together,
-//          receive_room.h) that were received and not read, and the decoder's.
+//          receive_room.h) that were received and not read, and the decoder's (answer_memory.h).
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@
 #include <string>
 #include <utility>
 
+#include "tiderace/http/client/answer_memory.h"
 #include "tiderace/http/client/client_exchange.h"
 #include "tiderace/http/client/client_fault.h"
 #include "tiderace/http/client/fields.h"
@@ -31,6 +32,9 @@
 #include "tiderace/task/task.h"
 
 namespace tiderace::http {
+
+// The fault of an answer for which AnswerMemory has no more.
+ClientFault out_of_answer_memory(const Url& url);
 
 class AnswerStream final {
   public:
@@ -62,8 +66,9 @@ class AnswerStream final {
     // True: the whole body was read. False: read() finds out.
     bool ended() const { return decoding_ == nullptr && exchange_->all_taken(); }
 
-    // Undoes Content-Encoding from now on. False: a coding that is not built in.
-    bool decode();
+    // Undoes Content-Encoding from now on, with a decoder in `memory`. False: a coding that is not
+    // built in.
+    bool decode(const core::Ref<AnswerMemory>& memory);
 
   private:
     task::Task<ClientResult<std::string>> read_raw(Duration limit);
@@ -71,7 +76,11 @@ class AnswerStream final {
     ClientFault described(ClientFault fault) const;
 
     struct Decoding {
+        Decoding(std::unique_ptr<coding::ContentDecoder> made, core::Ref<AnswerMemory> memory)
+            : decoder(std::move(made)), share(std::move(memory)) {}
+
         std::unique_ptr<coding::ContentDecoder> decoder;
+        AnswerShare share;           // the decoder's
         std::string encoded;         // received, not decoded yet
         bool encoded_began = false;  // a byte of it came
     };

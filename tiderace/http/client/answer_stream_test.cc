@@ -141,6 +141,66 @@ TEST_F(AnswerStreamTest, AReaderThatWaitsPushesBackOnTheServer) {
     EXPECT_EQ(client->pool()->idle(), 1U);
 }
 
+// The server chooses the window, and a client has many answers at once.
+TEST_F(AnswerStreamTest, DecodersHaveOneBound) {
+    std::string text;
+    for (int i = 0; text.size() < 1'000'000; ++i) text += std::to_string(i * 7919) + ",";
+    const auto built_in = coding::built_in_decodings();
+    for (const auto& [available, coding] : {std::pair{built_in.gzip, ContentCoding::gzip},
+                                            std::pair{built_in.zstd, ContentCoding::zstd},
+                                            std::pair{built_in.br, ContentCoding::br}}) {
+        if (!available) continue;
+        const std::string encoded = encode(coding, text);
+        ClientTestServer server(world);
+        server.answer = [&](net::Connection& connection, const std::string&) {
+            connection.write(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: " + std::string(coding_name(coding)) +
+                "\r\nContent-Length: " + std::to_string(encoded.size()) + "\r\n\r\n" +
+                encoded.substr(0, encoded.size() / 2));  // and no more
+        };
+        // Reads until the answer stops; "" then, or the fault.
+        const auto read = [&](std::optional<AnswerStream>& stream) {
+            std::string told;
+            run([](Client& client, std::string url, std::optional<AnswerStream>& stream,
+                   std::string& told) -> task::Task<> {
+                auto opened = co_await client.open(ClientRequest("GET", url));
+                EXPECT_TRUE(opened) << opened.error().message;
+                if (!opened) co_return;
+                stream.emplace(std::move(*opened));
+                while (true) {
+                    auto piece = co_await stream->read();
+                    if (piece) continue;
+                    if (piece.error().kind != ClientFault::Kind::timed_out) {
+                        told = piece.error().message;
+                    }
+                    break;
+                }
+            }(*client, server.url, stream, told));
+            return told;
+        };
+        make({.read_timeout = 1s});
+        std::vector<std::optional<AnswerStream>> all(4);
+        EXPECT_EQ(read(all[0]), "");
+        const std::size_t one = client->memory().taken();
+        EXPECT_GE(one, 32 * 1024U) << coding_name(coding);
+        all[0].reset();
+        EXPECT_EQ(client->memory().taken(), 0U);
+        make({.read_timeout = 1s, .memory_bytes_max = 2 * one + one / 2});
+        EXPECT_EQ(read(all[0]), "");
+        EXPECT_EQ(read(all[1]), "");
+        EXPECT_EQ(read(all[2]), server.url +
+                                    "/: the answers of this client take too much memory "
+                                    "(memory_bytes_max)");
+        EXPECT_EQ(client->memory().refused(), 1U);
+        all[0].reset();
+        all[2].reset();
+        EXPECT_EQ(read(all[3]), "");
+        EXPECT_LE(client->memory().taken_most(), client->memory().bytes_max());
+        all.clear();
+        EXPECT_EQ(client->memory().taken(), 0U);
+    }
+}
+
 TEST_F(AnswerStreamTest, OneThatEndsEarlyClosesItsConnection) {
     ClientTestServer server(world);
     server.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome");

@@ -111,16 +111,18 @@ bool is_late_408(std::string_view method, ClientExchange& exchange, bool may_be_
            (is_idempotent(method) || ends_connection(exchange));
 }
 
-// False: the body would be larger than `bytes_max`. Decoded bytes count, because a
-// few KiB on the wire can decode to gigabytes.
-bool append(std::string& body, std::string&& piece, std::uint64_t bytes_max) {
-    if (body.size() + piece.size() > bytes_max) return false;
+// Decoded bytes count, because a few KiB on the wire can decode to gigabytes.
+ClientResult<void> append(std::string& body, std::string&& piece, std::uint64_t bytes_max,
+                          AnswerShare& memory, const Url& url) {
+    const std::size_t bytes = body.size() + piece.size();
+    if (bytes > bytes_max) return fault(Kind::too_large, url.text() + ": the body is too large");
+    if (!memory.resize(bytes)) return std::unexpected(out_of_answer_memory(url));
     if (body.empty()) {
         body = std::move(piece);  // mostly the only one
     } else {
         body += piece;
     }
-    return true;
+    return {};
 }
 
 }  // namespace
@@ -182,7 +184,10 @@ Client::Journey::Journey(ClientRequest& asked, Url& first, core::Ref<SharedProxi
 
 Client::Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOptions options,
                std::shared_ptr<const tcp::ClientSecurity> http_1_1)
-    : options_(std::move(options)), security_(std::move(security)), http_1_1_(std::move(http_1_1)) {
+    : options_(std::move(options)),
+      memory_(core::make_ref<AnswerMemory>(options_.memory_bytes_max)),
+      security_(std::move(security)),
+      http_1_1_(std::move(http_1_1)) {
     add_own(usual_fields_, options_, options_.compression);
     if (options_.proxy_from_environment) set_proxies(Proxies::from_environment());
 }
@@ -251,13 +256,14 @@ task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
         if (!follows) co_return std::unexpected(follows.error());
         if (*follows) continue;  // the rest of that answer is not read: its connection closes
         AnswerStream stream(std::move(exchange), std::move(journey.url), options_.read_timeout);
-        if (options_.compression && !journey.own_coding && !stream.decode()) {
+        if (options_.compression && !journey.own_coding && !stream.decode(memory_)) {
             co_return fault(Kind::bad_answer, stream.url().text() + ": a coding not asked for");
         }
         if constexpr (!reads_body) {
             co_return stream;
         } else {
             Answer answer;
+            AnswerShare share(memory_);
             while (!stream.ended()) {
                 std::string piece = stream.take_received();
                 if (piece.empty()) {
@@ -267,10 +273,9 @@ task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
                     if ((*read)->empty()) break;
                     piece = std::move(**read);
                 }
-                if (!append(answer.body, std::move(piece), options_.body_bytes_max)) {
-                    co_return fault(Kind::too_large,
-                                    stream.url().text() + ": the body is too large");
-                }
+                const auto kept = append(answer.body, std::move(piece), options_.body_bytes_max,
+                                         share, stream.url());
+                if (!kept) co_return std::unexpected(kept.error());
             }
             answer.status = stream.status();
             answer.version = stream.version();

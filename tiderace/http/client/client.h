@@ -40,6 +40,7 @@
 
 #include "tiderace/core/shared.h"
 #include "tiderace/http/client/answer.h"
+#include "tiderace/http/client/answer_memory.h"
 #include "tiderace/http/client/answer_stream.h"
 #include "tiderace/http/client/client_fault.h"
 #include "tiderace/http/client/client_pool.h"
@@ -65,8 +66,11 @@ struct ClientOptions {
     Duration timeout = 30s;                 // for a whole request; see above
     Duration read_timeout = 30s;            // for each read() of a stream
     std::uint64_t body_bytes_max = 16_MiB;  // of a decoded body that is read whole
-    unsigned redirects_max = 10;            // 0: a redirect is an answer as any
-    bool cookies = false;                   // kept and sent back; they are one user's
+    // Of the bodies that are being read whole and the decoders, all together; above: busy. Large
+    // bodies in many requests at once need more.
+    std::size_t memory_bytes_max = 256_MiB;
+    unsigned redirects_max = 10;  // 0: a redirect is an answer as any
+    bool cookies = false;         // kept and sent back; they are one user's
     bool compression = true;
     ClientVersions versions = ClientVersions::any;
     bool proxy_from_environment = true;   // http_proxy and others; see proxy.h
@@ -101,6 +105,8 @@ class Client {
         proxies_ = core::make_ref<SharedProxies>(std::move(proxies));
     }
     const Proxies& proxies() const { return proxies_->all; }
+    // What answers take while they are received, its most so far, and how many were refused.
+    const AnswerMemory& memory() const { return *memory_; }
     // nullptr before the first request.
     ClientPool* pool() { return pool_.get(); }
     // The TLS that agrees on HTTP/1.1 alone; nullptr: none.
@@ -127,6 +133,7 @@ class Client {
     void keep_cookies(const Url& url, const Fields& fields);
 
     ClientOptions options_;
+    core::Ref<AnswerMemory> memory_;
     UrlMemo urls_;
     Fields usual_fields_;  // of a request that has none of its own and no body
     std::shared_ptr<const tcp::ClientSecurity> security_;

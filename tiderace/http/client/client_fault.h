@@ -13,7 +13,7 @@ namespace tiderace::http {
 struct ClientFault {
     enum class Kind : std::uint8_t {
         bad_request,         // it cannot be sent: no such URL, a field that no message may hold
-        busy,                // the limits of connections and of waiting requests are reached
+        busy,                // a limit of connections, waiting requests or memory is reached
         connect,             // no connection: the name, the address, the proxy
         tls,                 // no connection that is safe: the certificate, the handshake
         timed_out,           // the time-out, or the deadline of the task

@@ -318,5 +318,32 @@ TEST_F(ClientTest, OfTheBodyNoMoreIsKeptThanAllowed) {
     EXPECT_EQ(server.connections(), client->pool()->connections());
 }
 
+TEST_F(ClientTest, TheBodiesOfAllAnswersHaveOneBound) {
+    ClientTestServer server(world);
+    make({.timeout = 1h, .memory_bytes_max = 1'500});
+    net::Connection* first = nullptr;
+    server.answer = [&](net::Connection& connection, const std::string&) {
+        first = &connection;
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n" +
+                         std::string(1'000, 'x'));
+    };
+    const auto told = begin(ClientRequest("GET", server.url));
+    world.settle();
+    EXPECT_EQ(client->memory().taken(), 1'000U);
+    server.say(ok(std::string(500, 'y')));
+    EXPECT_EQ(get(server.url), "200 " + std::string(500, 'y'));
+    server.say(ok(std::string(501, 'z')));
+    EXPECT_EQ(get(server.url), "! busy: " + server.url +
+                                   "/: the answers of this client take too much memory "
+                                   "(memory_bytes_max)");
+    first->write("x");
+    world.settle();
+    EXPECT_EQ(*told, "200 " + std::string(1'001, 'x'));
+    EXPECT_EQ(get(server.url), "200 " + std::string(501, 'z'));
+    EXPECT_EQ(client->memory().taken(), 0U) << "the answers are their readers' now";
+    EXPECT_EQ(client->memory().taken_most(), 1'500U);
+    EXPECT_EQ(client->memory().refused(), 1U);
+}
+
 }  // namespace
 }  // namespace tiderace::http
