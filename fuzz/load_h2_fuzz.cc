@@ -41,6 +41,7 @@ class Asker final : public LoadDialogue::Client {
     }
     void failed(LoadError, Instant) override { ++ends; }
     void give_back(Instant) override { ++ends; }
+    void failed_waiting(LoadError) override {}
     void failed_besides(LoadError) override {}
     void found(std::string_view fault) override { TR_CHECK(!fault.empty()); }
     void leave() override { has_left = true; }

@@ -147,6 +147,7 @@ void LoadConnection::on_secured(net::Connection& connection) {
 
 void LoadConnection::open() {
     enter(Phase::open);
+    resumed_ = worker_->loop().now();
     ++worker_->tally().opened;
     worker_->count_open(1);
     // Only now another may connect: over TLS the handshake is what costs the server.
@@ -234,7 +235,7 @@ void LoadConnection::drip() {
     const std::int64_t most = std::max<std::int64_t>(1, rate / drips_per_second);
     const std::size_t slow = drip_.take(static_cast<std::size_t>(most),
                                         [this](ByteView piece) { connection_->write(piece); });
-    since_ = worker_->loop().now();
+    since_ = resumed_ = worker_->loop().now();
     pause_ = slow > 0 ? Pause::dripping : Pause::none;
     if (slow == 0) return;
     worker_->loop().arm(*this, since_ + Duration(1s) * static_cast<std::int64_t>(slow) / rate);
@@ -337,6 +338,12 @@ void LoadConnection::give_back(Instant intended) {
     --worker_->tally().sent;
 }
 
+// It is taken, though never sent: a counted run has to end.
+void LoadConnection::failed_waiting(LoadError error) {
+    worker_->pacer().take(worker_->now());
+    failed_besides(error);
+}
+
 void LoadConnection::failed_besides(LoadError error) {
     ++worker_->tally().error(error);
 }
@@ -422,7 +429,7 @@ void LoadConnection::on_expired() {
         case Pause::not_reading:
             pause_ = Pause::none;
             // The pause was ours, so the server's time begins anew.
-            since_ = worker_->loop().now();
+            since_ = resumed_ = worker_->loop().now();
             connection_->set_reading(true);
             break;
         case Pause::dripping:
@@ -435,13 +442,17 @@ void LoadConnection::on_expired() {
 }
 
 void LoadConnection::check_timeout(Instant now) {
-    if (now - since_ < worker_->plan().options.timeout) return;
+    if (!is_open() || connection_->closing()) return;
+    // Until the first request is due nothing is waited for.
+    if (worker_->is_gathering()) resumed_ = now;
     // A pause of ours, in which the server waits for us.
     if (pause_ == Pause::not_reading || pause_ == Pause::dripping) return;
-    // Without a request under way nothing is waited for, however long ago the last answer came.
-    if (is_open() && dialogue_->under_way() > 0 && !connection_->closing()) {
+    const std::size_t before = dialogue_->under_way();
+    if (dialogue_->is_late(now, since_, resumed_, worker_->plan().options.timeout)) {
         leave();
         connection_->close(net::CloseReason::deadline_expired);
+    } else if (dialogue_->under_way() < before) {
+        worker_->has_room(*this);
     }
 }
 

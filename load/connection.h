@@ -7,7 +7,7 @@
 // Owner    A LoadWorker, for the whole run; the worker's Connector owns its net::Connection.
 // Thread   The worker's loop.
 // Errors   Everything the server does wrong is counted in the worker's tally, once per request.
-// Memory   About 400 bytes, 200 more while open, 8 (HTTP/2: 100) for each request under way.
+// Memory   About 400 bytes, 200 more while open, 8 (HTTP/2: 130) for each request under way.
 #pragma once
 
 #include <memory>
@@ -77,6 +77,7 @@ class LoadConnection final : private net::Session,
     void answered(const LoadAnswer& answer, Instant intended) override;
     void failed(LoadError error, Instant intended) override;
     void give_back(Instant intended) override;
+    void failed_waiting(LoadError error) override;
     void failed_besides(LoadError error) override;
     void found(std::string_view fault) override;
     void leave() override;
@@ -101,6 +102,7 @@ class LoadConnection final : private net::Session,
     std::uint64_t number_;
     Instant now_{};          // when the bytes in hand were received
     Instant since_{};        // of the last progress
+    Instant resumed_{};      // since then the server's time runs, and no pause of ours
     Instant think_until_{};  // of --think, which outlasts the connection
     Duration retry_ = Duration::zero();
     bool slow_reader_ = false;

@@ -45,6 +45,8 @@ class LoadDialogue {
         virtual void answered(const LoadAnswer& answer, Instant intended) = 0;
         virtual void failed(LoadError error, Instant intended) = 0;
         virtual void give_back(Instant intended) = 0;
+        // Nothing could be sent: one that is due fails here.
+        virtual void failed_waiting(LoadError error) = 0;
         // An error that is no request's own.
         virtual void failed_besides(LoadError error) = 0;
         // The rule that the server broke, for the report; the text must have static lifetime.
@@ -85,6 +87,13 @@ class LoadDialogue {
     // Changes with each step towards an answer: a part of the request was sent, or of the answer
     // received. A PING or a 1xx is none, so a server cannot keep a run alive with it.
     std::uint64_t progress() const { return progress_; }
+    // Looked at some ten times a second. `since`: the last step of any request, or the first one's
+    // beginning; `resumed`: the end of the client's last pause. True: the connection is given up,
+    // and so is what is under way. What takes its own steps (HTTP/2) has its own time, and fails
+    // here.
+    virtual bool is_late(Instant now, Instant since, Instant /*resumed*/, Duration timeout) {
+        return under_way() > 0 && now - since >= timeout;
+    }
     // What say() took is sent, or nearly.
     virtual void drained() {}
     // The server ended its direction. `unread`: within something.

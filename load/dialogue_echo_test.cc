@@ -21,6 +21,7 @@ struct EchoListener final : LoadDialogue::Client {
     }
     void failed(LoadError error, Instant) override { told.emplace_back(to_string(error)); }
     void give_back(Instant) override { told.emplace_back("given back"); }
+    void failed_waiting(LoadError error) override { failed_besides(error); }
     void failed_besides(LoadError error) override {
         told.push_back("besides: " + std::string(to_string(error)));
     }

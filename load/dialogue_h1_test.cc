@@ -17,6 +17,7 @@ class Listener final : public LoadDialogue::Client {
     void answered(const LoadAnswer& answer, Instant) override { ++answers[answer.status]; }
     void failed(LoadError error, Instant) override { ++errors[error]; }
     void give_back(Instant) override {}
+    void failed_waiting(LoadError error) override { ++errors[error]; }
     void failed_besides(LoadError error) override { ++errors[error]; }
     void found(std::string_view) override {}
     void leave() override { has_left = true; }

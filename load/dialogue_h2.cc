@@ -39,6 +39,9 @@ struct Stream {
     wire::H2SendWindow send;
     wire::H2ReceiveWindow receive{window_bytes};
     bool has_head = false;
+    std::uint64_t steps = 1;  // towards its answer
+    std::uint64_t steps_seen = 0;
+    Instant since{};  // of the look that saw the last of them
 };
 
 //   begin() --> unsettled --SETTINGS--> asking --GOAWAY--> going --no stream is left--> left
@@ -59,6 +62,7 @@ class LoadH2 final : public LoadDialogue {
     void ask(Instant intended) override;
     void asked() override { flush(); }
     std::size_t hear(ByteView data) override;
+    bool is_late(Instant now, Instant since, Instant resumed, Duration timeout) override;
     void drained() override {
         send_bodies();
         flush();
@@ -91,6 +95,10 @@ class LoadH2 final : public LoadDialogue {
     // requests, which a load on one connection reaches in hours), or --close has its one.
     bool is_last() const {
         return goes_ || next_id_ > rules_.last_stream || (rules_.close && next_id_ > 1);
+    }
+    void step(Stream& stream) {
+        ++progress_;
+        ++stream.steps;
     }
     bool read_head(const wire::H2Headers& headers, Stream& stream, bool& interim);
     bool finish(Streams::iterator stream);
@@ -225,7 +233,7 @@ bool LoadH2::send_body_of(Stream& stream) {
         part_ = Part::body;
         flush();
         stream.body_sent += bytes;
-        progress_ += bytes;
+        step(stream);
         stream.send.spend(static_cast<std::uint32_t>(bytes));
         send_.spend(static_cast<std::uint32_t>(bytes));
     }
@@ -302,7 +310,7 @@ bool LoadH2::take(const wire::H2Headers& headers) {
         return is_over(headers.stream);
     }
     if (!read_head(headers, *stream, interim)) return false;
-    progress_ += interim ? 0 : 1;
+    if (!interim) step(*stream);
     return !headers.end_stream || finish(stream);
 }
 
@@ -324,7 +332,7 @@ bool LoadH2::take(const wire::H2Data& data) {
     if (!stream->has_head) return false;  // a body without a head (RFC 9113, 8.1)
     if (data.frame_begins && !stream->receive.receive(data.flow_bytes)) return false;
     stream->answer.length += data.bytes.size();
-    progress_ += data.bytes.size();
+    if (!data.bytes.empty()) step(*stream);
     if (rules_.hash) stream->answer.hash = crc32(stream->answer.hash, data.bytes);
     if (data.end_stream) return finish(stream);
     give_back(stream->receive, data.stream);
@@ -405,6 +413,33 @@ void LoadH2::fail(Streams::iterator stream, LoadError error) {
 void LoadH2::fail_all(LoadError error) {
     left_ = true;
     while (!streams_.empty()) fail(streams_.begin(), error);
+}
+
+// A stream that stalls beside others that go on fails alone.
+bool LoadH2::is_late(Instant now, Instant, Instant resumed, Duration timeout) {
+    if (!settled_) {
+        // The run would wait for ever, because no request may be sent before them.
+        if (left_ || now - resumed < timeout) return false;
+        client_->found("no SETTINGS frame came in time");
+        client_->failed_waiting(LoadError::timed_out);
+        return true;
+    }
+    const bool asked = !streams_.empty();
+    for (std::size_t i = 0; i < streams_.size();) {
+        Stream& stream = streams_[i];
+        if (std::exchange(stream.steps_seen, stream.steps) != stream.steps) stream.since = now;
+        if (now - std::max(stream.since, resumed) < timeout) {
+            ++i;
+            continue;
+        }
+        append(wire::h2_rst_stream_bytes, [&](std::span<char> out) {
+            return wire::write_h2_rst_stream(out, stream.id, H2Error::cancel);
+        });
+        fail(streams_.begin() + static_cast<std::ptrdiff_t>(i), LoadError::timed_out);
+    }
+    flush();
+    // With the last one the connection has stalled, too.
+    return asked && streams_.empty();
 }
 
 void LoadH2::ended(bool unread) {

@@ -11,12 +11,13 @@ using namespace std::string_literals;
 
 class Listener final : public LoadDialogue::Client {
   public:
-    void say(ByteView, LoadDialogue::Part) override {}
+    void say(ByteView bytes, LoadDialogue::Part) override { sent += bytes; }
     void lend(ByteView, LoadDialogue::Part) override {}
     std::size_t unsent() const override { return 0; }
     void answered(const LoadAnswer& answer, Instant) override { answers += answer.status == 200; }
     void failed(LoadError, Instant) override { ++errors; }
     void give_back(Instant) override {}
+    void failed_waiting(LoadError) override { ++errors; }
     void failed_besides(LoadError) override { ++errors; }
     void found(std::string_view) override {}
     void leave() override { has_left = true; }
@@ -25,6 +26,7 @@ class Listener final : public LoadDialogue::Client {
     int answers = 0;
     int errors = 0;
     bool has_left = false;
+    std::string sent;
 };
 
 // An empty SETTINGS frame, and an answer of ":status: 200" alone, HPACK's eighth static entry.
@@ -61,6 +63,65 @@ TEST(LoadH2, AConnectionWhoseStreamsAreUsedUpIsLeft) {
         EXPECT_EQ(listener.answers, 3);
         EXPECT_EQ(listener.errors, 0);
     }
+}
+
+TEST(LoadH2, EachRequestHasItsOwnTime) {
+    const LoadRequest request = render_request({.host = "x", .path = "/"}, {.http = LoadHttp::v2});
+    Listener listener;
+    std::string arena;
+    const auto dialogue =
+        make_load_h2(listener, {.request = &request, .depth = 3, .arena = &arena});
+    dialogue->begin();
+    dialogue->hear(settings);
+    for (int i = 0; i < 2; ++i) dialogue->ask({});
+    dialogue->asked();
+    const Instant start{1h};
+    const auto is_late = [&](Duration at) {
+        return dialogue->is_late(start + at, start, start, 10s);
+    };
+    dialogue->hear("\0\0\x01\x01\x04\0\0\0\x01\x88"s);  // a head, and no end
+    EXPECT_FALSE(is_late(0s));
+    dialogue->hear("\0\0\x01\0\0\0\0\0\x01x"s);
+    EXPECT_FALSE(is_late(9s));
+    EXPECT_EQ(listener.errors, 0);
+    // One that begins now is not late with the others.
+    dialogue->ask({});
+    dialogue->asked();
+    listener.sent.clear();
+    EXPECT_FALSE(is_late(10s)) << "others go on";
+    EXPECT_EQ(listener.errors, 1);
+    EXPECT_EQ(dialogue->under_way(), 2U);
+    EXPECT_EQ(listener.sent, "\0\0\x04\x03\0\0\0\0\x03\0\0\0\x08"s) << "CANCEL for stream 3";
+    EXPECT_EQ(dialogue->room(), 1U);
+    dialogue->hear(answer_to(3));  // it was on its way
+    EXPECT_FALSE(is_late(18s));
+    EXPECT_FALSE(is_late(19s)) << "the third began at 10 s";
+    EXPECT_EQ(listener.errors, 2);
+    dialogue->hear(answer_to(5));
+    EXPECT_EQ(listener.answers, 1);
+    EXPECT_FALSE(is_late(30s)) << "nothing is under way";
+    // A pause of the client's is no time of the server's.
+    dialogue->ask({});
+    dialogue->asked();
+    EXPECT_FALSE(is_late(30s));
+    EXPECT_FALSE(dialogue->is_late(start + 50s, start, start + 45s, 10s));
+    EXPECT_TRUE(is_late(50s)) << "with the last request the connection has stalled";
+    EXPECT_EQ(listener.errors, 3);
+    EXPECT_FALSE(listener.has_left);
+}
+
+TEST(LoadH2, AServerWithoutSettingsIsLate) {
+    const LoadRequest request = render_request({.host = "x", .path = "/"}, {.http = LoadHttp::v2});
+    Listener listener;
+    std::string arena;
+    const auto dialogue =
+        make_load_h2(listener, {.request = &request, .depth = 1, .arena = &arena});
+    dialogue->begin();
+    const Instant start{1h};
+    EXPECT_FALSE(dialogue->is_late(start + 9s, start, start, 10s));
+    EXPECT_EQ(listener.errors, 0);
+    EXPECT_TRUE(dialogue->is_late(start + 10s, start, start, 10s));
+    EXPECT_EQ(listener.errors, 1);
 }
 
 // A PING, a SETTINGS frame, an empty DATA frame and a 1xx bring an answer no nearer.

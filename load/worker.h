@@ -76,6 +76,7 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     void has_room(LoadConnection& connection);
     void wants_to_open(LoadConnection& connection);
     void connect_done(LoadConnection& connection);
+    bool is_gathering() const { return gathering_; }
     void count_open(int change);
     void count_under_way(std::int64_t change) { under_way_ += change; }
     // The server left it unread. It is sent on any connection with room.

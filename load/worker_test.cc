@@ -240,6 +240,18 @@ TEST(LoadWorker, AServerThatOnlyPingsIsTimedOut) {
     EXPECT_EQ(tally.answers, 0U);
 }
 
+// No request may be sent before them: the run had no end, and no error.
+TEST(LoadWorker, AServerThatNeverSendsSettingsIsTimedOut) {
+    // The duration only bounds the test where it fails.
+    LoadTally tally = run_against(
+        [](auto) { return std::string(); },
+        {.connections = 1, .duration = 5s, .requests = 2, .http = LoadHttp::v2, .timeout = 150ms});
+    EXPECT_EQ(tally.error(LoadError::timed_out), 2U);
+    EXPECT_EQ(tally.fault, "no SETTINGS frame came in time");
+    EXPECT_EQ(tally.opened, 2U);
+    EXPECT_EQ(tally.sent, 0U);
+}
+
 TEST(LoadWorker, SlowReadersAreCountedApart) {
     const std::string body(20'000, 'x');
     const LoadTally tally =
