@@ -316,6 +316,7 @@ void LoadConnection::answered(const LoadAnswer& answer, Instant intended) {
     if (wrong == LoadError::count_) {
         ++tally.answers;
         ++answers_;
+        if (!worker_->records_latency()) return;
         (slow_reader_ || slow_sender_ ? tally.slow_latency : tally.latency).record(now_ - intended);
         return;
     }

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "load/server_watch.h"
+#include "load/team.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/net/listener.h"
 #include "tiderace/net/tcp_server.h"
@@ -243,6 +244,21 @@ TEST(LoadRun, ProcessesDoNotOutliveTheirParent) {
     char nothing = 0;
     EXPECT_EQ(::read(told[0], &nothing, 1), 0) << "waits until they are gone";
     ::close(told[0]);
+}
+
+TEST(LoadRun, ALatencyWindowReachesProcesses) {
+    HelloServer server;
+    auto plan = plan_load({.url = server.url(), .connections = 2, .duration = 1h, .processes = 2});
+    ASSERT_TRUE(plan);
+    auto team = start_processes(*plan, whole_of(*plan), 1, 2);
+    ASSERT_TRUE(team);
+    while ((*team)->progress().answers == 0) std::this_thread::yield();
+    (*team)->set_latency_window(LatencyWindow::closed);
+    (*team)->stop();
+    const auto sum = (*team)->finish();
+    EXPECT_EQ(sum->lost, 0U);
+    EXPECT_GT(sum->tally.answers, 0U);
+    EXPECT_EQ(sum->tally.latency.count(), 0U);
 }
 
 }  // namespace

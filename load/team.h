@@ -42,6 +42,8 @@ class LoadTeam {
     virtual LoadProgress progress() = 0;
     // Ends the run soon, with the figures so far.
     virtual void stop() = 0;
+    // As LoadWorker's; of processes up to 20 ms later.
+    virtual void set_latency_window(LatencyWindow to) = 0;
     // Waits until all are done.
     virtual std::unique_ptr<LoadSum> finish() = 0;
 };

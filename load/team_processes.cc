@@ -35,6 +35,7 @@ struct Place {
 
     ShownProgress shown;
     std::atomic<bool> ready = false;
+    std::atomic<LatencyWindow> window = LatencyWindow::none;  // the parent's wish
     LoadSum sum;
 };
 
@@ -91,10 +92,12 @@ bool parent_says_stop(int pipe, int wait_ms) {
         // The pipe has ended, so poll() on it would return at once, again and again.
         if (stopping) {
             ::poll(nullptr, 0, look_interval_ms);
-        } else if (parent_says_stop(pipe, look_interval_ms)) {
-            stopping = true;
-            (*team)->stop();
+        } else {
+            stopping = parent_says_stop(pipe, look_interval_ms);
         }
+        // In this order, so that what was requested before the stop holds.
+        (*team)->set_latency_window(place.window);
+        if (stopping) (*team)->stop();
     }
     // Written before finish() marks the figures as final: that mark is what the parent looks for.
     place.sum = *(*team)->finish();
@@ -114,6 +117,9 @@ class LoadProcesses final : public LoadTeam {
     Result<> start(const LoadPlan& plan, const LoadWorker::Share& share, std::size_t threads);
     LoadProgress progress() override;
     void stop() override { pipe_.reset(); }
+    void set_latency_window(LatencyWindow to) override {
+        for (std::size_t i = 0; i < places_.size(); ++i) places_[i].window = to;
+    }
     std::unique_ptr<LoadSum> finish() override;
 
   private:

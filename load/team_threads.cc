@@ -45,6 +45,9 @@ class LoadThreads final : public LoadTeam {
     void stop() override {
         for (auto& worker : workers_) worker->stop();
     }
+    void set_latency_window(LatencyWindow to) override {
+        for (auto& worker : workers_) worker->set_latency_window(to);
+    }
     std::unique_ptr<LoadSum> finish() override {
         // First: the tallies are the threads' own, without a lock, until they have ended.
         join();

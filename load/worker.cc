@@ -87,9 +87,15 @@ void LoadWorker::run() {
     // than it was.
     cpu_ = own_thread_cpu() - cpu_before_;
     shut_down();
+    records_latency();  // a window without an answer has none of those before it
     publish();
     // After the last figures: the mark shows that these are final.
     shown_.finish();
+}
+
+void LoadWorker::enter_window(LatencyWindow now) {
+    if (window_seen_ == LatencyWindow::none) tally_.latency = tally_.slow_latency = {};
+    window_seen_ = now;
 }
 
 // The time counts from here, and with it the CPU time: divided by each other they are the loop's

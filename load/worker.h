@@ -24,6 +24,10 @@
 
 namespace tiderace::load {
 
+// Of which answers the latency is recorded: of those that came while it was open, or without one of
+// all.
+enum class LatencyWindow : std::uint8_t { none, open, closed };
+
 class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
   public:
     struct Share {
@@ -48,6 +52,8 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     // Any thread.
     void stop() { stop_.store(true, std::memory_order_relaxed); }
     LoadProgress progress() const { return shown_.read(); }
+    // Any thread, in the order of the values. What was recorded before is dropped.
+    void set_latency_window(LatencyWindow to) { window_.store(to, std::memory_order_relaxed); }
 
     // After run().
     const LoadTally& tally() const { return tally_; }
@@ -76,6 +82,11 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     void has_room(LoadConnection& connection);
     void wants_to_open(LoadConnection& connection);
     void connect_done(LoadConnection& connection);
+    bool records_latency() {
+        const LatencyWindow now = window_.load(std::memory_order_relaxed);
+        if (now != window_seen_) enter_window(now);
+        return now != LatencyWindow::closed;
+    }
     bool is_gathering() const { return gathering_; }
     void count_open(int change);
     void count_under_way(std::int64_t change) { under_way_ += change; }
@@ -92,6 +103,7 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     void let_in(Instant now);
     Instant next_look(Instant now) const;
     void open_more();
+    void enter_window(LatencyWindow now);
     void publish();
     void shut_down();
 
@@ -123,6 +135,8 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     Instant opened_last_{};
     bool gathering_ = false;  // connections, before the first request
     bool ending_ = false;
+    LatencyWindow window_seen_ = LatencyWindow::none;
+    std::atomic<LatencyWindow> window_ = LatencyWindow::none;
     std::atomic<bool> stop_ = false;
     LoadProgress seen_;
     ShownProgress shown_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <string>
@@ -238,6 +239,42 @@ TEST(LoadWorker, AServerThatOnlyPingsIsTimedOut) {
         script, {.connections = 1, .requests = 1, .http = LoadHttp::v2, .timeout = 150ms});
     EXPECT_EQ(tally.error(LoadError::timed_out), 1U) << tally.fault;
     EXPECT_EQ(tally.answers, 0U);
+}
+
+// What came before the window is dropped, and what comes behind it is not recorded.
+TEST(LoadWorker, LatencyIsThatOfItsWindow) {
+    std::atomic<std::uint64_t> let_through = 10;
+    ScriptedServer server([&](std::uint64_t i) {
+        while (i >= let_through) std::this_thread::yield();
+        return std::string(hello);
+    });
+    const LoadPlan plan = plan_for(server.address(), {.connections = 1, .requests = 20});
+    auto team = start_threads(plan, whole_of(plan), 1);
+    ASSERT_TRUE(team);
+    // Then the worker has no other answer before the next is let through.
+    const auto await_answers = [&] {
+        while ((*team)->progress().answers < let_through) std::this_thread::yield();
+    };
+    await_answers();
+    (*team)->set_latency_window(LatencyWindow::open);
+    let_through = 13;
+    await_answers();
+    (*team)->set_latency_window(LatencyWindow::closed);
+    let_through = 20;
+    const LoadTally tally = (*team)->finish()->tally;
+    EXPECT_EQ(tally.answers, 20U);
+    EXPECT_EQ(tally.latency.count(), 3U);
+}
+
+TEST(LoadWorker, AWindowWithoutAnAnswerHasNoLatency) {
+    ScriptedServer server([](auto) { return std::string(hello); });
+    const LoadPlan plan = plan_for(server.address(), {.connections = 1, .requests = 3});
+    auto worker = LoadWorker::create(plan, whole_of(plan));
+    ASSERT_TRUE(worker);
+    (*worker)->set_latency_window(LatencyWindow::closed);
+    (*worker)->run();
+    EXPECT_EQ((*worker)->tally().answers, 3U);
+    EXPECT_EQ((*worker)->tally().latency.count(), 0U);
 }
 
 // No request may be sent before them: the run had no end, and no error.

@@ -99,6 +99,12 @@ class Loads {
                        : static_cast<std::uint64_t>(std::max<std::int64_t>(now.open, 0));
     }
     bool all_there() const { return reached() >= asked_; }
+    // Clients that ask once are answered before the measured time, and it is those answers that
+    // their latency is about.
+    void set_latency_window(load::LatencyWindow to) {
+        if (only_once_) return;
+        for (auto& load : loads_) load->set_latency_window(to);
+    }
     // After one wrong answer the verdict is certain, and nothing more is worth a wait.
     bool answered_wrongly() const { return progress().wrong_answers > 0; }
     void finish() {
@@ -239,11 +245,13 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
     if (!wait_for_all(plan, loads, server, wait)) return false;
     // Once: both readings are of the same processes.
     const std::vector<int> pids = server.pids();
+    loads.set_latency_window(load::LatencyWindow::open);
     const Reading before = read(loads, pids);
     if (!wait_for_time(plan, loads, before.answers, server, wait)) return false;
     // Before anything ends: a stopping load closes its connections, and the CPU time of those ends
     // would be counted for answers.
     const Reading after = read(loads, pids);
+    loads.set_latency_window(load::LatencyWindow::closed);
     cell.memory_bytes = load::read_use(pids).memory_bytes;
     const auto answers_on = still_answers(plan, loads, server, wait);
     if (!answers_on) return false;

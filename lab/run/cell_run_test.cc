@@ -71,6 +71,37 @@ TEST_F(CellRun, IdleConnectionsAskOnce) {
     EXPECT_EQ(cell.state, CellState::ok) << cell.reason;
     EXPECT_EQ(cell.open_max, 20U);
     EXPECT_EQ(cell.answers, 0U) << "all were answered before the time that is measured";
+    EXPECT_FALSE(cell.latency.empty());
+}
+
+// All its answers come while the connections settle, and none in the measured time.
+TEST_F(CellRun, TheLatencyIsThatOfTheMeasuredTime) {
+    constexpr Duration time = 150ms;
+    const FakeServer* server = nullptr;
+    RunSubject subject;
+    subject.facts.name = "fake";
+    subject.start = [&](const ServerPlan& plan) -> Result<std::unique_ptr<RunningServer>> {
+        auto made = std::make_unique<FakeServer>(Manner::mute_after_some,
+                                                 bytes_of(plan.folder + file_of(plan.path)));
+        server = made.get();
+        return made;
+    };
+    // The only client has its answers once its next request has arrived.
+    const Wait until_muted = [&](Duration wanted) {
+        while (wanted == time / 10 && !server->has_muted()) wait_a_while(1ms);
+        return wait_a_while(wanted);
+    };
+    const auto cell = run_cell({.subject = &subject,
+                                .workload = find_workload("scale"),
+                                .site = &site_,
+                                .connections = 1,
+                                .time = time,
+                                .patience = impatient},
+                               until_muted);
+    ASSERT_TRUE(cell);
+    EXPECT_EQ(cell->state, CellState::hung) << cell->reason;
+    EXPECT_EQ(cell->answers, 0U);
+    EXPECT_TRUE(cell->latency.empty());
 }
 
 TEST_F(CellRun, AWrongByteIsFoundBeforeTheLoad) {

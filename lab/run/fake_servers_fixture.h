@@ -30,6 +30,7 @@ enum class Manner : std::uint8_t {
     wrong_at_once,  // and as long as they should be
     mute,           // takes requests, and says nothing
     mute_later,
+    mute_after_some,
     mute_while_measured,
     dies,         // after some answers
     refuses_two,  // serves only the first two connections of the load, resets the others
@@ -59,6 +60,9 @@ class FakeServer final : public RunningServer {
     std::optional<std::string> ended() override {
         return dead_ ? std::optional<std::string>("it ended with status 3") : std::nullopt;
     }
+
+    // It has a request that it will not answer.
+    bool has_muted() const { return has_muted_; }
 
   private:
     static constexpr int some_answers = 5;
@@ -105,6 +109,7 @@ class FakeServer final : public RunningServer {
         // One answer is the probe's.
         const bool late = answers_ > (manner_ == Manner::mute_later ? 1 : some_answers);
         if (manner_ == Manner::mute_later && late) return true;
+        if (manner_ == Manner::mute_after_some && late) return has_muted_ = true;
         if (manner_ == Manner::dies && late) {
             dead_ = true;
             return false;
@@ -123,6 +128,7 @@ class FakeServer final : public RunningServer {
     core::Descriptor listener_;
     std::atomic<bool> stop_ = false;
     std::atomic<bool> dead_ = false;
+    std::atomic<bool> has_muted_ = false;
     mutable std::atomic<bool> is_measured_ = false;
     mutable int looks_ = 0;
     int measured_ = 0;

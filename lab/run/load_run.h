@@ -23,6 +23,7 @@ class LoadRun {
 
     load::LoadProgress progress() const { return team_->progress(); }
     void stop() { team_->stop(); }
+    void set_latency_window(load::LatencyWindow to) { team_->set_latency_window(to); }
     // Waits for the end of the load, which stop() hastens.
     const load::LoadTally& finish();
     // CPU time of its busiest loop by the time that it ran; after finish().
