@@ -72,8 +72,8 @@ std::string contradiction(const LoadOptions& options, bool tls) {
 
 }  // namespace
 
-std::expected<LoadPlan, std::string> plan_load(LoadOptions options) {
-    auto target = parse_load_target(options.url);
+std::expected<LoadPlan, std::string> plan_load(LoadOptions options, const Lookup& look_up) {
+    auto target = parse_load_target(options.url, look_up);
     if (!target) return std::unexpected(options.url + ": " + target.error());
     // Before anything is opened.
     if (auto permitted = permit_load(*target, options.i_own_this_host); !permitted) {

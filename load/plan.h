@@ -25,6 +25,7 @@ struct LoadPlan {
 
 // Reads the URL, looks its name up (which blocks), refuses what may not be loaded and what cannot
 // be together.
-std::expected<LoadPlan, std::string> plan_load(LoadOptions options);
+std::expected<LoadPlan, std::string> plan_load(LoadOptions options,
+                                               const Lookup& look_up = core::look_up);
 
 }  // namespace tiderace::load

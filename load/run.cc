@@ -269,13 +269,18 @@ LoadOutcome refuse(int status, std::string complaint) {
 
 }  // namespace
 
-LoadOutcome run_load(const LoadOptions& given, LoadAudience* audience) {
+LoadOutcome run_load(const LoadOptions& given, LoadAudience* audience, const Lookup& look_up) {
     LoadReport report;
     LoadOptions options = given;
     if (auto read = read_body_file(options); !read) return refuse(1, read.error().message());
     fit_to_limits(options, report.notes);
-    auto plan = plan_load(std::move(options));
-    if (!plan) return refuse(2, plan.error());
+    bool ended = false;
+    auto plan = plan_load(std::move(options), [&](const std::string& host) {
+        auto found = look_up_for(audience, host, look_up);
+        ended = !found && found.error().code() == ECANCELED;
+        return found;
+    });
+    if (!plan) return refuse(ended ? 1 : 2, plan.error());
     report.options = plan->options;
     report.processes = static_cast<std::size_t>(plan->options.processes);
     report.threads = threads_for(plan->options) * report.processes;

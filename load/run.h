@@ -4,7 +4,8 @@
 //   load::LoadOutcome outcome = load::run_load({.url = "http://127.0.0.1:8080/", .duration = 2s});
 //   if (outcome.status == 0) use(outcome.report.tally.latency.quantile(0.99));
 //
-// Owner    The caller; nothing is left running when it returns, processes included.
+// Owner    The caller; nothing is left running when it returns, processes included, but a lookup
+//          that the audience ended (lookup.h).
 // Thread   Any, one at a time: it blocks until the run is over. With LoadOptions::processes above 1
 //          it forks: then before the program has threads of its own.
 // Errors   LoadOutcome::status and complaint. Never a signal: SIGPIPE is ignored from here on, and
@@ -15,6 +16,7 @@
 
 #include <string>
 
+#include "load/lookup.h"
 #include "load/options.h"
 #include "load/progress.h"
 #include "load/report.h"
@@ -42,6 +44,7 @@ struct LoadOutcome {
     LoadReport report;
 };
 
-LoadOutcome run_load(const LoadOptions& options, LoadAudience* audience = nullptr);
+LoadOutcome run_load(const LoadOptions& options, LoadAudience* audience = nullptr,
+                     const Lookup& look_up = core::look_up);
 
 }  // namespace tiderace::load

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "tiderace/core/resolver.h"
-
 namespace tiderace::load {
 namespace {
 
@@ -17,7 +15,8 @@ bool is_printable(std::string_view text) {
 
 }  // namespace
 
-std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
+std::expected<LoadTarget, std::string> parse_load_target(std::string_view url,
+                                                         const Lookup& look_up) {
     const auto refuse = [] { return std::unexpected(std::string(expected_form)); };
     LoadTarget target;
     // "127.0.0.1:8080/page" is taken for http: people type it, and it can mean nothing else here.
@@ -71,7 +70,7 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url) {
     const bool is_name = !target.name.empty() && target.name.find_first_of(":[]") == place.npos;
     if (!any || any->port() == 0 || !is_name) return refuse();
     // It blocks, which nothing minds here: no loop runs yet.
-    const auto found = core::look_up(target.name);
+    const auto found = look_up(target.name);
     if (!found) return std::unexpected(found.error().message());
     for (const core::Address& each : *found) target.found.push_back(each.with_port(any->port()));
     target.address = target.found.front();

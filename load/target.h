@@ -1,6 +1,6 @@
 // Load target: where a URL points, and whether load may be sent there.
 //
-// Thread   Before the workers: names are looked up, which blocks.
+// Thread   Before the workers: names are looked up, which blocks (lookup.h).
 // Errors   A sentence for the user.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "load/lookup.h"
 #include "tiderace/core/address.h"
 
 namespace tiderace::load {
@@ -23,7 +24,8 @@ struct LoadTarget {
 };
 
 // http[s]://HOST[:PORT][/PATH], without a fragment or a password; echo://HOST:PORT.
-std::expected<LoadTarget, std::string> parse_load_target(std::string_view url);
+std::expected<LoadTarget, std::string> parse_load_target(std::string_view url,
+                                                         const Lookup& look_up = core::look_up);
 // Load on another's machine is an attack: only loopback, unless the person says it is theirs. A
 // name must stand for nothing but loopback.
 std::expected<void, std::string> permit_load(const LoadTarget& target, bool i_own_this_host);
