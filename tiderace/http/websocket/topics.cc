@@ -31,6 +31,10 @@ struct WebSocketTopics::SharedFrames final : core::Shared {
 
 namespace {
 
+// How often a loop whose publishers wait looks at the others without a notice: a mailbox that is
+// full, or has no memory, refuses it.
+constexpr Duration look_pause = 100ms;
+
 wire::WebSocketOpcode opcode_of(WebSocketKind kind) {
     return kind == WebSocketKind::text ? wire::WebSocketOpcode::text
                                        : wire::WebSocketOpcode::binary;
@@ -219,6 +223,7 @@ void WebSocketTopics::publish_from(WebSocketConnection& publisher, ByteView topi
     if (publisher.held_ || !publisher.is_open()) return;
     publisher.set_held(true);
     paused_.push_back(publisher);
+    look_again_later();
 }
 
 // Collected until the turn's end, so that the messages of a turn are encoded once for all
@@ -366,6 +371,7 @@ bool WebSocketTopics::is_behind() const {
 }
 
 // All loops are notified, because each may have publishers that wait for a subscriber of this one.
+// A loop whose mailbox refuses the notice finds out by itself (look_pause).
 void WebSocketTopics::on_caught_up() {
     TR_CHECK(behind_sockets_ > 0);
     if (--behind_sockets_ > 0) return;
@@ -378,6 +384,18 @@ void WebSocketTopics::on_caught_up() {
             other->look_again();
         });
     }
+}
+
+void WebSocketTopics::on_expired() {
+    service_->loop().assert_on_loop();
+    look_again();
+    look_again_later();
+}
+
+void WebSocketTopics::look_again_later() {
+    const bool is_alone = hub_->loops_.size() == 1;  // it needs no notice
+    if (paused_.empty() || armed() || is_alone) return;
+    service_->loop().arm(*this, service_->loop().now() + look_pause);
 }
 
 void WebSocketTopics::look_again() {

@@ -31,6 +31,7 @@
 #include "tiderace/base/keyed_hash.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/core/shared.h"
+#include "tiderace/core/timer_wheel.h"
 #include "tiderace/http/websocket/connection.h"
 #include "tiderace/http/websocket/service.h"
 
@@ -61,7 +62,7 @@ class WebSocketHub {
     std::vector<WebSocketTopics*> loops_;
 };
 
-class WebSocketTopics final : private core::TurnEnd {
+class WebSocketTopics final : private core::TurnEnd, private core::Timer {
   public:
     WebSocketTopics(WebSocketService& service, WebSocketHub& hub, TopicLimits limits = {});
     ~WebSocketTopics();
@@ -109,6 +110,7 @@ class WebSocketTopics final : private core::TurnEnd {
     static constexpr std::size_t loops_max = 256;
 
     void on_turn_end() override;
+    void on_expired() override;
     Topic* find(ByteView name) const;
     Topic* find_or_make(ByteView name);
     void add(const Message& message) TR_ON_LOOP;
@@ -124,6 +126,7 @@ class WebSocketTopics final : private core::TurnEnd {
     std::uint64_t in_flight(const WebSocketTopics& to) const;
     bool is_behind() const;
     void look_again() TR_ON_LOOP;
+    void look_again_later() TR_ON_LOOP;
 
     // The place of this loop in the hub. Where all have gone, the next ones are numbered anew.
     static std::size_t take_place(WebSocketHub& hub);

@@ -373,5 +373,30 @@ TEST_F(WaitingPublisher, WaitsForOtherLoopsToo) {
     EXPECT_EQ(here.topics->missed(), 0u);
 }
 
+// A full mailbox refuses the post of the loop whose subscriber caught up.
+TEST_F(WaitingPublisher, GoesOnWhereTheNoticeToItsLoopIsRefused) {
+    Loop here(hub_, waiting(), {.in_flight_bytes_max = 200'000});
+    Loop there(hub_, waiting(), {.in_flight_bytes_max = 200'000});
+    auto far = there.stage->open();
+    auto publisher = open_publisher(here);
+    far->set_listening(false);
+    for (int i = 0; i < messages; ++i) publisher->say(client_frame(Opcode::text, "go"));
+    for (int i = 0; i < 500; ++i) {
+        here.world.loop().turn(Duration::zero());
+        there.world.loop().turn(Duration::zero());
+    }
+    ASSERT_LT(here.stage->service().counters().messages_in, static_cast<std::uint64_t>(messages));
+    while (here.world.loop().post([] {})) {
+    }
+    far->set_listening(true);
+    there.world.settle();
+    for (int i = 0; i < 10'000 && heard_messages(*far) < messages; ++i) {
+        here.world.advance(1ms);
+        there.world.advance(1ms);
+    }
+    EXPECT_EQ(heard_messages(*far), static_cast<std::uint64_t>(messages));
+    EXPECT_EQ(here.topics->missed(), 0u);
+}
+
 }  // namespace
 }  // namespace tiderace::http
