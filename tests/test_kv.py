@@ -844,6 +844,59 @@ def test_a_log_that_was_torn_when_the_next_was_begun_is_cut_off(kv, tmp_path):
     assert client_of(kv(*flags)).mget("a", "b") == ["1", "2"]
 
 
+def test_a_power_cut_during_a_rotation_leaves_logs_that_start(kv, binary, tmp_path,
+                                                              tmp_path_factory):
+    """Under `everysec`, with syncs that take a minute: what was not synced is cut off by hand."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed")
+    (tmp_path / "snapshot-1.part" / "in the way").mkdir(parents=True)  # so that log-0 stays
+    other = tmp_path_factory.mktemp("strace")
+    trace, said = other / "trace", other / "said"
+    words = ["strace", "-f", "-s", "200", "-o", trace,
+             "-e", "trace=fdatasync,recvfrom,read", "-e",
+             "inject=fdatasync:delay_enter=60000000", binary.parent / "examples/kv/kv", "--listen",
+             "127.0.0.1:0", "--dir", tmp_path, "--appendonly", "yes", "--fsync", "everysec"]
+    with said.open("w") as out:
+        tracer = subprocess.Popen(words, stdout=out, stderr=out, start_new_session=True)
+    traced = lambda text: trace.exists() and text in trace.read_text(errors="replace")
+    try:
+        wait_until(lambda: tracer.poll() is not None or "listens on" in said.read_text())
+        if "listens on" not in said.read_text():
+            pytest.skip("strace may not trace here: " + said.read_text())
+        port = int(re.search(r"listens on [\w.]+:(\d+)$", said.read_text(), re.M)[1])
+        with (socket.create_connection(("127.0.0.1", port), SECONDS_MAX) as first,
+              socket.create_connection(("127.0.0.1", port), SECONDS_MAX) as second,
+              first.makefile("rb") as heard):
+            first.sendall(encode("SET", "a", 1))
+            assert heard.readline() == b"+OK\r\n"
+            first.sendall(encode("SET", "a", 2) + encode("BGREWRITEAOF"))
+            assert heard.readline() == b"+OK\r\n"
+            wait_until(lambda: traced("fdatasync(") and (tmp_path / "log-1").exists())
+            first.sendall(encode("SET", "behind the rotation", 3))
+            wait_until(lambda: traced("behind the rotation"))
+            second.sendall(encode("PING", "a turn later"))
+            wait_until(lambda: traced("a turn later"))
+    finally:
+        os.killpg(tracer.pid, signal.SIGKILL)  # with what it traces
+        tracer.wait(SECONDS_MAX)
+    log = (tmp_path / "log-0").read_bytes()
+    assert log == encode("SET", "a", 1) + encode("SET", "a", 2)
+    (tmp_path / "log-0").write_bytes(log[:-3])
+    server = kv("--appendonly", "yes", "--fsync", "everysec")
+    assert client_of(server).get("a") == "1" and "were cut off" in server.stderr
+
+
+def test_an_older_log_is_synced_before_the_next_one_is_written_to(binary, tmp_path):
+    """A program that was killed may have left it with the system. The link to /dev/null refuses."""
+    (tmp_path / "log-0").symlink_to("/dev/null")
+    (tmp_path / "log-1").write_bytes(b"")
+    path = binary.parent / "examples/kv/kv"
+    tried = subprocess.run(["timeout", "10", path, "--listen", "127.0.0.1:0", "--dir", tmp_path,
+                            "--appendonly", "yes"], capture_output=True, text=True,
+                           timeout=SECONDS_MAX, check=False)
+    assert tried.returncode == 1 and f"sync {tmp_path}/log-0: " in tried.stderr, tried
+
+
 def test_what_was_stored_is_replayed_with_a_smaller_limit(kv):
     server = kv("--appendonly", "yes")
     r = client_of(server)

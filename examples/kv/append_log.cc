@@ -26,6 +26,16 @@ int sync_data(int fd) {
 #endif
 }
 
+Result<> sync_path(const std::string& path, int flags) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+    if (fd < 0) return fail(Error::last("open", path));
+    const int failed = ::fsync(fd);
+    const Error error = Error::last("sync", path);  // before close() changes errno
+    ::close(fd);
+    if (failed != 0) return fail(error);
+    return {};
+}
+
 }  // namespace
 
 std::string log_path(const std::string& folder, std::uint64_t number) {
@@ -33,13 +43,11 @@ std::string log_path(const std::string& folder, std::uint64_t number) {
 }
 
 Result<> sync_folder(const std::string& folder) {
-    const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return fail(Error::last("open", folder));
-    const int failed = ::fsync(fd);
-    const Error error = Error::last("sync", folder);  // before close() changes errno
-    ::close(fd);
-    if (failed != 0) return fail(error);
-    return {};
+    return sync_path(folder, O_DIRECTORY);
+}
+
+Result<> sync_file(const std::string& path) {
+    return sync_path(path, 0);
 }
 
 class AppendLog::File {
@@ -123,17 +131,19 @@ AppendLog::~AppendLog() {
     // A job is out and may fail: written behind it, these would stand behind a gap. No answer to
     // them was sent.
     if (busy_ && sync_ == Sync::always) return;
+    if (written_ != nullptr && (is_unsynced_ || busy_) && !written_->sync()) return;
+    // Each behind those before it, or not at all.
     for (const Batch& batch : batches_) {
-        static_cast<void>(batch.file->write(batch.text));
-        static_cast<void>(batch.file->sync());
+        if (!batch.file->write(batch.text) || !batch.file->sync()) return;
     }
-    for (const std::shared_ptr<File>& file : unsynced_) static_cast<void>(file->sync());
 }
 
 Result<> AppendLog::open(const std::string& folder, std::uint64_t number, Sync sync) {
     folder_ = folder;
     sync_ = sync;
-    return rotate(number);
+    if (auto rotated = rotate(number); !rotated) return rotated;
+    // What a program that was killed had not synced.
+    return bytes_ > 0 ? file_->sync() : Result<>();
 }
 
 Result<> AppendLog::rotate(std::uint64_t number) {
@@ -149,6 +159,8 @@ Result<> AppendLog::rotate(std::uint64_t number) {
     file_ = std::move(file);
     number_ = number;
     bytes_ = file_->bytes();
+    // Soon: what is appended from now on waits for it.
+    if (is_unsynced_ && !busy_) start_sync();
     return {};
 }
 
@@ -169,6 +181,7 @@ void AppendLog::append(ByteView command) {
 void AppendLog::on_turn_end() {
     if (sync_ != Sync::always) {
         write_now();
+        if (waiting_bytes_ > 0) return;  // job_done() comes here again
         hooks_.started();
         hooks_.ended();
     } else if (!busy_ && !batches_.empty()) {
@@ -199,13 +212,12 @@ void AppendLog::job_done(const std::string& failure) {
             // _Exit: destructors would write the batches behind the gap.
             std::_Exit(1);
         }
-        std::fprintf(stderr, "kv: %s; writes are refused until kv is started again\n",
-                     failure.c_str());
-        failure_ = failure;
-        sync_failed_ = true;
+        sync_has_failed(failure);
+    }
+    if (sync_ != Sync::always) {
+        if (waiting_bytes_ > 0) on_turn_end();  // for the sync of the file before
         return;
     }
-    if (sync_ != Sync::always) return;  // no answer waited for it
     hooks_.ended();
     if (!batches_.empty()) {
         start_job();
@@ -217,26 +229,57 @@ void AppendLog::job_done(const std::string& failure) {
     hooks_.ended();
 }
 
+void AppendLog::sync_has_failed(const std::string& failure) {
+    std::fprintf(stderr, "kv: %s; writes are refused until kv is started again\n", failure.c_str());
+    failure_ = failure;
+    sync_failed_ = true;
+}
+
+// False: the machine has no thread for it.
+bool AppendLog::start_sync() {
+    std::vector<Batch> batches;
+    batches.push_back({written_, {}});
+    std::unique_ptr<core::BlockingJob> job = std::make_unique<Job>(*this, std::move(batches));
+    busy_ = static_cast<bool>(jobs_.start(job));
+    if (busy_) is_unsynced_ = false;
+    return busy_;
+}
+
+// False: the file before it is not synced, and job_done() will go on.
+bool AppendLog::may_write_to(const std::shared_ptr<File>& file) {
+    // After a sync that failed there is nothing to wait for, and the commands were executed.
+    if (written_ == nullptr || written_ == file || sync_failed_) return true;
+    if (busy_ || (is_unsynced_ && start_sync())) return false;
+    if (std::exchange(is_unsynced_, false)) {
+        if (auto synced = written_->sync(); !synced) sync_has_failed(synced.error().message());
+    }
+    return true;
+}
+
 void AppendLog::write_now() {
-    waiting_bytes_ = 0;
     while (!batches_.empty()) {
         Batch& batch = batches_.front();
+        if (!batch.text.empty() && !may_write_to(batch.file)) return;
         if (auto written = batch.file->write(batch.text); !written) {
             if (failure_.empty()) {
                 std::fprintf(stderr, "kv: %s; writes are refused until it succeeds\n",
                              written.error().message().c_str());
             }
             failure_ = written.error().message();
+            waiting_bytes_ = 0;  // refused writes are answered, and so are those before them
             return;
         }
-        const bool is_listed = !unsynced_.empty() && unsynced_.back() == batch.file;
-        if (sync_ == Sync::everysec && !is_listed) unsynced_.push_back(batch.file);
+        if (!batch.text.empty()) {
+            written_ = batch.file;
+            is_unsynced_ = true;
+        }
         if (batches_.size() == 1 && batch.text.capacity() <= buffer_kept_max) {
             batch.text.clear();
             if (batch.file == file_) break;  // its memory is used again
         }
         batches_.erase(batches_.begin());
     }
+    waiting_bytes_ = 0;
     if (sync_failed_) return;
     if (!failure_.empty()) std::fputs("kv: the log can be written again\n", stderr);
     failure_.clear();
@@ -246,12 +289,8 @@ void AppendLog::tick() {
     // While writes are refused hardly anything is appended, so no turn's end would try again.
     if (failed() && sync_ != Sync::always) write_now();
     // A tick is 100 ms (server.cc).
-    if (++ticks_ % 10 != 0 || sync_ != Sync::everysec || unsynced_.empty() || busy_) return;
-    std::vector<Batch> batches;
-    for (const std::shared_ptr<File>& file : unsynced_) batches.push_back({file, {}});
-    std::unique_ptr<core::BlockingJob> job = std::make_unique<Job>(*this, std::move(batches));
-    busy_ = static_cast<bool>(jobs_.start(job));
-    if (busy_) unsynced_.clear();  // without a thread for it: a second later
+    if (++ticks_ % 10 != 0 || sync_ != Sync::everysec || !is_unsynced_ || busy_) return;
+    start_sync();  // without a thread for it: a second later
 }
 
 }  // namespace kv

@@ -4,7 +4,10 @@
 //                                                     the answers that wait are released
 //                                       -> otherwise: written, then answered; synced once a
 //                                                     second, or when the system likes
+//   rotate()                           -> what is appended next waits, and its answers with it,
+//                                         until a job has synced the old file
 //
+// So a crash of the machine may tear the last file that is not empty, and no other.
 // All changes of a turn share one sync (group commit), and what comes while one is under way shares
 // the next. The loop never waits for the disk's sync.
 //
@@ -43,6 +46,8 @@ constexpr mode_t data_mode = 0600;
 std::string log_path(const std::string& folder, std::uint64_t number);
 // Makes new and renamed files of a folder last.
 Result<> sync_folder(const std::string& folder);
+// What any program has written to it.
+Result<> sync_file(const std::string& path);
 
 class AppendLog final : private core::TurnEnd {
   public:
@@ -59,7 +64,7 @@ class AppendLog final : private core::TurnEnd {
     // Goes on behind what file `number` holds.
     Result<> open(const std::string& folder, std::uint64_t number, Sync sync);
     void append(ByteView command);
-    // Later commands go to file `number`.
+    // Later commands go to file `number`, once the one before it is synced.
     Result<> rotate(std::uint64_t number);
     // Ten times a second.
     void tick();
@@ -84,6 +89,9 @@ class AppendLog final : private core::TurnEnd {
     void on_turn_end() override;
     void start_job();
     void job_done(const std::string& failure);
+    bool start_sync();
+    bool may_write_to(const std::shared_ptr<File>& file);
+    void sync_has_failed(const std::string& failure);
     void write_now();
 
     core::EventLoop* loop_;
@@ -97,10 +105,9 @@ class AppendLog final : private core::TurnEnd {
     std::uint64_t number_ = 0;
     std::uint64_t bytes_ = 0;  // of the present file, with what is not yet written
     Sync sync_ = Sync::no;
-    // Written since the last sync (everysec), in order: the present one, and after a rotation the
-    // one before it.
-    std::vector<std::shared_ptr<File>> unsynced_;
-    bool busy_ = false;  // a job is out
+    std::shared_ptr<File> written_;  // the one written to last (not `always`)
+    bool is_unsynced_ = false;       // what was written to it since its last sync began
+    bool busy_ = false;              // a job is out
     bool sync_failed_ = false;
     int ticks_ = 0;
 };

@@ -181,7 +181,7 @@ Result<Replayed> replay_folder(Server& server, const std::string& folder) {
     std::erase_if(files->logs, [&](std::uint64_t number) { return number < replayed.snapshot; });
     for (const std::uint64_t number : files->logs) {
         // One is begun while the last bytes of the one before it may be on their way; it stays
-        // empty until they are written.
+        // empty until they are synced.
         const bool last = std::ranges::all_of(files->logs, [&](std::uint64_t each) {
             std::error_code error;
             return each <= number || std::filesystem::file_size(log_path(folder, each), error) == 0;
@@ -190,6 +190,12 @@ Result<Replayed> replay_folder(Server& server, const std::string& folder) {
             return fail(done.error());
         }
         replayed.log = number;
+        // A later one takes writes from now on. What a program that was killed left with the
+        // system, and the cut, have to be on the disk before them (AppendLog).
+        if (number == files->logs.back()) break;
+        if (auto synced = sync_file(log_path(folder, number)); !synced) {
+            return fail(synced.error());
+        }
     }
     // What a crash between a snapshot and this step has left. The snapshot's new name may not be on
     // the disk yet, and without it the older files are all there is.
