@@ -62,11 +62,21 @@ class Call : private ListHook {
     template <typename T>
     friend class tiderace::IntrusiveList;
 
+    void wait(std::size_t& bytes) {
+        waiting_bytes_ = &bytes;
+        bytes += command_.bytes.size();
+    }
+    void stop_waiting() {
+        if (waiting_bytes_ == nullptr) return;
+        *std::exchange(waiting_bytes_, nullptr) -= command_.bytes.size();
+    }
+
     Command command_;
-    Link* link_ = nullptr;            // that it was sent on
-    std::size_t* counter_ = nullptr;  // that it counts in
-    std::uint64_t place_ = 0;         // among all that were sent on the link
-    Instant due_{};                   // while it waits
+    Link* link_ = nullptr;                  // that it was sent on
+    std::size_t* counter_ = nullptr;        // that it counts in
+    std::size_t* waiting_bytes_ = nullptr;  // that it counts in while it waits for a connection
+    std::uint64_t place_ = 0;               // among all that were sent on the link
+    Instant due_{};                         // while it waits
     std::uint8_t redirects_ = 0;
     std::uint8_t resends_ = 0;
     bool asking_ = false;

@@ -90,11 +90,18 @@ Node::Node(Hub& hub, std::string address)
       backoff_(hub.settings().options.reconnect_pause, hub.settings().options.reconnect_pause_max) {
 }
 
-void Node::send(Call& call) {
+// Whether the command fits behind bytes that were not sent yet; it fails otherwise.
+bool Node::has_room(Call& call, std::uint64_t unsent) {
     const std::size_t max = hub_->settings().options.unsent_bytes_max;
-    if (link_->unsent_bytes() + call.command().bytes.size() > max) {
-        return call.fail(Error(Fault::busy, "too much waits to be sent (unsent_bytes_max)"));
-    }
+    const std::size_t bytes = call.command().bytes.size();
+    if (bytes <= max && unsent <= max - bytes) return true;
+    call.fail(Error(Fault::busy, "too much waits to be sent (unsent_bytes_max)"));
+    return false;
+}
+
+void Node::send(Call& call) {
+    call.stop_waiting();
+    if (!has_room(call, link_->unsent_bytes())) return;
     // ASKING holds for the next command only (Redis Cluster, "ASK redirection"), so it goes right
     // before it.
     if (std::exchange(call.asking_, false)) link_->send_unasked(asking_command);
@@ -103,6 +110,9 @@ void Node::send(Call& call) {
 
 void Node::accept(Call& call) {
     if (link_ != nullptr) return send(call);
+    call.stop_waiting();  // at another node
+    if (!has_room(call, hub_->waiting_bytes_)) return;
+    call.wait(hub_->waiting_bytes_);
     call.due_ = moment_after(hub_->runner().loop().now(), hub_->settings().options.waiting_timeout);
     waiting_.push_back(call);
     if (!armed()) hub_->runner().loop().arm(*this, waiting_.front().due_);

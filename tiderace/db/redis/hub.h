@@ -79,6 +79,7 @@ class Node final : private Link::Observer, private core::Timer {
     void on_lost(std::vector<Call*> unanswered, const Error& why) override;
     void on_expired() override;
 
+    bool has_room(Call& call, std::uint64_t unsent);
     void send(Call& call);
     task::Task<> connect(Flagged connecting);
     task::Task<std::optional<Error>> attempt();
@@ -143,6 +144,7 @@ class Hub final {
     std::shared_ptr<const Settings> settings_;  // its own copy, for its connections
     std::weak_ptr<const Settings> handles_;     // every Client, and every task of one, has them
     std::size_t commands_ = 0;
+    std::size_t waiting_bytes_ = 0;  // of commands that wait for a connection, at all nodes
     Counters counters_;
     std::unique_ptr<Slots> slots_;              // of a cluster; nullptr: not known
     std::vector<std::unique_ptr<Node>> nodes_;  // the first one is the URL's

@@ -78,6 +78,7 @@ Error outcome_of(const Call& call, const Error& why) {
 void Call::leave() {
     if (link_ != nullptr) std::exchange(link_, nullptr)->forget(*this);
     unlink();
+    stop_waiting();
     if (counter_ != nullptr) --*std::exchange(counter_, nullptr);
 }
 

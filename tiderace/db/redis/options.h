@@ -16,7 +16,8 @@ struct Options {
     // Commands of a loop that were sent and are not answered, or that wait for the connection; one
     // more fails at once (Error{busy}).
     std::size_t commands_max = 16'384;
-    // Bytes of commands that were not sent yet; above it a command fails at once (Error{busy}).
+    // Bytes of commands that were not sent yet, on one connection, and of all that wait for one;
+    // above it a command fails at once (Error{busy}).
     std::size_t unsent_bytes_max = 64_MiB;
     // One command waits this long for the connection (Error{connection_lost}).
     Duration waiting_timeout = db::Options{}.waiting_timeout;

@@ -132,6 +132,68 @@ TEST(Outage, ACommandWaitsNoLongerThanItMayWhileAConnectionIsMade) {
     EXPECT_EQ(silent.connections(), 1) << "the attempt goes on";
 }
 
+Task<> set_400_bytes(Client redis, int& busy, int& done) {
+    const std::string value(400, 'x');
+    try {
+        co_await redis.set("a", value);
+        ++done;
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), Fault::busy) << error.what();
+        ++busy;
+    }
+}
+
+TEST(Outage, WhatWaitsForTheConnectionCountsAsUnsent) {
+    ScriptedServer silent([](const ScriptedServer::Words&) { return ScriptedServer::Answer(); },
+                          true);
+    Options options;
+    options.unsent_bytes_max = 1'000;
+    options.waiting_timeout = 1h;
+    options.connect_timeout = 1h;
+    run([](Client redis) -> Task<> {
+        int busy = 0;
+        int done = 0;
+        Scope first;
+        Scope others;
+        first.spawn(set_400_bytes(redis, busy, done));
+        for (int i = 0; i < 3; ++i) others.spawn(set_400_bytes(redis, busy, done));
+        co_await yield();
+        co_await yield();
+        EXPECT_EQ(busy, 2);
+        EXPECT_EQ(redis.counters().commands, 2U);
+        first.cancel();
+        others.spawn(set_400_bytes(redis, busy, done));
+        co_await yield();
+        co_await yield();
+        EXPECT_EQ(busy, 2) << "a task that has gone leaves its room to another";
+        EXPECT_EQ(redis.counters().commands, 2U);
+        others.cancel();
+    }(open(silent.url(), options)));
+}
+
+TEST_F(RedisOutage, WhatWaitedForTheConnectionLeavesItsRoomOnceItIsSent) {
+    Options options;
+    options.unsent_bytes_max = 1'000;
+    options.waiting_timeout = 1min;
+    run([](RedisServer& real, Client redis) -> Task<> {
+        int busy = 0;
+        int done = 0;
+        for (int round = 1; round <= 3; ++round) {
+            real.kill();
+            co_await sleep(1ms);  // the loop looks at its sockets
+            Scope scope;
+            for (int i = 0; i < 2; ++i) scope.spawn(set_400_bytes(redis, busy, done));
+            co_await yield();
+            co_await yield();
+            EXPECT_EQ(redis.counters().commands, 2U);
+            real.start();
+            co_await scope.join();
+            EXPECT_EQ(done, 2 * round);
+            EXPECT_EQ(busy, 0);
+        }
+    }(*server, open(server->url(), options)));
+}
+
 TEST(Outage, LimitsOfTimeMayBeNever) {
     ScriptedServer server([](const ScriptedServer::Words&) -> ScriptedServer::Answer {
         return {.bytes = bulk("well")};
