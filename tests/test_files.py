@@ -3,6 +3,9 @@
 import base64
 import hashlib
 import os
+import re
+import shutil
+import signal
 import socket
 import subprocess
 
@@ -103,6 +106,73 @@ def test_curl_goes_on_with_what_was_interrupted_and_after_a_restart(start, tmp_p
     assert [one.name for one in (tmp_path / "shelf").iterdir()
             if not one.name.startswith(".")] == ["up load.bin"]
     assert list((tmp_path / "shelf/.unfinished").iterdir()) == []
+
+
+class Traced:
+    """The program under strace, with what is injected; its port and the lines of the trace."""
+
+    def __init__(self, binary, folder, *options):
+        if shutil.which("strace") is None:
+            pytest.skip("strace is not installed")
+        self.trace, self.said = folder / "trace", folder / "said"
+        with self.said.open("w") as out:
+            self.process = subprocess.Popen(
+                ["strace", "-f", "-y", "-o", self.trace, *options, binary.parent /
+                 "examples/files/files", folder / "shelf", "127.0.0.1:0"],
+                stdout=out, stderr=out, start_new_session=True)
+
+    def __enter__(self):
+        def found():
+            return re.search(r"^listening on (\S+)/$", self.said.read_text(), re.M)
+        try:
+            wait_until(lambda: self.process.poll() is not None or found())
+            if not found():
+                pytest.skip("strace may not trace here: " + self.said.read_text())
+        except BaseException:
+            self.__exit__()
+            raise
+        self.url = found()[1]
+        return self
+
+    def __exit__(self, *_):
+        os.killpg(self.process.pid, signal.SIGKILL)  # with what it traces
+        self.process.wait(60)
+
+    def lines(self):
+        return self.trace.read_text().splitlines()
+
+
+def end_upload(place, offset, data, status):
+    curl("-X", "PATCH", "-H", TUS, "-H", BYTES, "-H", f"Upload-Offset: {offset}", "-d", data,
+         place, status=status)
+
+
+def test_an_upload_is_forgotten_once_its_file_is_on_the_disk(binary, tmp_path):
+    """A crash of the machine leaves the one or the other: the folder is synced in between."""
+    with Traced(binary, tmp_path, "-e", "trace=link,linkat,fsync,unlink,unlinkat") as traced:
+        place = create(traced.url, "a.txt", 3)
+        end_upload(place, 0, "abc", 204)
+        name = place.rsplit("/", 1)[1]
+        wait_until(lambda: any(f"{name}.json" in line for line in traced.lines()))
+        calls = [re.search(r"(link|fsync|unlink)(at)?\(", line)[1] for line in traced.lines()
+                 if f"/{name}" in line or f"{tmp_path}/shelf>" in line]
+    # The file's bytes, its name, the folder; then the upload and its record.
+    assert calls == ["fsync", "link", "fsync", "unlink", "unlink"], traced.lines()
+
+
+def test_a_file_whose_name_cannot_be_kept_is_still_an_upload(binary, start, tmp_path):
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    with Traced(binary, tmp_path, "-P", folder, "-e", "trace=fsync", "-e",
+                "inject=fsync:error=EIO") as traced:
+        place = create(traced.url, "a.txt", 3)
+        end_upload(place, 0, "abc", 500)
+        assert offset_of(place) == 3
+        assert [one.name for one in folder.iterdir()] == [".unfinished"]
+    place = f"{start()}/{place.split('/', 3)[3]}"
+    assert offset_of(place) == 3
+    end_upload(place, 3, "", 204)
+    assert (folder / "a.txt").read_text() == "abc"
 
 
 def test_a_newer_request_takes_over_from_one_that_hangs(start):

@@ -59,6 +59,16 @@ constexpr unsigned names_tried_max = 1'000;
     throw fs::filesystem_error(what, path, std::error_code(code, std::generic_category()));
 }
 
+// Syncs the names in it. 0, or an errno value.
+int sync_folder(const fs::path& folder) {
+    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return errno;
+    // EINVAL: this file system syncs them by itself, or not at all.
+    const int code = ::fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
+    ::close(descriptor);
+    return code;
+}
+
 // It cannot be guessed, because a client that knows it may continue the upload.
 std::string new_id() {
     static constexpr char digits[] = "0123456789abcdef";
@@ -374,6 +384,12 @@ void Uploads::complete(Part& part, int descriptor) {
         if (::link(from.c_str(), to.c_str()) == 0) break;
         if (errno != EEXIST || number > names_tried_max) throw_system(errno, "cannot make", to);
         name = numbered_name(part.name, number);
+    }
+    // Before the upload is forgotten, so that a crash of the machine leaves one of the two.
+    if (const int code = sync_folder(folder_); code != 0) {
+        const fs::path to = folder_ / name;
+        ::unlink(to.c_str());  // or the next try would take another name
+        throw_system(code, "cannot write", to);
     }
     part.name = std::move(name);
     // The length of a form's file is known at its end only.
