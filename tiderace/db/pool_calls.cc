@@ -15,6 +15,18 @@
 namespace tiderace::db {
 namespace {
 
+// Of each kind, on all loops. A thread may still count down while the program ends.
+constinit std::array<std::atomic<unsigned>, PoolCalls::kinds> program_calls{};
+
+// False: they are all taken.
+bool take_one_of(std::atomic<unsigned>& calls) {
+    unsigned taken = calls;
+    while (taken < PoolCalls::program_calls_max) {
+        if (calls.compare_exchange_weak(taken, taken + 1)) return true;
+    }
+    return false;
+}
+
 // False: there is no thread, and the call is gone. A byte comes out of `end` when it has returned.
 bool start_apart(unique_function<void()> call, core::Descriptor end) {
     const int refused = thread_refusal([&] {
@@ -45,21 +57,22 @@ struct PoolCalls::Loop {
     explicit Loop(task::Runner&) {
         for (Count& each : counts) each = std::make_shared<std::atomic<unsigned>>(0U);
     }
-    std::array<Count, static_cast<std::size_t>(Kind::mariadb_open) + 1> counts;
+    std::array<Count, kinds> counts;
 };
 
 PoolCalls::PoolCalls(task::Runner& runner, Kind kind)
-    : all_(runner.local<Loop>().counts[static_cast<std::size_t>(kind)]) {}
+    : kind_(static_cast<std::size_t>(kind)), all_(runner.local<Loop>().counts[kind_]) {}
 
 std::shared_ptr<void> PoolCalls::take() {
     // Only the loop adds to it, so it cannot grow between the two steps.
-    if (*all_ >= calls_max) return nullptr;
+    if (*all_ >= calls_max || !take_one_of(program_calls[kind_])) return nullptr;
     ++*all_;
     ++*ours_;
     // The call may outlive the connection, and the loop.
-    return {this, [all = all_, ours = ours_](void*) {
+    return {this, [kind = kind_, all = all_, ours = ours_](void*) {
                 --*all;
                 --*ours;
+                --program_calls[kind];
             }};
 }
 

@@ -1,5 +1,6 @@
 // PoolCalls: the places of a connection's blocking calls. A server that answers nothing holds such
-// a call for as long as its time-out, or for ever, and may not take any number of threads.
+// a call, and its thread, for as long as its time-out, or for ever, and may not take any number of
+// threads.
 //
 //     if (const auto place = cancels_.take()) {
 //         unique_function<void()> work([place, …] { … });
@@ -8,7 +9,8 @@
 //
 // Owner    A connection.
 // Thread   The loop's; a place may end on any.
-// Limits   calls_max of a kind on one loop.
+// Limits   calls_max of a kind on one loop, program_calls_max of a kind on all loops that there
+//          were: a call may outlive its loop.
 #pragma once
 
 #include <array>
@@ -27,7 +29,9 @@ namespace tiderace::db {
 class PoolCalls {
   public:
     enum class Kind : std::uint8_t { postgres_cancel, mariadb_kill, mariadb_open };
+    static constexpr std::size_t kinds = 3;
     static constexpr unsigned calls_max = 2;
+    static constexpr unsigned program_calls_max = 32;
 
     PoolCalls(task::Runner& runner, Kind kind);
 
@@ -40,6 +44,7 @@ class PoolCalls {
     using Count = std::shared_ptr<std::atomic<unsigned>>;
     struct Loop;
 
+    std::size_t kind_;
     Count all_;  // of the loop's connections
     Count ours_ = std::make_shared<std::atomic<unsigned>>(0U);
 };
