@@ -5,6 +5,7 @@
 #include <mysqld_error.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -17,9 +18,7 @@
 #include "tiderace/db/execution.h"
 #include "tiderace/db/lookup.h"
 #include "tiderace/db/mariadb/fields.h"
-#include "tiderace/task/offload.h"
 #include "tiderace/task/sleep.h"
-#include "tiderace/task/within.h"
 
 namespace tiderace::db::mariadb {
 namespace {
@@ -28,8 +27,8 @@ namespace {
 constexpr Duration kill_wait = 2s;
 constexpr unsigned kill_seconds = 2;
 
-// How often a connection that waits for its turn on the pool looks for it, and how long one may
-// hold a thread in each of its steps.
+// How often a connection that waits for its turn on a thread looks for it, and how long one may
+// hold the thread in each of its steps.
 constexpr Duration place_wait = 5ms;
 constexpr Duration open_wait_max = 30s;
 
@@ -78,7 +77,7 @@ bool is_refused_by_tls(std::string_view message) {
     return false;
 }
 
-// A call that blocks a thread of the pool has a limit for each step.
+// A call that blocks a thread has a limit for each step.
 void set_limits(MYSQL* mysql, unsigned seconds) {
     for (const auto step :
          {MYSQL_OPT_CONNECT_TIMEOUT, MYSQL_OPT_READ_TIMEOUT, MYSQL_OPT_WRITE_TIMEOUT}) {
@@ -99,7 +98,7 @@ void set_up(MYSQL* mysql, const Url& url) {
 // alone that it changed.
 constexpr unsigned long connect_flags = CLIENT_FOUND_ROWS;
 
-// A connection that a thread of the pool opens: closed there if the task has gone meanwhile.
+// A connection that a thread opens: closed there if the task has gone meanwhile.
 struct Opening {
     explicit Opening(MYSQL* m) : mysql(m) {}
     ~Opening() {
@@ -108,6 +107,8 @@ struct Opening {
     Opening(const Opening&) = delete;
     Opening& operator=(const Opening&) = delete;
     MYSQL* mysql;
+    MYSQL* connected = nullptr;
+    std::atomic<bool> ended = false;  // the thread has left both to the task
 };
 
 // "kill query" by a connection of its own. Blocks.
@@ -265,8 +266,10 @@ void Connection::end_open() {
     readiness_.keep(static_cast<int>(mysql_get_socket(mysql_)));
 }
 
-// The library looks a name up by a call that blocks, so a thread of the pool opens the connection.
-// It is then used on the loop as any other.
+// The library looks a name up by a call that blocks, so a thread opens the connection, which is
+// then used on the loop as any other. An address instead of the name would be compared with the
+// certificate; a comparison of our own would come behind the log-in, which a server with another
+// certificate may pass on to the right one. (Connector/C 3.4 has a callback before it.)
 task::Task<> Connection::open_by_name(Instant deadline) {
     const Url& url = settings_.url;
     begin_open(url.host);
@@ -284,15 +287,19 @@ task::Task<> Connection::open_by_name(Instant deadline) {
     set_up(opening->mysql, url);
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(std::min(left, open_wait_max));
     set_limits(opening->mysql, static_cast<unsigned>(seconds.count()));
-    unique_function<MYSQL*()> work([opening, place, url] {
-        return mysql_real_connect(opening->mysql, url.host.c_str(), url.user.c_str(),
-                                  url.password.c_str(), url.name.c_str(), url.port, nullptr,
-                                  connect_flags);
+    unique_function<void()> work([opening, place, url] {
+        opening->connected = mysql_real_connect(opening->mysql, url.host.c_str(), url.user.c_str(),
+                                                url.password.c_str(), url.name.c_str(), url.port,
+                                                nullptr, connect_flags);
+        opening->ended = true;
     });
-    const auto opened = co_await task::within(left, task::offload(std::move(work)));
-    if (!opened) throw Error(Fault::connection_lost, "no connection in time");
+    place = nullptr;  // the call's alone
+    co_await call_apart(std::move(work), deadline);
+    if (!opening->ended) {
+        throw Error(Fault::connection_lost, "no connection in time, or no thread for it");
+    }
     mysql_ = std::exchange(opening->mysql, nullptr);
-    connected_ = *opened;
+    connected_ = opening->connected;
     broken_ = false;
     end_open();
 }

@@ -3,10 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tiderace/db/database_fixture.h"
+#include "tiderace/db/pool_calls.h"
 
 namespace tiderace::db::mariadb {
 namespace {
@@ -292,6 +299,59 @@ TEST_F(MariadbTest, NoServerGetsAFileOfOurs) {
         co_await fault_of(db.script(sql));
         EXPECT_EQ(co_await db.one<int>("select count(*) from t"), 0);
     });
+}
+
+// A server that takes connections and says nothing.
+class MuteServer {
+  public:
+    MuteServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t bytes = sizeof address;
+        ::bind(listener_, reinterpret_cast<const sockaddr*>(&address), bytes);
+        ::listen(listener_, 16);
+        ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &bytes);
+        port_ = ntohs(address.sin_port);
+    }
+    ~MuteServer() {
+        ::close(listener_);
+        for (const int each : peers_) ::close(each);
+    }
+    MuteServer(const MuteServer&) = delete;
+    MuteServer& operator=(const MuteServer&) = delete;
+
+    // By name, so that a thread opens the connection.
+    std::string url() const {
+        return "mariadb://ada:word@localhost:" + std::to_string(port_) + "/n?tls=verify";
+    }
+    std::size_t connections() {
+        for (int peer = 0; (peer = ::accept(listener_, nullptr, nullptr)) >= 0;) {
+            peers_.push_back(peer);
+        }
+        return peers_.size();
+    }
+
+  private:
+    int listener_;
+    std::uint16_t port_ = 0;
+    std::vector<int> peers_;
+};
+
+TEST_F(MariadbTest, AServerThatDoesNotAnswerHoldsNoThreadOfThePool) {
+    MuteServer server;
+    Options options;
+    options.connect_timeout = 1h;
+    options.waiting_timeout = 1h;
+    const auto body = [](Database db, MuteServer& mute) -> Task<> {
+        Scope scope;
+        const auto ask = [](Database base) -> Task<> { co_await base.ping(); };
+        for (int i = 0; i < 4; ++i) scope.spawn(ask(db));
+        while (mute.connections() < PoolCalls::calls_max) co_await sleep(1ms);
+        EXPECT_EQ(task::Context::here().runner->pool()->counters().running, 0U);
+        scope.cancel();
+    };
+    task::run(body(db::open(server.url(), options), server));
 }
 
 TEST_F(MariadbTest, ADatabaseThatIsNotThereIsAMistakeOfTheUrl) {
