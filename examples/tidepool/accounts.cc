@@ -9,6 +9,7 @@
 #include "examples/tidepool/account_export.h"
 #include "examples/tidepool/post_text.h"
 #include "examples/tidepool/posts.h"
+#include "examples/tidepool/timelines.h"
 
 namespace tidepool {
 
@@ -260,7 +261,14 @@ Task<std::string> Accounts::set_face(std::int64_t member, std::optional<std::str
 }
 
 Task<std::vector<std::string>> Accounts::remove(std::int64_t member) {
+    const std::vector<db::Value> own{db::Value(member), db::Value(member), db::Value(member)};
     auto write = [&](db::Transaction& tx) -> Task<std::vector<std::string>> {
+        co_await lock_posts(tx, db_.dialect(),
+                            "with recursive gone (id) as (select id from posts where author = ?"
+                            " union select p.id from posts p join gone g on p.parent = g.id)"
+                            " select id from gone union select parent from posts where author = ?"
+                            " union select post from likes where member = ?",
+                            own);
         // The files are removed by the caller, after the commit: a transaction that fails has
         // removed none. Replies to the member's posts go with them (on delete cascade), and so do
         // their pictures.

@@ -294,6 +294,12 @@ Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& dr
         }
         std::optional<Answered> answered;
         if (draft.parent) {
+            // The one that gets the reply, as below.
+            const std::vector<db::Value> post{db::Value(depth_max), db::Value(*draft.parent)};
+            co_await lock_posts(tx, db_.dialect(),
+                                "select case when depth < ? then id else parent end from posts"
+                                " where id = ?",
+                                post);
             answered = co_await tx.one<Answered>(
                 "select p.author, p.parent, p.depth from posts p where p.id = ?" +
                     std::string(not_blocked),
@@ -381,7 +387,16 @@ Task<std::optional<std::vector<std::string>>> PostStore::remove_reported(std::in
 Task<std::optional<std::vector<std::string>>> PostStore::remove_where(
     std::int64_t id, std::string allowed, std::vector<db::Value> values) {
     using Gone = std::optional<std::vector<std::string>>;
+    std::vector<db::Value> locked{db::Value(id)};
+    locked.insert(locked.end(), values.begin(), values.end());
+    locked.emplace_back(id);
     auto write = [&](db::Transaction& tx) -> Task<Gone> {
+        co_await lock_posts(
+            tx, db_.dialect(),
+            "with recursive gone (id) as (select id from posts where id = ? and " + allowed +
+                " union all select p.id from posts p join gone g on p.parent = g.id)"
+                " select id from gone union select parent from posts where id = ?",
+            locked);
         auto pictures = co_await tx.all<std::string>(
             "with recursive gone (id) as (select id from posts where id = ? and " + allowed +
                 " union all select p.id from posts p join gone g on p.parent = g.id)"
@@ -405,9 +420,10 @@ Task<std::optional<Liked>> PostStore::like(std::int64_t member, std::int64_t id,
     std::vector<std::int64_t> told;
     auto write = [&](db::Transaction& tx) -> Task<std::optional<Liked>> {
         told.clear();
-        const auto author = co_await tx.one<std::int64_t>(
-            "select p.author from posts p where p.id = ?" + std::string(not_blocked), id, member,
-            member);
+        std::string sql = "select p.author from posts p where p.id = ?" + std::string(not_blocked);
+        // As lock_posts(), in one round trip.
+        if (db_.dialect() == db::Dialect::postgres) sql += " for no key update of p";
+        const auto author = co_await tx.one<std::int64_t>(sql, id, member, member);
         if (!author) co_return std::nullopt;
         if (liked) {
             co_await tx.exec("insert into likes (member, post, created_at) values (?, ?, ?)" +

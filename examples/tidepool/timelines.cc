@@ -52,6 +52,15 @@ Task<> lock_author(db::Transaction& tx, db::Dialect dialect, std::int64_t author
     co_await tx.one<std::int64_t>(sql, author);
 }
 
+Task<> lock_posts(db::Transaction& tx, db::Dialect dialect, std::string which,
+                  std::vector<db::Value> values) {
+    if (dialect != db::Dialect::postgres) co_return;
+    // The weaker lock lets rows refer to them meanwhile, such as reports.
+    co_await tx.one<std::int64_t>("select count(*) from (select id from posts where id in (" +
+                                      which + ") order by id for no key update) locked",
+                                  values);
+}
+
 namespace {
 
 Task<> keep_newest_wide(db::Transaction& tx, std::int64_t author) {

@@ -40,6 +40,14 @@ inline constexpr std::int64_t timeline_kept = 500;
 tiderace::Task<> lock_author(tiderace::db::Transaction& tx, tiderace::db::Dialect dialect,
                              std::int64_t author);
 
+// Locks the posts whose numbers `which` selects. In PostgreSQL what likes, answers or deletes
+// begins with it, because each changes the count in a post's row after other rows (migration 0008),
+// and two of them would wait for each other. The order is that of the numbers: a post before its
+// replies. Members are locked after posts. SQLite has one writer at a time, and MariaDB keeps no
+// counts.
+tiderace::Task<> lock_posts(tiderace::db::Transaction& tx, tiderace::db::Dialect dialect,
+                            std::string which, std::vector<tiderace::db::Value> values);
+
 // A new post that answers none.
 tiderace::Task<> put_into_timelines(tiderace::db::Transaction& tx, std::int64_t author,
                                     std::int64_t post, std::int64_t followers_max = fan_out_max);
