@@ -8,6 +8,7 @@
 # others of their room; CMAKE_UNITY_BUILD leaves them alone. INTERNAL: no alias, for a room whose name
 # a public target has.
 set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
+set_property(GLOBAL PROPERTY TIDERACE_PUBLIC_ROOMS "")  # Install.cmake installs them
 set(TIDERACE_ROOMS_OF_LOOPS core net tls http http_h1 http_h2 http_websocket)
 
 set(TIDERACE_ROOM_OPTIONS "" CACHE STRING "compiler options of the rooms, and not of their tests")
@@ -53,10 +54,14 @@ function(tiderace_room)
     add_library(${library} INTERFACE)
     set(scope INTERFACE)
   endif()
-  if(NOT ARG_INTERNAL)
+  if(ARG_INTERNAL)
+    set_target_properties(${library} PROPERTIES EXPORT_NAME internal_${ARG_NAME})
+  else()
+    set_target_properties(${library} PROPERTIES EXPORT_NAME ${ARG_NAME})
     add_library(tiderace::${ARG_NAME} ALIAS ${library})
   endif()
   if(ARG_PUBLIC)
+    set_property(GLOBAL APPEND PROPERTY TIDERACE_PUBLIC_ROOMS ${library})
     target_sources(${library} ${scope} FILE_SET public TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
                    FILES ${ARG_PUBLIC})
   endif()

@@ -20,15 +20,22 @@ endif()
 
 # What links a room has these too, so a project around this one gets what it needs, not our taste.
 add_library(tiderace_flags INTERFACE)
+set_target_properties(tiderace_flags PROPERTIES EXPORT_NAME flags)
 target_compile_features(tiderace_flags INTERFACE cxx_std_23)
-target_include_directories(tiderace_flags INTERFACE ${PROJECT_SOURCE_DIR}
-                           ${PROJECT_BINARY_DIR}/generated)
+target_include_directories(tiderace_flags INTERFACE
+                           "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR};${PROJECT_BINARY_DIR}/generated>")
+# Options of this build, which an installed library does not pass on.
+function(tiderace_compile_options)
+  target_compile_options(tiderace_flags INTERFACE "$<BUILD_INTERFACE:${ARGN}>")
+endfunction()
+function(tiderace_link_options)
+  target_link_options(tiderace_flags INTERFACE "$<BUILD_INTERFACE:${ARGN}>")
+endfunction()
 if(PROJECT_IS_TOP_LEVEL)
-  target_compile_options(tiderace_flags INTERFACE -Wall -Wextra -Wnon-virtual-dtor
-                         -Wno-missing-field-initializers)
+  tiderace_compile_options(-Wall -Wextra -Wnon-virtual-dtor -Wno-missing-field-initializers)
   # __FILE__ names files from here on: a program says nothing of where it was built, and ccache finds
   # in one checkout what was compiled in another.
-  target_compile_options(tiderace_flags INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  tiderace_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
   # What g++ 12 reports of optimised code is not there: it takes the two ends of std::string's copy
   # for overlapping, and the frames of coroutines over private types for two types of one name. The
   # debug builds, and clang in every build, keep these warnings.
@@ -37,12 +44,12 @@ if(PROJECT_IS_TOP_LEVEL)
     set(tiderace_false_alarms -Wno-array-bounds -Wno-dangling-pointer -Wno-maybe-uninitialized
                               -Wno-odr -Wno-restrict -Wno-stringop-overflow
                               -Wno-stringop-overread -Wno-subobject-linkage)
-    target_compile_options(tiderace_flags INTERFACE ${tiderace_false_alarms})
-    target_link_options(tiderace_flags INTERFACE ${tiderace_false_alarms})
+    tiderace_compile_options(${tiderace_false_alarms})
+    tiderace_link_options(${tiderace_false_alarms})
   endif()
   # One that is compiled with others would be blamed for their private names.
   if(NOT CMAKE_UNITY_BUILD)
-    target_compile_options(tiderace_flags INTERFACE -Wshadow)
+    tiderace_compile_options(-Wshadow)
   endif()
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -57,16 +64,15 @@ if(TIDERACE_SANITIZE)
   target_link_options(tiderace_flags INTERFACE -fsanitize=${TIDERACE_SANITIZE})
 endif()
 if(PROJECT_IS_TOP_LEVEL AND CMAKE_BUILD_TYPE STREQUAL "Release")
-  target_compile_options(tiderace_flags INTERFACE -fno-plt -fstack-protector-strong
-                         -D_FORTIFY_SOURCE=2)
+  tiderace_compile_options(-fno-plt -fstack-protector-strong -D_FORTIFY_SOURCE=2)
   # g++ clears an object of 64 bytes and more by "rep stos", which needs 9 ns to begin; the stores
   # themselves need 2. Each request clears several.
   include(CheckCXXCompilerFlag)
   set(stores -mmemset-strategy=vector_loop:256:noalign,libcall:-1:noalign)
   check_cxx_compiler_flag(${stores} TIDERACE_CLEARS_BY_STORES)
   if(TIDERACE_CLEARS_BY_STORES)
-    target_compile_options(tiderace_flags INTERFACE ${stores})
-    target_link_options(tiderace_flags INTERFACE ${stores})
+    tiderace_compile_options(${stores})
+    tiderace_link_options(${stores})
   endif()
 endif()
 
@@ -74,7 +80,7 @@ endif()
 # nobody measures do without: the rooms' objects hold machine code as well, and those link it. Call
 # it in a folder before its programs are added.
 if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(tiderace_flags INTERFACE -ffat-lto-objects)
+  tiderace_compile_options(-ffat-lto-objects)
 endif()
 macro(tiderace_link_without_optimisation)
   if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -88,7 +94,7 @@ if(PROJECT_IS_TOP_LEVEL AND TIDERACE_MOLD AND CMAKE_BUILD_TYPE STREQUAL "Debug"
    AND NOT CMAKE_CROSSCOMPILING)
   # --no-fork: otherwise a child still holds the program open for writing when the link has ended, and
   # starting it fails with "text file busy".
-  target_link_options(tiderace_flags INTERFACE -fuse-ld=mold -Wl,--no-fork)
+  tiderace_link_options(-fuse-ld=mold -Wl,--no-fork)
 endif()
 
 find_package(Threads REQUIRED)

@@ -13,11 +13,18 @@ OUTSIDE = HERE / "outside"
 DEADLINE = 280.0
 
 
+def finished(*words, **environment):
+    return subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=DEADLINE,
+                          env={**os.environ, **environment}, check=False)
+
+
 def run(*words):
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=DEADLINE,
-                          check=False)
+    done = finished(*words)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+LAUNCHER = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
 
 
 @pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
@@ -25,8 +32,7 @@ def test_a_project_that_holds_tiderace_builds_what_it_links_and_no_more(tmp_path
     build = tmp_path / "build"
     # Without precompiled headers, which are more than what is compiled here.
     run("cmake", "-G", "Ninja", "-S", OUTSIDE, "-B", build, f"-DTIDERACE_SOURCE={HERE.parent}",
-        "-DTIDERACE_PRECOMPILED_HEADERS=OFF",
-        *(["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []))
+        "-DTIDERACE_PRECOMPILED_HEADERS=OFF", *LAUNCHER)
     run("cmake", "--build", build)
     assert run(build / "outside") == "42 info\n"
     assert list(build.rglob("unity_0_cxx.cxx")), "files are compiled one by one"
@@ -41,16 +47,44 @@ def test_a_project_that_holds_tiderace_builds_what_it_links_and_no_more(tmp_path
         assert f"\n{name}" not in targets, name
 
 
-def blocks(chapter):
-    text = (HERE.parent / "docs/tutorial" / chapter).read_text()
-    return re.findall(r"```cmake\n(.*?)```", text, re.S)
+DATABASES = {"SQLITE": "sqlite3", "POSTGRES": "libpq", "MARIADB": "libmariadb"}
+
+
+@pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
+def test_each_database_can_be_left_out(tmp_path):
+    cmake = ("cmake", "-G", "Ninja", "-S", OUTSIDE, "-B", tmp_path, *LAUNCHER,
+             f"-DTIDERACE_SOURCE={HERE.parent}", "-DTIDERACE_PRECOMPILED_HEADERS=OFF")
+    built = "tiderace/rooms/db/CMakeFiles/tiderace_db.dir/built.cc.o"  # all that knows of them
+    for left_out, module in DATABASES.items():
+        chosen = {name: "OFF" if name == left_out else "AUTO" for name in DATABASES}
+        run(*cmake, *(f"-DTIDERACE_{name}={value}" for name, value in chosen.items()))
+        run("ninja", "-C", tmp_path, built)
+        rules = (tmp_path / "build.ninja").read_text()
+        assert f"{module}.so" not in rules and f"-DTIDERACE_{left_out}" not in rules
+        here = [name for name in DATABASES if f"-DTIDERACE_{name}" in rules]
+        assert here == [name for name in DATABASES if name != left_out]
+
+
+@pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
+@pytest.mark.parametrize(("name", "module"), DATABASES.items())
+def test_a_database_that_has_to_be_there_and_is_not_stops_cmake(tmp_path, name, module):
+    done = finished("cmake", "-G", "Ninja", "-S", OUTSIDE, "-B", tmp_path, f"-DTIDERACE_{name}=ON",
+                    f"-DTIDERACE_SOURCE={HERE.parent}", PKG_CONFIG_LIBDIR=str(tmp_path))
+    assert done.returncode != 0
+    message = " ".join(done.stderr.split())
+    assert re.search(rf"TIDERACE_{name} is ON, and {module}>=[0-9.]+ is not installed", message)
+
+
+def blocks(document, language="cmake"):
+    text = (HERE.parent / document).read_text()
+    return re.findall(rf"```{language}\n(.*?)```", text, re.S)
 
 
 @pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
 def test_the_lines_of_cmake_in_the_tutorial_are_a_project(tmp_path):
-    first, = blocks("README.md")
-    service, = blocks("5-sign-in.md")
-    tests, = blocks("7-tests.md")
+    first, = blocks("docs/tutorial/README.md")
+    service, = blocks("docs/tutorial/5-sign-in.md")
+    tests, = blocks("docs/tutorial/7-tests.md")
     begin = first[:first.index("add_executable")]
     (tmp_path / "tiderace").symlink_to(HERE.parent)
     for name in ("main.cc", "todo.cc", "todo_test.cc"):
@@ -62,3 +96,36 @@ def test_the_lines_of_cmake_in_the_tutorial_are_a_project(tmp_path):
         targets = run("ninja", "-C", build, "-t", "targets", "all")
         assert "\ntodo: " in targets
         assert ("\ntodo_test: " in targets) == (number == 1)
+
+
+@pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
+def test_the_lines_of_cmake_in_the_guide_are_projects(tmp_path):
+    folder, fetched, found = blocks("docs/library.md")
+    short, = blocks("README.md")
+    assert set(short.replace("  # brings C++23 along", "").splitlines()) < set(folder.splitlines())
+    (tmp_path / "tiderace").symlink_to(HERE.parent)
+    (tmp_path / "main.cc").write_text("")
+    assert "find_package(tiderace 0.1 CONFIG REQUIRED COMPONENTS app)" in found  # test_installed.py
+    for number, lines in enumerate((folder, fetched)):
+        (tmp_path / "CMakeLists.txt").write_text(lines)
+        build = tmp_path / f"build{number}"
+        run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, "-DCMAKE_BUILD_TYPE=Release",
+            f"-DFETCHCONTENT_SOURCE_DIR_TIDERACE={HERE.parent}")
+        targets = run("ninja", "-C", build, "-t", "targets", "all")
+        assert "\nhello: " in targets
+        assert "libtiderace_http_app.a: " in targets
+        assert "tiderace_library: " not in targets  # a project of others installs nothing of it
+
+
+@pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
+def test_the_commands_that_install_it_are_those_of_the_guide(tmp_path):
+    commands, = blocks("docs/library.md", "sh")
+    configure, build, install = (line.split() for line in commands.splitlines())
+    assert configure[:5] == ["cmake", "-S", "tiderace", "-B", "build"]
+    run("cmake", "-G", "Ninja", "-S", HERE.parent, "-B", tmp_path / "build", *configure[5:])
+    # tools/run_tests.py builds this target, and test_installed.py installs it.
+    targets = run("ninja", "-C", tmp_path / "build", "-t", "targets", "all")
+    assert build[:4] == ["cmake", "--build", "build", "--target"]
+    assert f"{build[4]}: phony" in targets
+    assert "\ntiderace: " not in targets and "_test: " not in targets
+    assert install[3:5] == ["--component", "library"]

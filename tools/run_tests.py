@@ -653,8 +653,8 @@ QUICK_PROGRAMS = [
     "websocket_rooms",
 ]
 # For suites that are left out under a sanitizer: programs of other makes around which the lab is
-# built, and our codecs beside other parsers.
-RELEASE_PROGRAMS = ["lab_opponents", "wire_differential_programs"]
+# built, our codecs beside other parsers, and the library that is installed.
+RELEASE_PROGRAMS = ["lab_opponents", "tiderace_library", "wire_differential_programs"]
 
 
 TOOLS = BUILD / "tools"
@@ -785,7 +785,7 @@ MAKE_TOOLS = (
 
 def server_group(group, preset, without=()):
     """The suites of tests/. They build nothing: the programs they drive are built here, before they
-    start (but for test_outside.py, which tests a build)."""
+    start (but for test_installed.py and test_outside.py, which test builds)."""
 
     def test(_, built):
         if built.status != 0:

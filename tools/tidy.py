@@ -586,7 +586,7 @@ def leftovers(tree):
                 yield Complaint(path, number, "left over: do it, or open an issue and say why here")
 
 
-OUTSIDERS = ("examples/", "tests/samples/", "docs/")
+OUTSIDERS = ("examples/", "tests/installed/", "tests/samples/", "docs/")
 
 
 def headers(tree):
@@ -646,7 +646,7 @@ def public_headers(tree):
     for path in tree.having(".h"):
         if re.fullmatch(r"tiderace/\w+\.h", path) and path not in public:
             yield Complaint(path, 0, "users include it: list it as PUBLIC in a CMakeLists.txt")
-    outsiders = ("examples/", "tests/outside/", "tests/samples/", "docs/", "bench/lib/")
+    outsiders = (*OUTSIDERS, "tests/outside/", "bench/lib/")
     outside = [p for p in tree.having(*CPP) if p.startswith(outsiders)]
     for path in [*(p for p in public if p in tree.paths), *outside]:
         for number, _, name in includes_of(tree, path):

@@ -1,0 +1,142 @@
+"""The library as `cmake --install` leaves it, in a project of somebody else's: tests/installed."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+SAMPLE = HERE / "installed"
+DEADLINE = 280.0
+# Those that the guides name.
+NAMES = ("app", "base", "client", "core", "db", "db_redis", "json", "log", "net", "resp",
+         "serve_tcp", "task", "tcp", "testing", "text")
+
+pytestmark = pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
+
+
+def run(*words, **environment):
+    return subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=DEADLINE,
+                          env={**os.environ, **environment}, check=False)
+
+
+def ran(*words, **environment):
+    done = run(*words, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module", name="tree")
+def fixture_tree(binary, tmp_path_factory):
+    """An installed tree, moved away from where it was installed."""
+    if not (binary.parent / "rooms/testing/libtiderace_testing_client.a").exists():
+        pytest.fail("tiderace_library is not built; ./dev test server builds it")
+    folder = tmp_path_factory.mktemp("installed")
+    ran("cmake", "--install", binary.parent, "--prefix", folder / "first", "--component", "library")
+    return (folder / "first").rename(folder / "moved")
+
+
+def test_no_file_names_the_folders_of_the_build(tree, binary):
+    for path in filter(Path.is_file, tree.rglob("*")):
+        if path.suffix == ".a" and binary.parent.name != "release":
+            continue  # its debug information does
+        content = path.read_bytes()
+        for folder in (HERE.parent, tree.parent):
+            assert str(folder).encode() not in content, path
+
+
+def test_archives_hold_nothing_of_one_compiler(tree):
+    archives = [path.read_bytes() for path in tree.rglob("*.a")]
+    assert archives
+    assert not any(b".gnu.lto" in content for content in archives)
+
+
+def test_a_header_includes_what_is_installed(tree):
+    included = set()
+    for path in (tree / "include").rglob("*.h"):
+        found = re.findall(r'^ *# *include ["<](tiderace/[^">]+)', path.read_text(), re.M)
+        included.update(found)
+        for name in found:
+            assert (tree / "include" / name).exists(), (path, name)
+    assert "tiderace/http/app/app.h" in included
+    faces = {path.name for path in (HERE.parent / "tiderace").glob("*.h")}
+    assert faces == {path.name for path in (tree / "include/tiderace").glob("*.h")}
+
+
+def test_the_lines_of_the_guide_find_it(tree, tmp_path):
+    guide = (HERE.parent / "docs/library.md").read_text()
+    lines, = (it for it in re.findall(r"```cmake\n(.*?)```", guide, re.S) if "find_package" in it)
+    (tmp_path / "CMakeLists.txt").write_text(lines)
+    (tmp_path / "main.cc").write_text("")
+    ran("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={tree}")
+
+
+CLIENT = re.compile(r" U (sqlite3_|PQ|mysql_|.*tiderace2db(6sqlite|8postgres|7mariadb))")
+
+
+@pytest.mark.skipif(not shutil.which("nm"), reason="no nm")
+def test_a_database_is_needed_by_the_one_source_that_opens_it(tree):
+    # So that leaving one out (TIDERACE_SQLITE=OFF and its like) leaves nothing undefined.
+    found = set()
+    for line in ran("nm", "-A", tree / "lib/libtiderace_db.a").splitlines():
+        if CLIENT.search(line):
+            found.add(line.split(":")[1])
+    # Each database has a connection.cc; the room's own is in a unity file.
+    assert found == {"built.cc.o", "connection.cc.o", "fields.cc.o", "file.cc.o"}
+
+
+def configure(tree, build, *more, **environment):
+    launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    return run("cmake", "-G", "Ninja", "-S", SAMPLE, "-B", build, f"-DCMAKE_PREFIX_PATH={tree}",
+               *launcher, *more, **environment)
+
+
+def test_a_project_that_finds_it_builds_and_runs(tree, tmp_path):
+    done = configure(tree, tmp_path, f"-DTARGETS={';'.join(NAMES)}")
+    assert done.returncode == 0, done.stderr
+    ran("cmake", "--build", tmp_path)
+    assert ran(tmp_path / "service") == '[{"number":42}]\n'
+    ran(tmp_path / "everything")
+
+
+def test_only_what_the_components_link_has_to_be_there(tree, tmp_path):
+    # pkg-config finds nothing here: no liburing, no libpq, no zlib.
+    nothing = {"PKG_CONFIG_LIBDIR": str(tmp_path), "PKG_CONFIG_PATH": ""}
+    done = configure(tree, tmp_path, "-DCOMPONENTS=json;text", **nothing)
+    assert done.returncode == 0, done.stderr
+    for components, lacking in (("app", ""), ("json;db", ""), ("", "")):
+        done = configure(tree, tmp_path, f"-DCOMPONENTS={components}", **nothing)
+        assert done.returncode != 0
+        message = " ".join(done.stderr.split())
+        assert f"was built with {lacking}" in message
+        assert "pkg-config does not find" in message
+
+
+def test_a_component_that_is_not_there_is_named(tree, tmp_path):
+    done = configure(tree, tmp_path, "-DCOMPONENTS=json;flotsam")
+    assert done.returncode != 0
+    assert "this Tiderace has no component flotsam" in " ".join(done.stderr.split())
+
+
+def test_a_version_to_come_is_another_one(tree, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(a LANGUAGES NONE)\n"
+        "find_package(tiderace 0.2 CONFIG REQUIRED)\n")
+    done = run("cmake", "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={tree}")
+    assert done.returncode != 0
+    assert "tiderace-config.cmake, version: 0.1.0" in " ".join(done.stderr.split())
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")
+def test_pkg_config_finds_it(tree, tmp_path):
+    where = {"PKG_CONFIG_PATH": str(tree / "lib/pkgconfig")}
+    program = tmp_path / "service"
+    flags = ran("pkg-config", "--cflags", "--libs", "tiderace-json", **where).split()
+    ran("g++", "-std=c++23", "-o", program, SAMPLE / "values.cc", *flags)
+    assert ran(program) == '{"number":42}\n'
+    # Every module that one of them names is there.
+    for path in tree.rglob("*.pc"):
+        ran("pkg-config", "--libs", path.stem, **where)
