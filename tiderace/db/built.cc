@@ -1,4 +1,8 @@
 // Which databases this build has: the one source that knows them all.
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "tiderace/db/database.h"
 #include "tiderace/db/error.h"
 #include "tiderace/db/pool.h"
@@ -17,23 +21,45 @@
 namespace tiderace::db {
 namespace {
 
-[[noreturn]] void lacking(std::string_view database, std::string_view packages) {
-    throw Error(Fault::configuration, "this build has no " + std::string(database) + "; install " +
-                                          std::string(packages) + " and build it again");
+bool is_built(Dialect dialect) {
+    switch (dialect) {
+#ifdef TIDERACE_SQLITE
+        case Dialect::sqlite:
+            return true;
+#endif
+#ifdef TIDERACE_POSTGRES
+        case Dialect::postgres:
+            return true;
+#endif
+#ifdef TIDERACE_MARIADB
+        case Dialect::mariadb:
+            return true;
+#endif
+        default:
+            return false;
+    }
+}
+
+[[noreturn]] void refuse(const Url& url) {
+    struct Absent {
+        std::string_view database, package, option;
+    };
+    Absent absent = {"MariaDB", "libmariadb-dev", "TIDERACE_MARIADB"};
+    if (url.dialect == Dialect::sqlite) absent = {"SQLite", "libsqlite3-dev", "TIDERACE_SQLITE"};
+    if (url.dialect == Dialect::postgres) {
+        absent = {"PostgreSQL", "libpq-dev", "TIDERACE_POSTGRES"};
+    }
+    std::string text = "cannot open " + url.shown();
+    text.append(": this build has no ").append(absent.database);
+    text.append("; install ").append(absent.package);
+    text.append(" and build Tiderace again with -D").append(absent.option).append("=ON");
+    throw Error(Fault::configuration, text);
 }
 
 }  // namespace
 
-void check_built([[maybe_unused]] const Url& url) {
-#ifndef TIDERACE_SQLITE
-    if (url.dialect == Dialect::sqlite) lacking("SQLite", "libsqlite3-dev");
-#endif
-#ifndef TIDERACE_POSTGRES
-    if (url.dialect == Dialect::postgres) lacking("PostgreSQL", "libpq-dev");
-#endif
-#ifndef TIDERACE_MARIADB
-    if (url.dialect == Dialect::mariadb) lacking("MariaDB", "libmariadb-dev");
-#endif
+void check_built(const Url& url) {
+    if (!is_built(url.dialect)) refuse(url);
 }
 
 bool leave_sqlite_memory_uncounted() {
@@ -67,7 +93,7 @@ std::unique_ptr<Connection> make_connection(task::Runner& runner, const Settings
             return std::make_unique<mariadb::Connection>(runner, settings);
 #endif
         default:
-            lacking("such database", "its library");
+            refuse(settings.url);
     }
 }
 
