@@ -106,7 +106,7 @@ TEST(JsonReader, NamesWhereATextIsNotJson) {
     EXPECT_EQ(fault_of(""), "syntax: expected a value (byte 0)");
     EXPECT_EQ(fault_of(std::string_view()), "syntax: expected a value (byte 0)");
     EXPECT_EQ(fault_of("  "), "syntax: expected a value (byte 2)");
-    EXPECT_EQ(fault_of("{\"a\":01}"), "syntax: expected , or } (byte 6)");
+    EXPECT_EQ(fault_of("{\"a\":01}"), "syntax: expected ',' or '}' after the member (byte 6)");
     EXPECT_EQ(fault_of("{\"a\":1,}"), "syntax: expected a member's name in quotes (byte 7)");
     EXPECT_EQ(fault_of("\"\xFF\""), "syntax: not UTF-8 (byte 1)");
     EXPECT_EQ(fault_of(R"({"a":1,"b":"\ud800"})"), "syntax: half of a surrogate pair (byte 12)");
@@ -192,7 +192,7 @@ TEST(JsonReader, KeepsNothingOfTheTextBefore) {
     std::string text = "[" + std::string(50'000, ' ') + "1]";
     EXPECT_EQ(fault_of<Numbers>(text), "none");
     EXPECT_EQ(fault_of<Numbers>("[1,2,3]"), "none");
-    EXPECT_EQ(fault_of<Numbers>("[1,2"), "syntax: expected , or ] (byte 4)");
+    EXPECT_EQ(fault_of<Numbers>("[1,2"), "syntax: expected ',' or ']' after the element (byte 4)");
     EXPECT_EQ(fault_of<Numbers>("[]"), "none");
     EXPECT_EQ(fault_of<Numbers>("[[1]]", {.depth_max = 1}), "too_deep: too many levels (byte 1)");
     EXPECT_EQ(fault_of<std::vector<Numbers>>("[[1]]"), "none");

@@ -49,9 +49,9 @@ class Scanner {
         space();
         switch (peek()) {
             case '{':
-                return container('}', "expected , or }");
+                return container('}', "expected ',' or '}' after the member");
             case '[':
-                return container(']', "expected , or ]");
+                return container(']', "expected ',' or ']' after the element");
             case '"':
                 return string();
             case 't':
@@ -109,7 +109,7 @@ class Scanner {
         if (peek() != '"') return fail("expected a member's name in quotes");
         if (!string()) return false;
         space();
-        return skip(':') || fail("expected :");
+        return skip(':') || fail("expected ':' after the member's name");
     }
     bool container(char last, const char* problem) {
         // value() and container() recurse, so the depth bounds the stack.

@@ -136,7 +136,7 @@ TEST_F(AppTest, AFaultOfTheWholeBodyHasNoName) {
     app.post<"/users">([](Json<NewUser> user) { return *user->name; });
     const char* json = "Content-Type: application/json\r\n";
     for (const auto& [body, fault] :
-         {std::pair{R"({"name" "bob"})", "expected : (byte 8)"},
+         {std::pair{R"({"name" "bob"})", "expected ':' after the member's name (byte 8)"},
           std::pair{R"([])", "expected an object, found an array"},
           std::pair{R"({"name":"root","age":1})", "this name is reserved"}}) {
         EXPECT_TRUE(body_of(ask("POST", "/users", json, body))
