@@ -14,7 +14,9 @@ HEAD = """#include "tiderace/app.h"
 using namespace tiderace;
 using namespace tiderace::http;
 struct Item { int id; };
+struct Larger : Item {};
 class Opaque { int id = 0; public: Opaque() {} };
+void answer(const Request&) {}
 """
 NUMBER = "differ in number"
 WHOLE_SEGMENT = "a parameter is a whole segment"
@@ -27,6 +29,11 @@ ONE_BODY = "one argument of a handler takes the body"
 STREAMED = "is a coroutine: return a Task"
 NO_JSON = "this type has no JSON form"
 BY_VALUE = "take it by value"  # a reference to what is made for the call would dangle
+MIDDLEWARE = "a middleware is a function, or one of tiderace/http/app/ready_middleware.h"
+PAGE = "an error page is a Reply, a Page, a Problem, a text"
+PAGE_FUNCTION = "an error page is a function of const ErrorAnswer&, called as const"
+STATE = "a state is made by a function of core::EventLoop& that returns a std::unique_ptr"
+LASTING = "share() keeps a reference: no temporary"
 RIGHT = [
     'app.get<"/{id}/{name}">([](int, std::string_view) { return 1; });',
     'app.group<"/{shop}">().get<"/{id}">([](std::string, int) { return 1; });',
@@ -38,6 +45,14 @@ RIGHT = [
     'app.post<"/">([](Json<Item> item) { return item->id; });',
     'app.post<"/">([](const Item& item) { return item.id; });',
     'app.post<"/">([](Item& item, const Request&) { return ++item.id; });',
+    'app.use(time_limit(std::chrono::seconds(5))).use(answer);',
+    'const auto limit = body_limit(5); app.use(limit).group("/a").use(limit);',
+    'app.error_page([](const ErrorAnswer&) { return "text"; });',
+    'app.error_page([](const ErrorAnswer&) -> std::optional<Reply> { return std::nullopt; });',
+    'app.error_page([](const auto& error) { return Problem{.status = error.status}; });',
+    'app.state<Item>([](core::EventLoop&) { return std::make_unique<Item>(); });',
+    'app.state<Item>([](auto&) { return std::make_shared<Larger>(); });',
+    'static const Item item{}; app.share(item);',
 ]
 WRONG = [
     ('app.get<"/{id}">([] { return 1; });', NUMBER),
@@ -53,6 +68,7 @@ WRONG = [
     ('app.get<"/a//b">([] { return 1; });', NOT_VALID),
     ('app.get<"/{rest...}/x">([](int) { return 1; });', NOT_VALID),
     ('app.get<"/{id}">([](auto id) { return id; });', NO_AUTO),
+    ('app.get<"/">("text");', NO_AUTO),
     ('app.get<"/">([n = 0]() mutable { return ++n; });', NO_MUTABLE),
     ('app.route(wire::Method::get, "/", [n = 0]() mutable { return ++n; });', NO_MUTABLE),
     ('app.use([n = 0]() mutable { ++n; });', NO_MUTABLE),
@@ -66,6 +82,21 @@ WRONG = [
     ('app.use([](int) {});', "a middleware takes no path parameters"),
     ('app.use([](Body) {});', "a middleware leaves the body to the handler"),
     ('app.use([](int*) {});', "a middleware cannot take a parameter of this type"),
+    ('app.use("x");', MIDDLEWARE),
+    ('app.use([](auto&) {});', MIDDLEWARE),
+    ('app.group("/a").use("x");', MIDDLEWARE),
+    ('app.error_page([](const ErrorAnswer&) { return 5; });', PAGE),
+    ('app.error_page([](const ErrorAnswer&) -> std::variant<Reply, int> { return 5; });', PAGE),
+    ('app.error_page([](const ErrorAnswer&) -> Task<Reply> { co_return Reply(); });', PAGE),
+    ('app.error_page([](const ErrorAnswer&) {});', PAGE),
+    ('app.error_page([](int) { return "x"; });', PAGE_FUNCTION),
+    ('app.error_page([n = 0](const ErrorAnswer&) mutable { ++n; return "x"; });', PAGE_FUNCTION),
+    ('app.error_page("x");', PAGE_FUNCTION),
+    ('app.group("/a").error_page([](const ErrorAnswer&) { return 5; });', PAGE),
+    ('app.state<Item>(Item{});', STATE),
+    ('app.state<Item>([](core::EventLoop&) { return Item{}; });', STATE),
+    ('app.state<Item>([] { return std::make_unique<Item>(); });', STATE),
+    ('app.share(Item{});', LASTING),
     ('app.post<"/">([](Body, Json<Item>) { return 1; });', ONE_BODY),
     ('app.post<"/">([](BodyStream) { return 1; });', STREAMED),
     ('app.post<"/">([](const Session& session) { return session.exists(); });', BY_VALUE),

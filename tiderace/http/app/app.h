@@ -69,6 +69,7 @@ class App : public Routes<App, 0> {
 
     // Runs for every request, also without a route, in the order of these calls.
     App& use(Middleware middleware);
+    using Routes<App, 0>::use;
     // Routes below a prefix without parameters.
     Group<0> group(std::string prefix) { return Group<0>({this, add_scope(0, std::move(prefix))}); }
     // … with parameters, which its handlers take first.
@@ -112,17 +113,18 @@ class App : public Routes<App, 0> {
     //   app.state<Counters>([](core::EventLoop&) { return std::make_unique<Counters>(); });
     template <typename S, typename F>
     App& state(F make) {
-        return add_state({app::state_key<S>,
-                          [make = std::move(make)](core::EventLoop& loop) {
-                              std::shared_ptr<S> made = make(loop);
-                              return std::shared_ptr<void>(std::move(made));
-                          },
-                          nullptr});
+        return add_state(app::state_entry<S>(std::move(make)));
     }
     // One for all loops: handlers take it as `const S&`. It outlives the App's serving.
     template <typename S>
     App& share(const S& shared) {
         return add_state({app::state_key<S>, {}, const_cast<S*>(&shared)});
+    }
+    template <typename S>
+        requires(!std::is_lvalue_reference_v<S>)
+    App& share(S&&) {
+        static_assert(std::is_lvalue_reference_v<S>, "share() keeps a reference: no temporary");
+        return *this;
     }
     // GET: an OpenAPI 3.1 document of the routes (http/app/openapi/openapi.h).
     App& openapi(route::PlacedPattern path, OpenApiInfo info = {});

@@ -135,7 +135,7 @@ struct SignatureOf<R (F::*)(A...)> : SignatureOf<R (*)(A...)> {
 };
 
 template <typename F>
-concept HasSignature = std::is_pointer_v<F> || requires { &F::operator(); };
+concept HasSignature = std::is_function_v<std::remove_pointer_t<F>> || requires { &F::operator(); };
 
 // Routes has checked that F is a handler.
 template <typename F>

@@ -47,6 +47,7 @@ class Group : public Routes<Group<prefix_parameters>, prefix_parameters> {
         scope_.use(std::move(middleware));
         return *this;
     }
+    using Routes<Group, prefix_parameters>::use;
     // As App::error_page, for the routes of the group and all paths below its prefix.
     template <typename F>
     Group& error_page(F make) {

@@ -75,6 +75,15 @@ class Routes {
             return self();
         }
     }
+    // Of App and Group; this one is for what is no middleware.
+    template <typename M>
+        requires(!std::convertible_to<M, Middleware>)
+    Self& use(const M&) {
+        static_assert(std::convertible_to<M, Middleware>,
+                      "a middleware is a function, or one of tiderace/http/app/ready_middleware.h;"
+                      " its parameters have types: no `auto`");
+        return self();
+    }
     // For patterns that the program makes. The parameters are counted when it serves.
     template <typename F, typename... M>
     Self& route(wire::Method method, route::PlacedPattern pattern, F handler, M... middleware) {

@@ -70,10 +70,33 @@ std::optional<Reply> error_reply(R&& result, task::Runner& runner) {
     } else if constexpr (std::is_same_v<T, Problem>) {
         return result.reply();
     } else {
-        static_assert(std::is_convertible_v<R&&, std::string_view>,
+        return Reply().text(std::string(std::string_view(result)));
+    }
+}
+
+template <typename T>
+inline constexpr bool is_error_reply =
+    std::is_same_v<T, Reply> || std::is_base_of_v<Page, T> || std::is_same_v<T, Problem> ||
+    std::is_convertible_v<T, std::string_view>;
+template <typename T>
+inline constexpr bool is_error_reply<std::optional<T>> = is_error_reply<T>;
+template <typename... T>
+inline constexpr bool is_error_reply<std::variant<T...>> = (is_error_reply<T> && ...);
+
+// Whether F may be an error page; the sentence of what keeps it is the only error.
+template <typename F>
+consteval bool is_error_page() {
+    constexpr bool is_function = std::is_invocable_v<const F&, const ErrorAnswer&>;
+    static_assert(is_function,
+                  "an error page is a function of const ErrorAnswer&, called as const");
+    if constexpr (is_function) {
+        using Result = std::remove_cvref_t<std::invoke_result_t<const F&, const ErrorAnswer&>>;
+        static_assert(is_error_reply<Result>,
                       "an error page is a Reply, a Page, a Problem, a text, or a std::optional or "
                       "std::variant of these; no Task");
-        return Reply().text(std::string(std::string_view(result)));
+        return is_error_reply<Result>;
+    } else {
+        return false;
     }
 }
 
@@ -85,13 +108,13 @@ struct CheckedErrorPage {
 
 template <typename F>
 CheckedErrorPage error_page(F make) {
-    static_assert(std::is_invocable_v<const F&, const ErrorAnswer&>,
-                  "an error page is a function of const ErrorAnswer&, called as const");
     CheckedErrorPage made;
-    PagesIn<std::invoke_result_t<const F&, const ErrorAnswer&>>::list(made.uses);
-    made.show = [make = std::move(make)](const ErrorAnswer& error, task::Runner& runner) {
-        return error_reply(make(error), runner);
-    };
+    if constexpr (is_error_page<F>()) {
+        PagesIn<std::invoke_result_t<const F&, const ErrorAnswer&>>::list(made.uses);
+        made.show = [make = std::move(make)](const ErrorAnswer& error, task::Runner& runner) {
+            return error_reply(make(error), runner);
+        };
+    }
     return made;
 }
 
