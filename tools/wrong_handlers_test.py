@@ -17,6 +17,7 @@ struct Item { int id; };
 struct Larger : Item {};
 class Opaque { int id = 0; public: Opaque() {} };
 void answer(const Request&) {}
+void quietly(const Request&) noexcept {}
 """
 NUMBER = "differ in number"
 WHOLE_SEGMENT = "a parameter is a whole segment"
@@ -41,6 +42,8 @@ RIGHT = [
     'app.post<"/{id}">([](const Request&, int, Json<Item>, Item&, const Item&) { return 1; });',
     'app.route(wire::Method::get, "/{id}", [](int) { return 1; });',
     'app.use([](const Request&) {});',
+    'app.get<"/{id}">([](int) noexcept { return 1; }).use([](const Request&) noexcept {});',
+    'app.use(quietly);',
     'app.post<"/">([](Session session) { return session.exists() ? 1 : 0; });',
     'app.post<"/">([](Json<Item> item) { return item->id; });',
     'app.post<"/">([](const Item& item) { return item.id; });',
@@ -70,6 +73,7 @@ WRONG = [
     ('app.get<"/{id}">([](auto id) { return id; });', NO_AUTO),
     ('app.get<"/">("text");', NO_AUTO),
     ('app.get<"/">([n = 0]() mutable { return ++n; });', NO_MUTABLE),
+    ('app.get<"/">([n = 0]() mutable noexcept { return ++n; });', NO_MUTABLE),
     ('app.route(wire::Method::get, "/", [n = 0]() mutable { return ++n; });', NO_MUTABLE),
     ('app.use([n = 0]() mutable { ++n; });', NO_MUTABLE),
     ('app.get<"/">([](std::vector<int>) { return 1; });', UNKNOWN),

@@ -133,6 +133,12 @@ template <typename R, typename F, typename... A>
 struct SignatureOf<R (F::*)(A...)> : SignatureOf<R (*)(A...)> {
     static constexpr bool constant = false;
 };
+template <typename R, typename... A>
+struct SignatureOf<R (*)(A...) noexcept> : SignatureOf<R (*)(A...)> {};
+template <typename R, typename F, typename... A>
+struct SignatureOf<R (F::*)(A...) const noexcept> : SignatureOf<R (*)(A...)> {};
+template <typename R, typename F, typename... A>
+struct SignatureOf<R (F::*)(A...) noexcept> : SignatureOf<R (F::*)(A...)> {};
 
 template <typename F>
 concept HasSignature = std::is_function_v<std::remove_pointer_t<F>> || requires { &F::operator(); };
