@@ -199,6 +199,22 @@ def test_where_no_socket_passes_an_event_stream_brings_the_notice(chromium, tide
         ebb.picture("tidepool-notice-light-phone")
 
 
+@pytest.mark.parametrize("zone", ["Pacific/Auckland", "America/St_Johns"])
+def test_times_are_those_of_the_readers_zone(chromium, tidepool, zone):
+    with Member(chromium, tidepool, "brook_2") as brook:
+        wire = brook.context.new_cdp_session(brook.page)
+        wire.send("Emulation.setTimezoneOverride", {"timezoneId": zone})
+        brook.go("/posts/3")
+        # Relative, "2 hours ago", and beneath the pointer the moment itself.
+        shown, moment = brook.page.evaluate("""zone => {
+            const time = document.querySelector("article time");
+            const at = new Date(time.dateTime);
+            return [time.title, ["UTC", zone].map(z => at.toLocaleString("en", { timeZone: z }))];
+        }""", zone)
+        utc, local = moment
+        assert shown == local and local != utc
+
+
 def test_a_feed_goes_on_below_its_page(chromium, tidepool):
     with Member(chromium, tidepool, "ada_1") as ada:
         ada.go("/")
