@@ -28,6 +28,12 @@ constexpr std::pair<std::string_view, Expression::Compare> comparisons[] = {
     {"<", Expression::Compare::less},        {">", Expression::Compare::greater},
 };
 
+// With the colon: other template languages have parentheses there.
+std::string expected_arguments(std::size_t count) {
+    if (count == 0) return "no argument";
+    return std::to_string(count) + (count == 1 ? " argument" : " arguments") + " behind a colon";
+}
+
 }  // namespace
 
 std::uint32_t ExpressionParser::add(Expression expression) {
@@ -221,7 +227,7 @@ bool ExpressionParser::filter_call(std::uint32_t& value) {
     const std::size_t count = expression.operands.size() - 1;
     if (count != filter->arguments) {
         return cursor_.fail(offset, filter->name + ": expects " +
-                                        std::to_string(filter->arguments) + " arguments, found " +
+                                        expected_arguments(filter->arguments) + ", found " +
                                         std::to_string(count));
     }
     // The renderer has one scratch text for each filter of a statement, filters_max in all.

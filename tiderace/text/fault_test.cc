@@ -77,8 +77,12 @@ TEST(Errors, OfSyntaxSayWhatWasExpected) {
                   "no filter \"shout\"; there are capitalize, date, default, first, fixed, join, "
                   "last, "
                   "length, lower, replace, safe, trim, truncate, upper, urlencode"},
-            Wrong{"{{ a | truncate }}", "truncate: expects 1 arguments, found 0"},
-            Wrong{"{{ a | upper: 3 }}", "upper: expects 0 arguments, found 1"},
+            Wrong{"{{ a | truncate }}", "truncate: expects 1 argument behind a colon, found 0"},
+            Wrong{"{{ a | truncate(80) }}", "truncate: expects 1 argument behind a colon, found 0"},
+            Wrong{"{{ a | replace: \"x\" }}",
+                  "replace: expects 2 arguments behind a colon, found 1"},
+            Wrong{"{{ a | upper: 3 }}", "upper: expects no argument, found 1"},
+            Wrong{"{{ a | upper() }}", "expected \"}}\", found \"(\""},
             Wrong{"{% if a %}", "this does not end; {% endif %} is missing"},
             Wrong{"{% if a = b %}{% endif %}", "expected \"==\", found \"=\""},
             Wrong{"{% if a %}{% endfor %}", "expected {% endif %}, found {% endfor %}"},
