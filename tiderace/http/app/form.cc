@@ -118,6 +118,22 @@ const Type& inside(const Type& type) {
     return type.kind == Kind::checked ? inside(*type.checked->value) : type;
 }
 
+bool holds_empty_text(const Type& type) {
+    if (type.kind != Kind::checked) return type.kind == Kind::text;
+    const Type& value = *type.checked->value;
+    if (value.kind != Kind::text || type.checked->holds == nullptr) return holds_empty_text(value);
+    const std::string empty;
+    return type.checked->holds(&empty);
+}
+
+// A browser sends each field of a form, whether it was filled in or not.
+bool left_empty_is_missing(const Type& type) {
+    if (type.kind == Kind::optional) return !holds_empty_text(*type.optional->value);
+    if (type.kind != Kind::checked || !type.checked->may_be_missing) return false;
+    const Type& value = *type.checked->value;
+    return inside(value).kind != Kind::boolean && !holds_empty_text(value);
+}
+
 // One object while its pairs come.
 class PairWalk {
   public:
@@ -160,10 +176,10 @@ class PairWalk {
         // As in JSON: of two values, readers before and behind us might each take another one.
         if (index > 0)
             return add_fault({.path = std::string(member.name), .problem = "appears twice"});
-        // Browsers send fields that were left empty; only for a text is "" a value.
-        const bool left_empty = text.empty() && type.kind == Kind::optional &&
-                                inside(*type.optional->value).kind != Kind::text;
-        if (left_empty) return type.optional->clear(members_[i]);
+        if (text.empty() && left_empty_is_missing(*member.type)) {
+            if (type.kind == Kind::optional) type.optional->clear(members_[i]);
+            return;  // a Default keeps its value
+        }
         if (!read_scalar(text, members_[i], *member.type)) {
             unexpected(std::string(member.name), *member.type, text);
         }

@@ -7,8 +7,9 @@
 // A member is a text, number, bool, enum or time, an optional of one, a type of
 // tiderace/json/checked.h, or a list of these for a name that may come again. `validate()` is
 // called as json::read calls it. Optionals, Default, lists (empty) and bools (false, as a box that
-// is not ticked) may be missing. An optional that is no text takes an empty value for a missing
-// one. Names that the struct does not have are ignored.
+// is not ticked) may be missing. An optional or Default whose type holds no empty text takes an
+// empty value for a missing one, because browsers send fields that were left empty. Names that the
+// struct does not have are ignored.
 //
 // Thread   The loop's.
 // Errors   Answered before the handler is called, as a Problem that names each member: 400 for a

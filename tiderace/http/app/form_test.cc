@@ -59,6 +59,33 @@ TEST_F(FormTest, AQueryIsReadIntoAStruct) {
     EXPECT_EQ(body_of(get("/s?q=1&price=&order=")), "1|1||none|||none") << "empty is as if missing";
 }
 
+// A browser sends each field of a form, whether it was filled in or not.
+struct Link {
+    std::string url;
+    std::optional<json::Length<std::string, 1, 20>> slug;
+    std::optional<json::Pattern<"[a-z]+">> group;
+    std::optional<json::Length<std::string, 0, 5>> note;
+    json::Default<json::Range<int, 1, 365>> days = 30;
+    json::Default<json::Length<std::string, 1, 9>> kind = "plain";
+    json::Default<std::string> title = "untitled";
+};
+
+TEST_F(FormTest, AFieldThatWasLeftEmptyIsMissingWhereItsTypeHoldsNoEmptyText) {
+    app.post<"/form">([](Form<Link> link) {
+        return link->url + "|" + (link->slug ? "slug" : "no slug") + "|" +
+               (link->group ? "group" : "no group") + "|" + (link->note ? "note" : "no note") +
+               "|" + std::to_string(*link->days) + "|" + **link->kind + "|" + *link->title;
+    });
+    EXPECT_EQ(body_of(post("url=x&slug=&group=&note=&days=&kind=&title=")),
+              "x|no slug|no group|note|30|plain|");
+    EXPECT_EQ(body_of(post("url=x&slug=s&group=g&days=7&kind=k&title=t")),
+              "x|slug|group|no note|7|k|t");
+    for (const char* bad :
+         {"slug=s", "url=x&group=G", "url=x&note=123456", "url=x&days=0", "url=x&slug=&slug="}) {
+        EXPECT_EQ(status_of(post(bad)), "422") << bad;
+    }
+}
+
 TEST_F(FormTest, EachFaultOfAQueryIsNamed) {
     app.get<"/s">([](Query<Search> search) { return shown(*search); });
     EXPECT_EQ(
