@@ -6,6 +6,7 @@
 //          moves to the next deadline whenever nothing else can happen, so that a handler that
 //          sleeps answers at once. Streams let no time pass. offload() runs on real threads, and
 //          a database answers in real time: both are waited for.
+// Log      Errors go to standard error: a 500 does not say what its handler threw.
 // Cookies  Those of answers are sent back, as by a browser over https; they expire by the clock.
 //
 // Owner    The test. The App outlives it.
@@ -27,6 +28,7 @@
 #include "tiderace/http/client/cookie_jar.h"
 #include "tiderace/http/client/fields.h"
 #include "tiderace/http/site.h"
+#include "tiderace/log/level.h"
 #include "tiderace/testing/client_socket.h"
 #include "tiderace/testing/client_stream.h"
 
@@ -43,6 +45,7 @@ struct ClientOptions {
     bool cookies = true;                    // kept and sent back
     Duration idle_timeout = http::MessageDefaults::idle_timeout;
     std::size_t connections_max = 10'000;  // open streams among them
+    log::Level log = log::Level::error;    // and above, of the App, to standard error
 };
 
 struct Answer : http::Answer {

@@ -176,6 +176,20 @@ TEST(Client, NoWholeAnswerSaysWhy) {
     EXPECT_EQ(client.get("/nothing").status, 404);
 }
 
+TEST(Client, WhatAHandlerThrewIsOnStandardError) {
+    App app;
+    app.get<"/">([]() -> std::string { throw std::runtime_error("no such table: boat"); });
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(Client(app).get("/").status, 500);
+    EXPECT_NE(::testing::internal::GetCapturedStderr().find("no such table: boat"),
+              std::string::npos);
+    ClientOptions quiet;
+    quiet.log = log::Level::off;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(Client(app, quiet).get("/").status, 500);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(Client, AConnectionIsKeptAndManyRequestsAreNoSpinning) {
     App app;
     app.get<"/">([] { return "x"; });

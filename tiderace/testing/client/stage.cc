@@ -7,12 +7,15 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
+#include "tiderace/log/console_sink.h"
 
 namespace tiderace::testing {
 namespace {
 
 // A connection keeps all that it heard; above this the next request has a new one.
 constexpr std::size_t heard_bytes_max = 1_MiB;
+constexpr std::size_t log_bytes_max = 64_KiB;  // of lines between two turns
+constexpr int standard_error = 2;
 
 const http::App& checked(const http::App& app) {
     if (!app.fault().empty()) throw std::invalid_argument(app.fault());
@@ -99,6 +102,8 @@ void ClientExchange::end_of_stream() {
 
 ClientStage::ClientStage(const http::App& app, ClientOptions options)
     : options_(std::move(options)),
+      log_("log", std::make_unique<log::ConsoleSink>(standard_error), bell_),
+      logger_(log_.add_ring(log_bytes_max), time_, {.level = options_.log}),
       pool_(app.options().pool_threads_max, app.options().pool_queue_max),
       loop_(world_.loop(), checked(app), &pool_),
       site_(loop_),
@@ -106,6 +111,7 @@ ClientStage::ClientStage(const http::App& app, ClientOptions options)
                http::H1Options{.idle_timeout = options_.idle_timeout, .server_name = ""}),
       server_(world_.loop(), service_,
               net::TcpServerOptions{.connections_max = options_.connections_max}) {
+    world_.loop().set_log(&logger_);
     site_.add(loop_.error_pages());
     site_.add(error_pages_);
     site_.set_log(loop_);
@@ -117,6 +123,7 @@ ClientStage::~ClientStage() {
     // Connections end in a later turn, which has to come while the app and the site are there.
     server_.abort_all();
     world_.settle();
+    log_.drain(log_bytes_max);
 }
 
 // The test's clock stands while the stage settles; only wait() and advance() move it.
@@ -146,6 +153,7 @@ void ClientStage::settle(unique_function<bool()> enough) {
         world_.forget_turns();
         std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
+    log_.drain(log_bytes_max);
 }
 
 void ClientStage::wait(unique_function<bool()> enough) {

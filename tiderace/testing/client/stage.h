@@ -18,6 +18,10 @@
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/site.h"
 #include "tiderace/http/wire/response_reader.h"
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/logger.h"
+#include "tiderace/log/stream.h"
+#include "tiderace/log/time_source.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/testing/client.h"
 #include "tiderace/testing/fake_world.h"
@@ -98,6 +102,11 @@ class ClientStage {
     bool still();
 
     ClientOptions options_;
+    // Before the world, whose loop logs until it ends. No thread writes it: settle() drains it.
+    log::Doorbell bell_;
+    log::Stream log_;
+    log::SystemTime time_;
+    log::Logger logger_;
     FakeWorld world_;
     core::WorkerPool pool_;
     http::AppLoop loop_;
