@@ -171,10 +171,11 @@ std::string option_text(const Options& o, std::string_view name) {
 }
 
 Result<Options> parse_options(const std::vector<std::string_view>& words) {
+    constexpr std::string_view advice = "there is none; kv --help lists all";
     Options options;
     for (std::size_t i = 0; i < words.size(); ++i) {
         std::string_view name = words[i];
-        if (!name.starts_with("--")) return fail(Error(0, "option", name, "see --help"));
+        if (!name.starts_with("--")) return fail(Error(0, "option", name, advice));
         name.remove_prefix(2);
         std::string_view value;
         if (const std::size_t equals = name.find('='); equals != std::string_view::npos) {
@@ -183,7 +184,9 @@ Result<Options> parse_options(const std::vector<std::string_view>& words) {
         } else if (i + 1 < words.size()) {
             value = words[++i];
         } else {
-            return fail(Error(0, "option", words[i], "it needs a value"));
+            Options unused;
+            const bool known = name == "listen" || set_option(unused, name, "").value_or(true);
+            return fail(Error(0, "option", words[i], known ? "it needs a value" : advice));
         }
         if (name == "listen") {
             options.listen.emplace_back(value);
@@ -191,7 +194,7 @@ Result<Options> parse_options(const std::vector<std::string_view>& words) {
         }
         const auto known = set_option(options, name, value);
         if (!known) return fail(known.error());
-        if (!*known) return fail(Error(0, "option", "--" + std::string(name), "see --help"));
+        if (!*known) return fail(Error(0, "option", "--" + std::string(name), advice));
     }
     if (options.listen.empty()) options.listen = {"127.0.0.1:6379"};
     return options;

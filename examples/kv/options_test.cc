@@ -30,8 +30,13 @@ TEST(Options, AWrongOneIsNamedWithWhatIsPossible) {
     EXPECT_EQ(parse_options({"--proto-max-bulk-len", "5g"}).error().message(),
               "option --proto-max-bulk-len 5g: it is a number of bytes: 1048576, 64k; at most "
               "4000m");
-    EXPECT_EQ(parse_options({"--nonsense", "1"}).error().message(),
-              "option --nonsense: see --help");
+    for (const std::vector<std::string_view>& words :
+         {std::vector<std::string_view>{"--nonsense", "1"}, {"--nonsense"}, {"--nonsense=1"}}) {
+        EXPECT_EQ(parse_options(words).error().message(),
+                  "option --nonsense: there is none; kv --help lists all");
+    }
+    EXPECT_EQ(parse_options({"7000"}).error().message(),
+              "option 7000: there is none; kv --help lists all");
     EXPECT_EQ(parse_options({"--dir"}).error().message(), "option --dir: it needs a value");
 }
 
