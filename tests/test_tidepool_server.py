@@ -318,8 +318,24 @@ def test_a_program_older_than_its_database_starts_and_works(run_example, tmp_pat
     assert "written by an older program" in ann.get("/")[2]
 
 
+def test_help_is_an_answer_and_no_fault(binary, tmp_path):
+    program = binary.parent / "examples/tidepool/tidepool"
+    done = subprocess.run([program, "--help"], capture_output=True, text=True,
+                          timeout=WAIT_SECONDS, cwd=tmp_path, check=False)
+    assert done.returncode == 0 and done.stderr == "", done
+    for word in ("--listen", "--demo", "--drain-notice", "--database-timeout", "migrate", "backup",
+                 "restore", "TIDEPOOL_DB", "TIDEPOOL_REDIS", "TIDEPOOL_PICTURES",
+                 "TIDEPOOL_FOLDER", "TIDEPOOL_PROXIES", "TIDEPOOL_MODERATORS"):
+        assert word in done.stdout, word
+    assert max(len(line) for line in done.stdout.splitlines()) <= 100
+    assert not list(tmp_path.iterdir())  # nothing was begun
+
+
 @pytest.mark.parametrize("words, told", [
-    (("--lisen", ":80", "--demo", "3"), "usage: tidepool "),
+    (("--lisen", ":80", "--demo", "3"), "unknown argument --lisen; tidepool --help lists"),
+    (("--listen",), "--listen expects an address; tidepool --help lists"),
+    (("backup",), "backup expects a file"),
+    (("migrate", "now"), "migrate takes no other arguments"),
     (("--demo", "abc", "--drain-notice", "5"), "--demo expects a number of members"),
     (("--drain-notice", "5", "--database-timeout", "0"), "--database-timeout expects seconds"),
 ])

@@ -41,12 +41,24 @@ namespace {
 
 using namespace tiderace;
 
-constexpr const char* usage =
-    "usage: tidepool [--listen ADDRESS] [--demo N] [--drain-notice SECONDS]"
-    " [--database-timeout SECONDS]\n"
+constexpr const char* help =
+    "usage: tidepool [--listen ADDRESS] [--demo N] [--drain-notice SECONDS]\n"
+    "                [--database-timeout SECONDS]\n"
     "       tidepool migrate\n"
     "       tidepool backup FILE\n"
-    "       tidepool restore FILE";
+    "       tidepool restore FILE\n"
+    "\n"
+    "  --listen ADDRESS            127.0.0.1:8080; :80 for all addresses; unix:PATH\n"
+    "  --demo N                    adds N made-up members to a database that has none\n"
+    "  --drain-notice SECONDS      keeps answering after SIGTERM, with /readyz at 503 (0)\n"
+    "  --database-timeout SECONDS  ends a statement that takes longer (5)\n"
+    "\n"
+    "  TIDEPOOL_DB                 sqlite:tidepool.db; postgres://…, mysql://…\n"
+    "  TIDEPOOL_REDIS              redis://… for sessions, limits and notices of several nodes\n"
+    "  TIDEPOOL_PICTURES           the folder of pictures; empty: no pictures\n"
+    "  TIDEPOOL_FOLDER             where templates, static and migrations are\n"
+    "  TIDEPOOL_PROXIES            networks whose X-Forwarded-For is believed: 10.0.0.0/8,unix\n"
+    "  TIDEPOOL_MODERATORS         user names of members who see reported posts: ada_1,brook_2\n";
 
 struct Options {
     enum class Work : std::uint8_t { serve, migrate, backup, restore };
@@ -66,6 +78,19 @@ std::string read_number(std::string_view value, std::size_t most, std::string_vi
     const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
     const bool whole = read.ec == std::errc() && read.ptr == value.data() + value.size();
     return whole && number <= most ? "" : std::string(expects);
+}
+
+// The sentence for a word that does not belong where it stands.
+std::string fault_of(std::string_view word, std::string_view value) {
+    std::string fault = "unknown argument " + std::string(word);
+    const bool needs_value = word == "--listen" || word == "backup" || word == "restore";
+    if (word == "migrate" || (needs_value && !value.empty())) {
+        fault = std::string(word) + " takes no other arguments";
+    } else if (needs_value) {
+        fault =
+            std::string(word) + (word == "--listen" ? " expects an address" : " expects a file");
+    }
+    return fault + "; tidepool --help lists what there is";
 }
 
 Options read_options(std::span<char*> words) {
@@ -94,7 +119,7 @@ Options read_options(std::span<char*> words) {
             options.work = word == "backup" ? Options::Work::backup : Options::Work::restore;
             options.file = value;
         } else {
-            options.fault = usage;
+            options.fault = fault_of(word, value);
         }
     }
     return options;
@@ -184,7 +209,7 @@ Task<int> prepare(db::Database db, std::string migrations, std::size_t demo) {
     co_await make_tables(db, migrations);
     const std::size_t added = co_await tidepool::add_demo(db, demo);
     if (added > 0) {
-        std::printf("%zu members of a demo were added; the password of each is \"tidepool\"\n",
+        std::printf("%zu members of a demo were added: log in as ada_1, password tidepool\n",
                     added);
     }
     co_return 0;
@@ -209,6 +234,10 @@ Task<int> keep(db::Database db, std::string migrations, std::string pictures, Op
 }  // namespace
 
 int main(int count, char** words) {
+    if (count == 2 && std::string_view(words[1]) == "--help") {
+        std::fputs(help, stdout);
+        return 0;
+    }
     const Options options =
         read_options(std::span(words, static_cast<std::size_t>(count)).subspan(1));
     if (!options.fault.empty()) {
