@@ -1,9 +1,12 @@
 // What our own pages never send, and what may not be done with it: texts that are none, forged
 // numbers and ways back, floods, names that look like nothing, and the number of a member who left.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <iterator>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -108,6 +111,69 @@ TEST_P(ForgedTest, EveryChangeHasALimit) {
         pass_a_minute(*ann);
         pass_a_minute(*ann);
     }
+}
+
+// Those of an OpenAPI document that have the method.
+std::vector<std::string> paths_of(const std::string& openapi, std::string_view method) {
+    std::vector<std::string> paths;
+    const std::regex entry("\"(/[^\"]*)\":\\{");
+    for (std::sregex_iterator at(openapi.begin(), openapi.end(), entry), end; at != end; ++at) {
+        const auto from = static_cast<std::size_t>(at->position());
+        const auto next = std::next(at);
+        const auto to = next == end ? openapi.size() : static_cast<std::size_t>(next->position());
+        const std::string mark = "\"" + std::string(method) + "\":{";
+        if (openapi.substr(from, to - from).contains(mark)) paths.push_back((*at)[1]);
+    }
+    return paths;
+}
+
+// The App lists its routes itself, so that no new one is forgotten.
+TEST_P(ForgedTest, EveryChangeNeedsTheTokenAndNoneIsDoneByGet) {
+    app_->openapi("/openapi.json", {.title = "Tidepool", .version = "1"});
+    auto ann = member("ann");
+    auto judge = moderator();  // who may do all that somebody may
+    const std::string post = judge->write("to stay");
+    ann->send("/posts/" + post + "/report", {});
+    const std::string openapi = judge->get("/openapi.json").text();
+    const auto pages = paths_of(openapi, "get");
+    const std::vector<std::pair<std::string, std::string>> fields{
+        {"csrf", std::string(32, '0')},
+        {"body", "changed"},
+        {"name", "Changed"},
+        {"about", "x"},
+        {"old", std::string(password)},
+        {"password", std::string(password)},
+        {"login", "x"},
+        {"language", "zh"},
+        {"back", "/"}};
+    std::size_t changes = 0;
+    for (const std::string& path : paths_of(openapi, "post")) {
+        const std::string target =
+            std::regex_replace(std::regex_replace(path, std::regex("\\{id\\}"), post),
+                               std::regex("\\{username\\}"), "ann");
+        const Answer strange =
+            judge->client().post(target, form({{"x", "y"}}), {{"Sec-Fetch-Site", "cross-site"}});
+        EXPECT_EQ(strange.status, 403) << target << " by another site";
+        // These are the forms of guests, who have no token.
+        if (path == "/sign-up" || path == "/log-in") continue;
+        ++changes;
+        pass_a_minute(*judge);  // within the limits, which nodes share
+        const bool has_file = path == "/posts/with-picture" || path == "/settings/face";
+        const Answer forged = has_file ? judge->send_file(target, fields, bytes_of(small_png))
+                                       : judge->post(target, fields);
+        EXPECT_EQ(forged.status, 403) << target;
+        if (std::ranges::find(pages, path) == pages.end()) {
+            EXPECT_EQ(judge->get(target).status, 405) << target;
+        }
+    }
+    EXPECT_EQ(changes, 24U) << "a new one is here, too; an old one has gone";
+    EXPECT_TRUE(judge->is_logged_in());
+    const std::string page = judge->get("/posts/" + post).text();
+    EXPECT_THAT(page, HasSubstr("to stay"));
+    EXPECT_THAT(page, HasSubstr("<span data-likes>0</span>"));
+    EXPECT_THAT(page, HasSubstr("<html lang=\"en\""));
+    EXPECT_EQ(count(judge->get("/reports").text(), "<article"), 1U);
+    EXPECT_THAT(ann->get("/members/ann").text(), HasSubstr("<b>0</b> followers"));
 }
 
 TEST_P(ForgedTest, ANameCanBeSeenAndStaysInItsPlace) {
