@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
         return tiderace::load::run_command(*load);
     }
     if (const auto* other = std::get_if<server::ToProgram>(&*command)) {
-        return server::become_program(other->name, std::span(words).subspan(1));
+        return server::become_program(other->name, other->words);
     }
     return server::serve(*serve);
 }

@@ -149,6 +149,24 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
     return Command(Printout{version_line()});
 }
 
+std::string_view other_program(std::string_view command) {
+    if (command == "lab") return lab_program_name;
+    if (command == "db") return database_program_name;
+    return {};
+}
+
+// `lab run`, and `help lab run`, whose page that program has, too.
+std::optional<ToProgram> for_other_program(std::span<const std::string_view> words) {
+    const bool wants_help = words[0] == "help" && words.size() > 1;
+    const std::size_t command = wants_help ? 1 : 0;
+    ToProgram other{other_program(words[command]), {}};
+    if (other.name.empty()) return std::nullopt;
+    if (wants_help) other.words.push_back("help");
+    const auto rest = words.subspan(command + 1);
+    other.words.insert(other.words.end(), rest.begin(), rest.end());
+    return other;
+}
+
 }  // namespace
 
 std::string unknown_command(std::string_view word, std::span<const CommandSpec> commands) {
@@ -198,8 +216,7 @@ std::expected<Command, CliFailure> parse_command_line(std::span<const std::strin
     }
     if (words[0] == "--version" || words[0] == "-V") return Command(Printout{version_line()});
     // Before its flags are read, because only that program knows them (decision 7).
-    if (words[0] == "lab") return Command(ToProgram{lab_program_name});
-    if (words[0] == "db") return Command(ToProgram{database_program_name});
+    if (auto other = for_other_program(words)) return Command(std::move(*other));
     const CommandSpec* command = find_command(words[0]);
     if (command) return parse_command(*command, words.subspan(1));
     return refuse(words[0].starts_with('-') ? flag_without_command(words[0])

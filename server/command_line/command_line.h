@@ -27,9 +27,10 @@ struct Printout {
 // How to trust the certificate of --tls-self-signed (trust.h).
 struct ShowTrust {};
 
-// What follows the first word is for another program (other_program.h).
+// Another program does it (other_program.h).
 struct ToProgram {
     std::string_view name;
+    std::vector<std::string_view> words;
 };
 
 using Command = std::variant<ServeOptions, Printout, ShowTrust, load::LoadOptions, ToProgram>;

@@ -149,6 +149,27 @@ TEST(CommandLine, NamesTheFlagThatWasMeant) {
     expect_sentences(mistakes);
 }
 
+TEST(CommandLine, WhatAnotherProgramDoesIsPassedOnWithItsHelp) {
+    struct {
+        Words words;
+        std::string_view program;
+        std::string passed;
+    } const all[] = {
+        {{"db"}, "tiderace-db", ""},
+        {{"db", "migrate", "sqlite:a", "b"}, "tiderace-db", "migrate sqlite:a b"},
+        {{"help", "db"}, "tiderace-db", "help"},
+        {{"help", "db", "status"}, "tiderace-db", "help status"},
+        {{"lab", "run", "--quick"}, "tiderace-lab", "run --quick"},
+        {{"help", "lab"}, "tiderace-lab", "help"},
+    };
+    for (const auto& each : all) {
+        const auto command = parse_command_line(each.words);
+        ASSERT_TRUE(command && std::holds_alternative<ToProgram>(*command)) << joined(each.words);
+        EXPECT_EQ(std::get<ToProgram>(*command).name, each.program);
+        EXPECT_EQ(joined(std::get<ToProgram>(*command).words), each.passed);
+    }
+}
+
 TEST(CommandLine, SaysWhichValueIsMissingOrOneTooMany) {
     const Mistake mistakes[] = {
         {{"serve", "--listen"}, "--listen needs a value: ADDR"},
