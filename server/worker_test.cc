@@ -76,7 +76,7 @@ TEST_P(WorkerTest, GivesErrorsAPage) {
     EXPECT_THAT(answer("/missing", "Accept: text/html\r\n"),
                 ::testing::HasSubstr("Content-Type: text/html"));
     EXPECT_THAT(answer("/missing", "Accept: application/json\r\n"),
-                ::testing::HasSubstr("Content-Type: application/json"));
+                ::testing::HasSubstr("Content-Type: application/problem+json"));
 }
 
 TEST_P(WorkerTest, GivesErrorsTheOperatorsOwnPage) {

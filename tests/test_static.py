@@ -335,9 +335,10 @@ def test_a_refused_request_is_told_why_in_the_form_it_asks_for(serve, folder):
                         ("/a%0d%0aX:y", "a control character")):
         with server.connect() as connection:
             answer = connection.ask(f"GET {target} HTTP/1.1\r\nHost: x\r\n".encode() + accept)
-            assert answer.get("content-type") == "application/json"
+            assert answer.get("content-type") == "application/problem+json"
             said = json.loads(answer.body)
-            assert said["status"] == 400 and why in said["message"]
+            assert said["title"] == "Bad Request" and said["status"] == 400
+            assert why in said["detail"]
 
 
 def test_an_error_page_that_is_absent_is_replaced_by_the_built_in_one(serve, folder):

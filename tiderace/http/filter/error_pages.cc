@@ -153,16 +153,16 @@ std::string html_reason(int status, ByteView why) {
     return page;
 }
 
+// A problem of RFC 9457, as a Problem of an App is, with two members of ours.
 void append_json_page(std::string& page, int status, ByteView why, ByteView path) {
     const Explanation text = explain(status);
-    page.append("{\"status\":").append(std::to_string(status)).append(",\"error\":\"");
-    page.append(title_of(status));
+    page.append("{\"title\":\"").append(title_of(status));
+    page.append("\",\"status\":").append(std::to_string(status)).append(",\"detail\":\"");
+    append_escaped(page, why.empty() ? text.what : why, wire::append_json);
     if (!path.empty()) {
         page += "\",\"path\":\"";
         append_path(page, path, wire::append_json);
     }
-    page += "\",\"message\":\"";
-    append_escaped(page, why.empty() ? text.what : why, wire::append_json);
     page.append("\",\"advice\":\"").append(text.todo).append("\"}\n");
 }
 
@@ -192,7 +192,8 @@ void ErrorPages::filter(Exchange& exchange, Response& response) {
     }
     response.add(FieldName::vary, "Accept");
     const bool json = wire::prefers_json(exchange.request().field(FieldName::accept));
-    response.set(FieldName::content_type, json ? "application/json" : "text/html; charset=utf-8");
+    response.set(FieldName::content_type,
+                 json ? "application/problem+json" : "text/html; charset=utf-8");
     // The page quotes the path, so its type must not be guessed.
     response.set(FieldName::x_content_type_options, "nosniff");
     if (!json) response.set("Content-Security-Policy", page_policy);

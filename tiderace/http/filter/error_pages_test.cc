@@ -58,8 +58,8 @@ TEST_F(ErrorPagesTest, EveryErrorHasAPageInBothForms) {
         EXPECT_EQ(page.content_length(), static_cast<std::int64_t>(page.body().size()));
         EXPECT_LT(page.body().size(), 4096U);
         auto& json = ask("GET", "application/json");
-        EXPECT_EQ(json.field("Content-Type"), "application/json");
-        EXPECT_THAT(json.body(), HasSubstr("{\"status\":" + std::to_string(status) + ","));
+        EXPECT_EQ(json.field("Content-Type"), "application/problem+json");
+        EXPECT_THAT(json.body(), HasSubstr(",\"status\":" + std::to_string(status) + ","));
     }
 }
 
@@ -67,6 +67,7 @@ TEST_F(ErrorPagesTest, ThePathIsNamed) {
     EXPECT_THAT(ask("GET", "text/html", "/tide/<b>.html").body(),
                 HasSubstr("<code>/tide/&lt;b&gt;.html</code>"));
     EXPECT_THAT(ask("GET", "application/json", "/a\"b").body(), HasSubstr(R"("path":"/a\"b")"));
+    EXPECT_THAT(ask("GET", "application/json").body(), ::testing::StartsWith("{\"title\":\""));
     // A cut between the two bytes of an "ö" would leave half a character.
     std::string path = "/";
     for (std::size_t i = 0; i < ErrorPages::path_shown_bytes_max; ++i) path += "\u00f6";
@@ -114,8 +115,8 @@ TEST_F(ErrorPagesTest, ARefusalsSentenceIsInThePage) {
     EXPECT_EQ(page.count("Content-Type"), 1U);
     EXPECT_THAT(page.body(), HasSubstr("<p>&quot;&lt;b&gt;&quot; is too large.</p>"));
     auto& json = ask("GET", "application/json");
-    EXPECT_EQ(json.field("Content-Type"), "application/json");
-    EXPECT_THAT(json.body(), HasSubstr(R"("message":"\"\u003cb\u003e\" is too large.")"));
+    EXPECT_EQ(json.field("Content-Type"), "application/problem+json");
+    EXPECT_THAT(json.body(), HasSubstr(R"("detail":"\"\u003cb\u003e\" is too large.")"));
     folder_.write("431.html", "<h1>too many cookies</h1>");
     pages_ = std::move(*ErrorPages::load({{431, folder_.path_of("431.html")}}));
     EXPECT_EQ(ask("GET").body(), "<h1>too many cookies</h1>");
