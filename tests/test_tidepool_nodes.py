@@ -1,4 +1,4 @@
-"""Several nodes of Tidepool on one PostgreSQL: nodes die, restart, are cut off, the database dies.
+"""Several nodes of Tidepool on one database: nodes die, restart, are cut off, the database dies.
 
 TIDEPOOL_NODES_SECONDS=600 makes each phase of the long test longer (40 unless told otherwise).
 """
@@ -26,10 +26,10 @@ def cluster_of(binary):
         pytest.skip(why)
     made = []
 
-    def make(count, redis):
+    def make(count, redis, database=nodes.Postgres):
         program = binary.parent / "examples" / "tidepool" / "tidepool"
         assert program.exists(), f"{program} is not built"
-        made.append(Cluster(program, count, redis))
+        made.append(Cluster(program, count, redis, database))
         return made[-1]
 
     yield make
@@ -185,7 +185,7 @@ class Story:
 
     def check_posts(self):
         rows = self.cluster.sql(
-            "select p.body, count(*) from posts p join members m on m.id = p.author"
+            "select concat(p.body, '|', count(*)) from posts p join members m on m.id = p.author"
             " where m.username like 'writer%' group by p.body")
         stored = dict(line.rsplit("|", 1) for line in rows.splitlines())
         lost = [text for writer in self.writers for text in writer.acknowledged
@@ -202,8 +202,9 @@ class Story:
         assert timelines == "0", "a post is missing in a timeline"
 
 
-def test_three_nodes_lose_no_post_whatever_fails(cluster_of):
-    cluster = cluster_of(3, redis=True)
+@pytest.mark.parametrize("database", [nodes.Postgres, nodes.Mariadb])
+def test_three_nodes_lose_no_post_whatever_fails(cluster_of, database):
+    cluster = cluster_of(3, redis=True, database=database)
     watcher = Client(cluster, "watcher", sources(7))
     cluster.eventually(lambda: in_load_space(cluster, lambda: is_up(watcher)), "nodes are up")
     story = Story(cluster)
@@ -229,16 +230,16 @@ def test_three_nodes_lose_no_post_whatever_fails(cluster_of):
         cluster.heal(2)
         return wait_for_node(cluster, story.probe, 2)
 
-    def restart_postgres():
-        cluster.crash_postgres()
+    def restart_database():
+        cluster.crash_database()
         time.sleep(1)
-        cluster.start_postgres()
+        cluster.start_database()
         return max(wait_for_node(cluster, story.probe, node) for node in range(3))
 
     story.phase("one node killed, then started", 2 * step, kill_one)
     story.phase("another drained and started", step, restart_another)
     story.phase("a third cut off from database and Redis, then healed", 3 * step, cut_off_a_third)
-    story.phase("PostgreSQL crashed and started", 2 * step, restart_postgres)
+    story.phase("the database crashed and started", 2 * step, restart_database)
     story.phase("steady again", step)
     memory = max(memory, *[node.resident() for node in cluster.nodes])
     story.end()
@@ -255,9 +256,13 @@ def is_up(client):
         return False
 
 
-@pytest.mark.parametrize("redis", [True, False], ids=["redis", "postgres-alone"])
-def test_sessions_notices_and_limits_are_those_of_all_nodes(cluster_of, redis):
-    cluster = cluster_of(2, redis)
+@pytest.mark.parametrize(("redis", "database"), [
+    pytest.param(True, nodes.Postgres, id="redis"),
+    pytest.param(False, nodes.Postgres, id="postgres-alone"),
+    pytest.param(True, nodes.Mariadb, id="mariadb-redis"),
+])
+def test_sessions_notices_and_limits_are_those_of_all_nodes(cluster_of, redis, database):
+    cluster = cluster_of(2, redis, database)
     watcher = Client(cluster, "watcher", sources(7))
     cluster.eventually(lambda: in_load_space(cluster, lambda: is_up(watcher)), "nodes are up")
     ann, bob = (Client(cluster, name, sources(i)) for i, name in enumerate(("ann", "bob")))

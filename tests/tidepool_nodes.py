@@ -1,4 +1,4 @@
-"""Nodes of Tidepool, PostgreSQL and Redis in network namespaces of their own, and clients there."""
+"""Nodes of Tidepool, a database and Redis in network namespaces of their own, and clients there."""
 
 import base64
 import contextlib
@@ -33,6 +33,8 @@ def missing():
         return "redis-server is not installed (apt: redis-server)"
     if not postgres_programs():
         return "PostgreSQL is not installed (apt: postgresql)"
+    if not shutil.which("mariadbd"):
+        return "MariaDB is not installed (apt: mariadb-server)"
     tried = subprocess.run(["ip", "netns", "add", f"tp{os.getpid()}try"], capture_output=True,
                            text=True)
     if tried.returncode != 0:
@@ -118,15 +120,60 @@ class Process:
         return int(re.search(r"^Pss:\s+(\d+)", text, re.M)[1])
 
 
-class Cluster:
-    """PostgreSQL and Redis on one machine, and nodes on one each."""
+class Postgres:
+    account, url = "postgres", f"postgres://postgres@{DATABASE}/pool"
 
-    def __init__(self, program, nodes=3, redis=True):
+    def __init__(self, data):
+        self.data = data
+
+    def make(self, run):
+        run([postgres_programs() / "initdb", "-D", self.data, "-A", "trust", "-E", "UTF8"])
+        with open(self.data / "pg_hba.conf", "a") as file:
+            file.write("host all all 10.77.0.0/16 trust\n")
+
+    def server(self):
+        return [postgres_programs() / "postgres", "-D", self.data,
+                "-c", f"listen_addresses={DATABASE}", "-c", f"unix_socket_directories={self.data}",
+                "-c", "max_connections=200"]
+
+    def client(self, text, database="postgres"):
+        return ["psql", "-h", DATABASE, "-U", "postgres", "-tA", "-c", text, database]
+
+
+class Mariadb:
+    account, url = "mysql", f"mariadb://tester@{DATABASE}/pool"
+
+    def __init__(self, data):
+        self.data = data
+
+    def make(self, run):
+        run(["mariadb-install-db", "--no-defaults", "--skip-test-db", f"--datadir={self.data}",
+             "--auth-root-authentication-method=normal"])
+
+    def server(self):
+        users = self.data / "users.sql"  # `root` may not come from another machine
+        users.write_text("create user if not exists tester@'10.77.%';\n"
+                         "grant all on *.* to tester@'10.77.%';\n")
+        return [shutil.which("mariadbd"), "--no-defaults", f"--datadir={self.data}",
+                f"--bind-address={DATABASE}", f"--socket={self.data}/socket",
+                f"--pid-file={self.data}/pid", "--skip-name-resolve", "--max-connections=200",
+                f"--init-file={users}"]
+
+    def client(self, text, database="mysql"):
+        return ["mariadb", "--no-defaults", f"--host={DATABASE}", "--user=tester", "--batch",
+                "--skip-column-names", "-e", text, database]
+
+
+class Cluster:
+    """A database and Redis on one machine, and nodes on one each."""
+
+    def __init__(self, program, nodes=3, redis=True, database=Postgres):
         self.program = program
-        # Not in pytest's folder, which the account of PostgreSQL cannot enter.
+        # Not in pytest's folder, which the account of the database cannot enter.
         self.folder = Path(tempfile.mkdtemp(prefix="tidepool-nodes-"))
         self.folder.chmod(0o755)
         self.with_redis = redis
+        self.database = database(self.folder / "data")
         self.network = Network()
         self.running = []
         try:
@@ -140,7 +187,7 @@ class Cluster:
         self.load_space = self.network.machine(
             "load", *[f"10.77.{1 + i // 200}.{1 + i % 200}" for i in range(64)])
         self.node_spaces = [self.network.machine(f"n{i}", self.host(i)) for i in range(nodes)]
-        self.start_postgres(fresh=True)
+        self.start_database(fresh=True)
         if self.with_redis:
             self.running.append(Process(
                 self.database_space,
@@ -154,41 +201,37 @@ class Cluster:
     def host(node):
         return f"10.77.0.{11 + node}"
 
-    def start_postgres(self, fresh=False):
-        programs = postgres_programs()
-        data = self.folder / "data"
-        account = pwd.getpwnam("postgres").pw_name
+    def start_database(self, fresh=False):
+        account = pwd.getpwnam(self.database.account).pw_name
         if fresh:
-            data.mkdir()
-            shutil.chown(data, account)
-            data.chmod(0o700)
-            subprocess.run(["setpriv", f"--reuid={account}", f"--regid={account}", "--clear-groups",
-                            programs / "initdb", "-D", data, "-A", "trust", "-E", "UTF8"],
-                           check=True, capture_output=True, cwd="/")
-            with open(data / "pg_hba.conf", "a") as file:
-                file.write("host all all 10.77.0.0/16 trust\n")
-        self.postgres = Process(
-            self.database_space,
-            [programs / "postgres", "-D", data, "-c", f"listen_addresses={DATABASE}",
-             "-c", f"unix_socket_directories={data}", "-c", "max_connections=200"],
-            self.folder / "postgres.log", account=account)
-        self.running.append(self.postgres)
-        self.eventually(lambda: self.sql("select 1", "postgres") == "1", "PostgreSQL answers")
+            self.database.data.mkdir()
+            shutil.chown(self.database.data, account)
+            self.database.data.chmod(0o700)
+            self.database.make(lambda words: subprocess.run(
+                ["setpriv", f"--reuid={account}", f"--regid={account}", "--clear-groups", *words],
+                check=True, capture_output=True, cwd="/"))
+        self.server = Process(self.database_space, self.database.server(),
+                              self.folder / "database.log", account=account)
+        self.running.append(self.server)
+        self.eventually(lambda: self.ask_database("select 1") == "1", "the database answers")
         if fresh:
-            self.sql("create database pool", "postgres")
+            self.ask_database("create database pool")
 
-    def crash_postgres(self):
-        """As when its machine fails, apart from the disk: immediate shutdown."""
-        self.postgres.end(signal.SIGQUIT)
+    def crash_database(self):
+        """As when its machine fails, apart from the disk. PostgreSQL: immediate shutdown."""
+        self.server.end(signal.SIGQUIT if isinstance(self.database, Postgres) else signal.SIGKILL)
 
-    def sql(self, text, database="pool"):
-        done = subprocess.run(["ip", "netns", "exec", self.database_space, "psql", "-h", DATABASE,
-                               "-U", "postgres", "-tA", "-c", text, database],
+    def ask_database(self, *text_and_name):
+        done = subprocess.run(["ip", "netns", "exec", self.database_space,
+                               *self.database.client(*text_and_name)],
                               capture_output=True, text=True)
         return done.stdout.strip()
 
+    def sql(self, text):
+        return self.ask_database(text, "pool")
+
     def start_node(self, node):
-        environment = {"TIDEPOOL_DB": f"postgres://postgres@{DATABASE}/pool",
+        environment = {"TIDEPOOL_DB": self.database.url,
                        "TIDEPOOL_PICTURES": "",
                        "TIDEPOOL_REDIS": f"redis://{DATABASE}" if self.with_redis else ""}
         self.nodes[node] = Process(self.node_spaces[node],
@@ -216,8 +259,9 @@ class Cluster:
     def close(self):
         for process in reversed(self.running):
             with contextlib.suppress(Exception):
-                process.end(signal.SIGKILL if process is not getattr(self, "postgres", None)
-                            else signal.SIGQUIT)
+                # PostgreSQL ends its processes for connections, too.
+                process.end(signal.SIGQUIT if process is getattr(self, "server", None)
+                            and isinstance(self.database, Postgres) else signal.SIGKILL)
         self.network.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
