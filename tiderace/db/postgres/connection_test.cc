@@ -101,10 +101,12 @@ TEST_F(PostgresTest, TwoThatWaitForEachOtherAreADeadlock) {
         co_await db.exec("insert into t values (1, 0), (2, 0)");
         Scope scope;
         int failures = 0;
-        auto change = [](Database& base, int first, int second, int& failed) -> Task<> {
+        int half_done = 0;
+        auto change = [&half_done](Database& base, int first, int second, int& failed) -> Task<> {
             auto body = [&](Transaction& tx) -> Task<> {
                 co_await tx.exec("update t set m = m + 1 where n = ?", first);
-                co_await sleep(100ms);
+                ++half_done;
+                while (half_done < 2) co_await sleep(1ms);
                 co_await tx.exec("update t set m = m + 1 where n = ?", second);
             };
             try {
