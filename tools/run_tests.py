@@ -19,10 +19,10 @@ programs running at a time, longest first; a pytest group has three workers. The
 there for what hangs: they are ten times what an idle machine needs, so that a loaded one meets none
 of them.
 
-What failed is named at the end. A case whose assertion failed runs once more, by itself, when all
-else is over; if it passes then, it counts as passed and is named as unsteady, with its log: a test
-to mend. A crash, a sanitizer's report, a leak, a program past its time and more than a few such
-cases are final. `./dev test --once` runs nothing twice.
+What failed is named at the end, with the last lines of its log. A case whose assertion failed runs
+once more, by itself, when all else is over; if it passes then, it counts as passed and is named as
+unsteady, with its log: a test to mend. A crash, a sanitizer's report, a leak, a program past its
+time and more than a few such cases are final. `./dev test --once` runs nothing twice.
 """
 
 import concurrent.futures
@@ -146,6 +146,7 @@ def stop():
     end_groups(children)
 
 
+SAID_LINES = 12  # of a failure's log at the end, where a log of a whole run is cut short in between
 AGAIN_MOST = 5  # of 33,000 cases; more than that is no accident
 # And what pytest-timeout says: what hangs is final, too.
 NO_ASSERTION = re.compile(r"Sanitizer: |Sanitizer:DEADLYSIGNAL|: runtime error: |Timeout \(>")
@@ -158,6 +159,7 @@ class Failures:
     program: str  # asan/net
     cases: list
     again: object = None  # again(cases) gives a Finished; None: the failure is final
+    said: list = dataclasses.field(default_factory=list)  # the last lines of its log
 
     @property
     def group(self):
@@ -257,24 +259,24 @@ def show_lines(title, lines):
 
 
 def show_tail(log, lines=40, keep=without_passed_cases):
-    text = keep(log.read_text(errors="replace").splitlines())
-    show_lines(f"the end of {log.relative_to(ROOT)}", text[-lines:])
+    text = keep(log.read_text(errors="replace").splitlines())[-lines:]
+    show_lines(f"the end of {log.relative_to(ROOT)}", text)
+    return text[-SAID_LINES:]
 
 
 def show_log(log):
     """Of a build that failed the first errors, because others follow from them; or a log's end."""
     failed = of_failed_steps(log.read_text(errors="replace").splitlines())
-    if failed:
-        show_lines(f"what failed first, from {log.relative_to(ROOT)}", failed[:40])
-    else:
-        show_tail(log)
+    if not failed:
+        return show_tail(log)
+    show_lines(f"what failed first, from {log.relative_to(ROOT)}", failed[:40])
+    return failed[:SAID_LINES]
 
 
 def failure(name, finished, note):
-    failures.append(Failures(name, [note]))
     with printing:
         report(name, Tally(failed=1, seconds=finished.seconds), note)
-        show_log(finished.log)
+        failures.append(Failures(name, [note], said=show_log(finished.log)))
     return Tally(failed=1, seconds=finished.seconds)
 
 
@@ -442,15 +444,15 @@ def run_unit(name, command):
     plain = is_an_assertion(done)
     with printing:
         report(name, tally)
-        if tally.failed:
-            show_tail(done.log, keep=of_failed_cases if plain else without_passed_cases)
+        keep = of_failed_cases if plain else without_passed_cases
+        said = show_tail(done.log, keep=keep) if tally.failed else []
     if tally.failed:
 
         def again(cases):
             chosen = f"--gtest_filter={':'.join(cases)}"
             return run_program(f"{name}-again", [*command, chosen])
 
-        failures.append(Failures(name, failed, again if plain else None))
+        failures.append(Failures(name, failed, again if plain else None, said))
     return tally
 
 
@@ -593,8 +595,7 @@ def run_pytest(name, folders, environment=None):
         failed = [f"beside the cases ({done.why()})"]
     with printing:
         report(name, tally)
-        if tally.failed:
-            show_tail(done.log, 80)
+        said = show_tail(done.log, 80) if tally.failed else []
     if tally.failed:
 
         def again(cases):
@@ -602,7 +603,8 @@ def run_pytest(name, folders, environment=None):
             return run(f"{name}-again", [*pytest, *chosen], 2400, environment)
 
         plain = is_an_assertion(done) and None not in failed
-        failures.append(Failures(name, [it or "?" for it in failed], again if plain else None))
+        cases = [it or "?" for it in failed]
+        failures.append(Failures(name, cases, again if plain else None, said))
     return tally
 
 
@@ -1011,6 +1013,8 @@ def show_failures(unsteady):
         for it in them:
             for case in it.cases:
                 print(f"  {it.program} {case}")
+            for line in it.said:
+                print(f"    | {line}")
 
 
 def main(words):

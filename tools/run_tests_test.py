@@ -179,6 +179,15 @@ def test_a_case_that_fails_twice_has_failed(tmp_path, monkeypatch, capsys):
     assert "\nfailed:\n  unit/a Kept.One\n  unit/a Kept.Two\n" in said and "unsteady" not in said
 
 
+def test_a_crash_is_shown_at_the_end_too(tmp_path, monkeypatch, capsys):
+    command = program(tmp_path, 'seq 30; echo "terminate called"; kill -ABRT $$')
+    assert run_group(command, monkeypatch) == 1
+    failed = capsys.readouterr().out.split("\nfailed:\n")[1].splitlines()
+    assert failed[0] == "  unit/a crashed (signal 6)"
+    lines = ["    | terminate called", "", "0 passed, 1 failed"]
+    assert failed[1] == "    | 20" and failed[-3:] == lines
+
+
 @pytest.mark.parametrize(
     "what",
     [
