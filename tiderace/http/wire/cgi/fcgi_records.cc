@@ -50,9 +50,9 @@ void put_begin_request(char* at, std::uint16_t id) {
     std::ranges::copy(responder_kept, at);
 }
 
+// By memcpy(): g++ 12 makes a loop of its own out of std::ranges::copy() from const bytes.
 char* put(char* at, ByteView text) {
-    // Not memcpy(), because an empty view may have no address.
-    return std::ranges::copy(text, at).out;
+    return at + text.copy(at, text.size());
 }
 
 // The length at the front of `pairs`; false: it is cut off.
@@ -87,12 +87,17 @@ void FcgiParams::begin(std::uint16_t id) {
     if (text_.size() < usual_params_bytes) text_.resize(usual_params_bytes);
 }
 
+void FcgiParams::grow(std::size_t bytes) {
+    text_.resize(2 * text_.size() + bytes);
+}
+
 char* FcgiParams::room(std::size_t bytes) {
-    if (text_.size() - size_ < bytes) text_.resize(2 * text_.size() + bytes);
+    if (text_.size() - size_ < bytes) grow(bytes);
     return text_.data() + size_;
 }
 
-void FcgiParams::add(ByteView name, ByteView value) {
+// Not inline: a copy for each variable is code that every request brings into the cache.
+[[gnu::noinline]] void FcgiParams::add(ByteView name, ByteView value) {
     char* at = room(2 * length_bytes_max + name.size() + value.size());
     at = put_length(put_length(at, name.size()), value.size());
     at = put(put(at, name), value);

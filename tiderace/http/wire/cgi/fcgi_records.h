@@ -58,7 +58,8 @@ class FcgiParams {
 
   private:
     char* room(std::size_t bytes);
-    void divide();
+    [[gnu::cold]] void grow(std::size_t bytes);
+    [[gnu::cold]] void divide();
 
     std::string text_;
     std::size_t size_ = 0;

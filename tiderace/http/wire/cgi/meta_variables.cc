@@ -1,6 +1,7 @@
 #include "tiderace/http/wire/cgi/meta_variables.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "tiderace/http/wire/cgi/fcgi_records.h"
@@ -47,22 +48,52 @@ bool is_passed_on(const Field& field, bool without_authorization) {
                                [](char c) { return is_letter_or_digit(c) || c == '-'; });
 }
 
+bool is_same(const Field& one, const Field& other) {
+    return one.id == other.id && equals_ignoring_case(one.name, other.name);
+}
+
+[[gnu::cold]] std::string joined_values(const Field& first, std::span<const Field> rest) {
+    std::string value(first.value);
+    for (const Field& field : rest) {
+        if (!is_same(field, first)) continue;
+        value.append(first.id == FieldName::cookie ? "; " : ", ") += field.value;
+    }
+    return value;
+}
+
 // The first of a name takes the values of all.
 template <typename Variables>
 void add_field(Variables& out, std::span<const Field> fields, std::size_t at) {
     const Field& first = fields[at];
-    const auto same = [&](const Field& other) {
-        return other.id == first.id && equals_ignoring_case(other.name, first.name);
-    };
+    const auto same = [&](const Field& other) { return is_same(other, first); };
     if (std::ranges::any_of(fields.first(at), same)) return;
     const auto rest = fields.subspan(at + 1);
     if (std::ranges::none_of(rest, same)) return out.add_field(first.name, first.value);
-    std::string value(first.value);
-    for (const Field& field : rest) {
-        if (same(field)) value.append(first.id == FieldName::cookie ? "; " : ", ") += field.value;
-    }
-    out.add_field(first.name, value);
+    out.add_field(first.name, joined_values(first, rest));
 }
+
+// A table, because a call for each variable would be four times the code, and a request's main cost
+// here is to bring code into the cache.
+struct TextVariable {
+    ByteView name;
+    ByteView RequestFacts::* value;
+    bool is_always_there = false;  // "" too
+};
+constexpr std::array text_variables{
+    TextVariable{"REQUEST_METHOD", &RequestFacts::method, true},
+    TextVariable{"SERVER_PROTOCOL", &RequestFacts::protocol, true},
+    TextVariable{"SERVER_SOFTWARE", &RequestFacts::server_software},
+    TextVariable{"SCRIPT_NAME", &RequestFacts::script_name, true},
+    TextVariable{"SCRIPT_FILENAME", &RequestFacts::script_filename},
+    TextVariable{"PATH_INFO", &RequestFacts::path_info},
+    TextVariable{"PATH_TRANSLATED", &RequestFacts::path_translated},
+    TextVariable{"DOCUMENT_ROOT", &RequestFacts::document_root},
+    TextVariable{"QUERY_STRING", &RequestFacts::query, true},
+    TextVariable{"REQUEST_URI", &RequestFacts::request_uri},
+    TextVariable{"REMOTE_ADDR", &RequestFacts::remote_address},
+    TextVariable{"REMOTE_USER", &RequestFacts::remote_user},
+    TextVariable{"HTTP_HOST", &RequestFacts::authority},
+};
 
 template <typename Variables>
 void add_server(Variables& out, const RequestFacts& facts) {
@@ -78,12 +109,6 @@ void add_server(Variables& out, const RequestFacts& facts) {
     out.add("SERVER_PORT", port);
     out.add("REQUEST_SCHEME", facts.secure ? "https" : "http");
     if (facts.secure) out.add("HTTPS", "on");
-    if (!facts.authority.empty()) out.add("HTTP_HOST", facts.authority);
-}
-
-template <typename Variables>
-void add_if_there(Variables& out, ByteView name, ByteView value) {
-    if (!value.empty()) out.add(name, value);
 }
 
 }  // namespace
@@ -145,24 +170,14 @@ std::vector<char*> MetaVariables::environment() {
 template <typename Variables>
 void add_meta_variables(Variables& out, const RequestFacts& facts) {
     out.add("GATEWAY_INTERFACE", "CGI/1.1");
-    out.add("REQUEST_METHOD", facts.method);
-    out.add("SERVER_PROTOCOL", facts.protocol);
-    add_if_there(out, "SERVER_SOFTWARE", facts.server_software);
-    out.add("SCRIPT_NAME", facts.script_name);
-    add_if_there(out, "SCRIPT_FILENAME", facts.script_filename);
-    add_if_there(out, "PATH_INFO", facts.path_info);
-    add_if_there(out, "PATH_TRANSLATED", facts.path_translated);
-    add_if_there(out, "DOCUMENT_ROOT", facts.document_root);
-    out.add("QUERY_STRING", facts.query);
-    add_if_there(out, "REQUEST_URI", facts.request_uri);
-    add_if_there(out, "REMOTE_ADDR", facts.remote_address);
-    if (facts.remote_port != 0) out.add("REMOTE_PORT", std::uint64_t{facts.remote_port});
-    if (!facts.remote_user.empty()) {
-        out.add("AUTH_TYPE", "Basic");
-        out.add("REMOTE_USER", facts.remote_user);
+    for (const TextVariable& variable : text_variables) {
+        const ByteView value = facts.*variable.value;
+        if (!value.empty() || variable.is_always_there) out.add(variable.name, value);
     }
     // php-cgi refuses to run without it.
     out.add("REDIRECT_STATUS", "200");
+    if (!facts.remote_user.empty()) out.add("AUTH_TYPE", "Basic");
+    if (facts.remote_port != 0) out.add("REMOTE_PORT", std::uint64_t{facts.remote_port});
     add_server(out, facts);
     if (facts.content_length) out.add("CONTENT_LENGTH", *facts.content_length);
     if (const Field* type = facts.head->find(FieldName::content_type)) {
