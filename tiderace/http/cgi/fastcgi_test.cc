@@ -447,7 +447,7 @@ TEST_F(FastCgiTest, WithoutMemoryForOneAnswerTheOthersOfItsConnectionGoOn) {
             accepted_.clear();
             return failed && !HasFailure();
         });
-        EXPECT_GE(allocations, 2U);
+        EXPECT_GE(allocations, 1U);
     }
 }
 

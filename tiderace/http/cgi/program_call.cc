@@ -177,7 +177,8 @@ std::size_t ProgramCall::take_head(ByteView bytes) {
     return used;
 }
 
-// The fields are views of the reader's text, which lives as long as the call.
+// The fields are views of the reader's text, or of the bytes that completed it. Both outlast the
+// answer's respond().
 void ProgramCall::copy_head_to(Response& response) const {
     for (const wire::Field& field : reader_.head().fields) {
         field.id == FieldName::other ? response.add(field.name, field.value)

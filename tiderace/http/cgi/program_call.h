@@ -94,7 +94,8 @@ class ProgramCall {
     virtual void on_over() = 0;
 
     // The program's output until the head is complete. Returns the bytes used; the rest is the
-    // body's. A bad head ends the call; of a complete one, answer() is to follow.
+    // body's. A bad head ends the call; of a complete one, answer() is to follow, while `bytes`
+    // last.
     std::size_t take_head(ByteView bytes);
     bool head_complete() const { return reader_.state() == Reader::State::complete; }
     // Answers with the head; the body is pulled, perhaps inside.

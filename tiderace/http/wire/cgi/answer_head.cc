@@ -9,8 +9,7 @@
 namespace tiderace::http::wire::cgi {
 namespace {
 
-// Of most programs, so that a head takes one allocation of each.
-constexpr std::size_t usual_head_bytes = 512;
+// Of most programs, so that a head takes one allocation.
 constexpr std::size_t usual_fields = 12;
 
 // They describe the connection between the program and us, or are made by ours.
@@ -59,9 +58,27 @@ void AnswerHeadReader::refuse(AnswerFault fault) {
     state_ = State::refused;
 }
 
+// Behind the empty line that ends it; 0: it is not all there.
+std::size_t AnswerHeadReader::end_of_whole_head(ByteView bytes) {
+    for (std::size_t line = 0;;) {
+        const std::size_t newline = bytes.find('\n', line);
+        if (newline == ByteView::npos) return 0;
+        const bool is_empty = newline == line || (newline == line + 1 && bytes[line] == '\r');
+        line = newline + 1;
+        if (is_empty) return line;
+    }
+}
+
 std::size_t AnswerHeadReader::feed(ByteView bytes) {
+    // Nearly every head comes in one piece, and is read where it lies.
+    if (text_.empty() && state_ == State::need_more) {
+        const std::size_t whole = end_of_whole_head(bytes.substr(0, head_bytes_max));
+        if (whole > 0) {
+            parse(bytes.substr(0, whole));
+            return whole;
+        }
+    }
     std::size_t used = 0;
-    if (text_.empty()) text_.reserve(usual_head_bytes);
     while (state_ == State::need_more && used < bytes.size()) {
         // RFC 3875, 7.2: a script's line ends with LF, and CR LF is accepted, too.
         const std::size_t newline = bytes.find('\n', used);
@@ -76,14 +93,14 @@ std::size_t AnswerHeadReader::feed(ByteView bytes) {
         if (newline == ByteView::npos) break;
         const ByteView line = ByteView(text_).substr(line_begin_);
         line_begin_ = text_.size();
-        if (line == "\n" || line == "\r\n") parse();
+        if (line == "\n" || line == "\r\n") parse(text_);
     }
     return used;
 }
 
 // Once, when the head is complete: the text no longer moves, so views into it may be kept.
-void AnswerHeadReader::parse() {
-    ByteView rest = text_;
+void AnswerHeadReader::parse(ByteView head) {
+    ByteView rest = head;
     bool first = true;
     head_.fields.reserve(usual_fields);
     while (!rest.empty()) {

@@ -12,7 +12,8 @@
 // no control characters; everything else is refused, because a program often copies what its client
 // sent. Fields that frame a message or belong to one connection are dropped.
 //
-// Owner    The reader of one answer. The head's views point into the reader.
+// Owner    The reader of one answer. The head's views point into the reader, or into the bytes of
+//          the feed() that completed it.
 // Thread   One at a time.
 // Errors   AnswerFault. The result does not depend on how the bytes were split.
 // Limits   head_bytes_max, fields_max.
@@ -72,12 +73,13 @@ class AnswerHeadReader {
     State state() const { return state_; }
     AnswerFault fault() const { return fault_; }
     const AnswerHead& head() const { return head_; }
-    // Nothing was fed.
+    // Nothing was fed. Until the head is complete.
     bool empty() const { return text_.empty(); }
 
   private:
-    void refuse(AnswerFault fault);
-    void parse();
+    [[gnu::cold]] void refuse(AnswerFault fault);
+    static std::size_t end_of_whole_head(ByteView bytes);
+    void parse(ByteView head);
     AnswerFault take_line(ByteView line);
     AnswerFault take_status_line(ByteView line);
     AnswerFault take_status(ByteView value);

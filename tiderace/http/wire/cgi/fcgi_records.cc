@@ -176,7 +176,7 @@ FcgiEvent FcgiReader::fail() {
 
 bool FcgiReader::take_header(ByteView& data) {
     const std::size_t part = std::min(header_bytes - header_got_, data.size());
-    std::ranges::copy(data.substr(0, part), header_.begin() + static_cast<long>(header_got_));
+    data.copy(reinterpret_cast<char*>(header_.data()) + header_got_, part);
     header_got_ += part;
     data.remove_prefix(part);
     if (header_got_ < header_bytes) return false;
@@ -217,7 +217,7 @@ FcgiEvent FcgiReader::next(ByteView& data) {
             const bool is_stream =
                 type_ == FcgiType::standard_output || type_ == FcgiType::standard_error;
             // An empty record is an event as well: for a stream it means the stream's end.
-            if (content_left_ == 0) return is_stream ? take_stream(data) : finish_whole();
+            if (content_left_ == 0) return is_stream ? take_stream(data) : finish_whole({});
         }
         if (content_left_ == 0) {
             const std::size_t part = std::min(padding_left_, data.size());
@@ -250,26 +250,28 @@ FcgiEvent FcgiReader::take_stream(ByteView& data) {
 
 FcgiEvent FcgiReader::take_whole(ByteView& data) {
     const ByteView part = data.substr(0, content_left_);
-    kept_ += part;
     content_left_ -= part.size();
     data.remove_prefix(part.size());
-    return content_left_ == 0 ? finish_whole() : FcgiEvent{};
+    // Nearly every one comes in one piece, and is read where it lies.
+    if (content_left_ == 0 && kept_.empty()) return finish_whole(part);
+    kept_ += part;
+    return content_left_ == 0 ? finish_whole(kept_) : FcgiEvent{};
 }
 
-FcgiEvent FcgiReader::finish_whole() {
+FcgiEvent FcgiReader::finish_whole(ByteView content) const {
     FcgiEvent event;
     event.id = id_;
     if (type_ == FcgiType::get_values_result) {
         event.kind = FcgiEvent::Kind::values;
-        event.bytes = kept_;
+        event.bytes = content;
     } else if (type_ == FcgiType::end_request) {
         event.kind = FcgiEvent::Kind::end_request;
         for (int i = 0; i < 4; ++i) {
             event.application_status =
                 event.application_status << 8 |
-                static_cast<unsigned char>(kept_[static_cast<std::size_t>(i)]);
+                static_cast<unsigned char>(content[static_cast<std::size_t>(i)]);
         }
-        event.end = static_cast<FcgiEnd>(kept_[4]);
+        event.end = static_cast<FcgiEnd>(content[4]);
     } else {
         event.kind = FcgiEvent::Kind::values;  // a type of ours is unknown to it: no values
     }

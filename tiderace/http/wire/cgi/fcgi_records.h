@@ -93,12 +93,12 @@ class FcgiReader {
   private:
     static constexpr std::size_t header_bytes = 8;
 
-    FcgiEvent fail();
+    [[gnu::cold]] FcgiEvent fail();
     bool take_header(ByteView& data);
     bool is_sound() const;
     FcgiEvent take_stream(ByteView& data);
     FcgiEvent take_whole(ByteView& data);
-    FcgiEvent finish_whole();
+    FcgiEvent finish_whole(ByteView content) const;
 
     std::array<unsigned char, header_bytes> header_{};
     std::size_t header_got_ = 0;
