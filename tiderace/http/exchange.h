@@ -71,8 +71,7 @@ class Exchange : public core::Shared {
     core::Ref<Exchange> defer();
     // The same for an answer that comes from another thread. No Ref has to be kept.
     ExchangeHandle handle();
-    // From here on the views of request() live as long as the exchange. Those asked for before do
-    // not.
+    // From here on the views of request() live as long as the exchange; older ones do not.
     virtual void pin() = 0;
     bool responded() const { return responded_; }
     // The peer is gone, or was answered over our head (a deadline, a body too large).
@@ -87,12 +86,13 @@ class Exchange : public core::Shared {
     // The connection ends or drops it, and a reference remains: copies the views it needs.
     void outlive_connection() { origin_.keep(request_); }
 
+    // False: the request came without one, and a receiver would learn nothing but its end.
+    virtual bool has_body() const { return true; }
     // Asks for the body, at most `bytes_max` of it (413 above). Sends "100 Continue" where the peer
     // waits for it. A body without a receiver is read and dropped, or the connection is closed. The
     // receiver of an abandoned one gets on_failed.
     void receive_body(std::unique_ptr<BodyReceiver> receiver, std::uint64_t bytes_max);
-    // Destroys the receiver without another call; the rest of the body is dropped. Another receiver
-    // may follow.
+    // Destroys the receiver without another call, and drops the rest. Another one may follow.
     void withdraw_body();
     // Push back on the peer, and go on.
     virtual void set_body_reading(bool on) = 0;

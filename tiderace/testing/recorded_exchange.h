@@ -34,6 +34,7 @@ class RecordedExchange final : public http::Exchange {
     ~RecordedExchange() override;
 
     core::EventLoop& loop() override { return *loop_; }
+    bool has_body() const override { return has_body_; }
     void pin() override {}
     void set_body_reading(bool) override {}
     void body_ready() override { waiting_ = false; }
@@ -49,6 +50,8 @@ class RecordedExchange final : public http::Exchange {
         request_.security = &security;
         request_.secure = true;
     }
+    // Without it a test ends the body by end_body().
+    void set_bodiless() { has_body_ = false; }
     // The peer goes away.
     void hang_up() { abandon(); }
 
@@ -94,7 +97,8 @@ class RecordedExchange final : public http::Exchange {
     int status_ = 0;
     Fields fields_;
     std::int64_t content_length_ = 0;
-    bool no_body_ = false;
+    bool has_body_ = true;  // the request
+    bool no_body_ = false;  // the answer
     bool broken_ = false;
     bool waiting_ = false;
     core::SendQueue queue_;

@@ -45,8 +45,9 @@ class CgiFixture : public ::testing::Test {
     // A request without a body, to its end.
     core::Ref<Recorded> get(std::string_view target, std::string_view method = "GET",
                             Recorded::Fields fields = {}) {
-        auto exchange = begin(target, method, std::move(fields));
-        if (!exchange->responded()) exchange->end_body();
+        auto exchange = core::make_ref<Recorded>(*loop_, method, target, std::move(fields));
+        exchange->set_bodiless();
+        cgi().handle(*exchange);
         finish(*exchange);
         return exchange;
     }

@@ -48,8 +48,8 @@ class FastCgiTest : public ::testing::Test {
     }
     core::Ref<Recorded> begin(std::string_view method) {
         auto exchange = core::make_ref<Recorded>(*loop_, method, "/app/a");
+        exchange->set_bodiless();
         handler_->handle(*exchange);
-        if (!exchange->responded()) exchange->end_body();
         return exchange;
     }
     // From the answer to the question whether the peer multiplexes to the first request.
@@ -374,12 +374,14 @@ TEST_F(FastCgiTest, WithoutMemoryOneRequestFails) {
             }
             const auto exchange = core::make_ref<Recorded>(*loop_, "GET", "/app/a");
             const auto waits = core::make_ref<Recorded>(*loop_, "GET", "/app/b");
+            if (kept) exchange->set_bodiless();
             bool failed = false;
             {
                 const testing::ScarceMemory scarce(nth);
                 for (const auto& one : {exchange, waits}) {
                     one->run([&] { handler_->handle(*one); });
-                    if (!one->responded() && !one->abandoned()) one->end_body();
+                    if (!one->has_body() || one->responded() || one->abandoned()) continue;
+                    one->end_body();
                 }
                 for (int i = 0; i < 3; ++i) loop_->turn(0ms);
                 failed = scarce.failed();
@@ -407,7 +409,7 @@ TEST_F(FastCgiTest, WithoutMemoryOneRequestFails) {
             accepted_.clear();
             return failed && !HasFailure();
         });
-        EXPECT_GT(allocations, 5U);
+        EXPECT_GE(allocations, 3U);
     }
 }
 

@@ -67,6 +67,7 @@ class LocalExchange final : public Exchange {
     }
 
     core::EventLoop& loop() override { return *loop_; }
+    bool has_body() const override { return false; }
     void pin() override {}
     void set_body_reading(bool) override {}
     void body_ready() override {

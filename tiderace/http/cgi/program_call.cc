@@ -60,6 +60,10 @@ void ProgramCall::begin(Exchange& exchange) {
     exchange_ = exchange.defer();
     try {
         exchange.observe(gone_);
+        if (!exchange.has_body()) {
+            body_ended_ = true;
+            return ready_to_start();
+        }
         has_body_ = true;
         exchange.receive_body(std::make_unique<Body>(*this), room_->rules.body_bytes_max);
     } catch (...) {

@@ -38,6 +38,7 @@ class H1Exchange final : public Exchange {
     ~H1Exchange() override;
 
     core::EventLoop& loop() override;
+    bool has_body() const override { return framing_.body != wire::RequestFraming::Body::none; }
     void set_body_reading(bool on) TR_ON_LOOP override;
     void body_ready() TR_ON_LOOP override;
     bool upgrade(Response& response,

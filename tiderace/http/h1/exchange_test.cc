@@ -76,6 +76,19 @@ class H1Bodies : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Worlds, H1Bodies, ::testing::ValuesIn(testing::main_world_names()),
                          [](const auto& world) { return testing::label_of_world(world.param); });
 
+TEST_P(H1Bodies, AreAnnouncedByTheHead) {
+    std::string told;
+    stage_.on("/told", [&](Exchange& exchange) {
+        told += exchange.has_body() ? '1' : '0';
+        exchange.respond_status(204);
+    });
+    const auto peer = stage_.connect();
+    peer->say(get("/told") + post("/told", 0, "") + post("/told", 3, "abc") +
+              "POST /told HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    ASSERT_TRUE(stage_.run_until([&] { return told.size() == 4; }));
+    EXPECT_EQ(told, "0011");
+}
+
 TEST_P(H1Bodies, AReceiverThatPausesHoldsThePeerBack) {
     constexpr std::size_t length = 16_MiB;
     counter_.pause_each = true;

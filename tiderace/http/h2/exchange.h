@@ -48,6 +48,9 @@ class H2Exchange final : public Exchange,
     ~H2Exchange() override;
 
     core::EventLoop& loop() override;
+    bool has_body() const override {
+        return !body_arrived() || length_.received() > 0 || trailers_ != nullptr;
+    }
     void set_body_reading(bool on) TR_ON_LOOP override;
     void body_ready() TR_ON_LOOP override;
     bool upgrade(Response& response,

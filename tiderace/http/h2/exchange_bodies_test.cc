@@ -55,6 +55,22 @@ class H2Bodies : public testing::H2Test {
 INSTANTIATE_TEST_SUITE_P(Worlds, H2Bodies, ::testing::ValuesIn(testing::main_world_names()),
                          [](const auto& world) { return testing::label_of_world(world.param); });
 
+TEST_P(H2Bodies, AreAnnouncedByTheEndOfTheirHead) {
+    std::string told;
+    stage_->on("/told", [&](Exchange& exchange) {
+        told += exchange.has_body() ? '1' : '0';
+        exchange.respond_status(204);
+    });
+    H2Client& client = connect();
+    client.get("/told");
+    const auto empty = client.request("POST", "/told", {}, false);
+    client.data(empty, "", true);
+    const auto full = client.request("POST", "/told", {}, false);
+    client.data(full, "abc", true);
+    ASSERT_TRUE(ended(full));
+    EXPECT_EQ(told, "011");
+}
+
 TEST_P(H2Bodies, ASourceThatWaitedGoesOnWhenItIsReady) {
     H2Client& client = connect();
     const auto stream = client.get("/fed");
