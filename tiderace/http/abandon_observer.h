@@ -17,4 +17,13 @@ class AbandonObserver : public ListHook {
     ~AbandonObserver() = default;
 };
 
+// In the order in which they came. Its end leaves each of them without a list.
+class AbandonObservers final : public IntrusiveList<AbandonObserver> {
+  public:
+    ~AbandonObservers() { clear(); }
+    void clear() {
+        while (!empty()) pop_front();
+    }
+};
+
 }  // namespace tiderace::http

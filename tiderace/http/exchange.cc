@@ -17,7 +17,7 @@ constexpr std::string_view too_late = "The answer took too long.";
 
 }  // namespace
 
-// State that only a deferred exchange needs.
+// State that few exchanges need.
 struct Exchange::Waiting final : core::Deadline {
     struct Callback final : AbandonObserver {
         explicit Callback(unique_function<void()> c) : call(std::move(c)) {}
@@ -26,10 +26,7 @@ struct Exchange::Waiting final : core::Deadline {
     };
 
     explicit Waiting(Exchange& e) : exchange(&e) {}
-    ~Waiting() override {
-        leave_door();
-        while (!observers.empty()) observers.pop_front();
-    }
+    ~Waiting() override { leave_door(); }
 
     // Other threads reach the exchange by its id in the door; without it their calls are counted
     // misses.
@@ -41,7 +38,6 @@ struct Exchange::Waiting final : core::Deadline {
     Exchange* exchange;
     int status = 503;
     std::vector<std::unique_ptr<Callback>> callbacks;
-    IntrusiveList<AbandonObserver> observers;
     std::shared_ptr<ExchangeDoor> door;  // where it has an id
     SlotId id;
 };
@@ -106,7 +102,9 @@ void Exchange::answer_over_head(int status, ByteView sentence) {
     log::Logger* const log = loop().log();
     // Kept on this stack: the observers are called when the answer is out, and by then the exchange
     // may be gone.
-    std::unique_ptr<Waiting> waiting = std::move(waiting_);
+    const std::unique_ptr<Waiting> waiting = std::move(waiting_);
+    AbandonObservers observers;
+    observers.splice_back(observers_);
     abandoned_ = true;
     fail_receiver();
     Response response(status);
@@ -116,7 +114,7 @@ void Exchange::answer_over_head(int status, ByteView sentence) {
         response.set_body(std::string(sentence) + "\n");
     }
     write(response);  // and it may be gone
-    tell(std::move(waiting), log);
+    tell(waiting.get(), observers, log);
 }
 
 void Exchange::fail() {
@@ -142,6 +140,7 @@ void Exchange::reset_answer() {
     route_filter_ = nullptr;
     attachments_ = {};
     origin_.clear();
+    observers_.clear();
     waiting_.reset();
     receiver_.reset();
     body_bytes_max_ = 0;
@@ -188,7 +187,7 @@ ExchangeHandle Exchange::handle() {
 
 bool Exchange::observe(AbandonObserver& observer) {
     if (abandoned_ || over_) return false;
-    waiting().observers.push_back(observer);
+    observers_.push_back(observer);
     return true;
 }
 
@@ -196,7 +195,7 @@ void Exchange::on_abandoned(unique_function<void()> callback) {
     if (abandoned_ || over_) return;
     Waiting& waits = waiting();
     waits.callbacks.push_back(std::make_unique<Waiting::Callback>(std::move(callback)));
-    waits.observers.push_back(*waits.callbacks.back());
+    observers_.push_back(*waits.callbacks.back());
 }
 
 void Exchange::set_deadline(Instant when, int status) {
@@ -209,21 +208,24 @@ void Exchange::set_deadline(Instant when, int status) {
 
 void Exchange::stop_waiting() {
     attachments_ = {};
+    observers_.clear();
     waiting_.reset();
     over_ = true;
 }
 
 void Exchange::abandon() {
     abandoned_ = true;
-    tell(std::move(waiting_), loop().log());
+    const std::unique_ptr<Waiting> waiting = std::move(waiting_);
+    AbandonObservers observers;
+    observers.splice_back(observers_);
+    tell(waiting.get(), observers, loop().log());
 }
 
-// The exchange may be gone, so this uses only `waiting`, which outlives it.
-void Exchange::tell(std::unique_ptr<Waiting> waiting, log::Logger* log) {
-    if (waiting == nullptr) return;
-    waiting->leave_door();
-    while (!waiting->observers.empty()) {
-        AbandonObserver& observer = waiting->observers.pop_front();
+// The exchange may be gone, so this uses only what its caller has on the stack.
+void Exchange::tell(Waiting* waiting, AbandonObservers& observers, log::Logger* log) {
+    if (waiting != nullptr) waiting->leave_door();
+    while (!observers.empty()) {
+        AbandonObserver& observer = observers.pop_front();
         core::contain(log, "http", "an observer", [&] { observer.on_abandoned(); });
     }
 }

@@ -127,8 +127,7 @@ class Exchange : public core::Shared {
 
   protected:
     Exchange();
-    // core::contain with the loop's log, which is looked up only for an exception. False: it threw,
-    // which is logged; the exchange has to be there then.
+    // As core::contain, with the loop's log. The exchange has to be there when something throws.
     template <typename Code>
     bool contain(std::string_view thrower, Code&& code)
         TR_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
@@ -188,11 +187,12 @@ class Exchange : public core::Shared {
     void on_deadline(int status);
     void retire(std::unique_ptr<BodyReceiver> receiver);
     void receiver_returned(bool sound);
-    void report_misuse(std::string_view what);
-    void log_exception(std::string_view thrower) noexcept;  // inside a catch
-    static void tell(std::unique_ptr<Waiting> waiting, log::Logger* log);
+    [[gnu::cold]] void report_misuse(std::string_view what);
+    [[gnu::cold]] void log_exception(std::string_view thrower) noexcept;  // inside a catch
+    static void tell(Waiting* waiting, AbandonObservers& observers, log::Logger* log);
 
-    std::unique_ptr<Waiting> waiting_;       // only while deferred
+    AbandonObservers observers_;
+    std::unique_ptr<Waiting> waiting_;       // for a deadline, a callback or a handle
     std::unique_ptr<BodyReceiver> retired_;  // withdrawn inside its own call
     BodyReceiver* called_ = nullptr;         // on_body or on_trailer of it is on the stack
 };
