@@ -38,16 +38,27 @@ ByteView H1Service::standing_fields() {
 }
 
 core::Ref<H1Exchange> H1Service::take_exchange() {
-    if (spare_.empty()) return core::make_ref<H1Exchange>(*this);
-    core::Ref<H1Exchange> exchange = std::move(spare_.back());
-    spare_.pop_back();
-    return exchange;
+    while (!spare_.empty()) {
+        core::Ref<H1Exchange> exchange = std::move(spare_.back());
+        spare_.pop_back();
+        if (!exchange->answer_complete()) return exchange;
+        if (!exchange.only_owner()) continue;
+        exchange->recycle();
+        return exchange;
+    }
+    return core::make_ref<H1Exchange>(*this);
 }
 
 void H1Service::give_back(core::Ref<H1Exchange> exchange) {
-    // A handler that deferred it may still hold a reference, which then keeps it alive.
-    if (!exchange || spare_.size() >= spare_exchanges_max || !exchange.only_owner()) return;
-    exchange->recycle();
+    if (!exchange || spare_.size() >= spare_exchanges_max) return;
+    // A handler that deferred it mostly holds it until its call of respond() returns, which is on
+    // the stack. Then it is recycled when it is taken. One whose answer broke off may be held for
+    // long.
+    if (exchange.only_owner()) {
+        exchange->recycle();
+    } else if (!exchange->answer_complete()) {
+        return;
+    }
     spare_.push_back(std::move(exchange));
 }
 

@@ -48,7 +48,8 @@ struct H1Counters {
 
 class H1Service final : public net::SessionFactory {
   public:
-    // As many requests may wait for a database at a time and cost no allocation of theirs: 128 KiB.
+    // As many requests may wait for a database at a time and cost no allocation of theirs: 128 KiB,
+    // and the heads of those that were answered later, until they are taken again.
     static constexpr std::size_t spare_exchanges_max = 128;
 
     H1Service(core::EventLoop& loop, Site& site, H1Options options);

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
+#include "tiderace/http/h1/messages_fixture.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h1_stage.h"
 
@@ -61,6 +65,35 @@ TEST_F(H1ServiceTest, AHeldExchangeIsNotReused) {
     const core::Ref<H1Exchange> held = exchange;
     service_.give_back(std::move(exchange));
     EXPECT_NE(service_.take_exchange().get(), held.get());
+}
+
+// A handler answers through its reference, and then releases it or keeps it.
+TEST_F(H1ServiceTest, AnExchangeAnsweredLaterIsTakenAgainUnlessItIsHeldStill) {
+    std::vector<const Exchange*> served;
+    core::Ref<Exchange> kept;
+    stage_.on("/later", [&](Exchange& exchange) {
+        served.push_back(&exchange);
+        kept = exchange.defer();
+    });
+    const auto peer = stage_.connect();
+    const auto answer_next = [&] {
+        const std::size_t before = served.size();
+        peer->say(get("/later"));
+        ASSERT_TRUE(stage_.run_until([&] { return served.size() > before; }));
+        kept->respond_status(204);
+    };
+    answer_next();
+    kept = {};
+    // Memory that was given back is not what the next one gets.
+    std::vector<std::unique_ptr<char[]>> others(100);
+    for (auto& other : others) other = std::make_unique<char[]>(sizeof(H1Exchange));
+    answer_next();
+    const core::Ref<Exchange> held = kept;
+    answer_next();
+    ASSERT_EQ(served.size(), 3U);
+    EXPECT_EQ(served[1], served[0]);
+    EXPECT_NE(served[2], served[1]);
+    EXPECT_TRUE(held->responded());
 }
 
 TEST_F(H1ServiceTest, TheLastExchangeGivenBackIsTakenFirst) {
