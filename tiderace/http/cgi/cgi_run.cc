@@ -36,9 +36,9 @@ int status_of(int error) {
 
 }  // namespace
 
-CgiRun::CgiRun(Cgi& cgi, std::string path, std::string name, ProgramFolder::Opened opened,
+CgiRun::CgiRun(Cgi& cgi, std::string path, std::string_view name, ProgramFolder::Opened opened,
                wire::cgi::MetaVariables variables)
-    : ProgramCall(*cgi.loop_, cgi.room_, std::move(name)),
+    : ProgramCall(*cgi.loop_, cgi.room_, name),
       Waiter(cgi.options_.places, *cgi.loop_),
       cgi_(&cgi),
       path_(std::move(path)),

@@ -26,7 +26,7 @@ class CgiRun final : public ProgramCall,
                      private core::Watch::Receiver {
   public:
     // `path`: the request's path without the prefix.
-    CgiRun(Cgi& cgi, std::string path, std::string name, ProgramFolder::Opened opened,
+    CgiRun(Cgi& cgi, std::string path, std::string_view name, ProgramFolder::Opened opened,
            wire::cgi::MetaVariables variables);
     ~CgiRun() override;
 

@@ -93,15 +93,16 @@ void FastCgi::handle(Exchange& exchange) {
 bool FastCgi::handle_own(Exchange& exchange) {
     const Request& request = exchange.request();
     const std::optional<ByteView> front = script_in(request.path);
-    std::optional<std::string> script = front ? std::string(*front) : index_of(request.path);
-    if (!script) return false;
+    const std::optional<std::string> index = front ? std::nullopt : index_of(request.path);
+    if (!front && !index) return false;
+    const ByteView script = front ? *front : ByteView(*index);
     if (request.method() == wire::Method::connect) {
         exchange.respond_status(501);
-    } else if (!is_path() && !known_.has(*folder_, *script, loop_->now())) {
+    } else if (!is_path() && !known_.has(*folder_, script, loop_->now())) {
         // The peer is not asked for a script that is not there: it might run another file for it.
         exchange.respond_status(404);
     } else {
-        auto* call = new FastCgiCall(*this, std::move(*script));
+        auto* call = new FastCgiCall(*this, script);
         calls_.push_back(*call);
         call->begin(exchange);
     }

@@ -32,8 +32,8 @@ constexpr std::string_view no_memory = "no memory is left";
 
 // --- a request ---------------------------------------------------------------------------------
 
-FastCgiCall::FastCgiCall(FastCgi& handler, std::string name)
-    : ProgramCall(*handler.loop_, handler.room_, std::move(name)),
+FastCgiCall::FastCgiCall(FastCgi& handler, std::string_view name)
+    : ProgramCall(*handler.loop_, handler.room_, name),
       handler_(&handler),
       errors_(handler.loop_->log(), ProgramCall::name()) {}
 

@@ -40,7 +40,7 @@ class FastCgiConnection;
 // A call that is over before its peer ended it leaves its id behind on the connection (remove()).
 class FastCgiCall final : public ProgramCall, public ListHook {
   public:
-    FastCgiCall(FastCgi& handler, std::string name);
+    FastCgiCall(FastCgi& handler, std::string_view name);
     ~FastCgiCall() override;
 
   private:

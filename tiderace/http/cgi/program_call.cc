@@ -46,8 +46,8 @@ class ProgramCall::Source final : public BodySource {
     ProgramCall* call_;  // nullptr: the call is over before its answer was
 };
 
-ProgramCall::ProgramCall(core::EventLoop& loop, CallRoom& room, std::string name)
-    : loop_(&loop), room_(&room), name_(std::move(name)) {}
+ProgramCall::ProgramCall(core::EventLoop& loop, CallRoom& room, std::string_view name)
+    : loop_(&loop), room_(&room), name_(name) {}
 
 ProgramCall::~ProgramCall() {
     drop_exchange();

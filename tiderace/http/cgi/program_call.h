@@ -58,7 +58,7 @@ class ProgramCall {
     using Reader = wire::cgi::AnswerHeadReader;
 
   public:
-    ProgramCall(core::EventLoop& loop, CallRoom& room, std::string name);
+    ProgramCall(core::EventLoop& loop, CallRoom& room, std::string_view name);
     virtual ~ProgramCall();
     ProgramCall(const ProgramCall&) = delete;
     ProgramCall& operator=(const ProgramCall&) = delete;
