@@ -140,9 +140,9 @@ class Exchange : public core::Shared {
         }
     }
     // Something of it threw: 500 where no answer began, otherwise it breaks off.
-    void fail();
+    [[gnu::cold]] void fail();
     // Answers without the handler, with a sentence about why; observers are notified.
-    void answer_over_head(int status, ByteView sentence);
+    [[gnu::cold]] void answer_over_head(int status, ByteView sentence);
     void abandon();  // the peer is gone: notifies every observer
     // It is answered, or will be reused: cancels all waits.
     void stop_waiting();

@@ -60,7 +60,7 @@ class FastCgiCall final : public ProgramCall, public ListHook {
     void on_output(ByteView bytes);
     void on_errors(ByteView bytes) { errors_.feed(bytes); }
     void on_end(const wire::cgi::FcgiEvent& end);
-    void on_lost(std::string_view why);
+    [[gnu::cold]] void on_lost(std::string_view why);
     void answer_now();
     void answer_at_end();
     void keep_received();
@@ -100,7 +100,7 @@ class FastCgiConnection final : public net::Session {
     bool takes_body() const;
     bool is_paused() const;  // its calls hold all that they may: nothing is read
     void update_reading();
-    void close();
+    [[gnu::cold]] void close();
 
   private:
     friend class FastCgiPeer;
@@ -116,7 +116,7 @@ class FastCgiConnection final : public net::Session {
     template <typename Step>
     void contain(FastCgiCall& call, Step&& step);
     void watch_idle();
-    void fail_all(std::string_view why);
+    [[gnu::cold]] void fail_all(std::string_view why);
 
     // Few, so that a search beats a map. nullptr: over here, and not yet at the peer.
     using Calls = std::vector<std::pair<std::uint16_t, FastCgiCall*>>;
@@ -148,7 +148,7 @@ class FastCgiPeer {
     friend class FastCgiConnection;
     friend class FastCgiCall;
 
-    void connect();
+    [[gnu::cold]] void connect();
     void on_connected(Result<net::Connection*> made, std::unique_ptr<FastCgiConnection> one);
     FastCgiCall& take_first();
     template <typename Step>

@@ -70,7 +70,7 @@ class ProgramCall {
     // There is a place: start() is called.
     void let_in();
     // There will be none.
-    void refuse(std::string_view why);
+    [[gnu::cold]] void refuse(std::string_view why);
 
   protected:
     using State = BodySource::State;
@@ -109,9 +109,9 @@ class ProgramCall {
     // The body that waits for output can go on.
     void output_ready();
     // The output ended before the head was complete.
-    void fail_without_head();
+    [[gnu::cold]] void fail_without_head();
     // 502, 503 or 504, or the answer breaks off; and over. `why`: "it was ended by signal 9".
-    void fail(int status, std::string_view why);
+    [[gnu::cold]] void fail(int status, std::string_view why);
     // All was done as it should be.
     void finish();
     bool over() const { return phase_ == Phase::over; }
@@ -156,10 +156,10 @@ class ProgramCall {
     void copy_head_to(Response& response) const;
     const char* fault_of_length(std::uint64_t written, bool at_end) const;
     void ready_to_start();
-    void redirect_locally();
+    [[gnu::cold]] void redirect_locally();
     State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted);
     void on_source_gone();
-    void on_client_gone();
+    [[gnu::cold]] void on_client_gone();
     void on_deadline();
     bool waits_for_client() const;
     void drop_exchange();

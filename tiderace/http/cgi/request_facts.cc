@@ -32,18 +32,23 @@ RequestTexts::RequestTexts(const Request& request, bool authenticated) {
     facts.secure = request.secure;
     facts.query = request.query;
     facts.request_uri = rest_of_target(request);
-    // "http://host?x" has no path of its own.
-    if (facts.request_uri.empty()) {
-        request_uri_ = request.raw_path;
-        if (request.has_query) request_uri_.append("?").append(request.query);
-        facts.request_uri = request_uri_;
-    }
+    if (facts.request_uri.empty()) join_request_uri(request);
     if (request.peer != nullptr) {
         facts.remote_address = ByteView(address_.data(), request.peer->format_ip(address_.data()));
         facts.remote_port = request.peer->port();
     }
     // A client may send any credentials; only those that the server itself has checked name a user.
-    if (!authenticated) return;
+    if (authenticated) take_user(request);
+}
+
+// "http://host?x" has no path of its own.
+void RequestTexts::join_request_uri(const Request& request) {
+    request_uri_ = request.raw_path;
+    if (request.has_query) request_uri_.append("?").append(request.query);
+    facts.request_uri = request_uri_;
+}
+
+void RequestTexts::take_user(const Request& request) {
     const ByteView given = request.field(wire::FieldName::authorization);
     if (auto credentials = filter::parse_basic_credentials(given)) {
         user_ = std::move(credentials->user);

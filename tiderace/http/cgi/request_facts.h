@@ -21,9 +21,12 @@ struct RequestTexts {
     wire::cgi::RequestFacts facts;
 
   private:
+    [[gnu::cold]] void join_request_uri(const Request& request);
+    [[gnu::cold]] void take_user(const Request& request);
+
     std::string request_uri_;
     std::string user_;
-    std::array<char, 64> address_{};
+    std::array<char, 64> address_;
 };
 
 }  // namespace tiderace::http::cgi

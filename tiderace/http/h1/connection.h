@@ -68,10 +68,10 @@ class H1Connection final : public net::Session {
     std::size_t consume(ByteView data) TR_ON_LOOP;
     std::size_t start_request(ByteView data) TR_ON_LOOP;
     bool begins_http2(ByteView data) const;
-    void become_http2() TR_ON_LOOP;
+    [[gnu::cold]] void become_http2() TR_ON_LOOP;
     std::size_t wait_for_head(ByteView data) TR_ON_LOOP;
     void run(H1Exchange& exchange) TR_ON_LOOP;
-    void refuse(wire::Refusal refusal) TR_ON_LOOP;
+    [[gnu::cold]] void refuse(wire::Refusal refusal) TR_ON_LOOP;
     void settle() TR_ON_LOOP;
     void settle_unless_consuming() TR_ON_LOOP;
     void request_done() TR_ON_LOOP;

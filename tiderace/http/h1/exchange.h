@@ -51,10 +51,10 @@ class H1Exchange final : public Exchange {
     // The head is complete: takes framing, target and path from it.
     wire::Refusal begin(H1Connection& connection, ByteView head_bytes);
     // No usable head: only an answer will follow, without a body if `is_head`.
-    void begin_refused(H1Connection& connection, bool is_head);
+    [[gnu::cold]] void begin_refused(H1Connection& connection, bool is_head);
     // Answers a request that was not accepted. Does nothing if it was answered before.
-    void refuse(wire::Refusal refusal);
-    void refuse(int status, std::string_view sentence);
+    [[gnu::cold]] void refuse(wire::Refusal refusal);
+    [[gnu::cold]] void refuse(int status, std::string_view sentence);
     // Gives body bytes to the receiver. Returns the number used; 0: it waits.
     std::size_t feed_body(ByteView data) TR_ON_LOOP;
     // Appends the source's bytes to the queue while there is room.
@@ -109,7 +109,7 @@ class H1Exchange final : public Exchange {
     void enter(Answer next);
     void send(Response& response) TR_ON_LOOP override;
     void break_off() TR_ON_LOOP override;
-    void break_connection() TR_ON_LOOP override;
+    [[gnu::cold]] void break_connection() TR_ON_LOOP override;
     void start_body() TR_ON_LOOP override;
     void know_peer(const net::Connection& connection);
     wire::Refusal take_target();
@@ -127,7 +127,7 @@ class H1Exchange final : public Exchange {
     bool take_body(ByteView bytes) TR_ON_LOOP;
     void stop_discarding_if_too_much(std::uint64_t coming) TR_ON_LOOP;
     void end_body() TR_ON_LOOP;
-    void refuse_body(wire::Refusal refusal) TR_ON_LOOP;
+    [[gnu::cold]] void refuse_body(wire::Refusal refusal) TR_ON_LOOP;
 
     H1Service* service_;
     H1Connection* connection_ = nullptr;

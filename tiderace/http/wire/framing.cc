@@ -92,7 +92,7 @@ ConnectionOptions read_connection(const RequestHead& head) {
     return options;
 }
 
-RequestFraming refused(Refusal refusal) {
+[[gnu::cold]] RequestFraming refused(Refusal refusal) {
     RequestFraming framing;
     framing.refusal = refusal;
     return framing;

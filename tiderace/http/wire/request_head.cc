@@ -38,17 +38,21 @@ bool valid_authority(ByteView authority) {
     return !authority.empty() && authority.front() != ':' && valid_host(authority);
 }
 
-Target judge_target(Method method, ByteView target) {
+[[gnu::cold]] Target judge_rare_target(Method method, ByteView target) {
     if (method == Method::connect) {
         const bool has_port =
             // RFC 9110, 9.3.6: CONNECT needs a port; "[::1]" has colons and none.
             target.back() != ':' && target.back() != ']' && target.find(':') != ByteView::npos;
         return {has_port && valid_authority(target), TargetForm::authority, target};
     }
-    if (target.front() == '/') return {true, TargetForm::origin, {}};
     if (target == "*") return {method == Method::options, TargetForm::asterisk, {}};
     const ByteView authority = authority_of_url(target);
     return {valid_authority(authority), TargetForm::absolute, authority};
+}
+
+Target judge_target(Method method, ByteView target) {
+    const bool is_origin = method != Method::connect && target.front() == '/';
+    return is_origin ? Target{true, TargetForm::origin, {}} : judge_rare_target(method, target);
 }
 
 // Walks one head from `at_`. Each step returns complete when it went past its piece, need_more at
@@ -98,7 +102,7 @@ class HeadParser {
         return ParseStatus::need_more;
     }
 
-    ParseStatus refuse(Refusal refusal) {
+    [[gnu::cold]] ParseStatus refuse(Refusal refusal) {
         refusal_ = refusal;
         return ParseStatus::refused;
     }
@@ -143,7 +147,7 @@ class HeadParser {
         return ParseStatus::complete;
     }
 
-    ParseStatus bad_target_byte(ByteView line, std::size_t end) {
+    [[gnu::cold]] ParseStatus bad_target_byte(ByteView line, std::size_t end) {
         if (line[end] == '\r') {
             const ParseStatus status = line_end(line, end);
             // A request line of HTTP/0.9 ends behind its target.
@@ -168,7 +172,7 @@ class HeadParser {
         return other_version({text, size});
     }
 
-    ParseStatus other_version(ByteView text) {
+    [[gnu::cold]] ParseStatus other_version(ByteView text) {
         constexpr ByteView form = "HTTP/0.0\r\n";
         for (std::size_t i = 0; i < text.size(); ++i) {
             const bool fits = form[i] == '0' ? is_digit(text[i]) : text[i] == form[i];
