@@ -210,10 +210,20 @@ Task<std::vector<LoginView>> Accounts::logins(std::int64_t member, std::string h
     co_return logins;
 }
 
+std::string Accounts::viewer_columns(db::Dialect dialect) {
+    // SQLite has the count in the member's row, by triggers (migration 0009). A session without a
+    // log-in has no member: null, where a count of rows is 0.
+    const std::string_view unseen =
+        dialect == db::Dialect::sqlite
+            ? "coalesce(m.unseen_count, 0)"
+            : "(select count(*) from notifications n where n.member = m.id and n.seen = 0)";
+    return "m.id, m.username, m.name, l.id as login, l.used_at, " + std::string(unseen) +
+           " as unseen";
+}
+
 Task<std::optional<Viewer>> Accounts::viewer(std::string login) {
-    static const std::string sql = "select " + std::string(viewer_columns) +
-                                   " from logins l join members m on m.id = l.member"
-                                   " where l.id = ?";
+    const std::string sql = "select " + viewer_columns(db_.dialect()) +
+                            " from logins l join members m on m.id = l.member where l.id = ?";
     auto viewer = co_await db_.one<Viewer>(sql, login);
     if (viewer) co_await note_use(*viewer);
     co_return viewer;

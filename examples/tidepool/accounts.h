@@ -55,9 +55,7 @@ class Accounts {
     // The member of this log-in, unless it has ended. Notes its use.
     tiderace::Task<std::optional<Viewer>> viewer(std::string login);
     // Of `logins l` and `members m`, for others that read a Viewer.
-    static constexpr std::string_view viewer_columns =
-        "m.id, m.username, m.name, l.id as login, l.used_at, (select count(*) from notifications n"
-        " where n.member = m.id and n.seen = 0) as unseen";
+    static std::string viewer_columns(tiderace::db::Dialect dialect);
     // Records when the log-in was used, now and then.
     tiderace::Task<> note_use(const Viewer& viewer);
 

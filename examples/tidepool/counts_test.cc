@@ -1,5 +1,6 @@
-// The counts of likes and replies that posts show, on each kind of database: whatever is done at a
-// time, and however many rows there were before migration 0008, they equal the rows.
+// Counts that stand in the rows of posts and members, on each kind of database: whatever is done at
+// a time, and however many rows there were before migrations 0008 and 0009, what pages show by them
+// is what the counted rows say.
 
 #include <atomic>
 #include <cstdint>
@@ -19,6 +20,11 @@ using namespace tiderace;
 constexpr int people = 6;
 constexpr int loops = 4;
 constexpr int steps = 40;  // of each loop
+
+struct Written {
+    std::int64_t id;
+    std::int64_t author;
+};
 
 class CountsTest : public TidepoolTest {
   protected:
@@ -50,11 +56,48 @@ class CountsTest : public TidepoolTest {
         }
         co_return wrong;
     }
-};
-
-struct Written {
-    std::int64_t id;
-    std::int64_t author;
+    // New notices that a visitor is not shown, and posts that a block hides from the wrong ones.
+    static Task<std::vector<std::string>> wrong_for_members(db::Database db) {
+        Passwords passwords;
+        Accounts accounts(db, passwords);
+        PostStore posts(db);
+        std::vector<std::string> wrong;
+        const auto members = co_await db.all<std::int64_t>("select id from members");
+        const auto written = co_await db.all<Written>("select id, author from posts");
+        for (const std::int64_t member : members) {
+            const std::string login = co_await accounts.begin_login(member, "a browser");
+            const auto viewer = co_await accounts.viewer(login);
+            const auto unseen = co_await db.one<std::int64_t>(
+                "select count(*) from notifications where member = ? and seen = 0", member);
+            if (viewer->unseen != *unseen) {
+                wrong.push_back("member " + std::to_string(member) + ": " +
+                                std::to_string(viewer->unseen) + " new notices, not " +
+                                std::to_string(*unseen));
+            }
+            if (db.dialect() == db::Dialect::sqlite) {
+                // One that is too high hides nothing, and costs each reader a look at the blocks.
+                const auto missed = co_await db.one<std::int64_t>(
+                    "select (select count(*) from blocks where blocker = m.id or blocked = m.id)"
+                    " - m.block_count from members m where id = ?",
+                    member);
+                if (*missed != 0) {
+                    wrong.push_back("member " + std::to_string(member) + ": " +
+                                    std::to_string(*missed) + " blocks are not counted");
+                }
+            }
+            for (const Written& post : written) {
+                const auto blocks = co_await db.one<std::int64_t>(
+                    "select count(*) from blocks where (blocker = ? and blocked = ?)"
+                    " or (blocker = ? and blocked = ?)",
+                    member, post.author, post.author, member);
+                const auto shown = co_await posts.find(member, post.id);
+                if (shown.has_value() == (*blocks == 0)) continue;
+                wrong.push_back("post " + std::to_string(post.id) + " for member " +
+                                std::to_string(member));
+            }
+        }
+        co_return wrong;
+    }
 };
 
 // Of all loops.
@@ -62,6 +105,22 @@ struct Made {
     std::atomic<int> likes = 0;
     std::atomic<int> replies = 0;
 };
+
+// What changes the counts of members.
+Task<> act_among_members(db::Database db, std::int64_t member, std::int64_t other, unsigned what) {
+    Members all(db);
+    const auto name =
+        co_await db.one<std::string>("select username from members where id = ?", other);
+    if (!name) co_return;  // gone meanwhile
+    // Blocks are rare, because members that are blocked make no notices.
+    if (what == 0) {
+        co_await all.block(member, *name);
+    } else if (what < 3) {
+        co_await all.unblock(member, *name);
+    } else {
+        co_await all.notifications(member, words_in("en"));
+    }
+}
 
 Task<> act(db::Database db, Accounts& accounts, std::mt19937& random, Made& made) {
     PostStore posts(db);
@@ -71,7 +130,12 @@ Task<> act(db::Database db, Accounts& accounts, std::mt19937& random, Made& made
     const auto newest_posts =
         co_await db.all<Written>("select id, author from posts order by id desc limit 8");
     const std::int64_t member = members[some(members.size())];
-    const std::size_t what = newest_posts.empty() ? 0 : some(20);
+    const std::size_t what = newest_posts.empty() ? 0 : some(26);
+    if (what >= 20) {
+        const std::int64_t other = members[some(members.size())];
+        co_await act_among_members(db, member, other, static_cast<unsigned>(what - 20));
+        co_return;
+    }
     Draft draft{.body = "a text"};
     if (what == 0) {
         co_await posts.add(member, draft);
@@ -124,11 +188,12 @@ TEST_P(CountsTest, StayRightWhateverIsDoneAtATime) {
     }
     for (std::thread& each : threads) each.join();
     EXPECT_THAT(run(wrong(*db_)), ::testing::IsEmpty());
+    EXPECT_THAT(run(wrong_for_members(*db_)), ::testing::IsEmpty());
     EXPECT_GT(made.likes, 0);
     EXPECT_GT(made.replies, 0);
 }
 
-// Those that were there before posts had counts.
+// Those that were there before posts and members had counts.
 TEST_P(CountsTest, TheMigrationCountsWhatIsThere) {
     const auto before = folder_ / "migrations";
     std::filesystem::create_directory(before);
@@ -152,6 +217,12 @@ TEST_P(CountsTest, TheMigrationCountsWhatIsThere) {
             "insert into likes (member, post, created_at)"
             " values (1, 1, ?), (2, 1, ?), (3, 1, ?), (1, 3, ?)",
             Time{}, Time{}, Time{}, Time{});
+        co_await db.exec("insert into blocks (blocker, blocked, created_at) values (1, 2, ?)",
+                         Time{});
+        co_await db.exec(
+            "insert into notifications (created_at, member, kind, actor, post, seen)"
+            " values (?, 1, 'like', 2, 1, 0), (?, 1, 'like', 3, 1, 1), (?, 3, 'like', 1, 3, 0)",
+            Time{}, Time{}, Time{});
         co_return 0;
     }(old));
     run(prepare(old, std::string(TIDEPOOL_FOLDER) + "/migrations"));
@@ -160,6 +231,18 @@ TEST_P(CountsTest, TheMigrationCountsWhatIsThere) {
     ASSERT_TRUE(first);
     EXPECT_EQ(first->likes, 3);
     EXPECT_EQ(first->replies, 2);
+    EXPECT_THAT(run(wrong_for_members(old)), ::testing::IsEmpty());
+    EXPECT_FALSE(run(PostStore(old).find(2, 1)));
+    EXPECT_TRUE(run(Members(old).block(3, "member1")));
+    EXPECT_THAT(run(wrong_for_members(old)), ::testing::IsEmpty());
+    EXPECT_FALSE(run(PostStore(old).find(3, 1)));
+    EXPECT_TRUE(run(Members(old).unblock(3, "member1")));
+    EXPECT_THAT(run(wrong_for_members(old)), ::testing::IsEmpty());
+    EXPECT_TRUE(run(PostStore(old).find(3, 1)));
+    EXPECT_TRUE(run(PostStore(old).like(2, 3, true)));  // of member 3, who has a notice of it
+    EXPECT_THAT(run(wrong_for_members(old)), ::testing::IsEmpty());
+    EXPECT_EQ(run(Members(old).notifications(3, words_in("en"))).size(), 1u);  // and sees it
+    EXPECT_THAT(run(wrong_for_members(old)), ::testing::IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, CountsTest, each_database, name_of_database);

@@ -118,8 +118,9 @@ class PostStore {
 
     tiderace::db::Database db_;
     Wakes* wakes_;
-    std::string columns_;   // of a PostView, in this database
-    std::string find_sql_;  // of find()
+    std::string columns_;      // of a PostView, in this database
+    std::string not_blocked_;  // a condition behind them; parameters: the viewer, twice
+    std::string find_sql_;     // of find()
 };
 
 // What a post needs in the index of words, in a database that does not keep it by itself.

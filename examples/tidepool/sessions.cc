@@ -33,12 +33,14 @@ std::optional<std::string> login_in(const std::string& data) {
 
 }  // namespace
 
+DbSessions::DbSessions(db::Database db)
+    : db_(std::move(db)),
+      load_sql_("select s.data, s.expires_at, " + Accounts::viewer_columns(db_.dialect()) +
+                " from sessions s left join logins l on l.id = s.login"
+                " left join members m on m.id = l.member where s.id = ? and s.expires_at > ?") {}
+
 Task<std::optional<DbSessions::Found>> DbSessions::load(std::string key, UnixSeconds now) {
-    static const std::string sql =
-        "select s.data, s.expires_at, " + std::string(Accounts::viewer_columns) +
-        " from sessions s left join logins l on l.id = s.login"
-        " left join members m on m.id = l.member where s.id = ? and s.expires_at > ?";
-    auto row = co_await db_.one<Row>(sql, key, now);
+    auto row = co_await db_.one<Row>(load_sql_, key, now);
     // Expired: no request came with them in time.
     if (++loads_ % sweep_every == 0) {
         co_await db_.exec("delete from sessions where expires_at <= ?", now);

@@ -18,7 +18,7 @@ namespace tidepool {
 // not write, so a reader compares Viewer::login with the session's.
 class DbSessions final : public tiderace::http::SessionStore {
   public:
-    explicit DbSessions(tiderace::db::Database db) : db_(std::move(db)) {}
+    explicit DbSessions(tiderace::db::Database db);
 
     tiderace::Task<std::optional<Found>> load(std::string key, tiderace::UnixSeconds now) override;
     tiderace::Task<> save(std::string key, std::string data,
@@ -31,6 +31,7 @@ class DbSessions final : public tiderace::http::SessionStore {
     static constexpr unsigned sweep_every = 1'000;  // loads
 
     tiderace::db::Database db_;
+    const std::string load_sql_;
     std::atomic<unsigned> loads_ = 0;  // all loops
 };
 
