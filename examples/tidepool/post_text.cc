@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t username_min = 3;
 constexpr std::size_t username_max = 30;
 constexpr std::size_t tag_characters_max = 50;
+constexpr std::size_t parts_usual = 4;  // of one post
 constexpr std::string_view white = " \t\n";
 
 bool is_digit_or_letter(char c) {
@@ -127,17 +128,22 @@ std::size_t address_bytes(std::string_view text) {
     return bytes > host ? bytes : 0;
 }
 
-// Where a link may begin: with the first letter of http, or with a sign.
-std::size_t find_sign_of_link(std::string_view body, std::size_t from) {
-    while (from < body.size() && body[from] != 'h' && body[from] != '#' && body[from] != '@')
-        ++from;
+// Whether a link may begin there: with a sign, or with an address.
+bool may_begin_link(std::string_view body, std::size_t at) {
+    const char c = body[at];
+    if (c != 'h' && c != '#' && c != '@') return false;
+    // In the middle of a word, as in an e-mail address.
+    if (at > 0 && is_name_character(body[at - 1])) return false;
+    return c != 'h' || body.substr(at).starts_with("http");
+}
+
+std::size_t find_begin_of_link(std::string_view body, std::size_t from) {
+    while (from < body.size() && !may_begin_link(body, from)) ++from;
     return from;
 }
 
 // The link that begins there; its text is empty where none does.
 Part link_at(std::string_view body, std::size_t begin) {
-    // In the middle of a word, as in an e-mail address.
-    if (begin > 0 && is_name_character(body[begin - 1])) return {};
     const std::string_view text = body.substr(begin);
     if (const std::size_t bytes = address_bytes(text)) {
         return {std::string(text.substr(0, bytes)), std::string(text.substr(0, bytes)), true};
@@ -172,9 +178,10 @@ std::vector<std::string> words_after(std::string_view body, char sign, std::size
 
 std::vector<Part> parts_of(std::string_view body) {
     std::vector<Part> parts;
+    parts.reserve(parts_usual);
     std::size_t plain = 0;  // where the text that is no link begins
     for (std::size_t at = 0; at < body.size();) {
-        const std::size_t begin = find_sign_of_link(body, at);
+        const std::size_t begin = find_begin_of_link(body, at);
         Part link = begin < body.size() ? link_at(body, begin) : Part();
         at = begin + std::max<std::size_t>(link.text.size(), 1);
         if (link.text.empty()) continue;
