@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,18 @@ class Output {
         if (static_cast<std::size_t>(room_end_ - at_) < piece.size()) make_room(piece.size());
         at_ += piece.copy(at_, piece.size());
     }
+    // A part of `text`. Most of them are short, and one of those is copied together with what is
+    // behind it, by a few instructions and no call.
+    void append_part(const std::string& text, std::size_t from, std::size_t to) {
+        const std::size_t bytes = to - from;
+        if (bytes <= short_bytes && text.size() - from >= short_bytes &&
+            static_cast<std::size_t>(room_end_ - at_) >= short_bytes) {
+            std::memcpy(at_, text.data() + from, short_bytes);
+            at_ += bytes;
+        } else {
+            append(std::string_view(text.data() + from, bytes));
+        }
+    }
     // `write` appends to a std::string.
     void append_by(auto write) {
         out_.resize(start_ + size());
@@ -43,6 +56,7 @@ class Output {
 
   private:
     static constexpr std::size_t room_bytes = 1'024;
+    static constexpr std::size_t short_bytes = 64;
 
     void make_room(std::size_t bytes) {
         const std::size_t end = start_ + size();
@@ -146,8 +160,7 @@ bool Renderer::run(std::uint32_t at, std::uint32_t to) {
         ++at;
         switch (instruction.code) {
             case Instruction::Code::text:
-                out_.append(std::string_view(code_.text)
-                                .substr(instruction.from, instruction.to - instruction.from));
+                out_.append_part(code_.text, instruction.from, instruction.to);
                 break;
             case Instruction::Code::value:
                 if (!write_value(instruction)) return false;

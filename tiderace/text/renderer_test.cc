@@ -255,6 +255,19 @@ TEST(Renderer, WritesPagesOfAnyLength) {
     }
 }
 
+// Short ones are copied with what is behind them, and the last ones have nothing behind them.
+TEST(Renderer, WritesPartsOfAnyLength) {
+    std::string source;
+    std::string expected;
+    for (std::size_t length = 0; length <= 130; ++length) {
+        const std::string part(length, static_cast<char>('a' + length % 26));
+        source += part + "{{ title }}";
+        expected += part + "Tides";
+        ASSERT_EQ(shown(source), expected) << length;
+        ASSERT_EQ(shown(source + part), expected + part) << length;
+    }
+}
+
 TEST(Renderer, LeavesTheTextAsItWasWhereAFilterThrows) {
     Options options;
     options.filter("fail", [](std::string&, std::string_view, auto) { throw std::bad_alloc(); });
