@@ -10,6 +10,7 @@
 #ifdef TIDERACE_SQLITE
 #include "tiderace/db/sqlite/connection.h"
 #include "tiderace/db/sqlite/file.h"
+#include "tiderace/db/sqlite/memory.h"
 #endif
 #ifdef TIDERACE_POSTGRES
 #include "tiderace/db/postgres/connection.h"

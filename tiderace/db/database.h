@@ -128,8 +128,9 @@ class Database final : public Statements {
 
 // SQLite counts the memory that it holds under a lock of the whole program, which each of its
 // allocations takes. For a program that needs no such count (sqlite3_memory_used(), SQLite's limits
-// of its heap): in main(), before there are threads. False: SQLite was in use before, or this build
-// has none; nothing has changed.
+// of its heap); small blocks then come from the pool of each thread's coroutine frames. In main(),
+// before there are threads. False: SQLite was in use before, or this build has none; nothing has
+// changed.
 bool leave_sqlite_memory_uncounted();
 
 // Connects when the first statement asks for it. Throws Error{configuration} for a URL that is

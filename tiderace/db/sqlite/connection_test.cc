@@ -2,8 +2,6 @@
 #include "tiderace/db/sqlite/connection.h"
 
 #include <gtest/gtest.h>
-#include <sqlite3.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <optional>
@@ -45,33 +43,6 @@ TEST_F(SqliteTest, TextOfADatabaseInUtf16IsReadAsUtf8) {
         using Row = std::tuple<std::string, double, std::optional<Blob>>;
         const auto rows = co_await db.all<Row>("select text, number, filling from t");
         EXPECT_EQ(rows, (std::vector<Row>{{text, 2.5, std::nullopt}, {"", 7.0, Blob()}}));
-    });
-}
-
-// In a process of its own, because SQLite takes the setting only before it is used.
-[[noreturn]] void look_at_memory_that_is_not_counted() {
-    const bool done = leave_sqlite_memory_uncounted();
-    std::int64_t counted = -1;
-    task::run([](std::int64_t& bytes) -> Task<> {
-        Database db = db::open("sqlite::memory:");
-        co_await db.exec("create table t (n)");
-        bytes = sqlite3_memory_used();
-    }(counted));
-    // Not exit(): what a sanitizer does at the end of a program has no part in this.
-    _exit(done && counted == 0 && !leave_sqlite_memory_uncounted() ? 0 : 1);
-}
-
-TEST(SqliteMemory, IsNotCountedWhereTheProgramWantsNoCount) {
-    // This style starts the test again in the new process, so nothing comes before it.
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    EXPECT_EXIT(look_at_memory_that_is_not_counted(), ::testing::ExitedWithCode(0), "");
-}
-
-TEST_F(SqliteTest, MemoryIsCountedOtherwise) {
-    with_database([](Database& db) -> Task<> {
-        co_await db.exec("create table t (n)");
-        EXPECT_GT(sqlite3_memory_used(), 0);
-        EXPECT_FALSE(leave_sqlite_memory_uncounted()) << "too late";
     });
 }
 

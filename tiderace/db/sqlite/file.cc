@@ -124,10 +124,6 @@ constexpr std::array<const char*, 3> settings = {
 
 }  // namespace
 
-bool leave_memory_uncounted() {
-    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK;
-}
-
 // What one call holds: the lock, its ticket, its deadline.
 class File::Turn {
   public:

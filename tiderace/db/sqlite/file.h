@@ -32,9 +32,6 @@ struct FileOptions {
     std::size_t statements_max = Options{}.statements_max;
 };
 
-// leave_sqlite_memory_uncounted() (database.h).
-bool leave_memory_uncounted();
-
 class File final {
   public:
     explicit File(FileOptions options) : options_(std::move(options)) {}
