@@ -50,16 +50,16 @@ std::string write(const Order& order) {
 
 void read(ByteView text) {
     Order order;
-    const json::Faults faults = app::read_pairs(text, &order, json::type_of<Order>);
+    const json::Faults faults = app_parts::read_pairs(text, &order, json::type_of<Order>);
     for (const json::Fault& fault : faults) TR_CHECK(!fault.problem.empty());
     if (!faults.empty()) return;
     TR_CHECK(*order.page >= 1 && *order.page <= 100 && !order.validate());
-    TR_CHECK(order.tag.size() + order.digits.size() <= app::pairs_max);
+    TR_CHECK(order.tag.size() + order.digits.size() <= app_parts::pairs_max);
     const std::string written = write(order);
     // The defaults that were not sent are written, too: these could be one too many.
-    if (order.tag.size() + order.digits.size() + 7 > app::pairs_max) return;
+    if (order.tag.size() + order.digits.size() + 7 > app_parts::pairs_max) return;
     Order again;
-    const json::Faults none = app::read_pairs(written, &again, json::type_of<Order>);
+    const json::Faults none = app_parts::read_pairs(written, &again, json::type_of<Order>);
     TR_CHECK(none.empty());
     TR_CHECK(json::write(again) == json::write(order));
 }

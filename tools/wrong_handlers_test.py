@@ -116,16 +116,25 @@ WRONG = [
 ]
 
 
+@pytest.fixture(scope="module", name="compile_text")
+def fixture_compile_text(tmp_path_factory):
+    return clang_check.compiler(tmp_path_factory.mktemp("head"), HEAD)
+
+
 @pytest.fixture(scope="module", name="compile_body")
-def fixture_compile_body(tmp_path_factory):
+def fixture_compile_body(compile_text):
     """Compiles the body of a function that has an App."""
-    compile_text = clang_check.compiler(tmp_path_factory.mktemp("head"), HEAD)
     return lambda body: compile_text(f"void f([[maybe_unused]] App& app) {{ {body} }}")
 
 
 @pytest.mark.parametrize("body", RIGHT)
 def test_what_fits_compiles(compile_body, body):
     done = compile_body(body)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_global_app_is_not_ambiguous(compile_text):
+    done = compile_text('App app; void f() { app.get<"/">([] { return 1; }); }')
     assert done.returncode == 0, done.stderr
 
 

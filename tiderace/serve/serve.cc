@@ -280,7 +280,7 @@ int App::serve(const ServeOptions& options) {
     if (!places) return refuse(places.error().message());
     const auto certificates = find_certificates(options);
     if (!certificates) return refuse(certificates.error().message());
-    const std::shared_ptr<app::Life> life = life_;
+    const std::shared_ptr<app_parts::Life> life = life_;
     // First, before anything has a thread: threads inherit the signals that it blocks.
     std::optional<net::Serving> serving;
     serving.emplace(net::ServingOptions{

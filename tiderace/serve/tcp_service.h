@@ -40,14 +40,16 @@ struct TcpServiceOptions {
 class TcpService {
   public:
     // With the states of a loop; nullopt: the App does not have one of them.
-    using Bind = std::function<std::optional<tcp::Handler>(const app::States&)>;
+    using Bind = std::function<std::optional<tcp::Handler>(const app_parts::States&)>;
 
     TcpService(std::string address, Bind bind, TcpServiceOptions options)
         : address_(std::move(address)), bind_(std::move(bind)), options_(options) {}
 
     const std::string& address() const { return address_; }
     const TcpServiceOptions& options() const { return options_; }
-    std::optional<tcp::Handler> bind(const app::States& states) const { return bind_(states); }
+    std::optional<tcp::Handler> bind(const app_parts::States& states) const {
+        return bind_(states);
+    }
 
   private:
     std::string address_;
@@ -55,7 +57,7 @@ class TcpService {
     TcpServiceOptions options_;
 };
 
-namespace app {
+namespace app_parts {
 
 template <typename...>
 struct StreamHandler {
@@ -88,14 +90,14 @@ struct StreamHandler<tcp::Stream, S...> {
     }
 };
 
-}  // namespace app
+}  // namespace app_parts
 
 // An address as tcp::serve takes it: ":7000", "127.0.0.1:0", "[::1]:7", "unix:/run/lines.sock".
-template <app::HasSignature F>
+template <app_parts::HasSignature F>
 std::shared_ptr<const TcpService> tcp_service(std::string address, F handler,
                                               TcpServiceOptions options = {}) {
-    using Signature = app::SignatureOf<F>;
-    using Handler = typename Signature::template Arguments<app::StreamHandler>;
+    using Signature = app_parts::SignatureOf<F>;
+    using Handler = typename Signature::template Arguments<app_parts::StreamHandler>;
     constexpr bool fits = Handler::fits && Signature::constant &&
                           std::same_as<typename Signature::Result, task::Task<>>;
     static_assert(fits,
@@ -104,7 +106,7 @@ std::shared_ptr<const TcpService> tcp_service(std::string address, F handler,
                   " not `mutable`");
     if constexpr (fits) {
         auto kept = std::make_shared<const F>(std::move(handler));
-        auto bind = [kept](const app::States& states) { return Handler::bind(kept, states); };
+        auto bind = [kept](const app_parts::States& states) { return Handler::bind(kept, states); };
         return std::make_shared<const TcpService>(std::move(address), std::move(bind), options);
     } else {
         return nullptr;

@@ -28,14 +28,14 @@ bool is_host(ByteView name, ByteView host) {
 
 }  // namespace
 
-struct app::HostEntry {
+struct app_parts::HostEntry {
     std::string name = {};  // "": every other; ".example.org": all below it
     route::Router router = {};
 };
 
 App::App() : App(AppOptions()) {}
 App::App(AppOptions options)
-    : options_(options), hosts_(1), scopes_(1), life_(std::make_shared<app::Life>()) {}
+    : options_(options), hosts_(1), scopes_(1), life_(std::make_shared<app_parts::Life>()) {}
 // Here and not in the header, where HostEntry is incomplete.
 App::App(App&& other) noexcept = default;
 App& App::operator=(App&& other) noexcept = default;
@@ -51,7 +51,7 @@ App& App::add_state(State state) {
     return *this;
 }
 
-App& App::add_background(app::Background task) {
+App& App::add_background(app_parts::Background task) {
     background_.push_back(std::move(task));
     return *this;
 }
@@ -63,19 +63,20 @@ bool App::draining() const {
     return life_->draining();
 }
 
-app::Scope app::Scope::inner(std::string prefix) const {
+app_parts::Scope app_parts::Scope::inner(std::string prefix) const {
     return {app, app->add_scope(number, std::move(prefix))};
 }
-void app::Scope::use(Middleware middleware) const {
+void app_parts::Scope::use(Middleware middleware) const {
     app->scopes_[number].middleware.push_back(std::move(middleware));
 }
-void app::Scope::add(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
-                     std::unique_ptr<Endpoint> endpoint, std::vector<Middleware> middleware) const {
+void app_parts::Scope::add(wire::Method method, route::PlacedPattern pattern,
+                           std::size_t parameters, std::unique_ptr<Endpoint> endpoint,
+                           std::vector<Middleware> middleware) const {
     app->add(number, method, std::move(pattern), parameters, std::move(endpoint),
              std::move(middleware));
 }
 
-void app::Scope::set_error_page(CheckedErrorPage page) const {
+void app_parts::Scope::set_error_page(CheckedErrorPage page) const {
     app->set_error_page(number, std::move(page));
 }
 
@@ -121,7 +122,7 @@ const route::Router& App::router_for(ByteView authority) const {
 }
 
 void App::add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
-              std::size_t parameters, std::unique_ptr<app::Endpoint> endpoint,
+              std::size_t parameters, std::unique_ptr<app_parts::Endpoint> endpoint,
               std::vector<Middleware> middleware) {
     if (!fault_.empty()) return;
     std::string& pattern = placed.text;
@@ -189,7 +190,7 @@ App& App::mount(std::string prefix, App&& other) {
     }
     for (State& state : other.states_) states_.push_back(std::move(state));
     other.life_->join(life_);  // its ready() asks it
-    for (app::Background& one : other.background_) background_.push_back(std::move(one));
+    for (app_parts::Background& one : other.background_) background_.push_back(std::move(one));
     if (pages_ != nullptr && other.pages_ != nullptr) {
         // A page is found by its name alone, so two folders could have one of the same name each.
         if (fault_.empty()) fault_ = "mount: both Apps have templates; put them into one folder";
@@ -207,7 +208,7 @@ App& App::trusted_proxies(const TrustedProxyOptions& options) {
     return *this;
 }
 
-void App::set_error_page(std::uint32_t scope, app::CheckedErrorPage page) {
+void App::set_error_page(std::uint32_t scope, app_parts::CheckedErrorPage page) {
     const std::size_t first_use = page_uses_.size();
     page_uses_.insert(page_uses_.end(), page.uses.begin(), page.uses.end());
     check_pages(first_use);
@@ -237,7 +238,8 @@ App& App::on_answer(shared_function<void(const AccessRecord&)> call) {
 }
 
 App& App::add_route(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
-                    std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware) {
+                    std::unique_ptr<app_parts::Endpoint> endpoint,
+                    std::vector<Middleware> middleware) {
     add(0, method, std::move(pattern), parameters, std::move(endpoint), std::move(middleware));
     return *this;
 }
@@ -260,7 +262,7 @@ App& App::templates(const std::string& folder) {
 
 App& App::templates(const std::string& folder, const TemplateOptions& options) {
     if (!fault_.empty()) return *this;
-    auto opened = app::TemplateFolder::open(folder, options);
+    auto opened = app_parts::TemplateFolder::open(folder, options);
     if (!opened) {
         fault_ = "templates: " + opened.error();
         return *this;

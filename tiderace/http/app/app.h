@@ -48,12 +48,11 @@ namespace tiderace::http {
 namespace route {
 class Router;
 }
-
-namespace app {
+namespace app_parts {
 class Life;  // http/app/life/life.h
 class OpenApiDocument;
 class TemplateFolder;
-}  // namespace app
+}  // namespace app_parts
 
 struct ServeOptions;     // tiderace/app.h
 struct TemplateOptions;  // http/app/pages/page.h
@@ -102,7 +101,7 @@ class App : public Routes<App, 0> {
     // How it shows errors: a function of const ErrorAnswer& (http/app/pages/error_page.h).
     template <typename F>
     App& error_page(F make) {
-        set_error_page(0, app::error_page(std::move(make)));
+        set_error_page(0, app_parts::error_page(std::move(make)));
         return *this;
     }
 
@@ -113,12 +112,12 @@ class App : public Routes<App, 0> {
     //   app.state<Counters>([](core::EventLoop&) { return std::make_unique<Counters>(); });
     template <typename S, typename F>
     App& state(F make) {
-        return add_state(app::state_entry<S>(std::move(make)));
+        return add_state(app_parts::state_entry<S>(std::move(make)));
     }
     // One for all loops: handlers take it as `const S&`. It outlives the App's serving.
     template <typename S>
     App& share(const S& shared) {
-        return add_state({app::state_key<S>, {}, const_cast<S*>(&shared)});
+        return add_state({app_parts::state_key<S>, {}, const_cast<S*>(&shared)});
     }
     template <typename S>
         requires(!std::is_lvalue_reference_v<S>)
@@ -136,12 +135,12 @@ class App : public Routes<App, 0> {
     App& ready(route::PlacedPattern path);
     template <typename F>
     App& ready(route::PlacedPattern path, F check, Duration limit = 5s) {
-        return add_ready(std::move(path), limit, app::ready_rule(std::move(check)));
+        return add_ready(std::move(path), limit, app_parts::ready_rule(std::move(check)));
     }
     // Beside the requests, once or on each loop (http/app/life/background.h).
     template <typename F>
     App& background(F task, BackgroundOptions options = {}) {
-        return add_background(app::background(std::move(task), options));
+        return add_background(app_parts::background(std::move(task), options));
     }
 
     // Called on its loop for each answer that ended, for logs and counters.
@@ -160,26 +159,27 @@ class App : public Routes<App, 0> {
 
   private:
     friend class AppLoop;
-    friend class app::OpenApiDocument;
+    friend class app_parts::OpenApiDocument;
     friend class Routes<App, 0>;
-    friend struct app::Scope;
+    friend struct app_parts::Scope;
 
-    using Scope = app::ScopeEntry;
-    using Route = app::RouteEntry;
-    using State = app::StateEntry;
-    using Host = app::HostEntry;
+    using Scope = app_parts::ScopeEntry;
+    using Route = app_parts::RouteEntry;
+    using State = app_parts::StateEntry;
+    using Host = app_parts::HostEntry;
 
     std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
     App& add_state(State state);
-    App& add_background(app::Background task);
+    App& add_background(app_parts::Background task);
     App& add_route(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
-                   std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware);
+                   std::unique_ptr<app_parts::Endpoint> endpoint,
+                   std::vector<Middleware> middleware);
     void add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
-             std::size_t parameters, std::unique_ptr<app::Endpoint> endpoint,
+             std::size_t parameters, std::unique_ptr<app_parts::Endpoint> endpoint,
              std::vector<Middleware> middleware);
     std::uint32_t host_number(std::string name);
     void check_pages(std::size_t first_use);
-    void set_error_page(std::uint32_t scope, app::CheckedErrorPage page);
+    void set_error_page(std::uint32_t scope, app_parts::CheckedErrorPage page);
     App& add_ready(route::PlacedPattern path, Duration limit, Middleware check);
     const route::Router& router_for(ByteView authority) const;
 
@@ -188,11 +188,11 @@ class App : public Routes<App, 0> {
     std::vector<Scope> scopes_;  // the first: the App itself
     std::vector<Route> routes_;
     std::vector<State> states_;
-    std::shared_ptr<app::TemplateFolder> pages_;
-    std::vector<app::PageUse> page_uses_;
-    std::vector<app::Background> background_;
+    std::shared_ptr<app_parts::TemplateFolder> pages_;
+    std::vector<app_parts::PageUse> page_uses_;
+    std::vector<app_parts::Background> background_;
     std::shared_ptr<const filter::TrustedProxies> proxies_;
-    std::shared_ptr<app::Life> life_;
+    std::shared_ptr<app_parts::Life> life_;
     shared_function<void(const AccessRecord&)> on_answer_;
     std::string fault_;
 };

@@ -20,7 +20,7 @@
 #include "tiderace/http/route/placed_pattern.h"
 #include "tiderace/http/wire/method.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 // Where middleware hangs: the App (the first), a group, a route with middleware of its own.
 struct ScopeEntry {
@@ -66,4 +66,4 @@ StateEntry state_entry(F make) {
 
 struct HostEntry;  // app.cc, so that files with routes do not compile the router
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -15,7 +15,7 @@ namespace tiderace::http {
 AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     : app_(&app), runner_(loop, pool), error_pages_(app, runner_) {
     // Where Page::make() finds them: a handler's return value knows its task's runner only.
-    runner_.local<app::LoopPages>().pages = app.pages_.get();
+    runner_.local<app_parts::LoopPages>().pages = app.pages_.get();
     for (const App::State& state : app.states_) {
         // One object for all loops; any other state is made for each loop.
         if (state.shared != nullptr) {
@@ -54,7 +54,7 @@ std::size_t AppLoop::bodies_bytes_max() const {
     const std::size_t all = app_->options_.bodies_bytes_max;
     std::uint64_t largest = 0;
     for (const App::Route& route : app_->routes_) {
-        if (route.endpoint->body() != app::BodyUse::whole) continue;
+        if (route.endpoint->body() != app_parts::BodyUse::whole) continue;
         largest = std::max(largest, chains_[route.scope]->body_bytes_max);
     }
     if (largest <= all) return all;
@@ -183,7 +183,7 @@ void AppLoop::ErrorPages::show(Exchange& exchange, Response& response, std::uint
         if (one.error_page) pages.push_back(&one.error_page);
         if (scope == 0) break;
     }
-    app::show_error(pages, exchange, response, *runner_);
+    app_parts::show_error(pages, exchange, response, *runner_);
 }
 
 Instant AppLoop::deadline(const Chain& chain) const {
@@ -239,7 +239,7 @@ void AppLoop::handle(Exchange& exchange) {
     if (connect && request.protocol != "websocket") return exchange.respond_status(501);
     // "OPTIONS *" asks about the server as a whole (RFC 9110 9.3.7), whatever its routes are.
     if (request.path == "*") return exchange.respond_status(204);
-    app::Call call{exchange, runner_, states_};
+    app_parts::Call call{exchange, runner_, states_};
     const char* const path = request.path.data();
     const route::Found found = find(request, call.parameters);
     if (connect && found.kind == route::Found::Kind::route &&
@@ -251,10 +251,10 @@ void AppLoop::handle(Exchange& exchange) {
     if (found.kind != route::Found::Kind::route) return refuse(exchange, found);
     const App::Route& route = app_->routes_[found.route];
     // The token is in the body: the endpoint is called when it was found and is right.
-    if (!chain.rules.empty() && app::awaits_csrf_token(exchange)) {
+    if (!chain.rules.empty() && app_parts::awaits_csrf_token(exchange)) {
         return read_form(route, exchange);
     }
-    if (route.endpoint->body() == app::BodyUse::whole) return collect_body(route, exchange);
+    if (route.endpoint->body() == app_parts::BodyUse::whole) return collect_body(route, exchange);
     // What keeps views beyond this call needs the head where it stays: it lies in the connection's
     // receive buffer.
     if (route.endpoint->keeps_views()) exchange.pin();
@@ -264,7 +264,7 @@ void AppLoop::handle(Exchange& exchange) {
     route.endpoint->call(call);
 }
 
-void AppLoop::prepare(app::Call& call, const App::Route& route) const {
+void AppLoop::prepare(app_parts::Call& call, const App::Route& route) const {
     const Chain& chain = *chains_[route.scope];
     call.pattern = route.pattern;
     call.deadline = call_deadline(route, chain);
@@ -273,7 +273,7 @@ void AppLoop::prepare(app::Call& call, const App::Route& route) const {
 }
 
 Instant AppLoop::call_deadline(const App::Route& route, const Chain& chain) const {
-    const bool streamed = route.endpoint->body() == app::BodyUse::streamed;
+    const bool streamed = route.endpoint->body() == app_parts::BodyUse::streamed;
     // An upload takes as long as its bytes do, and body_timeout watches those. Only a limit that
     // the route set itself counts.
     return streamed && !chain.timeout_is_own ? Instant::max() : deadline(chain);
@@ -281,7 +281,7 @@ Instant AppLoop::call_deadline(const App::Route& route, const Chain& chain) cons
 
 // The parameters are looked up here, because the head may have moved since the route was found.
 void AppLoop::find_and_call(Exchange& exchange, const App::Route& route, std::string body) {
-    app::Call call{exchange, runner_, states_};
+    app_parts::Call call{exchange, runner_, states_};
     find(exchange.request(), call.parameters);
     prepare(call, route);
     call.body = std::move(body);
@@ -289,7 +289,7 @@ void AppLoop::find_and_call(Exchange& exchange, const App::Route& route, std::st
 }
 
 // Keeps the body until all of it is there, and then calls the endpoint.
-class AppLoop::BodyCollector final : public app::WholeBody {
+class AppLoop::BodyCollector final : public app_parts::WholeBody {
   public:
     BodyCollector(AppLoop& loop, const App::Route& route, Exchange& exchange)
         : WholeBody(loop.bodies_, exchange), loop_(&loop), route_(&route) {}
@@ -312,7 +312,7 @@ class AppLoop::BodyCollector final : public app::WholeBody {
 //   body -> check -> need_more
 //                \-> bad -> 403
 //                \-> good -> [the rest] -> endpoint
-class AppLoop::FormReader final : public app::WholeBody {
+class AppLoop::FormReader final : public app_parts::WholeBody {
   public:
     FormReader(AppLoop& loop, const App::Route& route, Exchange& exchange)
         : WholeBody(loop.bodies_, exchange), loop_(&loop), route_(&route) {}
@@ -320,22 +320,23 @@ class AppLoop::FormReader final : public app::WholeBody {
   private:
     void on_body(Exchange& exchange, ByteView bytes) override {
         if (!keep(bytes)) return;
-        if (app::awaits_csrf_token(exchange) && check(exchange, false)) go_on(exchange, false);
+        if (app_parts::awaits_csrf_token(exchange) && check(exchange, false))
+            go_on(exchange, false);
     }
     void on_body_end(Exchange& exchange) override {
-        if (!app::awaits_csrf_token(exchange) || check(exchange, true)) go_on(exchange, true);
+        if (!app_parts::awaits_csrf_token(exchange) || check(exchange, true)) go_on(exchange, true);
     }
     void on_body_failed(Exchange&) override { take(); }
 
     bool check(Exchange& exchange, bool ended) {
-        const auto found = app::check_csrf_token(exchange, held(), ended);
-        if (found != app::FormCheck::bad) return found == app::FormCheck::good;
+        const auto found = app_parts::check_csrf_token(exchange, held(), ended);
+        if (found != app_parts::FormCheck::bad) return found == app_parts::FormCheck::good;
         exchange.withdraw_body();  // this object lives until its call returns
-        app::refuse_csrf(exchange);
+        app_parts::refuse_csrf(exchange);
         return false;
     }
     void go_on(Exchange& exchange, bool ended) {
-        const bool streamed = route_->endpoint->body() == app::BodyUse::streamed;
+        const bool streamed = route_->endpoint->body() == app_parts::BodyUse::streamed;
         // The token was good. An endpoint that takes the whole body is called at its end.
         if (!streamed && !ended) return;
         AppLoop& loop = *loop_;

@@ -36,7 +36,7 @@ class AppLoop final : public Handler, public AccessLog {
     bool logs_answers() const;
     task::Runner& runner() { return runner_; }
     const App& app() const { return *app_; }
-    const app::States& states() const { return states_; }
+    const app_parts::States& states() const { return states_; }
     // Ends the background tasks and waits for detached ones; `done` is called at `deadline` at the
     // latest.
     void drain(Instant deadline, unique_function<void()> done);
@@ -97,14 +97,14 @@ class AppLoop final : public Handler, public AccessLog {
     Instant deadline(const Chain& chain) const;
     void refuse(Exchange& exchange, const route::Found& found) const;
     Instant call_deadline(const App::Route& route, const Chain& chain) const;
-    void prepare(app::Call& call, const App::Route& route) const;
+    void prepare(app_parts::Call& call, const App::Route& route) const;
     void find_and_call(Exchange& exchange, const App::Route& route, std::string body = {});
     void collect_body(const App::Route& route, Exchange& exchange);
     void read_form(const App::Route& route, Exchange& exchange);
 
     const App* app_;
     std::vector<std::shared_ptr<void>> owned_;
-    app::States states_;
+    app_parts::States states_;
     std::vector<Layer> layers_;
     std::vector<std::unique_ptr<Chain>> chains_;  // by scope
     task::Runner runner_;                         // its tasks end before what they use
@@ -113,7 +113,7 @@ class AppLoop final : public Handler, public AccessLog {
     AccessLog* log_ = nullptr;                  // of ServeOptions
     std::vector<std::shared_ptr<void>> parts_;  // of endpoints, which may have tasks of their own
     bool first_loop_ = false;
-    std::optional<app::BackgroundTasks> background_;
+    std::optional<app_parts::BackgroundTasks> background_;
 };
 
 }  // namespace tiderace::http

@@ -67,7 +67,7 @@ class Body {
     std::string bytes_;
 };
 
-namespace app {
+namespace app_parts {
 
 template <typename T>
 concept PathParameter = std::integral<T> || std::floating_point<T> || std::is_enum_v<T> ||
@@ -194,5 +194,5 @@ struct Argument<S&> {
     static S& pass(std::optional<S*>& found) { return **found; }
 };
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

@@ -69,7 +69,7 @@ class BodyStream::Next final : private task::Waiter {
     BodyStream* body_;
 };
 
-namespace app {
+namespace app_parts {
 
 template <>
 inline constexpr BodyUse body_use<BodyStream> = BodyUse::streamed;
@@ -87,5 +87,5 @@ struct Argument<BodyStream> {
     static BodyStream pass(std::optional<BodyStream>& found) { return std::move(*found); }
 };
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

@@ -2,7 +2,7 @@
 
 #include "tiderace/http/wire/field_syntax.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 namespace {
 
 // The name of the parameter at `index`.
@@ -104,4 +104,4 @@ bool Call::body_is_json() {
     return false;
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

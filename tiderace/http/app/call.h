@@ -20,7 +20,7 @@
 #include "tiderace/json/type.h"
 #include "tiderace/task/runner.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 // One address for each type, the same in all files.
 template <typename S>
@@ -96,4 +96,4 @@ struct Call {
     bool read_form(void* value, const json::Type& type);
 };
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

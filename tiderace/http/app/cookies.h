@@ -42,7 +42,7 @@ class Cookies {
     const Request* request_;
 };
 
-namespace app {
+namespace app_parts {
 
 template <>
 inline constexpr bool is_view_of_request<Cookies> = true;
@@ -53,5 +53,5 @@ struct Argument<Cookies> {
     static Cookies pass(std::optional<Cookies>& found) { return *found; }
 };
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

@@ -93,16 +93,16 @@ class CsrfRule final : public AccessRule {
             default:
                 break;
         }
-        app::Call call{exchange, *runner_, *states_, "csrf()"};
+        app_parts::Call call{exchange, *runner_, *states_, "csrf()"};
         // It has answered with 500: without sessions() there is nothing to compare a token with,
         // and to let the request through would be no protection at all.
-        const auto session = app::Argument<Session>::find(call);
+        const auto session = app_parts::Argument<Session>::find(call);
         if (!session) return Verdict::answered;
         auto guard = core::make_ref<Guard>(bytes_of(session->get(value_name)));
         // Pages of another site cannot set a field of that name without CORS.
         if (const wire::Field* given = request.head->find("x-csrf-token"); given != nullptr) {
             if (guard->is_good(given->value)) return Verdict::pass;
-            app::refuse_csrf(exchange);
+            app_parts::refuse_csrf(exchange);
             return Verdict::answered;
         }
         // The token may be in the body, which comes later: AppLoop::handle asks for it.
@@ -112,7 +112,7 @@ class CsrfRule final : public AccessRule {
 
   private:
     task::Runner* runner_;
-    const app::States* states_;
+    const app_parts::States* states_;
 };
 
 bool is_urlencoded(ByteView type) {
@@ -172,7 +172,7 @@ task::Task<std::string> csrf_token(Session session) {
     co_return hex_of(masked(random_bytes(), secret));
 }
 
-namespace app {
+namespace app_parts {
 
 bool awaits_csrf_token(const Exchange& exchange) {
     const Guard* const guard = guard_of(exchange);
@@ -207,5 +207,5 @@ void refuse_csrf(Exchange& exchange) {
         .send(exchange);
 }
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

@@ -45,7 +45,7 @@ Middleware csrf();
 // For a hidden field `csrf`. A visitor has a session from here on.
 task::Task<std::string> csrf_token(Session session);
 
-namespace app {
+namespace app_parts {
 
 inline constexpr std::size_t first_part_bytes_max = 4_KiB;
 
@@ -61,5 +61,5 @@ enum class FormCheck : std::uint8_t {
 FormCheck check_csrf_token(Exchange& exchange, ByteView body, bool ended);
 void refuse_csrf(Exchange& exchange);
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

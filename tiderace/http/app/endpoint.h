@@ -33,7 +33,7 @@ namespace tiderace::http {
 struct LayerPlace;  // http/app/function_rule.h
 }
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 class Endpoint {
   public:
@@ -190,4 +190,4 @@ class EndpointOf final : public Endpoint {
     const F handler_;
 };
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -10,7 +10,7 @@
 #include "tiderace/json/rfc3339.h"
 #include "tiderace/json/text.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 namespace {
 
 using json::Faults;
@@ -249,4 +249,4 @@ bool Call::read_form(void* value, const json::Type& type) {
     return faults.empty();
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -48,7 +48,7 @@ class Form : public Query<T> {
     using Query<T>::Query;
 };
 
-namespace app {
+namespace app_parts {
 
 inline constexpr std::size_t pairs_max = 1'000;
 
@@ -106,5 +106,5 @@ struct Argument<Form<T>> {
     static Form<T> pass(std::optional<Form<T>>& found) { return std::move(*found); }
 };
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

@@ -147,7 +147,7 @@ TEST_F(FormTest, AHundredThousandFieldsAreRefusedAtOnce) {
     EXPECT_LT(answer.size(), 2'000u);
     // At the limit.
     fields = "name=a&age=1";
-    for (std::size_t i = 2; i < app::pairs_max; ++i) fields += "&ports=1";
+    for (std::size_t i = 2; i < app_parts::pairs_max; ++i) fields += "&ports=1";
     EXPECT_EQ(status_of(post(fields)), "200");
     EXPECT_EQ(status_of(post(fields + "&ports=1")), "422");
 }

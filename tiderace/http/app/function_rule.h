@@ -40,12 +40,12 @@ struct LayerPlace {
     core::EventLoop& loop;
     core::WorkerPool* pool;  // nullptr: none
     task::Runner& runner;
-    const app::States& states;
+    const app_parts::States& states;
     Duration timeout = AppOptions{}.handler_timeout;  // of a function that waits
     Handler* handler = nullptr;  // the App on this loop, for what answers by another path
 };
 
-namespace app {
+namespace app_parts {
 
 template <typename F>
 concept AnswerFunction = std::is_invocable_v<const F&, const Request&, Response&>;
@@ -174,5 +174,5 @@ class FunctionFilter final : public ResponseFilter {
     std::shared_ptr<const F> function_;
 };
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

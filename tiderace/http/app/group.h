@@ -24,7 +24,7 @@ namespace tiderace::http {
 
 class App;
 
-namespace app {
+namespace app_parts {
 
 // Where in an App a group's routes go.
 struct Scope {
@@ -38,7 +38,7 @@ struct Scope {
              std::unique_ptr<Endpoint> endpoint, std::vector<Middleware> middleware) const;
 };
 
-}  // namespace app
+}  // namespace app_parts
 
 template <std::size_t prefix_parameters>
 class Group : public Routes<Group<prefix_parameters>, prefix_parameters> {
@@ -51,7 +51,7 @@ class Group : public Routes<Group<prefix_parameters>, prefix_parameters> {
     // As App::error_page, for the routes of the group and all paths below its prefix.
     template <typename F>
     Group& error_page(F make) {
-        scope_.set_error_page(app::error_page(std::move(make)));
+        scope_.set_error_page(app_parts::error_page(std::move(make)));
         return *this;
     }
     Group group(std::string prefix) { return Group(scope_.inner(std::move(prefix))); }
@@ -66,15 +66,16 @@ class Group : public Routes<Group<prefix_parameters>, prefix_parameters> {
     template <std::size_t>
     friend class Group;
     friend class Routes<Group, prefix_parameters>;
-    explicit Group(app::Scope scope) : scope_(scope) {}
+    explicit Group(app_parts::Scope scope) : scope_(scope) {}
     Group& add_route(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
-                     std::unique_ptr<app::Endpoint> endpoint, std::vector<Middleware> middleware) {
+                     std::unique_ptr<app_parts::Endpoint> endpoint,
+                     std::vector<Middleware> middleware) {
         scope_.add(method, std::move(pattern), parameters, std::move(endpoint),
                    std::move(middleware));
         return *this;
     }
 
-    app::Scope scope_;
+    app_parts::Scope scope_;
 };
 
 }  // namespace tiderace::http

@@ -2,7 +2,7 @@
 
 #include "tiderace/core/contain.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 // Without a body, so that it is shown as the application shows its errors. Two seconds are longer
 // than most restarts of a connection, and short enough for a person who waits.
@@ -45,4 +45,4 @@ void Invocation::on_abandoned() {
     runner_->destroy_later(std::unique_ptr<Root>(this));
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

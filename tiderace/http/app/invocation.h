@@ -18,7 +18,7 @@
 #include "tiderace/http/app/results.h"
 #include "tiderace/task/task.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 // Inside a catch. False: it does not pass, or an answer has begun; it is to be thrown on.
 bool answer_passing(Exchange& exchange, const PassingFault& fault);
@@ -111,4 +111,4 @@ class InvocationOf final : public InvocationBase<T> {
     }
 };
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

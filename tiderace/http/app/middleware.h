@@ -53,13 +53,13 @@ class Middleware {
     // Called for each loop when it starts.
     explicit Middleware(Make make) : make_(std::move(make)) {}
     template <typename F>
-        requires app::HasSignature<F>
+        requires app_parts::HasSignature<F>
     Middleware(F function)  // NOLINT: `use(lambda)`
         : make_([shared = std::make_shared<const F>(std::move(function))](LayerPlace& place) {
-              if constexpr (app::AnswerFunction<F>) {
-                  return Layer(std::make_shared<app::FunctionFilter<F>>(shared));
-              } else if constexpr (app::is_rule<F>()) {
-                  return Layer(std::make_shared<app::FunctionRule<F>>(shared, place));
+              if constexpr (app_parts::AnswerFunction<F>) {
+                  return Layer(std::make_shared<app_parts::FunctionFilter<F>>(shared));
+              } else if constexpr (app_parts::is_rule<F>()) {
+                  return Layer(std::make_shared<app_parts::FunctionRule<F>>(shared, place));
               } else {
                   return Layer();
               }

@@ -100,7 +100,7 @@ task::Task<std::uint64_t> Multipart::save(std::string path, std::uint64_t bytes_
     co_return bytes;
 }
 
-namespace app {
+namespace app_parts {
 
 std::optional<Multipart> Argument<Multipart>::find(Call& call) {
     const Request& request = call.exchange.request();
@@ -116,5 +116,5 @@ std::optional<Multipart> Argument<Multipart>::find(Call& call) {
     return std::optional<Multipart>(std::in_place, std::move(*body), kept);
 }
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

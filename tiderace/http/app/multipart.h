@@ -70,7 +70,7 @@ class Multipart final {
     bool body_ended_ = false;
 };
 
-namespace app {
+namespace app_parts {
 
 template <>
 inline constexpr BodyUse body_use<Multipart> = BodyUse::streamed;
@@ -81,5 +81,5 @@ struct Argument<Multipart> {
     static Multipart pass(std::optional<Multipart>& found) { return std::move(*found); }
 };
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

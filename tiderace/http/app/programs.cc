@@ -28,8 +28,9 @@ class ProgramsRule final : public AccessRule {
     }
 
     Verdict check(Exchange& exchange) override {
-        if (app::awaits_csrf_token(exchange)) {  // the program reads the body, and checks nothing
-            app::refuse_csrf(exchange);
+        if (app_parts::awaits_csrf_token(
+                exchange)) {  // the program reads the body, and checks nothing
+            app_parts::refuse_csrf(exchange);
             return Verdict::answered;
         }
         programs_ != nullptr ? programs_->handle(exchange) : exchange.respond_status(500);

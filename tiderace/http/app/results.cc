@@ -1,6 +1,6 @@
 #include "tiderace/http/app/results.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 void answer_text(Exchange& exchange, std::string text) {
     Response response;
@@ -49,4 +49,4 @@ void answer_events(Exchange& exchange, task::Runner& runner, Events events) {
     answer_with(exchange, "text/event-stream", std::move(source));
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -36,7 +36,7 @@ namespace tiderace::text {
 struct Type;
 }
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 // A template that a handler shows values of a type with.
 struct PageUse {
@@ -127,4 +127,4 @@ void answer(Exchange& exchange, task::Runner& runner, T&& result) {
     }
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

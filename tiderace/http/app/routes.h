@@ -20,15 +20,14 @@
 #include "tiderace/http/wire/method.h"
 
 namespace tiderace::http {
-namespace app {
+namespace app_parts {
 
 // Of <tiderace/websocket.h>, which a program with WebSockets includes.
 template <typename F>
 class SocketEndpointOf;
 template <typename F>
 using SocketOptions = typename SocketEndpointOf<F>::Options;
-
-}  // namespace app
+}  // namespace app_parts
 
 // Self::add_route(method, pattern, parameters of the handler, endpoint, middleware) does it.
 // `prefix_parameters`: of the path before the patterns.
@@ -65,17 +64,17 @@ class Routes {
     // or an extended CONNECT of HTTP/2.
     //   app.ws<"/chat">(chat, {.message_bytes_max = 4_KiB}, basic_auth(…));
     template <route::RoutePattern pattern, typename F, typename... M>
-    Self& ws(F handler, app::SocketOptions<F> options = {}, M... middleware) {
+    Self& ws(F handler, app_parts::SocketOptions<F> options = {}, M... middleware) {
         if constexpr (fits<pattern.text, F>()) {
-            return add_endpoint(
-                wire::Method::get, placed<pattern>(),
-                std::make_unique<app::SocketEndpointOf<F>>(std::move(handler), std::move(options)),
-                app::SignatureOf<F>::path_parameters, std::move(middleware)...);
+            return add_endpoint(wire::Method::get, placed<pattern>(),
+                                std::make_unique<app_parts::SocketEndpointOf<F>>(
+                                    std::move(handler), std::move(options)),
+                                app_parts::SignatureOf<F>::path_parameters,
+                                std::move(middleware)...);
         } else {
             return self();
         }
     }
-    // Of App and Group; this one is for what is no middleware.
     template <typename M>
         requires(!std::convertible_to<M, Middleware>)
     Self& use(const M&) {
@@ -102,13 +101,13 @@ class Routes {
     // not compiled any further.
     template <typename F>
     static consteval bool is_function() {
-        if constexpr (!app::HasSignature<F>) {
-            static_assert(app::HasSignature<F>,
+        if constexpr (!app_parts::HasSignature<F>) {
+            static_assert(app_parts::HasSignature<F>,
                           "a handler is a function or a lambda whose parameters have types:"
                           " no `auto`");
             return false;
-        } else if constexpr (!app::SignatureOf<F>::constant) {
-            static_assert(app::SignatureOf<F>::constant,
+        } else if constexpr (!app_parts::SignatureOf<F>::constant) {
+            static_assert(app_parts::SignatureOf<F>::constant,
                           "a handler is shared by all loops and called as const: no `mutable`"
                           " lambda; keep what changes in a state (App::state)");
             return false;
@@ -121,9 +120,9 @@ class Routes {
         if constexpr (!is_function<F>()) {
             return false;
         } else {
-            using Signature = app::SignatureOf<F>;
-            constexpr bool waits_for_body = Signature::body != app::BodyUse::streamed ||
-                                            app::is_task<typename Signature::Result>;
+            using Signature = app_parts::SignatureOf<F>;
+            constexpr bool waits_for_body = Signature::body != app_parts::BodyUse::streamed ||
+                                            app_parts::is_task<typename Signature::Result>;
             static_assert(Signature::is_known,
                           "a handler cannot take a parameter of this type;"
                           " tiderace/http/app/arguments.h lists those that it can");
@@ -152,7 +151,7 @@ class Routes {
         if constexpr (!is_pattern<pattern>() || !is_function<F>()) {
             return false;
         } else {
-            using Signature = app::SignatureOf<F>;
+            using Signature = app_parts::SignatureOf<F>;
             constexpr std::size_t named =
                 route::count_parameters(pattern.view()) + prefix_parameters;
             constexpr bool by_value = !Signature::refers_to_parameters;
@@ -177,8 +176,9 @@ class Routes {
     Self& add(wire::Method method, route::PlacedPattern pattern, F handler, M... middleware) {
         if constexpr (is_handler<F>()) {
             return add_endpoint(method, std::move(pattern),
-                                std::make_unique<app::EndpointOf<F>>(std::move(handler)),
-                                app::SignatureOf<F>::path_parameters, std::move(middleware)...);
+                                std::make_unique<app_parts::EndpointOf<F>>(std::move(handler)),
+                                app_parts::SignatureOf<F>::path_parameters,
+                                std::move(middleware)...);
         } else {
             return self();
         }

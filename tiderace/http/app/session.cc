@@ -202,9 +202,9 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
         const auto id = Cookies(exchange.request()).get(name());
         // An id that we cannot have made is not looked up: strangers' texts cost the store nothing.
         if (!id || !is_id(*id)) return Verdict::pass;
-        app::Call call{exchange, *runner_, *states_, "a session",
-                       moment_after(exchange.loop().now(), timeout_)};
-        using One = app::RuleInvocation<void>;
+        app_parts::Call call{exchange, *runner_, *states_, "a session",
+                             moment_after(exchange.loop().now(), timeout_)};
+        using One = app_parts::RuleInvocation<void>;
         // Without a body the handler runs next; behind one it runs whenever the client is done.
         const bool keeps_attached = exchange.request().is_get_or_head();
         One::run<One>(call, load_session(std::move(record), std::string(*id), keeps_attached));
@@ -238,7 +238,7 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
     std::shared_ptr<SessionStore> store_;
     SessionOptions options_;
     task::Runner* runner_;
-    const app::States* states_;
+    const app_parts::States* states_;
     Duration timeout_;
 };
 
@@ -340,7 +340,7 @@ task::Task<> Session::end() {
     record->client = Record::Client::has_to_forget;
 }
 
-namespace app {
+namespace app_parts {
 
 std::optional<Session> Argument<Session>::find(Call& call) {
     Attachment* const record = call.exchange.attached(&session_key);
@@ -349,5 +349,5 @@ std::optional<Session> Argument<Session>::find(Call& call) {
     return std::nullopt;
 }
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

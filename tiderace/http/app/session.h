@@ -96,7 +96,7 @@ class Session final {
     core::Ref<Attachment> record_;
 };
 
-namespace app {
+namespace app_parts {
 
 template <>
 struct Argument<Session> {
@@ -104,7 +104,7 @@ struct Argument<Session> {
     static Session pass(std::optional<Session>& found) { return *found; }
 };
 
-}  // namespace app
+}  // namespace app_parts
 // For routes behind a sign-in: where the session has no `name`, `answer` (a Redirect, a Problem …)
 // is the answer.
 template <typename A>

@@ -4,7 +4,7 @@
 
 #include "tiderace/http/app/reply.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 bool WholeBody::keep(ByteView bytes) {
     body_.append(bytes);
@@ -27,4 +27,4 @@ void WholeBody::refuse() {
     Reply(503).field("Retry-After", "2").send(*exchange);
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

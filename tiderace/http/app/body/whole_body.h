@@ -14,7 +14,7 @@
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/message_room.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 class WholeBody : public BodyReceiver, private MessageRoom::Holder {
   protected:
@@ -35,4 +35,4 @@ class WholeBody : public BodyReceiver, private MessageRoom::Holder {
     bool refused_ = false;
 };
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -6,7 +6,7 @@
 #include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 class BackgroundTasks::One final : private task::Root, private core::Timer {
   public:
@@ -104,4 +104,4 @@ void BackgroundTasks::one_is_over() {
     if (all_over && drained_) std::exchange(drained_, {})();
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

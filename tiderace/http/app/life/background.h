@@ -44,7 +44,7 @@ struct BackgroundOptions {
     Duration restart_max = 1min;
 };
 
-namespace app {
+namespace app_parts {
 
 struct Background {
     // nullopt: a state is missing.
@@ -108,5 +108,5 @@ class BackgroundTasks final : private core::TurnEnd {
     unique_function<void()> drained_;
 };
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

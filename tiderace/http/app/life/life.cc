@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 void Life::drain() {
     // A mounted App is part of the one that serves, and drains with it.
@@ -32,4 +32,4 @@ void Life::detach() {
     draining_ = false;
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <utility>
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 class Life final {
   public:
@@ -42,4 +42,4 @@ class Life final {
     std::atomic<bool> first_loop_ = false;
 };
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 namespace {
 
 TEST(Life, DrainsOnceHoweverOftenItIsAsked) {
@@ -54,4 +54,4 @@ TEST(Life, OneLoopIsTheFirstUntilItGivesThatBack) {
 }
 
 }  // namespace
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -13,7 +13,7 @@
 #include "tiderace/http/app/middleware.h"
 #include "tiderace/http/app/reply.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 inline std::optional<Problem> ready_or_503(bool ready) {
     if (ready) return std::nullopt;
@@ -52,4 +52,4 @@ Middleware ready_rule(F check) {
     return Middleware(Rule{std::move(check)});
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -14,7 +14,7 @@
 #include "tiderace/http/wire/status.h"
 
 namespace tiderace::http {
-namespace app {
+namespace app_parts {
 
 // The text of a document. One object makes one.
 class OpenApiDocument final {
@@ -278,13 +278,13 @@ void OpenApiDocument::write_answers(Writer& out, const RouteShape& shape) {
     out.end_object();
 }
 
-}  // namespace app
+}  // namespace app_parts
 
 App& App::openapi(route::PlacedPattern path, OpenApiInfo info) {
     const auto make = [path = path.text, info = std::move(info)](LayerPlace& place) {
         // Not `this`: the App may have been moved, or mounted in another one, since this call.
         const App& app = static_cast<const AppLoop*>(place.handler)->app();
-        return Layer(std::make_shared<app::DocumentRule>(app, path, info));
+        return Layer(std::make_shared<app_parts::DocumentRule>(app, path, info));
     };
     return route(wire::Method::get, std::move(path), [] {}, Middleware(Middleware::Make(make)));
 }

@@ -24,7 +24,7 @@ class Form;
 class BodyStream;
 class Multipart;
 
-namespace app {
+namespace app_parts {
 
 struct RouteItem {
     enum class Role : std::uint8_t { parameter, query, body, answer };
@@ -151,5 +151,5 @@ struct ShapeOf {
     };
 };
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

@@ -7,7 +7,7 @@
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/app/form.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 struct ShapeTest {
     int a;
@@ -53,4 +53,4 @@ TEST(RouteShape, HasEachAnswerThatTheResultMayBe) {
 }
 
 }  // namespace
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

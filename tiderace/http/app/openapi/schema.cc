@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 namespace {
 
 using json::Kind;
@@ -208,4 +208,4 @@ void SchemaBook::write_all(Writer& out) {
     out.end_object();
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -16,7 +16,7 @@
 #include "tiderace/json/type.h"
 #include "tiderace/json/writer.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 class SchemaBook final {
   public:
@@ -42,4 +42,4 @@ class SchemaBook final {
 // A member of a body in JSON that may be left out.
 bool may_be_missing(const json::Type& type);
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

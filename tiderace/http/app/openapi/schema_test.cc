@@ -15,7 +15,7 @@
 #include "tiderace/json/checked.h"
 #include "tiderace/json/type_of.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 enum class Colour : std::uint8_t { red, green };
 struct Leaf {
@@ -150,4 +150,4 @@ TEST(SchemaBook, AlternativesOfOneFormHaveTheirTag) {
 }
 
 }  // namespace
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

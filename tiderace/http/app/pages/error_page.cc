@@ -6,7 +6,7 @@
 #include "tiderace/http/wire/status.h"
 #include "tiderace/json.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 namespace {
 
 constexpr std::string_view problem_type = "application/problem+json";
@@ -90,4 +90,4 @@ void show_error(const std::vector<const ErrorPage*>& pages, Exchange& exchange, 
     response.add(wire::FieldName::vary, "Accept");
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -53,7 +53,7 @@ struct ErrorAnswer {
 // What an application registers. nullopt: the next page outwards.
 using ErrorPage = shared_function<std::optional<Reply>(const ErrorAnswer&, task::Runner&)>;
 
-namespace app {
+namespace app_parts {
 
 template <typename R>
 std::optional<Reply> error_reply(R&& result, task::Runner& runner) {
@@ -122,5 +122,5 @@ CheckedErrorPage error_page(F make) {
 void show_error(const std::vector<const ErrorPage*>& pages, Exchange& exchange, Response& response,
                 task::Runner& runner);
 
-}  // namespace app
+}  // namespace app_parts
 }  // namespace tiderace::http

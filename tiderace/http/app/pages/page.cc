@@ -24,7 +24,7 @@ std::optional<Reply> reply_of_fault(core::EventLoop& loop, const std::string& fa
 }  // namespace
 
 void Page::answer(Exchange& exchange, task::Runner& runner) && {
-    app::LoopPages& loop = runner.local<app::LoopPages>();
+    app_parts::LoopPages& loop = runner.local<app_parts::LoopPages>();
     // Taken away meanwhile, because answering may call the handler of the next request.
     std::string text = std::exchange(loop.room, std::string());
     if (auto fault = render(text, runner)) {
@@ -32,7 +32,7 @@ void Page::answer(Exchange& exchange, task::Runner& runner) && {
         return std::move(*fault->shown).send(exchange);
     }
     std::move(content_->reply).send(exchange, type(), text);
-    if (text.capacity() > app::LoopPages::room_bytes_max) return;
+    if (text.capacity() > app_parts::LoopPages::room_bytes_max) return;
     text.clear();
     loop.room = std::move(text);
 }
@@ -49,7 +49,7 @@ std::string_view Page::type() const {
 }
 
 std::optional<Page::Fault> Page::render(std::string& out, task::Runner& runner) const {
-    app::TemplateFolder* const pages = runner.local<app::LoopPages>().pages;
+    app_parts::TemplateFolder* const pages = runner.local<app_parts::LoopPages>().pages;
     if (pages == nullptr) {
         // App::fault() reports this before serving for pages that are declared results. A page that
         // a handler makes in another way comes here.

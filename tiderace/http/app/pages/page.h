@@ -66,7 +66,7 @@ class Page {
 
     void answer(Exchange& exchange, task::Runner& runner) &&;
     // It may be any page, but needs the templates of one.
-    static app::PageUse use() { return {{}, nullptr}; }
+    static app_parts::PageUse use() { return {{}, nullptr}; }
     // The whole reply; nullopt: the template cannot show the value, which is logged.
     std::optional<Reply> make(task::Runner& runner) &&;
 
@@ -116,7 +116,7 @@ class PageOf : public Page {
         : Page(std::make_unique<ContentOf<T>>(name.view(), std::forward<V>(value),
                                               std::move(reply))) {}
 
-    static app::PageUse use() { return {name.view(), &text::type_of<T>}; }
+    static app_parts::PageUse use() { return {name.view(), &text::type_of<T>}; }
 };
 
 template <route::PatternText name, typename T>

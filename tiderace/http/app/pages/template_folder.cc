@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 namespace {
 
 bool is_template(std::string_view name) {
@@ -156,4 +156,4 @@ std::expected<void, std::string> TemplateFolder::render(std::string& out, std::s
     return {};
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -25,7 +25,7 @@
 #include "tiderace/task/runner.h"
 #include "tiderace/text/templates.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 class TemplateFolder final {
   public:
@@ -67,4 +67,4 @@ struct LoopPages {
     std::string room = {};
 };
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -4,7 +4,7 @@
 #include "tiderace/http/app/websocket/topics.h"
 #include "tiderace/http/websocket/accept.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 SocketPart::SocketPart(const WebSocketOptions& options, LayerPlace& place)
     : service_(place.loop, options), runner_(&place.runner) {
@@ -73,4 +73,4 @@ SocketPart& SocketEndpoint::part(Call& call) const {
     return *static_cast<SocketPart*>(call.states.find(static_cast<const Endpoint*>(this), false));
 }
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts

@@ -33,7 +33,7 @@
 #include "tiderace/http/websocket/socket.h"
 #include "tiderace/http/websocket/socket_state.h"
 
-namespace tiderace::http::app {
+namespace tiderace::http::app_parts {
 
 class ServedSocket;
 
@@ -152,4 +152,4 @@ class SocketEndpointOf final : public SocketEndpoint {
     const F handler_;
 };
 
-}  // namespace tiderace::http::app
+}  // namespace tiderace::http::app_parts
