@@ -22,7 +22,7 @@ class LoadAudience;
 
 using Lookup = std::function<Result<std::vector<core::Address>>(const std::string& host)>;
 
-// Without an audience it runs on the caller's thread. `look_up` has to be safe on any thread, and to
+// Without an audience it runs on the caller's thread. `look_up` has to be safe on any thread, and
 // use nothing that may end before it returns.
 Result<std::vector<core::Address>> look_up_for(LoadAudience* audience, const std::string& host,
                                                const Lookup& look_up = core::look_up);
