@@ -252,7 +252,8 @@ TEST(LoadRun, ALatencyWindowReachesProcesses) {
     ASSERT_TRUE(plan);
     auto team = start_processes(*plan, whole_of(*plan), 1, 2);
     ASSERT_TRUE(team);
-    while ((*team)->progress().answers == 0) std::this_thread::yield();
+    const auto has_begun = [](const LoadProgress& now) { return now.answers > 0 || now.done; };
+    while (!has_begun((*team)->progress())) std::this_thread::yield();
     (*team)->set_latency_window(LatencyWindow::closed);
     (*team)->stop();
     const auto sum = (*team)->finish();
