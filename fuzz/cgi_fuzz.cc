@@ -12,9 +12,10 @@ namespace {
 
 std::string read_head(ByteView bytes, std::size_t piece, AnswerHeadReader::Form form) {
     AnswerHeadReader reader(form);
+    std::string part;  // the one that completes the head is as long there as the head is used
     std::size_t used = 0;
     while (used < bytes.size() && reader.state() == AnswerHeadReader::State::need_more) {
-        const std::string part(bytes.substr(used, piece));  // so that ASan sees its end
+        part = std::string(bytes.substr(used, piece));  // a copy, so that ASan sees its end
         const std::size_t took = reader.feed(part);
         TR_CHECK(took <= part.size());
         used += took;
