@@ -259,9 +259,11 @@ def show_lines(title, lines):
 
 
 def show_tail(log, lines=40, keep=without_passed_cases):
-    text = keep(log.read_text(errors="replace").splitlines())[-lines:]
-    show_lines(f"the end of {log.relative_to(ROOT)}", text)
-    return text[-SAID_LINES:]
+    whole = keep(log.read_text(errors="replace").splitlines())
+    show_lines(f"the end of {log.relative_to(ROOT)}", whole[-lines:])
+    # A sanitizer's report ends with a page of shadow bytes.
+    begin = next((i for i, line in enumerate(whole) if NO_ASSERTION.search(line)), len(whole))
+    return whole[begin : begin + SAID_LINES] or whole[-SAID_LINES:]
 
 
 def show_log(log):

@@ -179,6 +179,13 @@ def test_a_case_that_fails_twice_has_failed(tmp_path, monkeypatch, capsys):
     assert "\nfailed:\n  unit/a Kept.One\n  unit/a Kept.Two\n" in said and "unsteady" not in said
 
 
+def test_of_a_sanitizers_report_the_beginning_is_shown_at_the_end(tmp_path, monkeypatch, capsys):
+    report = "echo '==1==ERROR: AddressSanitizer: heap-use-after-free'; seq 30; exit 1"
+    assert run_group(program(tmp_path, report), monkeypatch) == 1
+    failed = capsys.readouterr().out.split("\nfailed:\n")[1].splitlines()
+    assert failed[1].endswith("heap-use-after-free") and failed[2] == "    | 1"
+
+
 def test_a_crash_is_shown_at_the_end_too(tmp_path, monkeypatch, capsys):
     command = program(tmp_path, 'seq 30; echo "terminate called"; kill -ABRT $$')
     assert run_group(command, monkeypatch) == 1
