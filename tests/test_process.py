@@ -172,9 +172,13 @@ def test_each_process_that_serves_has_a_helper_of_its_own(serve, folder):
     server = serve_without_root(serve, folder, "--user", "nobody", "--access-log", logs / "log",
                                 engine="prefork")
     helper = "tr-root-files"
-    serving = [pid for pid, name in children_of(server.pid).items() if name != helper]
-    assert len(serving) == 2
-    assert [list(children_of(pid).values()) for pid in serving] == [[helper], [helper]]
+
+    def serving_with_helpers():
+        """A process has the name of the one that started it until it has given itself its own."""
+        serving = [pid for pid, name in children_of(server.pid).items() if name != helper]
+        helpers = [list(children_of(pid).values()) for pid in serving]
+        return serving if helpers == [[helper], [helper]] else None
+    serving = wait_until(serving_with_helpers, what="a helper for each process")
     (logs / "log").rename(logs / "old")
     os.kill(server.pid, signal.SIGHUP)
     wait_until((logs / "log").exists, what="the new log")
