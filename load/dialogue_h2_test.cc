@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "load/dialogue.h"
@@ -35,14 +36,23 @@ std::string answer_to(char stream) {
     return "\0\0\x01\x01\x05\0\0\0"s + stream + "\x88"s;
 }
 
-// RFC 9113, 5.1.1: a client whose numbers are used up opens a new connection. One that stayed would
-// ask nothing any more, and a load on one connection would end in silence.
-TEST(LoadH2, AConnectionWhoseStreamsAreUsedUpIsLeft) {
+class LoadH2 : public ::testing::Test {
+  protected:
+    std::unique_ptr<LoadDialogue> make(LoadDialogue::Rules rules) {
+        rules.request = &request;
+        rules.arena = &arena;
+        return make_load_h2(listener, rules);
+    }
+
     const LoadRequest request = render_request({.host = "x", .path = "/"}, {.http = LoadHttp::v2});
     Listener listener;
     std::string arena;
-    const auto dialogue = make_load_h2(
-        listener, {.request = &request, .depth = 2, .arena = &arena, .last_stream = 5});
+};
+
+// RFC 9113, 5.1.1: a client whose numbers are used up opens a new connection. One that stayed would
+// ask nothing any more, and a load on one connection would end in silence.
+TEST_F(LoadH2, AConnectionWhoseStreamsAreUsedUpIsLeft) {
+    const auto dialogue = make({.depth = 2, .last_stream = 5});
     for (int connection = 0; connection < 2; ++connection) {
         listener = {};
         dialogue->begin();
@@ -65,12 +75,8 @@ TEST(LoadH2, AConnectionWhoseStreamsAreUsedUpIsLeft) {
     }
 }
 
-TEST(LoadH2, EachRequestHasItsOwnTime) {
-    const LoadRequest request = render_request({.host = "x", .path = "/"}, {.http = LoadHttp::v2});
-    Listener listener;
-    std::string arena;
-    const auto dialogue =
-        make_load_h2(listener, {.request = &request, .depth = 3, .arena = &arena});
+TEST_F(LoadH2, EachRequestHasItsOwnTime) {
+    const auto dialogue = make({.depth = 3});
     dialogue->begin();
     dialogue->hear(settings);
     for (int i = 0; i < 2; ++i) dialogue->ask({});
@@ -110,12 +116,8 @@ TEST(LoadH2, EachRequestHasItsOwnTime) {
     EXPECT_FALSE(listener.has_left);
 }
 
-TEST(LoadH2, AServerWithoutSettingsIsLate) {
-    const LoadRequest request = render_request({.host = "x", .path = "/"}, {.http = LoadHttp::v2});
-    Listener listener;
-    std::string arena;
-    const auto dialogue =
-        make_load_h2(listener, {.request = &request, .depth = 1, .arena = &arena});
+TEST_F(LoadH2, AServerWithoutSettingsIsLate) {
+    const auto dialogue = make({.depth = 1});
     dialogue->begin();
     const Instant start{1h};
     EXPECT_FALSE(dialogue->is_late(start + 9s, start, start, 10s));
@@ -125,12 +127,8 @@ TEST(LoadH2, AServerWithoutSettingsIsLate) {
 }
 
 // A PING, a SETTINGS frame, an empty DATA frame and a 1xx bring an answer no nearer.
-TEST(LoadH2, OnlyWhatBelongsToAnAnswerIsProgress) {
-    const LoadRequest request = render_request({.host = "x", .path = "/"}, {.http = LoadHttp::v2});
-    Listener listener;
-    std::string arena;
-    const auto dialogue =
-        make_load_h2(listener, {.request = &request, .depth = 1, .arena = &arena});
+TEST_F(LoadH2, OnlyWhatBelongsToAnAnswerIsProgress) {
+    const auto dialogue = make({.depth = 1});
     dialogue->begin();
     dialogue->hear(settings);
     dialogue->ask({});
