@@ -69,14 +69,16 @@ def leave_out(config, items):
 
 def pytest_collection_modifyitems(config, items):
     leave_out(config, items)
-    wanted = config.getoption("-m") or ""
-    if is_sanitized() and not wanted:
+
+    def is_left_out(item):
+        if os.environ.get("TIDERACE_SLOW") == "no" and item.get_closest_marker("slow"):
+            return True
         # A sanitizer makes everything five times slower: the reduced set.
-        here = str(Path(__file__).parent)
-        left_out = [i for i in items
-                    if str(i.path).startswith(here) and not i.get_closest_marker("quick")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [i for i in items if i not in set(left_out)]
+        return is_sanitized() and not item.get_closest_marker("sanitizers")
+
+    left_out = [item for item in items if is_left_out(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """The tests of redis-py that concern strings, lists, hashes, sets, sorted sets and scans.
 
-tools/run_tests.py fetches its source distribution, at the version of requirements.txt, into
+tools/suite_needs.py fetches its source distribution, at the version of requirements.txt, into
 build/tools. Sections of its tests/test_commands.py are chosen by their headings.
 """
 

@@ -106,7 +106,7 @@ def body_of(size):
     return (block * (size // len(block) + 1))[:size]
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_the_answer_is_what_the_program_writes(cgi, programs):
     programs.program("hello", "echo 'Content-Type: text/plain'\necho 'X-A: 1'\necho\necho hello")
     server = cgi()
@@ -120,7 +120,7 @@ def test_the_answer_is_what_the_program_writes(cgi, programs):
     nothing_runs(server)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_the_environment(cgi, programs, root):
     programs.program("env", HEAD + "env; echo \"cwd=$(pwd)\"")
     server = cgi()
@@ -176,7 +176,7 @@ def test_a_local_redirect_needs_the_password_of_its_path(cgi, programs):
     nothing_runs(server)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("size", [0, 1, 65535, 65536, 65537, MiB, 64 * MiB])
 def test_bodies_of_every_size(cgi, programs, size):
     programs.program("echo", HEAD + "echo \"$CONTENT_LENGTH\"; exec cat")
@@ -226,7 +226,7 @@ def test_a_body_too_large_is_413(cgi, programs):
     nothing_runs(server)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_status_and_both_kinds_of_location(cgi, programs, root):
     (root / "page.txt").write_text("page\n")
     programs.program("status", "echo 'Status: 418 Teapot'; echo")
@@ -293,7 +293,7 @@ FAILING = {
 }
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("name", FAILING)
 def test_a_program_that_fails_is_logged_reaped_and_harms_no_other(cgi, programs, name):
     lines, status, why = FAILING[name]

@@ -36,7 +36,7 @@ def pool_threads(server):
     return sum(name.startswith("tr-worker") for name in names)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("size", [20_000, 300_000, 9_000_000])
 def test_a_cold_file_is_read_by_the_pool_and_arrives_whole(serve, folder, engine, size):
     content = pattern(size, 7)

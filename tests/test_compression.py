@@ -129,7 +129,7 @@ def warm(server, target, coding):
                       what=f"{target} in {coding}", pause=0.05)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("coding", CODINGS)
 def test_every_combination(serve, folder, coding):
     """method x condition and range x state of the cache x version of HTTP, for each coding."""
@@ -166,7 +166,7 @@ def test_every_combination(serve, folder, coding):
     assert not cold
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_listing_is_the_same_in_every_coding_and_version(serve, folder):
     """Made while it is sent: no length, no tag, no ranges."""
     server = serve(folder, "--listing")
@@ -248,7 +248,7 @@ def test_a_path_has_codings_of_its_own(serve, own_folder):
     assert get(off, "/a.css", accepted).get("vary") is None
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_hostile_values_are_answered(serve, folder):
     server = serve(folder, "--listing")
     for value in HOSTILE:

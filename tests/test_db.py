@@ -7,7 +7,7 @@ import pytest
 
 from server import run
 
-pytestmark = pytest.mark.quick
+pytestmark = pytest.mark.sanitizers
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def of_epoll(binary, site, tmp_path_factory):
         server.kill()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_every_engine_answers_the_bytes_that_epoll_answers(serve, site, of_epoll, engine):
     given = answers(serve(site, engine=engine))
     differing = [name for name in of_epoll if given[name] != of_epoll[name]]

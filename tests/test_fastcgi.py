@@ -79,7 +79,7 @@ def fcgiwrap(tmp_path, ended):
 
 
 @needs_php
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_php_answers(serve, root, php):
     (root / "hello.php").write_text(
         "<?php header('X-A: 1'); http_response_code(201); echo 'hello ', $_GET['x'], ' ',"
@@ -99,7 +99,7 @@ def test_php_answers(serve, root, php):
 
 
 @needs_php
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_scripts_are_never_sent_nor_others_run(serve, root, php):
     (root / "photo.jpg").write_text("<?php echo 'run';")
     (root / "x.php").write_text("<?php echo 'x';")
@@ -158,7 +158,7 @@ def test_php_that_hangs_dies_or_fails(serve, root, php, tmp_path):
 
 
 @needs_fcgiwrap
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_fcgiwrap_runs_programs(serve, root, fcgiwrap, tmp_path):
     for name, lines in {"hello.cgi": "echo 'Content-Type: text/plain'; echo; echo hello",
                         "echo.cgi": "echo 'Content-Type: text/plain'; echo; exec cat",
@@ -287,7 +287,7 @@ def well(peer, connection, number, params, body):
                        record(3, number, b"\0" * 8))
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_connections_are_kept_over_tcp(serve, root, peer):
     here = peer(well)
     server = serve(root, "--fastcgi", f"/app={here.address}")
@@ -309,7 +309,7 @@ GARBAGE = {
 }
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("name", GARBAGE)
 def test_a_peer_that_answers_garbage(serve, root, peer, name):
     def garbage(peer, connection, number, params, body):

@@ -31,7 +31,7 @@ def drip(connection, data, seconds):
 # Many requests.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("count", [2, 16, 1000])
 def test_pipelined_requests_are_answered_in_their_order(server, count):
     targets = ["/a.txt" if i % 3 else "/next.txt" for i in range(count)]
@@ -42,7 +42,7 @@ def test_pipelined_requests_are_answered_in_their_order(server, count):
             assert connection.read_answer().body == wanted
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_pipelined_requests_of_many_sizes_and_statuses_stay_apart(server):
     mix = [("/k.bin", "GET", 200, 1024), ("/middle.bin", "GET", 200, 57_244),
            ("/absent", "GET", 404, None), ("/a.txt", "HEAD", 200, 0), ("/empty.txt", "GET", 200, 0),
@@ -55,7 +55,7 @@ def test_pipelined_requests_of_many_sizes_and_statuses_stay_apart(server):
             assert size is None or len(answer.body) == size, target
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_requests_that_come_while_a_large_answer_is_sent_wait_for_their_turn(server):
     with server.connect(receive_bytes=16384) as connection:
         connection.send(request("/big.bin"))
@@ -96,7 +96,7 @@ def test_a_connection_serves_thousands_of_requests(server):
             assert connection.get("/a.txt").body == b"hello\n"
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_several_hundred_connections_are_served_at_once(server):
     baseline = server.descriptors()
     connections = [server.connect() for _ in range(400)]
@@ -129,7 +129,7 @@ def test_requests_of_many_connections_may_arrive_in_interleaved_pieces(server):
 # How connections end.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("target, body", [("/a.txt", b"hello\n"), ("/big.bin", BIG_BODY)])
 def test_a_client_that_half_closes_after_its_request_gets_the_whole_answer(server, target, body):
     with server.connect() as connection:
@@ -148,7 +148,7 @@ def test_a_client_that_half_closes_after_many_requests_gets_all_answers(server):
         assert connection.wait_end()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_connection_close_is_said_and_done_after_the_whole_body(server):
     with server.connect() as connection:
         answer = connection.get("/big.bin", "Connection: close")
@@ -173,7 +173,7 @@ def test_a_whole_large_body_reaches_an_http_1_0_client(server):
         assert connection.wait_end()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_the_refusal_arrives_although_more_was_sent_than_is_read(server):
     """Closing with unread input would make the kernel send RST, which destroys the answer
     (RFC 9112 section 9.6)."""
@@ -193,7 +193,7 @@ def test_a_client_that_never_stops_sending_after_a_refusal_is_dropped(server):
             time.sleep(0.002)  # no faster: each send costs CPU on both sides
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_reset_in_the_middle_of_an_answer_harms_nobody_else(server):
     with server.connect() as other:
         for _ in range(50):
@@ -207,7 +207,7 @@ def test_a_reset_in_the_middle_of_an_answer_harms_nobody_else(server):
 # Bodies.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_body_that_nobody_asked_for_is_dropped_and_the_connection_lives(server):
     body = b"GET /secret.txt HTTP/1.1\r\nHost: x\r\n\r\n" * 2500  # 100 kB
     with server.connect() as connection:
@@ -264,7 +264,7 @@ def test_a_length_over_the_limit_is_413_where_the_client_waits_for_leave(serve, 
 # Slow peers.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_head_that_drips_is_answered_408(serve, site, engine):
     server = serve(site, "--header-timeout", "500ms", engine=engine)
     with server.connect() as connection:
@@ -304,7 +304,7 @@ def test_a_body_that_stalls_ends_the_connection(serve, site, engine):
         assert connection.wait_end()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_an_idle_connection_is_closed_without_a_word(serve, site, engine):
     server = serve(site, "--idle-timeout", "500ms", engine=engine)
     with server.connect() as connection:
@@ -341,7 +341,7 @@ def stay_busy(connection, seconds, pause_max):
     return True
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_slow_reader_keeps_nobody_waiting_and_gets_every_byte(serve, huge_site, engine):
     server = serve(huge_site, engine=engine)
     with server.connect(receive_bytes=8192) as slow:
@@ -484,7 +484,7 @@ def test_limits_of_the_head_are_options(serve, site, engine, flag, value, inside
 # Every answer.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("target", ["/a.txt", "/absent", "/dir", "/big.bin"])
 def test_every_answer_has_a_fresh_date(server, target):
     before = int(time.time())
@@ -521,7 +521,7 @@ def test_the_server_names_itself_unless_told_not_to(server, serve, site):
         assert silent.get(target).get("server") is None
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_known_sizes_are_never_chunked(server):
     for target in ("/a.txt", "/big.bin", "/absent", "/dir", "/empty.txt", "/"):
         answer = server.get(target)

@@ -87,7 +87,7 @@ def send_all_cut(server, connections):
             probe.get("/next.txt")
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_request_sent_whole_is_answered_as_the_rfc_says(server, engine, case, score):
     table = score.setdefault(f"{engine}, whole", {})

@@ -10,7 +10,7 @@ from site_folder import BIG, MIDDLE, pattern
 from two_versions import http1, http2, masked
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_files_of_every_size_come_whole(server):
     with Client(server.address, {4: (1 << 31) - 1}) as client:
         wanted = {"/a.txt": b"hello\n", "/empty.txt": b"", "/k.bin": pattern(1024, 2),

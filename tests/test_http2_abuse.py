@@ -113,7 +113,7 @@ ATTACKS = [rapid_reset, made_you_reset, continuation_flood, ping_flood, settings
            unknown_frames, table_thrash, header_bomb, cookie_crumbs]
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.__name__)
 def test_is_told_to_calm_down_and_costs_little(head_server, sanitized, attack):
     server = head_server
@@ -173,7 +173,7 @@ def asked_for_and_not_read(server, paths):
         yield clients
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_windows_that_stay_shut_hold_little_memory(serve, site, sanitized):
     server = serve(site, "--write-timeout", "1s")
     with Client(server.address, {4: 0}) as honest:

@@ -1,6 +1,6 @@
 """h2spec in strict mode: every one of its 146 cases, in clear text and over TLS.
 
-tools/run_tests.py builds the program once from the Go module proxy, into build/tools.
+tools/suite_needs.py builds the program once from the Go module proxy, into build/tools.
 """
 
 import shutil

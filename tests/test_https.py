@@ -103,7 +103,7 @@ def curl(server, *words, target="/a.txt"):
 # The same site, encrypted.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("version", [TLS12, TLS13], ids=["1.2", "1.3"])
 def test_both_versions_on_every_engine(secure, connect, engine, version):
     server = secure(engine=engine)
@@ -121,7 +121,7 @@ def server_file(server, name):
             open(os.path.join(words[words.index("serve") + 1], name), "rb").read())
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("mode", ["reuseport", "queue", "shared"])
 def test_every_way_of_accepting(secure, connect, mode):
     server = secure("--accept", mode, threads=3)
@@ -139,7 +139,7 @@ def test_a_unix_socket(secure, connect, tmp_path):
         assert connection.get("/a.txt").body == b"hello\n"
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_the_banner_says_https(secure):
     server = secure()
     assert re.search(rf"^open +https://localhost:{server.address[1]}/$", server.output, re.M)
@@ -253,7 +253,7 @@ def test_a_file_that_shrinks_is_cut_not_ended(secure, connect, huge_site, tmp_pa
         assert not isinstance(seen.value, NoAnswer) or connection.was_reset, "a clean end"
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_of_several_streams_one_file_that_shrinks_ends_its_own(secure, connect, tmp_path):
     """HTTP/2: RST_STREAM for the one whose length cannot be kept; the others arrive whole."""
     window, sizes = 65_536, {"shrinks": 64 << 20, "stays": 4 << 20}
@@ -280,7 +280,7 @@ def test_of_several_streams_one_file_that_shrinks_ends_its_own(secure, connect, 
 # What is not TLS, or not all of it.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_plain_http_on_the_port_is_told_so(secure, connect):
     server = secure()
     answer = get_once(server.address, "/a.txt")
@@ -330,7 +330,7 @@ def client_hello(address):
     return outgoing.read()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_two_hundred_hanging_handshakes_delay_no_other_client(secure, connect):
     server = secure("--header-timeout", "100s")
     hello = client_hello(server.address)
@@ -517,7 +517,7 @@ def test_keys_are_updated_when_openssl_asks(secure, letter):
 # Names.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_the_name_chooses_the_certificate(serve, site, authority, connect):
     one = authority.issue("one", ("one.test", "*.many.test"))
     two = authority.issue("two", ("two.test",))
@@ -593,7 +593,7 @@ def test_client_certificates(serve, site, pair, authority, members, version, mod
 # Files that cannot be used: which, where, what was expected. Never a start without what guards.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("make, says", [
     (lambda d, p: ("--tls", f"{d}/absent.pem,{p.key}"), ["absent.pem", "no such file"]),
     (lambda d, p: ("--tls", f"{p.certificate},{d}/absent.key"), ["absent.key", "no such file"]),
@@ -642,7 +642,7 @@ def test_a_file_that_cannot_be_used_stops_the_start(binary, site, authority, pai
 # The plain port.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("mode", ["reuseport", "queue", "shared"])
 def test_the_plain_port_leads_to_https(secure, connect, mode, tmp_path):
     plain = str(tmp_path / "plain.sock")
@@ -708,7 +708,7 @@ def test_challenges_of_a_certificate_authority_reach_the_folder(serve, pair, tmp
 # A certificate of our own making.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_development_certificate_is_made_once_and_can_be_trusted(binary, serve, site, tmp_path):
     environment = {"XDG_DATA_HOME": str(tmp_path)}
     server = serve(site, "--tls-self-signed", env=environment)

@@ -61,7 +61,7 @@ class Load:
             self.failures.append(failure)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_new_files_are_seen_under_load_and_nobody_is_dropped(serve, site, authority):
     pair = authority.issue("site")
     server = serve(site, "--tls", pair.flag, threads=2)
@@ -80,7 +80,7 @@ def test_new_files_are_seen_under_load_and_nobody_is_dropped(serve, site, author
     assert load.failures == []
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_signal_looks_at_the_files_at_once(serve, site, authority):
     pair = authority.issue("site")
     server = serve(site, "--tls", pair.flag, threads=2)

@@ -20,7 +20,7 @@ def run(program, *words):
 # Words.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_an_unknown_engine_is_named_with_the_nearest(binary):
     for words in (["lab", "serve", "--engine", "prefrok"], ["lab", "srve"], ["lab", "engine"]):
         done = run(binary, *words)
@@ -29,7 +29,7 @@ def test_an_unknown_engine_is_named_with_the_nearest(binary):
         assert "did you mean" in done.stderr
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_the_lab_lists_its_engines(binary):
     done = run(binary, "lab", "engines")
     assert done.returncode == 0 and done.stderr == ""
@@ -51,7 +51,7 @@ def test_without_the_labs_program_one_line_says_how_to_get_it(binary, tmp_path):
 # Endings.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_signal_drains_and_the_running_download_is_finished(serve, huge_site, engine):
     finish_the_running_download(serve(huge_site, engine=engine), signal.SIGTERM)
 
@@ -61,7 +61,7 @@ def test_the_one_that_watches_has_no_limit_either(serve, huge_site):
     finish_the_running_download(server, signal.SIGTERM)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_signal_ends_an_idle_server_at_once(serve, site, engine):
     end_at_once(serve(site, "--drain-timeout", "600s", engine=engine), signal.SIGTERM, 5)
 
@@ -69,7 +69,7 @@ def test_a_signal_ends_an_idle_server_at_once(serve, site, engine):
 # Failing as documented.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_pool_lets_connections_wait_and_refuses_above_its_bound(serve, site):
     server = serve(site, "--max-connections", "3", engine="pool", threads=None)
     kept = [server.connect() for _ in range(3)]
@@ -87,7 +87,7 @@ def test_a_pool_lets_connections_wait_and_refuses_above_its_bound(serve, site):
     assert re.search(r"refused=[1-9]", server.stderr)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_pool_with_more_connections_than_threads_serves_them_in_turn(serve, site):
     server = serve(site, "--threads", "2", engine="pool", threads=None)
     served = [server.connect() for _ in range(2)]
@@ -127,7 +127,7 @@ def gone(pid):
     return False
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_process_that_dies_is_replaced_and_it_is_said(serve, site):
     server = serve(site, engine="prefork")
     wait_until(lambda: len(server.pids()) == 3, what="its processes")
@@ -140,7 +140,7 @@ def test_a_process_that_dies_is_replaced_and_it_is_said(serve, site):
     wait_until(lambda: "signal 9; another is started" in server.stderr, what="a line of the log")
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_no_process_outlives_the_one_that_watches(serve, site):
     server = serve(site, engine="prefork")
     wait_until(lambda: len(server.pids()) == 3, what="its processes")

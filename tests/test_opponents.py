@@ -12,7 +12,7 @@ from raw_client import DEADLINE, Connection, get_once, request
 from server import Server, wait_until
 from site_folder import pattern
 
-pytestmark = pytest.mark.quick
+pytestmark = pytest.mark.sanitizers
 OPPONENTS = {  # name: (program, flags)
     "evhttp": ("tiderace-lab-evhttp", []),
     "evhttp-sendfile": ("tiderace-lab-evhttp", ["--sendfile"]),

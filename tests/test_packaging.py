@@ -1,6 +1,6 @@
 """packaging/: its files are valid, and agree with the program that they run.
 
-tools/run_tests.py builds the tools once from the Go module proxy, into build/tools: Helm renders
+tools/suite_needs.py builds the tools once from the Go module proxy, into build/tools: Helm renders
 the chart, kubeconform validates it by Kubernetes' own OpenAPI documents, compose-spec reads the
 compose file.
 """
@@ -31,15 +31,15 @@ SECONDS_MAX = 120
 SERVE_SECONDS = 10  # ServeOptions::drain
 
 sys.path.insert(0, str(ROOT / "tools"))
-import run_tests  # noqa: E402
+import suite_needs  # noqa: E402
 
-VERSIONS = {name: version for name, _, version in run_tests.PACKAGING_TOOLS}
+VERSIONS = {name: version for name, _, version in suite_needs.PACKAGING_TOOLS}
 
 
 def tool(name):
     program = TOOLS / f"{name}-{VERSIONS[name]}"
     if not program.exists():
-        if run_tests.go_version() < run_tests.GO_OLDEST_FOR_PACKAGING:
+        if suite_needs.go_version() < suite_needs.GO_OLDEST_FOR_PACKAGING:
             pytest.skip("no Go here, or one that is too old for Helm")
         pytest.fail(f"{program} is not built; ./dev test server builds it")
     return program
@@ -75,7 +75,7 @@ SETS = {"default": DATABASE, "everything": EVERYTHING, "little": LITTLE}
 def helm(verb, values, *more):
     flags = [word for pair in values.items() for word in ("--set", "{}={}".format(*pair))]
     # Built by `go install` it does not know which Kubernetes it is for.
-    flags += ["--kube-version", run_tests.KUBERNETES_VERSION]
+    flags += ["--kube-version", suite_needs.KUBERNETES_VERSION]
     return run(tool("helm"), verb, *(["tidepool-1"] if verb == "template" else []), CHART, *flags,
                *more)
 
@@ -112,7 +112,7 @@ def closed(schema):
 @pytest.fixture(scope="session")
 def schemas(tmp_path_factory):
     """A folder with a schema for each kind, made of what Kubernetes publishes."""
-    source = TOOLS / f"kubernetes-{run_tests.KUBERNETES_VERSION}"
+    source = TOOLS / f"kubernetes-{suite_needs.KUBERNETES_VERSION}"
     tool("kubeconform")
     folder = tmp_path_factory.mktemp("schemas")
     for name in ("api__v1", "apis__apps__v1", "apis__autoscaling__v2", "apis__batch__v1",

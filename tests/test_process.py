@@ -58,7 +58,7 @@ def ids(server):
 
 
 @needs_root
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_root_is_given_up_and_it_is_said(serve, folder):
     server = serve_without_root(serve, folder, threads=2)
     assert server.get("/a.txt").body == b"hello\n"
@@ -100,7 +100,7 @@ def in_use(port):
 
 
 @needs_root
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_key_that_only_root_reads_is_reloaded(serve, folder):
     if not shutil.which("openssl"):
         pytest.skip("openssl is not here")
@@ -220,7 +220,7 @@ def test_what_keeps_it_from_giving_up_root_is_one_sentence(binary, folder, flags
 
 
 @needs_root
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_folder_that_nobody_may_not_read_is_one_sentence(binary, folder):
     (folder / "site").chmod(0o700)
     done = subprocess.run([binary, "serve", folder / "site", "--listen", "127.0.0.1:0"],
@@ -256,7 +256,7 @@ def limit_threads(most):
     return limit
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @needs_root
 @pytest.mark.parametrize("most, what", [(1, "the log's thread"), (2, "loop 2 of 4"),
                                         (3, "loop 3 of 4")])
@@ -293,7 +293,7 @@ def thread_group():
     group.rmdir()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("most, what", [(1, "the log's thread"), (2, "loop 2 of 4"),
                                         (3, "loop 3 of 4")])
 def test_a_start_in_a_cgroup_that_lacks_threads_is_one_sentence(binary, site, thread_group, most,
@@ -307,7 +307,7 @@ def test_a_start_in_a_cgroup_that_lacks_threads_is_one_sentence(binary, site, th
     assert "pids.max" in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_two_threads_are_enough_for_one_loop(binary, site, tmp_path, thread_group, sanitized):
     """The log has the other one; files that want a thread of the pool are read without it."""
     if sanitized:
@@ -333,7 +333,7 @@ def blocks(pid, number):
     return mask and int(mask[1], 16) >> (number - 1) & 1
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("delay", [0, 0.002, 0.004, 0.008, 0.016])
 def test_a_signal_in_the_first_milliseconds_does_not_end_it(binary, site, tmp_path, delay):
     out = tmp_path / "out"

@@ -46,7 +46,7 @@ def test_where_io_uring_is_forbidden_epoll_serves_and_it_is_said(serve, site):
 # Words.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("words, says", [
     (["serve", "--lisen", ":1"], "--listen"), (["serve", "--thread", "2"], "--threads"),
     (["serve", "--idle-timout=1s"], "--idle-timeout"), (["srve"], "serve"), (["server"], "serve"),
@@ -73,7 +73,7 @@ def test_a_wrong_word_is_answered_by_one_sentence_and_status_2(binary, words, sa
     assert says in done.stderr
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_the_version_names_the_commit_it_was_built_from(binary):
     repository = Path(__file__).resolve().parent.parent
 
@@ -133,7 +133,7 @@ def test_a_reader_that_has_seen_enough_is_no_fault(binary):
 # Starts that fail: what failed, on what, what to do.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("make, says", [
     (lambda tmp: tmp / "absent", "absent"), (lambda tmp: tmp / "file", "file")])
 def test_a_root_that_is_no_folder(binary, tmp_path, make, says):
@@ -144,7 +144,7 @@ def test_a_root_that_is_no_folder(binary, tmp_path, make, says):
     assert done.stderr.count("\n") <= 3
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_port_in_use_names_the_port(binary, site):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -153,7 +153,7 @@ def test_a_port_in_use_names_the_port(binary, site):
         assert str(port) in done.stderr and "use" in done.stderr
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_second_server_does_not_share_the_port_of_the_first(binary, serve, site):
     """SO_REUSEPORT would let it, and half of the requests would go to either."""
     first = serve(site)
@@ -225,7 +225,7 @@ def test_an_address_that_is_not_ours(binary, site):
 # Listeners.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_the_banner_says_where_what_and_how(serve, site):
     server = serve(site, threads=2, engine="poll")
     assert re.search(rf"^open +http://(127\.0\.0\.1|localhost):{server.address[1]}/?$", server.output, re.M)
@@ -238,7 +238,7 @@ def test_without_a_folder_the_current_one_is_served(serve, site):
     assert serve(None, cwd=site).get("/a.txt").body == b"hello\n"
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_unix_socket(serve, site, binary, tmp_path):
     path = str(tmp_path / "tide.sock")
     server = serve(site, listen=f"unix:{path}")
@@ -357,7 +357,7 @@ def test_several_listeners(serve, site, tmp_path):
         assert get_once(address, "/a.txt").body == b"hello\n"
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("mode", ["reuseport", "queue", "shared"])
 def test_loops_and_ways_of_accepting(serve, site, engine, mode):
     server = serve(site, "--accept", mode, engine=engine, threads=3)
@@ -410,13 +410,13 @@ def test_fewer_processors_fewer_loops(serve, site):
 # Signals.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_drains_the_running_download_is_finished(serve, huge_site, engine, number):
     finish_the_running_download(serve(huge_site, engine=engine), number)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_signal_ends_an_idle_server_at_once(serve, site, engine):
     server = serve(site, "--drain-timeout", "600s", engine=engine, threads=2)
     end_at_once(server, signal.SIGTERM, 20)
@@ -563,7 +563,7 @@ def log_server(serve, site, tmp_path, *flags, **more):
     return serve(site, "--access-log", path, "--log-flush", "10ms", *flags, **more), path
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("form", ["common", "combined"])
 def test_the_access_log_reads_back(serve, site, tmp_path, form):
     server, path = log_server(serve, site, tmp_path, "--log-format", form)
@@ -585,7 +585,7 @@ def test_the_access_log_reads_back(serve, site, tmp_path, form):
         assert (matches[0][8], matches[0][9]) == ("http://x/", "tide/1.0")
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_the_json_access_log_reads_back(serve, site, tmp_path):
     server, path = log_server(serve, site, tmp_path, "--log-format", "json")
     server.get("/a.txt?x=1", "User-Agent: tide/1.0")
@@ -598,7 +598,7 @@ def test_the_json_access_log_reads_back(serve, site, tmp_path):
     assert 404 in second.values()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("form", ["common", "combined", "json"])
 def test_nothing_a_client_sends_breaks_a_line_of_the_log(serve, site, tmp_path, form):
     server, path = log_server(serve, site, tmp_path, "--log-format", form)
@@ -657,7 +657,7 @@ def test_what_is_logged_is_on_disk_when_the_server_has_ended(serve, site, tmp_pa
     assert path.read_bytes().count(b"\n") == 50
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_sigusr1_reopens_the_log(serve, site, tmp_path):
     server, path = log_server(serve, site, tmp_path)
     server.get("/a.txt?before")
@@ -714,7 +714,7 @@ def settle(server):
     wait_until(quiet, what="a quiet server", pause=0)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_an_idle_server_uses_no_cpu(serve, site, engine, tmp_path, sanitized):
     if sanitized == "tsan":
         pytest.skip("the sanitizer's own thread never sleeps")
@@ -729,7 +729,7 @@ def test_an_idle_server_uses_no_cpu(serve, site, engine, tmp_path, sanitized):
         assert kept.get("/a.txt").status == 200
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_descriptors_and_memory_stay_flat_over_many_connections(serve, site, engine, sanitized):
     server = serve(site, engine=engine)
 

@@ -33,7 +33,7 @@ ORDINARY = request("/k.bin", "Accept: */*", "User-Agent: seeds", "Connection: ke
 K = pattern(1024, 2)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_request_split_at_every_byte(server):
     with server.connect() as probe, server.connect() as connection:
         for cut in range(1, len(ORDINARY)):
@@ -43,7 +43,7 @@ def test_a_request_split_at_every_byte(server):
             assert connection.read_answer().body == K
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_many_requests_in_one_packet(server):
     with server.connect() as connection:
         connection.send(ORDINARY * 500)
@@ -51,7 +51,7 @@ def test_many_requests_in_one_packet(server):
             assert connection.read_answer().body == K
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_half_close_after_the_request(server):
     with server.connect() as connection:
         connection.send(request("/big.bin"))
@@ -67,7 +67,7 @@ TALK = [(200, request("/next.txt")),
         (405, request("/x", "Expect: 100-continue", method="PUT", body=b"abc"))]
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_half_close_at_every_byte_gets_what_was_asked_for_and_is_not_waited_for(head_server):
     data = b"".join(text for _, text in TALK)
     heads = [data.find(b"\r\n\r\n", sum(len(text) for _, text in TALK[:number])) + 4
@@ -82,7 +82,7 @@ def test_a_half_close_at_every_byte_gets_what_was_asked_for_and_is_not_waited_fo
             assert connection.wait_end(), data[:cut]  # --body-timeout is longer
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_reset_while_sending(server):
     for _ in range(100):
         connection = server.connect(receive_bytes=4096)
@@ -130,7 +130,7 @@ def test_a_header_drip_is_ended_and_a_header_without_end_too(serve, site, engine
         assert endless.read_answer().status == 431
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_10241_resets(server):
     """One seed leaked its table entry on each, and its table had 10,240."""
     before = server.descriptors()
@@ -144,7 +144,7 @@ def test_10241_resets(server):
     wait_until(lambda: server.descriptors() <= before + 2, what="descriptors given back")
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_no_more_descriptors(serve, site, engine, sanitized):
     """EMFILE at accept: no spin, no end, and service again when there is room."""
     if sanitized == "asan":
@@ -173,7 +173,7 @@ def test_no_more_descriptors(serve, site, engine, sanitized):
     wait_until(again, what="service when there is room again")
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_no_descriptor_for_the_file(serve, site):
     """Connections get all descriptors there are: the file cannot be opened, which is no 404."""
     server = serve(site, "--cache", "off", nofile=40)
@@ -256,7 +256,7 @@ def test_head_of_an_absent_file(server):
         assert connection.get("/a.txt").body == b"hello\n"
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_connect_storm_finds_room_in_the_backlog(serve, site, engine):
     """A short backlog drops SYNs, and the client's kernel tries again after 1, 3 and 7 seconds. The
     server is stopped while 1,000 clients connect; none of them may need a second SYN."""

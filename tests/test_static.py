@@ -18,7 +18,7 @@ from site_folder import BIG, INDEX, MIDDLE, pattern
 # Plain files.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("name, size, seed", [("k.bin", 1024, 2), ("middle.bin", MIDDLE, 3),
                                               ("big.bin", BIG, 4)])
 def test_a_file_arrives_as_it_is_cold_and_hot(server, name, size, seed):
@@ -29,7 +29,7 @@ def test_a_file_arrives_as_it_is_cold_and_hot(server, name, size, seed):
             assert answer.body == pattern(size, seed)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("name", ["k.bin", "big.bin", "empty.txt", "index.html", "app.js"])
 def test_head_says_what_get_says_without_the_body(server, name):
     with server.connect() as connection:
@@ -73,7 +73,7 @@ TOO_LONG = {  # for a name (255 bytes) or a path (4,096) of the file system, wit
     "an encoded one": "/" + "%61" * 2_600, "a folder": "/" + "d/" * 3_900}
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("target", TOO_LONG.values(), ids=TOO_LONG)
 def test_a_path_too_long_for_the_file_system_is_404(head_server, target):
     with head_server.connect() as connection, Client(head_server.address) as client:
@@ -112,7 +112,7 @@ def test_other_methods_are_405_with_the_allowed_ones(head_server):
 # Folders.
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_the_index_stands_for_its_folder(server):
     assert server.get("/").body == INDEX
     assert server.get("/?x=1").body == INDEX
@@ -471,7 +471,7 @@ def basic(text):
     return "Authorization: Basic " + base64.b64encode(text.encode()).decode()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_paths_have_users_of_their_own(serve, site):
     server = serve(site, "--path-auth", "/dir=ada:a", "--path-auth", "/dir/open/=off")
     for target in ("/dir", "/dir/", "/dir/absent", "/%64ir/x", "//dir//x", "/x/../dir/x",
@@ -533,7 +533,7 @@ def test_paths_lead_elsewhere(serve, site):
     assert server.get("/shut/x", basic("ada:a")).get("location") == "/dir/x"
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_passwords_are_asked_for(serve, site):
     server = serve(site, "--basic-auth", "neap:spr:ing")
     for target in ("/a.txt", "/absent", "/dir", "/"):

@@ -65,7 +65,7 @@ def skip_without_notices(server):
         pytest.skip("the system has no inotify instance left")
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_next_request_sees_every_change(serve, folder, engine, threads):
     """The files are compared with the disk once an hour: what is seen before was reported."""
@@ -149,7 +149,7 @@ def test_a_cached_file_may_grow_shrink_vanish_and_come_back(serve, folder, engin
         settled(get, (200, b"back again"), [(404, None)], "its return")
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_file_truncated_while_it_is_sent_ends_the_answer_and_nothing_follows_it(
         serve, folder, engine):
     """The promised length can no longer be kept: the connection must end, short, and a pipelined
@@ -249,7 +249,7 @@ def giant(tmp_path_factory):
     return root
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_ranges_beyond_four_gigabytes(serve, giant, engine):
     server = serve(giant, engine=engine)
     with server.connect() as connection:

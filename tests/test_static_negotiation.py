@@ -16,7 +16,7 @@ SAME = "Tue, 14 Nov 2023 22:13:20 GMT"  # 1,700,000,000
 LATER = "Wed, 15 Nov 2023 22:13:20 GMT"
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_validators_are_strong_and_stay_the_same(server):
     answer = server.get("/k.bin")
     assert re.fullmatch(r'"[\x21\x23-\x7e]+"', answer.get("etag"))
@@ -25,7 +25,7 @@ def test_validators_are_strong_and_stay_the_same(server):
     assert server.get("/a.txt").get("etag") != answer.get("etag")
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("status, fields", [
     (304, ["If-None-Match: E"]), (304, ["If-None-Match: W/E"]), (304, ["If-None-Match: *"]),
     (304, ['If-None-Match: "x", E']), (304, ['If-None-Match: "x",E,"y"']),
@@ -75,7 +75,7 @@ def test_conditions_do_not_make_an_absent_file_anything_else(head_server):
 # Ranges (RFC 9110, 14).
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("ranges, first, last", [
     ("bytes=0-0", 0, 0), ("bytes=0-1023", 0, 1023), ("bytes=0-", 0, 1023),
     ("bytes=1000-", 1000, 1023),
@@ -132,7 +132,7 @@ def parts_of(answer):
     return parts
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("target, content", [("/k.bin", K), ("/big.bin", pattern(BIG, 4))])
 @pytest.mark.parametrize("ranges, wanted", [
     ("0-0,2-2", [(0, 0), (2, 2)]), ("0-9, 100-109 ,-5", [(0, 9), (100, 109), (-5, None)]),
@@ -192,7 +192,7 @@ def test_ranges_elsewhere(head_server):
 SIBLINGS = {"gzip": "app.js.gz", "br": "app.js.br", "zstd": "app.js.zst", None: "app.js"}
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("accepts, wanted", [
     (None, {None}), ("gzip", {"gzip"}), ("br", {"br"}), ("zstd", {"zstd"}), ("GZIP", {"gzip"}),
     ("gzip, br", {"gzip", "br"}), ("gzip, deflate, br, zstd", {"gzip", "br", "zstd"}),

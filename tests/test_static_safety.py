@@ -84,7 +84,7 @@ def guarded(binary, tmp_path_factory):
             server.kill()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("target", TRAVERSALS)
 def test_nothing_outside_the_root_is_reached(guarded, target):
     for policy in ("inside", "never"):
@@ -114,7 +114,7 @@ def test_the_root_itself_may_be_a_link(serve, site, tmp_path):
     assert serve(tmp_path / "link").get("/a.txt").body == b"hello\n"
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_fifo_a_socket_and_a_device_are_not_opened(serve, folder):
     os.mkfifo(folder / "fifo")
     (folder / "a.txt").write_text("hello\n")

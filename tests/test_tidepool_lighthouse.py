@@ -1,6 +1,6 @@
 """Lighthouse's scores of each page of Tidepool, and the bytes of its first page.
 
-tools/run_tests.py installs the npm package, at the versions of tests/lighthouse/package-lock.json.
+tools/suite_needs.py installs the npm package at the versions of tests/lighthouse/package-lock.json.
 """
 
 import json

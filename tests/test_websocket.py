@@ -40,7 +40,7 @@ def rooms(rooms_with):
 # ---- other people's clients ---------------------------------------------------------------------
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("compression", [None, "deflate"])
 @pytest.mark.parametrize("windows", ["on", "windows"])
 def test_the_websockets_package_agrees(echo_with, compression, windows):
@@ -62,7 +62,7 @@ def test_the_websockets_package_agrees(echo_with, compression, windows):
     asyncio.run(asyncio.wait_for(talk(), 60))
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("offer", ["on", "off", "windows"])
 @pytest.mark.parametrize("compression", [None, "deflate"])
 def test_our_client_talks_with_the_websockets_server(binary, offer, compression):
@@ -105,7 +105,7 @@ async def app(scope, receive, send):
 """
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_our_client_talks_with_hypercorn_over_http2(binary, tmp_path):
     """Another make's server of RFC 8441."""
     (tmp_path / "echo.py").write_text(ECHO_APPLICATION)
@@ -135,7 +135,7 @@ def secure(run_example, tmp_path_factory):
     return rooms.places()[0], ssl.create_default_context(cafile=authority.file)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("compression", [None, "deflate"])
 def test_the_websockets_package_agrees_over_tls(secure, compression):
     (_, port), trust = secure
@@ -155,7 +155,7 @@ def test_the_websockets_package_agrees_over_tls(secure, compression):
     asyncio.run(asyncio.wait_for(talk(), 60))
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_streams_of_http2_over_tls_are_websockets_too(secure):
     """A room whose two guests are streams of one connection."""
     address, trust = secure
@@ -179,7 +179,7 @@ def test_streams_of_http2_over_tls_are_websockets_too(secure):
             client.wait(lambda s=stream: bytes(client.streams[s].body) == expected)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_stream_of_http2_is_a_websocket_too(echo):
     """RFC 8441, by prior knowledge: three sockets on one connection."""
     with h2_client.Client(echo.websocket) as client:
@@ -293,7 +293,7 @@ def event(socket):
     return read["type"], read["from"], read.get("text")
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_everyone_in_a_room_hears_it_and_nobody_else(rooms_with, threads):
     rooms = rooms_with("--threads", threads)
@@ -318,7 +318,7 @@ def test_everyone_in_a_room_hears_it_and_nobody_else(rooms_with, threads):
             assert event(ann) == ("went", "Bøb", None)
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_rooms_refuse_what_they_are_not_made_for(rooms):
     assert get_once(rooms.websocket, "/chat?room=a").status == 400
     assert get_once(rooms.websocket, "/chat?room=a&name=x").status == 426
@@ -448,7 +448,7 @@ def room_for(sockets):
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_a_publisher_and_five_thousand_subscribers(rooms_with, sanitized):
     """A million deliveries, in bursts of a hundred thousand: none lost, none kept."""
     subscribers = 500 if sanitized else 5_000
@@ -472,7 +472,7 @@ GOOD = (frame(TEXT, "Hello", fin=False) + frame(PING, "ping") + frame(0, " there
         frame(BINARY, bytes(200)) + frame(CLOSE, close_payload(1000, b"bye")))
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_peers_that_vanish_at_every_byte_leave_nothing_behind(echo):
     before = echo.descriptors()
     for end in range(len(GOOD)):
@@ -496,7 +496,7 @@ def test_peers_that_finish_their_side_are_answered_and_closed(echo):
         assert socket.wait_end()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 def test_garbage_of_every_first_two_bytes_is_refused_or_waited_for(echo):
     """Every head there is, with a payload that is not there: never a crash, never an echo."""
     for first in range(256):

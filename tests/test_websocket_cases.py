@@ -25,7 +25,7 @@ def play(socket, case):
         assert socket.wait_end()
 
 
-@pytest.mark.quick
+@pytest.mark.sanitizers
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_case(echo, case):
     with WebSocket(echo.websocket) as socket:
