@@ -35,7 +35,7 @@ class Library : public ::testing::Test {
 };
 
 TEST_F(Library, TheFirstProgramAnswers) {
-    Program program = start("readme/a_first_program");
+    Program program = start("readme/tiderace");
     EXPECT_EQ(get(program.url("/")).body, "hello\n");
     EXPECT_EQ(get(program.url("/users/7")).body, "{\"id\":7,\"name\":\"ann\"}");
     EXPECT_EQ(get(program.url("/users/8")).status, 404);
