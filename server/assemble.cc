@@ -207,7 +207,7 @@ Result<> Assembly::keep_root_files() {
         if (!path.empty()) files.push_back({path, use});
     };
     for (const CertificateFiles& pair : options_.tls.certificates) {
-        for (const std::string* file : {&pair.certificate, &pair.key, &pair.ocsp}) {
+        for (const std::string* file : {&pair.certificate, &pair.key}) {
             keep(*file, RootFiles::Use::read);
         }
     }
@@ -285,8 +285,7 @@ Result<> Assembly::find_certificates() {
     if (!options_.tls.self_signed) return {};
     auto made = tls::self_signed();
     if (!made) return fail(made.error());
-    options_.tls.certificates = {
-        {.certificate = made->certificate_file, .key = made->key_file, .ocsp = ""}};
+    options_.tls.certificates = {{.certificate = made->certificate_file, .key = made->key_file}};
     self_signed_ = std::move(*made);
     return {};
 }

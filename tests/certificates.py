@@ -1,4 +1,4 @@
-"""Certificates for the tests, made by the openssl command: authorities, sites, clients, OCSP."""
+"""Certificates for the tests, made by the openssl command: authorities, sites, clients."""
 
 import subprocess
 from dataclasses import dataclass
@@ -65,15 +65,3 @@ class Authority:
         fresh.key.rename(pair.key)
         fresh.certificate.rename(pair.certificate)
         return pair
-
-    def ocsp_answer(self, pair):
-        """A DER file with the OCSP answer "good"."""
-        serial = openssl("x509", "-in", pair.certificate, "-noout",
-                         "-serial").decode().strip().split("=")[1]
-        index = self.folder / ".index"
-        index.write_text(f"V\t400101000000Z\t\t{serial}\tunknown\t/CN=x\n")
-        answer = pair.certificate.with_suffix(".ocsp")
-        openssl("ocsp", "-index", index, "-CA", self.pair.certificate, "-rsigner",
-                self.pair.certificate, "-rkey", self.pair.key, "-issuer", self.pair.certificate,
-                "-cert", pair.certificate, "-respout", answer, "-ndays", 7)
-        return answer

@@ -550,16 +550,6 @@ def test_one_file_may_hold_both(serve, site, authority, connect, tmp_path):
         assert connection.get("/a.txt").status == 200
 
 
-def test_an_ocsp_answer_is_stapled(serve, site, authority):
-    pair = authority.issue("stapled")
-    server = serve(site, "--tls", f"{pair.flag},{authority.ocsp_answer(pair)}")
-    for version in ("-tls1_2", "-tls1_3"):
-        _, said = s_client(server, version, "-status")
-        assert "OCSP Response Status: successful" in said, version
-        _, said = s_client(server, version)
-        assert "OCSP Response Status" not in said
-
-
 # Client certificates.
 
 
@@ -609,8 +599,6 @@ def test_client_certificates(serve, site, pair, authority, members, version, mod
      ["locked.key", "without a password"]),
     (lambda d, p: ("--tls", f"{d},{p.key}"), ["expected a file"]),
     (lambda d, p: ("--tls", p.certificate), ["site.pem", "no key in it", "CERT,KEY"]),
-    (lambda d, p: ("--tls", f"{p.flag},{d}/absent.ocsp"), ["absent.ocsp", "no such file"]),
-    (lambda d, p: ("--tls", f"{p.flag},{d}/text.pem"), ["text.pem", "OCSP"]),
     (lambda d, p: ("--tls", p.flag, "--tls-client-auth", "required", "--tls-client-ca",
                    f"{d}/absent.ca"), ["absent.ca", "no such file"]),
     (lambda d, p: ("--tls", p.flag, "--tls-client-auth", "optional", "--tls-client-ca",

@@ -3,7 +3,6 @@ told and changes nothing, and no connection is dropped for it."""
 
 import shutil
 import signal
-import subprocess
 import threading
 import time
 
@@ -115,21 +114,6 @@ def test_a_broken_authority_of_clients_lets_nobody_in_and_a_mended_one_is_taken(
     server.signal(signal.SIGUSR1)
     wait_until(lambda: not let_in(member), what="the new authority")
     assert not let_in(None)
-
-
-def test_a_staple_that_is_behind_is_left_out_and_stops_no_renewal(serve, site, authority):
-    pair = authority.issue("site")
-    server = serve(site, "--tls", f"{pair.flag},{authority.ocsp_answer(pair)}")
-    before = shown(server, authority)
-    authority.issue("site")  # its staple still belongs to the old one
-    server.signal(signal.SIGUSR1)
-    wait_until(lambda: shown(server, authority) != before, what="the new certificate")
-    wait_until(lambda: "is about another certificate" in server.stderr, what="a word about it")
-    authority.ocsp_answer(pair)
-    server.signal(signal.SIGUSR1)
-    words = ["openssl", "s_client", "-connect", "{}:{}".format(*server.address), "-status"]
-    wait_until(lambda: b"OCSP Response Status: successful" in subprocess.run(
-        words, stdin=subprocess.DEVNULL, capture_output=True, timeout=60).stdout, what="the staple")
 
 
 @pytest.mark.parametrize("breaks", ["certificate", "key", "absent"])

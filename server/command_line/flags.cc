@@ -74,9 +74,9 @@ constexpr std::array serve_table{
         ServeFlag::Count{[](ServeOptions& o) -> std::uint64_t& { return o.backlog; }, 1, 65'535}},
 
     ServeFlag{{.name = "tls",
-               .value = "CERT[,KEY[,OCSP]]",
+               .value = "CERT[,KEY]",
                .group = Group::encryption,
-               .about = "serve https: PEM files, or one with both; OCSP is an answer to staple",
+               .about = "serve https: PEM files, or one with both",
                .repeatable = true,
                .completes = Completes::file},
               ServeFlag::Text{set_tls}},

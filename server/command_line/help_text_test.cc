@@ -50,9 +50,8 @@ Addresses
                              connections)
 
 TLS
-      --tls CERT[,KEY[,OCSP]]
-                             serve https: PEM files, or one with both; OCSP is
-                             an answer to staple; repeatable
+      --tls CERT[,KEY]       serve https: PEM files, or one with both;
+                             repeatable
       --tls-self-signed      serve https with a certificate made here, for
                              development
       --https-redirect ADDR  listen here in clear text, only to redirect to

@@ -21,13 +21,11 @@ Applied set_tls(ServeOptions& options, std::string_view value) {
         }
     }
     // An empty part is most likely a variable that was not set.
-    if (names.size() > 3 || std::ranges::any_of(names, &std::string::empty)) {
+    if (names.size() > 2 || std::ranges::any_of(names, &std::string::empty)) {
         return std::unexpected(
             "expects CERT,KEY, two PEM files, for example cert.pem,key.pem, or one file with both");
     }
-    const CertificateFiles files{.certificate = names[0],
-                                 .key = names.size() > 1 ? names[1] : names[0],
-                                 .ocsp = names.size() > 2 ? names[2] : ""};
+    const CertificateFiles files{.certificate = names[0], .key = names.back()};
     auto& all = options.tls.certificates;
     if (std::ranges::find(all, files.certificate, &CertificateFiles::certificate) != all.end()) {
         return std::unexpected("this certificate is given twice");

@@ -1,6 +1,5 @@
 #include "tiderace/testing/certificates.h"
 
-#include <openssl/ocsp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
@@ -36,10 +35,10 @@ void add_extension(X509* to, int id, const std::string& value) {
 tls::X509Ptr make_certificate(const Wanted& wanted, EVP_PKEY* key) {
     tls::X509Ptr made(X509_new());
     X509_set_version(made.get(), X509_VERSION_3);
-    // Different for each: an OCSP answer names a certificate by it.
+    // Different for each, as for all that an authority signs (RFC 5280, 4.1.2.2).
     std::uint32_t serial = 0;
     RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial);
-    // Shifted, for it has to be positive (RFC 5280, 4.1.2.2), and a long may have 32 bits.
+    // Shifted, for it has to be positive, and a long may have 32 bits.
     ASN1_INTEGER_set(X509_get_serialNumber(made.get()), static_cast<long>(serial >> 1U));
     X509_gmtime_adj(X509_getm_notBefore(made.get()), wanted.valid_from);
     X509_gmtime_adj(X509_getm_notAfter(made.get()), wanted.valid_until);
@@ -99,33 +98,7 @@ tls::CertificateFiles Authority::issue(const TemporaryFolder& folder, const std:
     // Replaced, not written over: a server under test may be reading them at this moment.
     folder.replace(name + ".pem", pem_of(made.get()) + pem_of(own_->certificate.get()));
     folder.replace(name + ".key", pem_of(key.get()));
-    return {folder.path_of(name + ".pem"), folder.path_of(name + ".key"), ""};
-}
-
-std::string Authority::answer_for(const TemporaryFolder& folder, const std::string& certificate,
-                                  const std::string& name, long valid_until) const {
-    const tls::BioPtr file(BIO_new_file(certificate.c_str(), "rb"));
-    const tls::X509Ptr leaf(PEM_read_bio_X509(file.get(), nullptr, nullptr, nullptr));
-    TR_CHECK(leaf != nullptr);
-    // SHA-1 only names the issuer here, and clients have to use it (RFC 5019, 2.1.1).
-    OCSP_CERTID* about = OCSP_cert_to_id(EVP_sha1(), leaf.get(), own_->certificate.get());
-    ASN1_TIME* from = X509_gmtime_adj(nullptr, -86'400);
-    ASN1_TIME* until = X509_gmtime_adj(nullptr, valid_until);
-    OCSP_BASICRESP* basic = OCSP_BASICRESP_new();
-    OCSP_basic_add1_status(basic, about, V_OCSP_CERTSTATUS_GOOD, 0, nullptr, from, until);
-    // By the authority itself, so that the answer needs no certificate of a responder.
-    TR_CHECK(OCSP_basic_sign(basic, own_->certificate.get(), own_->key.get(), EVP_sha256(), nullptr,
-                             0) == 1);
-    OCSP_RESPONSE* response = OCSP_response_create(OCSP_RESPONSE_STATUS_SUCCESSFUL, basic);
-    const tls::BioPtr der(BIO_new(BIO_s_mem()));
-    TR_CHECK(i2d_OCSP_RESPONSE_bio(der.get(), response) == 1);
-    OCSP_RESPONSE_free(response);
-    OCSP_BASICRESP_free(basic);
-    ASN1_TIME_free(until);
-    ASN1_TIME_free(from);
-    OCSP_CERTID_free(about);
-    folder.replace(name, read(der.get()));
-    return folder.path_of(name);
+    return {folder.path_of(name + ".pem"), folder.path_of(name + ".key")};
 }
 
 std::string Authority::write(const TemporaryFolder& folder, const std::string& name) const {

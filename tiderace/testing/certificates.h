@@ -35,9 +35,6 @@ class Authority {
     // Writes NAME.pem (with the authority's certificate behind it) and NAME.key.
     tls::CertificateFiles issue(const TemporaryFolder& folder, const std::string& name,
                                 const Wanted& wanted = {}) const;
-    // Writes an OCSP answer "good" for the certificate in this file; returns its path.
-    std::string answer_for(const TemporaryFolder& folder, const std::string& certificate,
-                           const std::string& name, long valid_until = 86'400) const;
     // Writes the authority's own certificate; its path.
     std::string write(const TemporaryFolder& folder, const std::string& name) const;
 

@@ -186,7 +186,6 @@ void warn(Certificate& pair, UnixSeconds now) {
         pair.warnings.push_back(pair.files.certificate + " is not valid before " +
                                 time_text(pair.begins));
     }
-    if (!pair.staple.warning.empty()) pair.warnings.push_back(pair.staple.warning);
 }
 
 }  // namespace
@@ -201,16 +200,10 @@ Result<Certificate> Certificate::load(const CertificateFiles& files) {
         // An expired certificate is no error: a server that does not start is worse than a warning.
         if (auto done = check(made); !done) return fail(done.error());
     }
-    const UnixSeconds now = std::time(nullptr);
-    if (!files.ocsp.empty()) {
-        auto staple = Staple::load(files.ocsp, made.leaf.get(), now);
-        if (!staple) return fail(staple.error());
-        made.staple = std::move(*staple);
-    }
     made.names = names_of(made.leaf.get());
     made.begins = seconds_of(X509_get0_notBefore(made.leaf.get()));
     made.ends = seconds_of(X509_get0_notAfter(made.leaf.get()));
-    warn(made, now);
+    warn(made, std::time(nullptr));
     return made;
 }
 
@@ -229,7 +222,6 @@ Certificate Certificate::share() const {
     copy.key.reset(key.get());
     copy.begins = begins;
     copy.ends = ends;
-    copy.staple = staple;
     copy.names = names;
     return copy;
 }

@@ -1,5 +1,5 @@
-// Certificate: one chain, its key and its staple, loaded from files and found to fit together, of a
-// kind that clients take.
+// Certificate: one chain and its key, loaded from files and found to fit together, of a kind that
+// clients take.
 //
 // Owner    A value, moved.
 // Thread   Any.
@@ -16,7 +16,6 @@
 #include "tiderace/base/units.h"
 #include "tiderace/tls/openssl.h"
 #include "tiderace/tls/server_options.h"
-#include "tiderace/tls/staple.h"
 
 namespace tiderace::tls {
 
@@ -27,7 +26,6 @@ struct Certificate {
     KeyPtr key;
     UnixSeconds begins = 0;  // the leaf's
     UnixSeconds ends = 0;
-    Staple staple;
     std::vector<std::string> names;     // lower case; from the subject's common name if there is no
                                         // subject alternative name
     std::vector<std::string> warnings;  // "cert.pem expired on …"

@@ -120,13 +120,6 @@ SSL_CTX* CertificateSet::find(std::string_view name) const {
     return found == by_name_.end() ? by_default() : contexts_[context_of_.at(found->second)].get();
 }
 
-const Staple* CertificateSet::staple_of(const X509* leaf) const {
-    for (const Certificate& pair : certificates_) {
-        if (pair.leaf.get() == leaf) return &pair.staple;
-    }
-    return nullptr;
-}
-
 bool CertificateSet::is_shown(std::size_t position) const {
     return std::ranges::any_of(context_of_, [&](const auto& each) {
         return std::ranges::find(each.first, position) != each.first.end();
@@ -151,9 +144,6 @@ std::vector<std::string> CertificateSet::ended(UnixSeconds since, UnixSeconds no
         // Once: only in the report whose span holds its end.
         if (since < pair.ends && pair.ends <= now) {
             all.push_back(pair.expired_text());
-        }
-        if (since < pair.staple.ends && pair.staple.ends <= now) {
-            all.push_back(pair.staple.ended_text(pair.files.ocsp));
         }
     }
     return all;

@@ -38,12 +38,9 @@ class CertificateSet {
     SSL_CTX* by_default() const { return contexts_.front().get(); }
     // `name` in lower case.
     SSL_CTX* find(std::string_view name) const;
-    // The staple of a certificate of this set, nullptr for none.
-    const Staple* staple_of(const X509* leaf) const;
-    // Facts for the operator: expired certificates, staples that do not fit, certificates that are
-    // never used.
+    // Facts for the operator: expired certificates, certificates that are never used.
     std::vector<std::string> warnings() const;
-    // Certificates and staples that ended after `since`, up to `now`.
+    // Certificates that ended after `since`, up to `now`.
     std::vector<std::string> ended(UnixSeconds since, UnixSeconds now) const;
 
     // When the first certificate that was skipped as not yet valid becomes valid; INT64_MAX: none.

@@ -126,12 +126,6 @@ TEST_F(CertificateTest, AByteOrderMarkDoesNoHarm) {
     EXPECT_TRUE(Certificate::load({path("marked"), good_.key}));
 }
 
-TEST_F(CertificateTest, AStapleHasToBeAnOcspResponse) {
-    folder_.write("staple", "not one");
-    good_.ocsp = path("staple");
-    EXPECT_EQ(refusal(good_), "load staple: expected a successful OCSP response in DER");
-}
-
 TEST_F(CertificateTest, WarnsOfWhatIsNotValidNow) {
     const auto expired = Certificate::load(
         authority_.issue(folder_, "expired", {.valid_from = -7'200, .valid_until = -3'600}));

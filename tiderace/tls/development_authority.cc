@@ -17,7 +17,6 @@
 
 #include "tiderace/tls/certificate.h"
 #include "tiderace/tls/openssl.h"
-#include "tiderace/tls/staple.h"
 
 namespace tiderace::tls {
 namespace {

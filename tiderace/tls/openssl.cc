@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 
 #include <algorithm>
+#include <ctime>
 
 namespace tiderace::tls {
 
@@ -39,6 +40,22 @@ std::string subject_text(const X509* certificate) {
     char* data = nullptr;
     const long bytes = BIO_get_mem_data(bio.get(), &data);
     return {data, static_cast<std::size_t>(std::max(0L, bytes))};
+}
+
+UnixSeconds seconds_of(const ASN1_TIME* time) {
+    std::tm parts{};
+    // 0: a time that cannot be read has passed.
+    return ASN1_TIME_to_tm(time, &parts) == 1 ? ::timegm(&parts) : 0;
+}
+
+std::string time_text(UnixSeconds time) {
+    using TimePtr = std::unique_ptr<ASN1_TIME, FreedBy<ASN1_TIME_free>>;
+    const TimePtr made(ASN1_TIME_set(nullptr, time));
+    const BioPtr bio(BIO_new(BIO_s_mem()));
+    ASN1_TIME_print(bio.get(), made.get());
+    char* data = nullptr;
+    const long bytes = BIO_get_mem_data(bio.get(), &data);
+    return {data, static_cast<std::size_t>(bytes)};
 }
 
 }  // namespace tiderace::tls

@@ -1,4 +1,5 @@
-// openssl: owners for OpenSSL's objects, and its errors as words. For the insides of this room.
+// openssl: owners for OpenSSL's objects; its errors, names and times as ours. For the insides of
+// this room.
 //
 // Thread   Any; OpenSSL's error queue is the thread's own.
 #pragma once
@@ -10,6 +11,8 @@
 
 #include <memory>
 #include <string>
+
+#include "tiderace/base/units.h"
 
 namespace tiderace::tls {
 
@@ -39,5 +42,10 @@ TlsFault take_tls_fault();
 
 // As RFC 2253 writes it; "" where it cannot be written, for the part of a name may be another's.
 std::string subject_text(const X509* certificate);
+
+// 0 for what is no time.
+UnixSeconds seconds_of(const ASN1_TIME* time);
+// "Nov 20 15:30:26 2026 GMT"
+std::string time_text(UnixSeconds time);
 
 }  // namespace tiderace::tls

@@ -94,20 +94,6 @@ struct ServerCallbacks {
         return SSL_TLSEXT_ERR_OK;
     }
 
-    static int on_staple(SSL* ssl, void* arg) {
-        const ServerContext& self = *static_cast<ServerContext*>(arg);
-        const Staple* staple = self.certificates_->staple_of(SSL_get_certificate(ssl));
-        if (staple == nullptr || !staple->serves(self.loop_->unix_now())) {
-            return SSL_TLSEXT_ERR_NOACK;
-        }
-        // OpenSSL takes ownership and frees it.
-        const std::string& der = staple->der;
-        auto* copy = static_cast<unsigned char*>(OPENSSL_memdup(der.data(), der.size()));
-        if (copy == nullptr) return SSL_TLSEXT_ERR_NOACK;
-        SSL_set_tlsext_status_ocsp_resp(ssl, copy, static_cast<long>(der.size()));
-        return SSL_TLSEXT_ERR_OK;
-    }
-
     static const EVP_CIPHER* ticket_cipher() {
         // Fetched once, as in Suite13::find(); its MAC is what protects CBC here (RFC 5077, 4).
         static EVP_CIPHER* const aes = EVP_CIPHER_fetch(nullptr, "AES-256-CBC", nullptr);
@@ -214,8 +200,6 @@ struct ServerCallbacks {
         SSL_CTX_set_tlsext_servername_callback(context, &on_server_name);
         SSL_CTX_set_tlsext_servername_arg(context, &self);
         if (!self.alpn_.empty()) SSL_CTX_set_alpn_select_cb(context, &on_protocols, &self);
-        SSL_CTX_set_tlsext_status_cb(context, &on_staple);
-        SSL_CTX_set_tlsext_status_arg(context, &self);
         SSL_CTX_set_tlsext_ticket_key_evp_cb(context, &on_ticket);
         SSL_CTX_set_session_ticket_cb(context, nullptr, &on_session, &self);
         SSL_CTX_set_keylog_callback(context, &SslRecords::on_key_log);
@@ -246,7 +230,6 @@ std::string look_at(const ServerOptions& options) {
     std::string look;
     for (const CertificateFiles& pair : options.certificates) {
         look += file_look(pair.certificate) + file_look(pair.key);
-        if (!pair.ocsp.empty()) look += file_look(pair.ocsp);
     }
     if (!options.client_ca.empty()) look += file_look(options.client_ca);
     return look;

@@ -9,7 +9,6 @@
 
 #include "tiderace/log/logger.h"
 #include "tiderace/log/ring_fixture.h"
-#include "tiderace/tls/read_file.h"
 #include "tiderace/tls/server_fixture.h"
 
 namespace tiderace::tls {
@@ -545,49 +544,6 @@ TEST_F(TicketTest, AreNotTakenWhereClientsAreTrustedOnOtherGrounds) {
     serve(options);
     context_->set_ticket_keys(keys);
     EXPECT_FALSE(resumes());
-}
-
-// ---- staples ------------------------------------------------------------------------------------
-
-class StapleTest : public ServerTest {
-  protected:
-    // What a client that asks for it is shown, "" for nothing.
-    std::string stapled(const std::string& staple) {
-        ServerOptions options = server_options();
-        options.certificates[0].ocsp = staple;
-        serve(options);
-        const SslContextPtr context = raw_context();
-        RawPeer client = raw(context.get());
-        SSL_set_tlsext_status_type(client.ssl(), TLSEXT_STATUSTYPE_ocsp);
-        EXPECT_TRUE(shakes_hands(client));
-        unsigned char* got = nullptr;
-        const long bytes = SSL_get_tlsext_status_ocsp_resp(client.ssl(), static_cast<void*>(&got));
-        if (bytes <= 0) return {};
-        return {reinterpret_cast<char*>(got), static_cast<std::size_t>(bytes)};
-    }
-    std::string own() { return server_options().certificates[0].certificate; }
-};
-
-TEST_F(StapleTest, IsSentToClientsThatRequestIt) {
-    const std::string staple = authority_.answer_for(folder_, own(), "staple");
-    const auto written = read_file(staple, 1'000'000);
-    ASSERT_TRUE(written);
-    EXPECT_EQ(stapled(staple), std::string(*written));
-    EXPECT_TRUE(context_->warnings().empty());
-}
-
-// A client breaks off at a wrong one, and goes on without any.
-TEST_F(StapleTest, IsKeptBackWhenItEndedOrIsAboutAnother) {
-    const std::string ended = authority_.answer_for(folder_, own(), "ended", -60);
-    EXPECT_EQ(stapled(ended), "");
-    ASSERT_EQ(context_->warnings().size(), 1U);
-    EXPECT_TRUE(context_->warnings()[0].starts_with(ended + " ended on "));
-
-    const std::string other = authority_.issue(folder_, "other").certificate;
-    const std::string about_other = authority_.answer_for(folder_, other, "about-other");
-    EXPECT_EQ(stapled(about_other), "");
-    EXPECT_EQ(context_->warnings(),
-              std::vector{about_other + " is about another certificate and is not stapled"});
 }
 
 }  // namespace

@@ -14,7 +14,6 @@ namespace tiderace::tls {
 struct CertificateFiles {
     std::string certificate;
     std::string key;
-    std::string ocsp = {};  // a DER response to staple; "": none
 
     bool operator==(const CertificateFiles&) const = default;
 };

@@ -3,8 +3,6 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
-#include "tiderace/tls/staple.h"
-
 namespace tiderace::tls {
 namespace {
 
