@@ -1,6 +1,5 @@
 #include "tiderace/tls/library.h"
 
-#include "tiderace/tls/kernel_tls.h"
 #include "tiderace/tls/openssl.h"
 
 namespace tiderace::tls {
@@ -10,8 +9,7 @@ bool is_built_in() {
 }
 
 std::string library_text() {
-    return std::string(OpenSSL_version(OPENSSL_VERSION)) +
-           "; kTLS: " + std::string(to_string(find_kernel_tls(core::system_kernel())));
+    return OpenSSL_version(OPENSSL_VERSION);
 }
 
 }  // namespace tiderace::tls

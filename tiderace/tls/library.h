@@ -11,7 +11,7 @@ namespace tiderace::tls {
 // False: everything of this room fails.
 bool is_built_in();
 
-// For `version -v`: "OpenSSL 3.0.22 25 Aug 2026; kTLS: no (the kernel has no tls module)".
+// For `version -v`: "OpenSSL 3.0.22 25 Aug 2026".
 std::string library_text();
 
 }  // namespace tiderace::tls

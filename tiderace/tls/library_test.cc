@@ -5,10 +5,9 @@
 namespace tiderace::tls {
 namespace {
 
-TEST(Library, HasANameAndSaysWhatTheKernelDoes) {
+TEST(Library, HasANameWithAVersion) {
     EXPECT_TRUE(is_built_in());
     EXPECT_TRUE(library_text().starts_with("OpenSSL ")) << library_text();
-    EXPECT_NE(library_text().find("; kTLS: no ("), std::string::npos) << library_text();
 }
 
 }  // namespace
