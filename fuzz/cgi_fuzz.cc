@@ -49,9 +49,6 @@ std::string read_records(ByteView bytes, std::size_t piece) {
             TR_CHECK(event.bytes.size() <= 65'535);
             if (event.kind == FcgiEvent::Kind::output) output += event.bytes;
             if (event.kind == FcgiEvent::Kind::errors) errors += event.bytes;
-            if (event.kind == FcgiEvent::Kind::values) {
-                told += find_value(event.bytes, "FCGI_MPXS_CONNS");
-            }
             if (event.kind == FcgiEvent::Kind::end_request) {
                 told += std::to_string(event.id) + '=' + std::to_string(event.application_status);
             }

@@ -192,12 +192,11 @@ def record(kind, number, content=b"", padding=0):
 class Peer:
     """Speaks FastCGI as `answer(peer, connection, id, params)` says, on a TCP port."""
 
-    def __init__(self, answer, multiplexes=False, heeds_aborts=True):
-        self.answer, self.multiplexes = answer, multiplexes
-        self.heeds_aborts, self.ended = heeds_aborts, 0
+    def __init__(self, answer):
+        self.answer = answer
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        self.connections, self.most, self.aborted = 0, 0, []
+        self.connections, self.ended = 0, 0
         self.open = []
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -208,6 +207,7 @@ class Peer:
             except OSError:
                 return
             self.open.append(connection)
+            self.connections += 1
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def close(self):
@@ -232,47 +232,32 @@ class Peer:
         return data
 
     def serve(self, connection):
-        requests = {}
-        first = True
+        under_way = None  # the request's id, its variables, its body
         try:
             while True:
                 _, kind, number, length, padding, _ = struct.unpack(
                     ">BBHHBB", self.read(connection, 8))
                 content = self.read(connection, length + padding)[:length]
-                if kind == 9:
-                    value = b"1" if self.multiplexes else b"0"
-                    connection.sendall(record(10, 0, b"\x0f\x01FCGI_MPXS_CONNS" + value, 5))
-                    continue
-                if first:
-                    self.connections, first = self.connections + 1, False
-                if kind == 1:
-                    requests[number] = [b"", b""]
-                    self.most = max(self.most, len(requests))
-                elif kind == 2:
-                    self.aborted.append(number)
-                    if not self.heeds_aborts:
-                        continue
-                    connection.sendall(record(3, number, b"\0" * 8))
-                    requests.pop(number, None)
-                elif kind == 4:
-                    requests[number][0] += content
-                elif kind == 5 and content:
-                    requests[number][1] += content
-                elif kind == 5:
-                    self.answer(self, connection, number, *requests[number])
-                    if not self.multiplexes:
-                        requests.pop(number, None)
+                if kind == 1 and under_way is None:
+                    under_way = [number, b"", b""]
+                elif kind in (4, 5) and under_way and number == under_way[0]:
+                    under_way[kind - 3] += content
+                    if kind == 5 and not content:
+                        self.answer(self, connection, *under_way)
+                        under_way = None
+                else:
+                    raise EOFError  # no record of one request at a time
         except (EOFError, OSError):
             connection.close()
-            self.ended += 0 if first else 1
+            self.ended += 1
 
 
 @pytest.fixture
 def peer():
     made = []
 
-    def start(answer, **more):
-        made.append(Peer(answer, **more))
+    def start(answer):
+        made.append(Peer(answer))
         return made[-1]
     yield start
     for one in made:
@@ -302,6 +287,7 @@ GARBAGE = {
     "http": b"HTTP/1.1 200 OK\r\n\r\nhello",
     "another id": record(6, 77, HEAD),
     "a type of ours": record(1, 1, b"\0" * 8),
+    "values that were not asked for": record(10, 0, b"\x0f\x01FCGI_MPXS_CONNS1"),
     "a short end": record(3, 1, b"\0"),
     "no head": record(6, 1, b"garbage\n\n") + record(3, 1, b"\0" * 8),
     "nothing": record(3, 1, b"\0" * 8),
@@ -362,67 +348,28 @@ def test_a_kept_connection_that_was_closed_is_tried_again(serve, root, peer):
     assert len(used) == 5
 
 
-def test_requests_are_multiplexed_where_the_peer_can(serve, root, peer):
-    gate = threading.Event()
-    lock = threading.Lock()
-
-    def later(peer, connection, number, params, body):
-        if b"/app/first" in params:
-            return well(peer, connection, number, params, body)
-
-        def answer():
-            gate.wait(60)
-            with lock:
-                if number in peer.aborted:
-                    return
-                well(peer, connection, number, params, body)
-        threading.Thread(target=answer, daemon=True).start()
-    here = peer(later, multiplexes=True)
-    server = serve(root, "--fastcgi", f"/app={here.address}")
-    assert server.get("/app/first").status == 200
-    time.sleep(0.2)
-    connections = [server.connect() for _ in range(8)]
-    for connection in connections:
-        connection.send("GET /app/x HTTP/1.1\r\nHost: a\r\n\r\n")
-    wait_until(lambda: here.most >= 8, what="requests that share a connection")
-    connections[0].reset()
-    wait_until(lambda: here.aborted, what="the end of one of them")
-    gate.set()
-    for connection in connections[1:]:
-        assert connection.read_answer().body == b"well "
-        connection.close()
-    assert here.connections == 1
-
-
-def test_an_aborted_request_that_never_ends_does_not_keep_its_place(serve, root, peer):
+def test_a_connection_carries_one_request_at_a_time(serve, root, peer):
     gate = threading.Event()
 
     def later(peer, connection, number, params, body):
-        if b"/app/first" in params:
-            return well(peer, connection, number, params, body)
-        if b"/app/hangs" in params:
-            return None
-
-        def answer():
+        if b"/app/hangs" not in params:
             gate.wait(60)
             well(peer, connection, number, params, body)
-        return threading.Thread(target=answer, daemon=True).start()
-    here = peer(later, multiplexes=True, heeds_aborts=False)
+    here = peer(later)
     server = serve(root, "--fastcgi", f"/app={here.address}")
-    assert server.get("/app/first").status == 200
-    time.sleep(0.2)
-    hanging, waiting = server.connect(), server.connect()
+    hanging, *others = [server.connect() for _ in range(8)]
     hanging.send("GET /app/hangs HTTP/1.1\r\nHost: a\r\n\r\n")
-    waiting.send("GET /app/x HTTP/1.1\r\nHost: a\r\n\r\n")
-    # The first request stands in the peer's table, too.
-    wait_until(lambda: here.most >= 3, what="requests that share a connection")
+    for connection in others:
+        connection.send("GET /app/x HTTP/1.1\r\nHost: a\r\n\r\n")
+    wait_until(lambda: here.connections == 8, what="a connection for each")
     hanging.reset()
-    wait_until(lambda: here.aborted, what="the end of one of them")
-    assert here.ended == 0
+    wait_until(lambda: here.ended, what="the end of the connection of a client that went")
+    assert here.ended == 1
     gate.set()
-    assert waiting.read_answer().body == b"well "
-    waiting.close()
-    wait_until(lambda: here.ended, what="the end of a connection with an aborted request alone")
+    for connection in others:
+        assert connection.read_answer().body == b"well "
+        connection.close()
+    assert here.connections == 8
 
 
 def test_a_flood_waits_for_a_slow_reader(serve, root, peer):

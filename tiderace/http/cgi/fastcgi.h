@@ -8,9 +8,8 @@
 // script that is not there is 404 and never reaches the peer, which might take another file for it.
 // Such files are not sent as files either.
 //
-// Connections are kept and used again. A peer that can (FCGI_MPXS_CONNS) gets several requests on
-// one. What their clients are slow to take is held up to output_bytes_high, then the connection is
-// not read, and gets no further request.
+// Connections are kept and used again, each for one request at a time. What a client is slow to
+// take is held up to output_bytes_high, then the connection is not read.
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
@@ -42,15 +41,14 @@ struct FastCgiOptions {
     std::string root;                     // where scripts are; "" with a path: not told
     std::vector<std::string> index = {};  // those that match the pattern stand for their folder
     CallRules rules = {};
-    std::size_t connections_max = 32;        // of this handler
-    std::size_t waiting_max = 256;           // requests for one that others use; above: 503
-    std::size_t requests_a_connection = 16;  // where the peer can
+    std::size_t connections_max = 32;  // of this handler
+    std::size_t waiting_max = 256;     // requests for one that others use; above: 503
     // A kept connection may occupy one of a few processes, so it ends after idle_least
     // where another request has waited that long for its first byte.
     Duration idle_max = 1s;
     Duration idle_least = 100ms;
     Duration connect_max = 5s;
-    std::size_t output_bytes_high = 256_KiB;  // of all requests of a connection
+    std::size_t output_bytes_high = 256_KiB;                       // of each request
     std::function<bool(ByteView path)> server_authenticates = {};  // as CgiOptions has it
     std::string server_software = MessageDefaults::server_name;
     Handler* local = nullptr;  // answers local redirects; nullptr: 502

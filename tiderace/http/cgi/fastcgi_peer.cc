@@ -19,10 +19,6 @@ namespace {
 constexpr std::size_t input_record_max = 32_KiB;
 // Above it more of a body waits; below the connection's own mark, so that it goes on reading.
 constexpr std::uint64_t queue_bytes_high = 128_KiB;
-// A peer that does not know the question may not answer at all.
-constexpr Duration question_max = 1s;
-// The question takes a connection, perhaps a process, of a peer that cannot multiplex anyway.
-constexpr Duration question_every = 60s;
 // An idle connection does not check more often than this whether a request waits: a loop that has
 // nothing else to do would be busy with it.
 constexpr Duration idle_look_every = 10ms;
@@ -51,7 +47,8 @@ bool FastCgiCall::is_repeatable() const {
 }
 
 void FastCgiCall::start() {
-    connection_->write(handler_->begin_request(request(), name(), id_, content_length()));
+    connection_->write(
+        handler_->begin_request(request(), name(), connection_->id(), content_length()));
     input_ended_ = content_length().value_or(0) == 0;
     begun_ = loop().now();
     on_body();
@@ -61,7 +58,7 @@ void FastCgiCall::on_body() {
     while (connection_ != nullptr && !pending().empty() && connection_->takes_body()) {
         const ByteView part = pending().substr(0, input_record_max);
         std::string out;
-        append_record(out, FcgiType::standard_input, id_, part);
+        append_record(out, FcgiType::standard_input, connection_->id(), part);
         connection_->write(out);
         take_pending(part.size());
     }
@@ -70,7 +67,7 @@ void FastCgiCall::on_body() {
     // An empty record ends the input (FastCGI, 3.3); a second one would be a protocol error.
     if (!body_ended() || std::exchange(input_ended_, true)) return;
     std::string out;
-    append_record(out, FcgiType::standard_input, id_, {});
+    append_record(out, FcgiType::standard_input, connection_->id(), {});
     connection_->write(out);
 }
 
@@ -94,7 +91,7 @@ void FastCgiCall::on_output(ByteView bytes) {
         const std::size_t used = take_head(bytes);
         if (over() || !head_complete()) return;
         received_ = bytes.substr(used);
-        return connection_->answer_later(*this);
+        return;  // answer_now() follows, if on_end() does not
     }
     keep_received();
     output_.append(loop().blocks(), bytes);
@@ -127,10 +124,6 @@ FastCgiCall::State FastCgiCall::pull_output(core::BlockPool& blocks, core::SendQ
     return ended_ ? State::end : State::wait;
 }
 
-bool FastCgiCall::is_held_up() const {
-    return connection_ != nullptr && connection_->is_paused();
-}
-
 void FastCgiCall::on_end(const FcgiEvent& end) {
     ended_ = true;
     connection_ = nullptr;
@@ -142,7 +135,6 @@ void FastCgiCall::on_end(const FcgiEvent& end) {
         case FcgiEnd::complete:
             break;
         case FcgiEnd::overloaded:
-        case FcgiEnd::cannot_multiplex:
             return fail(503, "the peer is overloaded");
         default:
             return fail(502, "the peer refused the request");
@@ -164,69 +156,37 @@ void FastCgiCall::on_lost(std::string_view why) {
     fail(502, why);
 }
 
-// The order matters: after remove() no record reaches the call, and retire() frees it at the turn's
+// The order matters: after leave() no record reaches the call, and retire() frees it at the turn's
 // end.
 void FastCgiCall::on_over() {
     // Without it the handler ends: the connections fail the calls that are still on them.
     if (handler_->peer_ != nullptr) handler_->peer_->forget(*this);
     output_.clear();
-    if (connection_ != nullptr) std::exchange(connection_, nullptr)->remove(*this);
+    if (connection_ != nullptr) std::exchange(connection_, nullptr)->leave();
     handler_->retire(*this);
 }
 
 // --- a connection ------------------------------------------------------------------------------
-
-FastCgiConnection::Calls::iterator FastCgiConnection::find(std::uint16_t id) {
-    return std::ranges::find(calls_, id, &Calls::value_type::first);
-}
 
 void FastCgiConnection::attach(net::Connection& connection) {
     connection_ = &connection;
     connection.start(*this);
 }
 
-bool FastCgiConnection::has_room() const {
-    if (closing_) return false;
-    if (calls_.empty()) return true;
-    constexpr std::size_t ids_max = 0xffff;
-    // A client that takes no output stops the reading, and would stop further calls with it.
-    return peer_->multiplexes_ &&
-           calls_.size() < std::min(peer_->options_->requests_a_connection, ids_max) &&
-           !is_paused();
-}
-
-void FastCgiConnection::add(FastCgiCall& call) {
-    // 0 is the connection's own id (FastCGI, 3.3). The id of an aborted call stays taken until the
-    // peer ends it, or a late record would reach another client.
-    do {
-        if (++last_id_ == 0) ++last_id_;
-    } while (find(last_id_) != calls_.end());
-    calls_.emplace_back(last_id_, &call);
-    call.id_ = last_id_;
+void FastCgiConnection::begin(FastCgiCall& call) {
+    // 0 is the connection's own id (FastCGI, 3.3). Another one for each request, so that a late
+    // record of one before it reaches no other client.
+    if (++id_ == 0) ++id_;
+    call_ = &call;
     call.connection_ = this;
     call.may_retry_ = std::exchange(used_, true);
     connection_->set_deadline(Instant::max());
 }
 
-void FastCgiConnection::remove(FastCgiCall& call) {
-    if (unanswered_ == &call) unanswered_ = nullptr;
-    const auto found = find(call.id_);
-    if (found == calls_.end()) return;
-    found->second = nullptr;  // until the peer has ended it, its id is taken
-    // The last on its connection ends with it: a script notices that sooner than an abort record,
-    // which many peers ignore.
-    if (is_left()) {
-        calls_.clear();
-        return close();
-    }
-    std::string out;
-    append_record(out, FcgiType::abort_request, call.id_, {});
-    write(out);
-    update_reading();
-}
-
-bool FastCgiConnection::is_left() const {
-    return std::ranges::all_of(calls_, [](const auto& entry) { return entry.second == nullptr; });
+// A script notices the end of its connection sooner than an abort record, which many peers ignore.
+void FastCgiConnection::leave() {
+    call_ = nullptr;
+    close();
 }
 
 // A part of a record would shift all that follow it, so without memory the connection ends.
@@ -242,21 +202,24 @@ bool FastCgiConnection::takes_body() const {
     return !closing_ && connection_->queue_bytes() < queue_bytes_high;
 }
 
-// All calls share the connection, so one slow client holds up its reading; has_room() keeps new
-// calls away from it, and the others' deadlines stand still.
-bool FastCgiConnection::is_paused() const {
-    std::uint64_t held = 0;
-    for (const auto& [id, call] : calls_) held += call != nullptr ? call->output_.bytes() : 0;
-    return held > peer_->options_->output_bytes_high;
-}
-
 void FastCgiConnection::update_reading() {
-    if (!closing_) connection_->set_reading(!is_paused());
+    const std::uint64_t held = call_ != nullptr ? call_->output_.bytes() : 0;
+    if (!closing_) connection_->set_reading(held <= peer_->options_->output_bytes_high);
 }
 
 void FastCgiConnection::close() {
     if (std::exchange(closing_, true)) return;
     connection_->close(net::CloseReason::aborted);
+}
+
+void FastCgiConnection::fail(std::string_view why) {
+    close();  // first: on_lost() may ask for another connection at once
+    FastCgiCall* const call = std::exchange(call_, nullptr);
+    if (call == nullptr) return;
+    // One that cannot be sent again for lack of memory is over, too.
+    if (!core::contain(peer_->loop_->log(), "cgi", "a lost request", [&] { call->on_lost(why); })) {
+        call->fail(502, why);
+    }
 }
 
 std::size_t FastCgiConnection::on_data(net::Connection&, ByteView data) {
@@ -266,22 +229,12 @@ std::size_t FastCgiConnection::on_data(net::Connection&, ByteView data) {
         if (event.kind == FcgiEvent::Kind::need_more) break;
         take(event);
     }
-    // Before the view that it holds is gone.
-    answer_unanswered();
+    // A head is not answered at once, because the end of its output mostly follows in the same
+    // bytes, and the answer then has a length. Now, before the view that the call holds is gone.
+    if (call_ != nullptr && call_->head_complete() && !call_->answered()) {
+        contain(*call_, [call = call_] { call->answer_now(); });
+    }
     return data.size();
-}
-
-// A head is not answered at once, because the end of its output mostly follows in the same bytes,
-// and the answer then has a length.
-void FastCgiConnection::answer_later(FastCgiCall& call) {
-    answer_unanswered();
-    unanswered_ = &call;
-}
-
-void FastCgiConnection::answer_unanswered() {
-    if (unanswered_ == nullptr) return;
-    FastCgiCall& call = *std::exchange(unanswered_, nullptr);
-    contain(call, [&] { call.answer_now(); });
 }
 
 template <typename Step>
@@ -292,53 +245,40 @@ void FastCgiConnection::contain(FastCgiCall& call, Step&& step) {
 }
 
 void FastCgiConnection::take(const FcgiEvent& event) {
-    if (event.kind == FcgiEvent::Kind::values) return;  // to a question that was not asked here
-    const auto found = find(event.id);
     // After one bad record the place of the next is unknown.
-    if (event.kind == FcgiEvent::Kind::fault || found == calls_.end()) {
-        fail_all("the peer sent what is no FastCGI answer");
-        return close();
+    if (event.kind == FcgiEvent::Kind::fault || call_ == nullptr || event.id != id_) {
+        return fail("the peer sent what is no FastCGI answer");
     }
-    FastCgiCall* const call = found->second;
-    if (event.kind == FcgiEvent::Kind::output) {
-        if (call != nullptr) contain(*call, [&] { call->on_output(event.bytes); });
-    } else if (event.kind == FcgiEvent::Kind::errors) {
-        if (call != nullptr) call->on_errors(event.bytes);
-    } else {
-        // What of its input is still to come belongs to no request: a connection of its own ends.
-        const bool clean = call == nullptr || call->input_ended_;
-        // It may have been restarted as another program since it was asked.
-        if (event.end == FcgiEnd::cannot_multiplex) peer_->multiplexes_ = false;
-        calls_.erase(found);
-        if (unanswered_ == call) unanswered_ = nullptr;
-        if (call != nullptr) contain(*call, [&] { call->on_end(event); });
-        // Those that were aborted may run for ever, and would keep their places for as long.
-        if (!clean || (!calls_.empty() && is_left())) return close();
-        update_reading();
-        if (calls_.empty()) return peer_->on_idle(*this);
-        peer_->serve_waiting();
+    switch (event.kind) {
+        case FcgiEvent::Kind::output:
+            return contain(*call_, [&, call = call_] { call->on_output(event.bytes); });
+        case FcgiEvent::Kind::errors:
+            return call_->on_errors(event.bytes);
+        default:
+            return take_end(event);
     }
+}
+
+void FastCgiConnection::take_end(const FcgiEvent& end) {
+    FastCgiCall& call = *std::exchange(call_, nullptr);
+    // What of its input is still to come belongs to no request.
+    if (!call.input_ended_) close();
+    contain(call, [&] { call.on_end(end); });
+    update_reading();
+    peer_->on_idle(*this);
 }
 
 void FastCgiConnection::on_drained(net::Connection&) {
-    // A copy, because on_body() may end calls, which changes calls_.
-    std::vector<FastCgiCall*> calls;
-    for (const auto& [id, call] : calls_) {
-        if (call != nullptr) calls.push_back(call);
-    }
-    for (FastCgiCall* call : calls) {
-        if (call->connection_ == this) call->on_body();
-    }
+    if (call_ != nullptr) call_->on_body();
 }
 
 void FastCgiConnection::on_peer_finished(net::Connection&) {
-    fail_all("the peer closed the connection");
-    close();
+    fail("the peer closed the connection");
 }
 
 // Idle for too long.
 void FastCgiConnection::on_deadline(net::Connection&) {
-    if (!calls_.empty()) return;
+    if (call_ != nullptr) return;
     const Instant end = moment_after(idle_since_, peer_->options_->idle_max);
     const Instant now = connection_->loop().now();
     // PHP-FPM binds a worker to each open connection: an idle one is given back early if another
@@ -355,81 +295,22 @@ void FastCgiConnection::watch_idle() {
 
 void FastCgiConnection::on_close(net::Connection&, net::CloseReason) {
     closing_ = true;
-    fail_all("the connection to the peer was lost");
+    fail("the connection to the peer was lost");
     connection_ = nullptr;
     peer_->on_gone(*this);
 }
 
-void FastCgiConnection::fail_all(std::string_view why) {
-    closing_ = true;  // it takes no more
-    unanswered_ = nullptr;
-    // on_lost() may ask for another connection at once, so this one must not look free.
-    const auto calls = std::exchange(calls_, {});
-    for (const auto& [id, call] : calls) {
-        if (call == nullptr || call->connection_ != this) continue;
-        // One that cannot be sent again for lack of memory must not keep the others waiting.
-        if (!core::contain(peer_->loop_->log(), "cgi", "a lost request",
-                           [&] { call->on_lost(why); })) {
-            call->fail(502, why);
-        }
-    }
-    closing_ = connection_ == nullptr || connection_->closing();
-}
-
 // --- the peer ----------------------------------------------------------------------------------
 
-// Asks whether the peer multiplexes, on a connection of its own: some close it after that.
-class FastCgiPeer::Question final : public net::Session {
-  public:
-    explicit Question(FastCgiPeer& peer) : peer_(&peer) {}
-
-    bool is_open() const { return open_; }
-    void connect() {
-        reader_ = {};
-        peer_->connector_.connect(peer_->options_->address, [this](Result<net::Connection*> made) {
-            made && !peer_->ending_ ? start(**made) : on_end();
-        });
-        // The outcome comes in a later turn.
-        open_ = true;
-    }
-
-  private:
-    void start(net::Connection& connection) {
-        connection.start(*this);
-        std::string out;
-        wire::cgi::append_get_values(out);
-        connection.write(out);
-        connection.set_deadline(connection.loop().now() + question_max);
-    }
-    std::size_t on_data(net::Connection& connection, ByteView data) override {
-        ByteView rest = data;
-        const FcgiEvent event = reader_.next(rest);
-        if (event.kind == FcgiEvent::Kind::need_more) return data.size();
-        if (event.kind == FcgiEvent::Kind::values) {
-            peer_->multiplexes_ = wire::cgi::find_value(event.bytes, "FCGI_MPXS_CONNS") == "1";
-        }
-        connection.close(net::CloseReason::aborted);
-        return data.size();
-    }
-    // Without an answer the peer gets one request a connection, which every peer can.
-    void on_close(net::Connection&, net::CloseReason) override { on_end(); }
-    void on_end() { open_ = false; }
-
-    FastCgiPeer* peer_;
-    wire::cgi::FcgiReader reader_;
-    bool open_ = false;  // one is made, or waits for its answer
-};
-
-// Two connections more than options allow: for the question, and for one that is being closed while
-// its successor is made.
+// One connection more than the options allow: for one that is being closed while its successor is
+// made.
 FastCgiPeer::FastCgiPeer(core::EventLoop& loop, const FastCgiOptions& options)
     : loop_(&loop),
       options_(&options),
-      question_(std::make_unique<Question>(*this)),
       // How long it may take no input is for each call's deadline.
       connector_(loop, {.connection = {.write = Duration::max()},
                         .timeout = options.connect_max,
-                        .connections_max = std::min(options.connections_max, SIZE_MAX - 2) + 2}) {}
+                        .connections_max = std::min(options.connections_max, SIZE_MAX - 1) + 1}) {}
 
 // The calls are freed by FastCgi, their owner; nothing may start one from here on.
 FastCgiPeer::~FastCgiPeer() {
@@ -437,26 +318,12 @@ FastCgiPeer::~FastCgiPeer() {
     waiting_.clear();
 }
 
-// A restart ends every connection. One that cannot may be asked too often, and only works more
-// slowly if it is not; one that could, and cannot any more, would mix up its requests.
-bool FastCgiPeer::may_have_changed() const {
-    return connections() == 0 && (multiplexes_ || loop_->now() >= ask_again_);
-}
-
-void FastCgiPeer::ask_values() {
-    if (!may_have_changed() || question_->is_open()) return;
-    multiplexes_ = false;
-    ask_again_ = moment_after(loop_->now(), question_every);
-    contain([this] { question_->connect(); });
-}
-
 void FastCgiPeer::ask(FastCgiCall& call) {
-    ask_values();
     // Each that waits holds its request, so their number is bounded. Those that a connection can be
     // made for, or is being made, wait for no other request.
     const std::size_t being_made = options_->connections_max - connections_.size();
     // Subtracted, because both limits may be SIZE_MAX.
-    if (find_room() == nullptr && waiting_.size() >= being_made &&
+    if (find_free() == nullptr && waiting_.size() >= being_made &&
         waiting_.size() - being_made >= options_->waiting_max) {
         return call.refuse("too many wait for a connection to the peer");
     }
@@ -468,24 +335,20 @@ void FastCgiPeer::forget(FastCgiCall& call) {
     std::erase(waiting_, &call);
 }
 
-FastCgiConnection* FastCgiPeer::find_room() {
-    FastCgiConnection* shared = nullptr;
-    for (const auto& one : connections_) {
-        if (!one->has_room()) continue;
-        // An idle connection first; sharing one makes calls wait for each other. The oldest of
-        // them, so that those that a burst has added stay idle, and are closed.
-        if (one->is_idle()) return one.get();
-        shared = one.get();
-    }
-    return shared;
+// The oldest, so that those that a burst has added stay idle, and are closed.
+FastCgiConnection* FastCgiPeer::find_free() {
+    const auto found =
+        std::ranges::find_if(connections_, [](const auto& one) { return one->is_free(); });
+    return found == connections_.end() ? nullptr : found->get();
 }
 
 void FastCgiPeer::serve_waiting() {
     while (!ending_ && !waiting_.empty()) {
-        FastCgiConnection* const connection = find_room();
+        FastCgiConnection* const connection = find_free();
         if (connection == nullptr) break;
         FastCgiCall& call = take_first();
-        contain([&] { connection->add(call); }) ? call.let_in() : call.fail(503, no_memory);
+        connection->begin(call);
+        call.let_in();
     }
     // One connection for each call that waits, and no more: those under way count.
     while (!ending_ && waiting_.size() > connecting_ && connections() < options_->connections_max) {
@@ -542,19 +405,16 @@ void FastCgiPeer::on_connected(Result<net::Connection*> made,
 
 void FastCgiPeer::on_idle(FastCgiConnection& connection) {
     serve_waiting();
-    if (connection.is_idle() && !connection.closing_) {
-        connection.idle_since_ = loop_->now();
-        connection.watch_idle();
-    }
+    if (!connection.is_free()) return;
+    connection.idle_since_ = loop_->now();
+    connection.watch_idle();
 }
 
 bool FastCgiPeer::starves() const {
     const Instant early = loop_->now() - options_->idle_least;
     return std::ranges::any_of(connections_, [&](const auto& connection) {
-        return std::ranges::any_of(connection->calls_, [&](const auto& entry) {
-            const FastCgiCall* const call = entry.second;
-            return call != nullptr && !call->peer_answered_ && call->begun_ <= early;
-        });
+        const FastCgiCall* const call = connection->call_;
+        return call != nullptr && !call->peer_answered_ && call->begun_ <= early;
     });
 }
 

@@ -1,21 +1,16 @@
 // FastCgiPeer: the connections of one loop to one FastCGI peer, and the requests that wait for one.
 //
-//   ask(call) -> a kept connection with room, or a new one -> call.let_in(); otherwise it waits
-//   connection: connecting -> ready <-> busy -> (idle_max) -> closed
+//   ask(call) -> a kept connection that is free, or a new one -> call.let_in(); otherwise it waits
+//   connection: connecting -> free <-> busy with one request -> (idle_max) -> closed
 //
 // Owner    FastCgi.
 // Thread   The loop's.
 // Errors   A connection that cannot be made fails the call that asked for it: 502.
-//
-// The peer is queried whether it multiplexes when the first connection is made, and again after all
-// of them have gone, since it may have been restarted as another program. Until it answers it gets
-// one request a connection.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tiderace/base/intrusive_list.h"
@@ -31,13 +26,13 @@ namespace tiderace::http::cgi {
 
 class FastCgiConnection;
 
-// One request. Its id on the connection is its own until the peer has ended it.
+// One request.
 //
-//   asked -> waiting_ --add(), let_in()--> on a connection --on_end()--> ended_ --read--> over
-//              ^                             |
-//              '--- is_repeatable() --- on_lost() ----> 502, over
+//   asked -> waiting_ --begin(), let_in()--> on a connection --on_end()--> ended_ --read--> over
+//              ^                               |
+//              '---- is_repeatable() ---- on_lost() ----> 502, over
 //
-// A call that is over before its peer ended it leaves its id behind on the connection (remove()).
+// A call that is over before its peer ended it ends the connection (leave()).
 class FastCgiCall final : public ProgramCall, public ListHook {
   public:
     FastCgiCall(FastCgi& handler, std::string_view name);
@@ -51,7 +46,6 @@ class FastCgiCall final : public ProgramCall, public ListHook {
     void start() override;
     void on_body() override;
     void want_output() override;
-    bool is_held_up() const override;
     State pull_output(core::BlockPool& blocks, core::SendQueue& out,
                       std::size_t bytes_wanted) override;
     void on_over() override;
@@ -68,7 +62,6 @@ class FastCgiCall final : public ProgramCall, public ListHook {
 
     FastCgi* handler_;
     FastCgiConnection* connection_ = nullptr;
-    std::uint16_t id_ = 0;
     ErrorLines errors_;
     ByteView received_;  // of the output, behind the head; not longer than on_data() runs
     core::SendQueue output_;
@@ -84,23 +77,18 @@ class FastCgiConnection final : public net::Session {
     explicit FastCgiConnection(FastCgiPeer& peer) : peer_(&peer) {}
 
     void attach(net::Connection& connection);
-    // Room for one more request.
-    bool has_room() const;
-    bool is_idle() const { return calls_.empty(); }
-    // No call of ours is on it, only such as were aborted.
-    bool is_left() const;
-    void add(FastCgiCall& call);
-    // The call is over; the peer may not have ended its request.
-    void remove(FastCgiCall& call);
+    bool is_free() const { return call_ == nullptr && !closing_; }
+    void begin(FastCgiCall& call);
+    // Of the request on it.
+    std::uint16_t id() const { return id_; }
+    // The call is over, and the peer has not ended its request.
+    [[gnu::cold]] void leave();
     void write(ByteView bytes);
-    // answer_now() follows before on_data() returns, if on_end() does not.
-    void answer_later(FastCgiCall& call);
-    // Asks for on_body() of its calls when what was written has left.
+    // Asks for on_body() of the call when what was written has left.
     void want_drained() { connection_->want_drained(); }
     bool takes_body() const;
-    bool is_paused() const;  // its calls hold all that they may: nothing is read
+    // Reads, unless the call holds all the output that it may.
     void update_reading();
-    [[gnu::cold]] void close();
 
   private:
     friend class FastCgiPeer;
@@ -111,23 +99,20 @@ class FastCgiConnection final : public net::Session {
     void on_deadline(net::Connection& connection) override;
     void on_close(net::Connection& connection, net::CloseReason reason) override;
     void take(const wire::cgi::FcgiEvent& event);
-    void answer_unanswered();
-    // Lack of memory ends the call that meets it, and not the others of the connection.
+    void take_end(const wire::cgi::FcgiEvent& end);
+    // Lack of memory is 503, not a lost connection.
     template <typename Step>
     void contain(FastCgiCall& call, Step&& step);
     void watch_idle();
-    [[gnu::cold]] void fail_all(std::string_view why);
-
-    // Few, so that a search beats a map. nullptr: over here, and not yet at the peer.
-    using Calls = std::vector<std::pair<std::uint16_t, FastCgiCall*>>;
-    Calls::iterator find(std::uint16_t id);
+    [[gnu::cold]] void close();
+    // Closes. The call is sent again or fails.
+    [[gnu::cold]] void fail(std::string_view why);
 
     FastCgiPeer* peer_;
     net::Connection* connection_ = nullptr;
     wire::cgi::FcgiReader reader_;
-    Calls calls_;
-    FastCgiCall* unanswered_ = nullptr;  // its head came in the present on_data()
-    std::uint16_t last_id_ = 0;
+    FastCgiCall* call_ = nullptr;
+    std::uint16_t id_ = 0;
     bool closing_ = false;
     bool used_ = false;
     Instant idle_since_{};
@@ -142,7 +127,6 @@ class FastCgiPeer {
     void ask(FastCgiCall& call);
     void forget(FastCgiCall& call);
     std::size_t connections() const { return connections_.size() + connecting_; }
-    bool multiplexes() const { return multiplexes_; }
 
   private:
     friend class FastCgiConnection;
@@ -154,11 +138,9 @@ class FastCgiPeer {
     template <typename Step>
     bool contain(Step&& step);
     void serve_waiting();
-    FastCgiConnection* find_room();
+    FastCgiConnection* find_free();
     void on_idle(FastCgiConnection& connection);
     void on_gone(FastCgiConnection& connection);
-    void ask_values();
-    bool may_have_changed() const;
     // A request has waited for its first byte for long: perhaps for a process that idles for us.
     bool starves() const;
 
@@ -169,11 +151,7 @@ class FastCgiPeer {
     std::vector<std::unique_ptr<FastCgiConnection>> gone_;  // until the next is made
     std::vector<FastCgiCall*> waiting_;
     std::size_t connecting_ = 0;
-    Instant ask_again_ = Instant::min();
-    bool multiplexes_ = false;
     bool ending_ = false;
-    class Question;
-    std::unique_ptr<Question> question_;
     net::Connector connector_;  // last: its end ends the sessions
 };
 

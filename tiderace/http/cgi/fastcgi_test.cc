@@ -52,24 +52,7 @@ class FastCgiTest : public ::testing::Test {
         handler_->handle(*exchange);
         return exchange;
     }
-    // From the answer to the question whether the peer multiplexes to the first request.
-    void multiplex() {
-        peer_ = -1;
-        ASSERT_TRUE(until([&] {
-            peer_ = peer_ < 0 ? ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK) : peer_;
-            return peer_ >= 0;
-        }));
-        accepted_.push_back(peer_);
-        answer(FcgiType::get_values_result, 0, ByteView("\x0f\1FCGI_MPXS_CONNS1", 18));
-        // It is known once that connection has its end.
-        ASSERT_TRUE(until([&] {
-            std::array<char, 256> bytes{};
-            const ssize_t got = ::recv(peer_, bytes.data(), bytes.size(), 0);
-            return got == 0 || (got < 0 && errno != EAGAIN);
-        }));
-        receive_request();
-    }
-    // Until the peer has a request that it has not had yet; the handler also asks what it can.
+    // Until the peer has a request that it has not had yet.
     void receive_request() {
         EXPECT_TRUE(until([this] { return next_request() != 0; }));
     }
@@ -94,7 +77,6 @@ class FastCgiTest : public ::testing::Test {
         for (const int fd : accepted_) {
             std::array<char, 4096> bytes{};
             const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), 0);
-            if (got >= 4 && bytes[1] == static_cast<char>(FcgiType::get_values)) ++questions_;
             if (got < 4 || bytes[1] != static_cast<char>(FcgiType::begin_request)) continue;
             peer_ = fd;
             return static_cast<std::uint8_t>(bytes[3]);
@@ -135,7 +117,6 @@ class FastCgiTest : public ::testing::Test {
         std::move(*net::open_listener(core::system_kernel(), core::Address::loopback(0), {}));
     std::vector<int> accepted_;
     int peer_ = -1;
-    int questions_ = 0;
     std::unique_ptr<FastCgi> handler_;
 };
 
@@ -168,33 +149,31 @@ TEST_F(FastCgiTest, EndsWithARequestOnAKeptConnection) {
     EXPECT_EQ(second->status(), 502);
 }
 
-// What it waits for may be behind the output of another, which that one's client does not take.
-TEST_F(FastCgiTest, ARequestIsNotLateWhileItsConnectionIsHeldUpByAnother) {
-    FastCgiOptions shared = options();
-    shared.rules.timeout = 30s;
-    shared.connections_max = 1;
-    shared.output_bytes_high = 1'000;
-    handler_ = std::move(*FastCgi::create(*loop_, shared));
-    const auto slow = begin("GET");
-    multiplex();
-    const auto quick = begin("GET");
+TEST_F(FastCgiTest, ARequestIsNotLateWhileItsClientTakesNothing) {
+    FastCgiOptions limited = options();
+    limited.rules.timeout = 30s;
+    limited.output_bytes_high = 1'000;
+    limited.idle_max = limited.idle_least = 600s;
+    handler_ = std::move(*FastCgi::create(*loop_, limited));
+    const auto exchange = begin("GET");
     receive_request();
-    answer(FcgiType::standard_output, 1, "Status: 200\r\n\r\n" + std::string(2'000, 'x'));
-    ASSERT_TRUE(until([&] { return slow->responded(); }));
+    const std::string much(2'000, 'x');
+    answer(FcgiType::standard_output, 1, "Status: 200\r\n\r\n" + much);
+    ASSERT_TRUE(until([&] { return exchange->responded(); }));
     answer(FcgiType::standard_output, 1, "y");  // behind it nothing is read
     loop_->turn(5ms);
-    answer(FcgiType::standard_output, 2, "Status: 200\r\n\r\nquick");
-    answer(FcgiType::end_request, 2, ByteView("\0\0\0\0\0\0\0\0", 8));
+    send(end_of(1));
     for (int i = 0; i < 4; ++i) {
         clock_.advance(20s);
         loop_->turn(5ms);
     }
-    EXPECT_FALSE(quick->responded()) << quick->status();
-    answer(FcgiType::end_request, 1, ByteView("\0\0\0\0\0\0\0\0", 8));
-    EXPECT_TRUE(until([&] { return slow->finish(); }));
-    EXPECT_TRUE(until([&] { return quick->responded() && quick->finish(); }));
-    EXPECT_EQ(quick->status(), 200);
-    EXPECT_EQ(quick->body(), "quick");
+    EXPECT_FALSE(exchange->broken());
+    const int connection = peer_;
+    const auto next = begin("GET");
+    receive_request();
+    EXPECT_NE(peer_, connection) << "its end was read";
+    ASSERT_TRUE(until([&] { return exchange->finish() && exchange->complete(); }));
+    EXPECT_EQ(exchange->body(), much + "y");
 }
 
 // A peer that takes no input has the time that the rules give it, however long.
@@ -331,31 +310,70 @@ TEST_F(FastCgiTest, AnAnswerThatIsWrongAsAWholeIs502) {
     EXPECT_EQ(exchange->status(), 502);
 }
 
-TEST_F(FastCgiTest, AnswersThatComeTogetherAreNotMixedUp) {
-    FastCgiOptions shared = options();
-    shared.connections_max = 1;
-    handler_ = std::move(*FastCgi::create(*loop_, shared));
+TEST_F(FastCgiTest, AConnectionCarriesOneRequestAtATime) {
     const auto first = begin("GET");
-    multiplex();
+    receive_request();
+    const int connection = peer_;
     const auto second = begin("GET");
     receive_request();
-    const auto third = begin("HEAD");
+    EXPECT_NE(peer_, connection);
+    send(whole_answer(1));
+    ASSERT_TRUE(until([&] { return second->responded(); }));
+    EXPECT_FALSE(first->responded());
+    peer_ = connection;
+    send(whole_answer(1));
+    ASSERT_TRUE(until([&] { return first->responded(); }));
+    EXPECT_EQ(handler_->peer().connections(), 2U);
+    const auto third = begin("GET");
     receive_request();
-    const auto output = [](std::uint16_t id, ByteView bytes) {
-        return record(FcgiType::standard_output, id, bytes);
-    };
-    send(output(1, "Status: 201\n\none") + output(2, "Status: 202\n\ntwo") +
-         output(3, "Status: 203\n\nthree") + output(1, "+1") + end_of(3) + output(2, "+2") +
-         end_of(2) + end_of(1));
-    for (const auto& exchange : {first, second, third}) {
-        ASSERT_TRUE(until([&] { return exchange->responded() && exchange->finish(); }));
+    EXPECT_EQ(peer_, connection) << "the oldest of those that are free";
+    EXPECT_EQ(handler_->peer().connections(), 2U);
+}
+
+// What is still to come of it would be taken for the next request.
+TEST_F(FastCgiTest, AConnectionWithoutTheEndOfAnInputIsNotUsedAgain) {
+    const auto early = core::make_ref<Recorded>(*loop_, "POST", "/app/a",
+                                                Recorded::Fields{{"Content-Length", "1000000"}});
+    handler_->handle(*early);
+    early->give(std::string(100'000, 'x'));
+    receive_request();
+    const int connection = peer_;
+    send(whole_answer(1));
+    ASSERT_TRUE(until([&] { return early->responded(); }));
+    EXPECT_EQ(early->status(), 200);
+    const auto next = begin("GET");
+    receive_request();
+    EXPECT_NE(peer_, connection);
+}
+
+// The answer is another client's. The request is sent again on a connection of its own.
+TEST_F(FastCgiTest, ALateRecordOfTheRequestBeforeReachesNoOther) {
+    for (const std::string& late :
+         {record(FcgiType::standard_output, 1, "Status: 201\n\nlate"), end_of(1)}) {
+        handler_ = std::move(*FastCgi::create(*loop_, options()));
+        const auto before = begin("GET");
+        receive_request();
+        const int connection = peer_;
+        send(whole_answer(1));
+        ASSERT_TRUE(until([&] { return before->responded(); }));
+        const auto next = begin("GET");
+        receive_request();
+        ASSERT_EQ(peer_, connection);
+        send(late + whole_answer(2));
+        ASSERT_TRUE(until([&] { return answer_all(), next->responded(); }));
+        EXPECT_NE(peer_, connection);
+        EXPECT_EQ(next->status(), 200);
+        EXPECT_EQ(next->body(), "well");
     }
-    EXPECT_EQ(first->status(), 201);
-    EXPECT_EQ(first->body(), "one+1");
-    EXPECT_EQ(second->status(), 202);
-    EXPECT_EQ(second->body(), "two+2");
-    EXPECT_EQ(third->status(), 203);
-    EXPECT_EQ(third->body(), "");
+}
+
+TEST_F(FastCgiTest, ARequestWhoseClientGoesEndsItsConnection) {
+    const auto exchange = begin("GET");
+    receive_request();
+    ASSERT_EQ(handler_->peer().connections(), 1U);
+    exchange->hang_up();
+    EXPECT_TRUE(until([&] { return handler_->peer().connections() == 0; }));
+    EXPECT_TRUE(handler_->is_idle());
 }
 
 // It may run out wherever a request is: the request fails, and nothing of it is left behind that
@@ -413,37 +431,32 @@ TEST_F(FastCgiTest, WithoutMemoryOneRequestFails) {
     }
 }
 
-// Each request of a connection has a client of its own: lack of memory for one is not the others'.
-TEST_F(FastCgiTest, WithoutMemoryForOneAnswerTheOthersOfItsConnectionGoOn) {
+TEST_F(FastCgiTest, WithoutMemoryForItsAnswerARequestFailsAndTheNextDoesNot) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
-    FastCgiOptions shared = options();
-    shared.connections_max = 1;
     for (const bool whole : {false, true}) {
         const std::uint64_t allocations = testing::fail_each([&](std::uint64_t nth) {
-            handler_ = std::move(*FastCgi::create(*loop_, shared));
-            const auto other = begin("GET");
-            multiplex();
+            handler_ = std::move(*FastCgi::create(*loop_, options()));
             const auto poor = begin("GET");
             receive_request();
-            send(record(FcgiType::standard_output, 2, "Status: 201\r\n\r\npoor") +
-                 record(FcgiType::standard_error, 2, "a line") +
-                 (whole ? end_of(2) : std::string()));
+            send(record(FcgiType::standard_output, 1, "Status: 201\r\n\r\npoor") +
+                 record(FcgiType::standard_error, 1, "a line") +
+                 (whole ? end_of(1) : std::string()));
             bool failed = false;
             {
                 const testing::ScarceMemory scarce(nth);
                 for (int i = 0; i < 3; ++i) loop_->turn(0ms);
                 failed = scarce.failed();
             }
-            send(whole_answer(1));
-            EXPECT_TRUE(until([&] { return other->responded(); })) << nth;
-            EXPECT_EQ(other->status(), 200) << nth;
-            if (!whole && !poor->broken()) answer(FcgiType::end_request, 2, end_content);
+            if (!whole && poor->responded() && poor->status() == 201) send(end_of(1));
             EXPECT_TRUE(until([&] {
                 if (poor->responded()) poor->finish();
                 return poor->complete() || poor->broken();
             })) << nth;
             const bool sound = poor->complete() && poor->status() == 201 && poor->body() == "poor";
             EXPECT_TRUE(sound || poor->broken() || poor->status() >= 500) << nth;
+            const auto next = begin("GET");
+            EXPECT_TRUE(until([&] { return answer_all(), next->responded(); })) << nth;
+            EXPECT_EQ(next->status(), 200) << nth;
             EXPECT_TRUE(until([&] { return handler_->is_idle(); })) << nth;
             for (const int fd : accepted_) ::close(fd);
             accepted_.clear();
@@ -453,60 +466,7 @@ TEST_F(FastCgiTest, WithoutMemoryForOneAnswerTheOthersOfItsConnectionGoOn) {
     }
 }
 
-// The limit is one of the connection: many slow clients, each below it, would add up.
-TEST_F(FastCgiTest, TheOutputsOfAConnectionAreLimitedTogether) {
-    FastCgiOptions shared = options();
-    shared.output_bytes_high = 1'000;
-    handler_ = std::move(*FastCgi::create(*loop_, shared));
-    const auto first = begin("GET");
-    multiplex();
-    const int connection = peer_;
-    const auto second = begin("GET");
-    receive_request();
-    ASSERT_EQ(peer_, connection);
-    for (const std::uint16_t id : {1, 2}) {
-        answer(FcgiType::standard_output, id, "Status: 200\r\n\r\n" + std::string(600, 'x'));
-    }
-    ASSERT_TRUE(until([&] { return first->responded() && second->responded(); }));
-    const auto third = begin("GET");
-    receive_request();
-    EXPECT_NE(peer_, connection) << "it is paused, so the request needs another";
-    peer_ = connection;
-    ASSERT_TRUE(first->finish());
-    answer(FcgiType::standard_output, 2, "y");
-    ASSERT_TRUE(until([&] { return second->body().ends_with("y"); })) << "reading goes on";
-}
-
-TEST_F(FastCgiTest, APeerThatMayHaveBeenRestartedIsAskedAgainWhatItCan) {
-    const auto before = begin("GET");
-    multiplex();
-    send(whole_answer(1));
-    ASSERT_TRUE(until([&] { return before->responded(); }));
-    ASSERT_TRUE(handler_->peer().multiplexes());
-    lose_connections();
-    const auto first = begin("GET");
-    receive_request();
-    const int connection = peer_;
-    const auto second = begin("GET");
-    receive_request();
-    EXPECT_NE(peer_, connection) << "it has not said that it still can";
-    EXPECT_EQ(questions_, 1);
-}
-
-TEST_F(FastCgiTest, APeerThatCannotIsAskedOnceAMinute) {
-    for (const int questions : {1, 1, 2}) {
-        if (questions == 2) clock_.advance(60s);
-        loop_->turn(0ms);
-        const auto exchange = begin("GET");
-        ASSERT_TRUE(until([&] { return answer_all(), exchange->responded(); }));
-        ASSERT_TRUE(until([&] { return answer_all(), questions_ >= questions; }));
-        EXPECT_EQ(questions_, questions);
-        lose_connections();
-    }
-}
-
-// The peer of these tests never answers the question what it can, whose connection stays open.
-TEST_F(FastCgiTest, ALostConnectionIsReplacedWhileTheQuestionIsOpen) {
+TEST_F(FastCgiTest, ALostConnectionIsReplacedWhereOneIsAllowed) {
     FastCgiOptions one = options();
     one.connections_max = 1;
     handler_ = std::move(*FastCgi::create(*loop_, one));

@@ -375,7 +375,7 @@ void ProgramCall::on_deadline() {
     if (phase_ == Phase::waiting) return fail(503, "no place became free");
     // Checked when it passes, not on each event: moving the deadline would cost a timer for each
     // piece.
-    if (waits_for_client() || is_held_up()) note_progress();
+    if (waits_for_client()) note_progress();
     const Instant due = moment_after(progress_, room_->rules.timeout);
     if (loop_->now() < due) return loop_->arm(deadline_, due);
     fail(504, "it did nothing for too long");

@@ -12,8 +12,7 @@
 // length is collected whole, because programs read CONTENT_LENGTH bytes.
 //
 // Deadline   Runs while the program is waited for: for its head, for more output, or until it
-//            takes its input. Not while the client is: to send more body, or to take the answer;
-//            nor while another client holds up the program's output (is_held_up()).
+//            takes its input. Not while the client is: to send more body, or to take the answer.
 // Owner      The handler that made it; on_over() says when it may go, never inside a call.
 // Thread     The loop's.
 // Errors     502: the program died or wrote no sound head. 503: no place. 504: the deadline. After
@@ -85,8 +84,6 @@ class ProgramCall {
     virtual void on_body() = 0;
     // The answer's body is to be read and dropped.
     virtual void want_output() = 0;
-    // Whether the program's output may be here already, behind that of another call.
-    virtual bool is_held_up() const { return false; }
     // More of the answer's body, after its head.
     virtual State pull_output(core::BlockPool& blocks, core::SendQueue& out,
                               std::size_t bytes_wanted) = 0;

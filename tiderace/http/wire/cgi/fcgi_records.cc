@@ -55,23 +55,6 @@ char* put(char* at, ByteView text) {
     return at + text.copy(at, text.size());
 }
 
-// The length at the front of `pairs`; false: it is cut off.
-bool take_length(ByteView& pairs, std::size_t& length) {
-    if (pairs.empty()) return false;
-    const auto at = [&](std::size_t i) {
-        return static_cast<std::size_t>(static_cast<unsigned char>(pairs[i]));
-    };
-    if (at(0) < 0x80) {
-        length = at(0);
-        pairs.remove_prefix(1);
-        return true;
-    }
-    if (pairs.size() < 4) return false;
-    length = (at(0) & 0x7f) << 24 | at(1) << 16 | at(2) << 8 | at(3);
-    pairs.remove_prefix(4);
-    return true;
-}
-
 }  // namespace
 
 void append_record(std::string& out, FcgiType type, std::uint16_t id, ByteView content) {
@@ -148,25 +131,6 @@ void FcgiParams::divide() {
     text_ = std::move(divided);
 }
 
-void append_get_values(std::string& out) {
-    constexpr ByteView name = "FCGI_MPXS_CONNS";
-    std::string pair{static_cast<char>(name.size()), '\0'};
-    pair += name;
-    append_record(out, FcgiType::get_values, 0, pair);
-}
-
-ByteView find_value(ByteView pairs, ByteView name) {
-    std::size_t name_bytes = 0;
-    std::size_t value_bytes = 0;
-    while (take_length(pairs, name_bytes) && take_length(pairs, value_bytes)) {
-        // Subtracted, not added: lengths of 31 bits come from the peer.
-        if (name_bytes > pairs.size() || value_bytes > pairs.size() - name_bytes) return {};
-        if (pairs.substr(0, name_bytes) == name) return pairs.substr(name_bytes, value_bytes);
-        pairs.remove_prefix(name_bytes + value_bytes);
-    }
-    return {};
-}
-
 FcgiEvent FcgiReader::fail() {
     failed_ = true;
     FcgiEvent event;
@@ -186,7 +150,6 @@ bool FcgiReader::take_header(ByteView& data) {
     id_ = static_cast<std::uint16_t>(header_[2] << 8 | header_[3]);
     content_left_ = static_cast<std::size_t>(header_[4] << 8 | header_[5]);
     padding_left_ = header_[6];
-    kept_.clear();
     return true;
 }
 
@@ -199,10 +162,7 @@ bool FcgiReader::is_sound() const {
         case FcgiType::standard_error:
             return id_ != 0;
         case FcgiType::end_request:
-            return id_ != 0 && content_left_ == 8;
-        case FcgiType::get_values_result:
-        case FcgiType::unknown_type:
-            return id_ == 0 && content_left_ <= kept_bytes_max;
+            return id_ != 0 && content_left_ == end_bytes;
         default:
             return false;
     }
@@ -214,10 +174,8 @@ FcgiEvent FcgiReader::next(ByteView& data) {
         if (!in_record_) {
             if (!take_header(data)) return {};
             if (!is_sound()) return fail();
-            const bool is_stream =
-                type_ == FcgiType::standard_output || type_ == FcgiType::standard_error;
-            // An empty record is an event as well: for a stream it means the stream's end.
-            if (content_left_ == 0) return is_stream ? take_stream(data) : finish_whole({});
+            // An empty record is an event as well: it means the stream's end.
+            if (content_left_ == 0) return take_stream(data);
         }
         if (content_left_ == 0) {
             const std::size_t part = std::min(padding_left_, data.size());
@@ -229,10 +187,8 @@ FcgiEvent FcgiReader::next(ByteView& data) {
             continue;
         }
         if (data.empty()) return {};
-        const bool is_stream =
-            type_ == FcgiType::standard_output || type_ == FcgiType::standard_error;
-        if (is_stream) return take_stream(data);
-        const FcgiEvent event = take_whole(data);
+        if (type_ != FcgiType::end_request) return take_stream(data);
+        const FcgiEvent event = take_end(data);
         if (event.kind != FcgiEvent::Kind::need_more) return event;
     }
 }
@@ -248,33 +204,19 @@ FcgiEvent FcgiReader::take_stream(ByteView& data) {
     return event;
 }
 
-FcgiEvent FcgiReader::take_whole(ByteView& data) {
-    const ByteView part = data.substr(0, content_left_);
-    content_left_ -= part.size();
-    data.remove_prefix(part.size());
-    // Nearly every one comes in one piece, and is read where it lies.
-    if (content_left_ == 0 && kept_.empty()) return finish_whole(part);
-    kept_ += part;
-    return content_left_ == 0 ? finish_whole(kept_) : FcgiEvent{};
-}
-
-FcgiEvent FcgiReader::finish_whole(ByteView content) const {
+FcgiEvent FcgiReader::take_end(ByteView& data) {
+    const std::size_t part = std::min(content_left_, data.size());
+    data.copy(reinterpret_cast<char*>(end_.data()) + end_bytes - content_left_, part);
+    content_left_ -= part;
+    data.remove_prefix(part);
+    if (content_left_ > 0) return {};
     FcgiEvent event;
+    event.kind = FcgiEvent::Kind::end_request;
     event.id = id_;
-    if (type_ == FcgiType::get_values_result) {
-        event.kind = FcgiEvent::Kind::values;
-        event.bytes = content;
-    } else if (type_ == FcgiType::end_request) {
-        event.kind = FcgiEvent::Kind::end_request;
-        for (int i = 0; i < 4; ++i) {
-            event.application_status =
-                event.application_status << 8 |
-                static_cast<unsigned char>(content[static_cast<std::size_t>(i)]);
-        }
-        event.end = static_cast<FcgiEnd>(content[4]);
-    } else {
-        event.kind = FcgiEvent::Kind::values;  // a type of ours is unknown to it: no values
+    for (std::size_t i = 0; i < 4; ++i) {
+        event.application_status = event.application_status << 8 | end_[i];
     }
+    event.end = static_cast<FcgiEnd>(end_[4]);
     return event;
 }
 

@@ -6,8 +6,7 @@
 // Owner    The connection. The reader's views live as long as the bytes that it was given.
 // Thread   One at a time.
 // Errors   A record that no application may send ends the reading: the bytes after it mean nothing.
-// Limits   Contents of 65,535 bytes, which is the format's; of a record that has to be read whole,
-//          FcgiReader::kept_bytes_max.
+// Limits   Contents of 65,535 bytes, which is the format's.
 #pragma once
 
 #include <array>
@@ -21,25 +20,17 @@ namespace tiderace::http::wire::cgi {
 
 enum class FcgiType : std::uint8_t {
     begin_request = 1,
-    abort_request = 2,
     end_request = 3,
     params = 4,
     standard_input = 5,
     standard_output = 6,
     standard_error = 7,
-    get_values = 9,
-    get_values_result = 10,
-    unknown_type = 11,
 };
 
-enum class FcgiEnd : std::uint8_t { complete = 0, cannot_multiplex = 1, overloaded = 2, role = 3 };
+enum class FcgiEnd : std::uint8_t { complete = 0, overloaded = 2, role = 3 };
 
 // A whole record. At most 65,535 bytes of content; none ends a stream.
 void append_record(std::string& out, FcgiType type, std::uint16_t id, ByteView content);
-// Asks whether requests can be multiplexed.
-void append_get_values(std::string& out);
-// The value of a name among the pairs of a get_values_result; "" where there is none.
-ByteView find_value(ByteView pairs, ByteView name);
 
 // The records that begin a request: its start, its variables, and the end of an empty input. Its
 // memory is used for one request after the other, and stays as large as the largest needed.
@@ -72,7 +63,6 @@ struct FcgiEvent {
         output,       // `bytes` of standard output; empty: its end
         errors,       // `bytes` of standard error; empty: its end
         end_request,  // `end`, `application_status`
-        values,       // `bytes`: the pairs of a get_values_result
         fault,        // no record
     };
     Kind kind = Kind::need_more;
@@ -84,21 +74,19 @@ struct FcgiEvent {
 
 class FcgiReader {
   public:
-    static constexpr std::size_t kept_bytes_max = 1024;
-
     // Takes bytes from the front of `data` up to the next event; `need_more`: took them all. The
-    // event's bytes are a view of `data`, or live until the next call.
+    // event's bytes are a view of `data`.
     FcgiEvent next(ByteView& data);
 
   private:
     static constexpr std::size_t header_bytes = 8;
+    static constexpr std::size_t end_bytes = 8;
 
     [[gnu::cold]] FcgiEvent fail();
     bool take_header(ByteView& data);
     bool is_sound() const;
     FcgiEvent take_stream(ByteView& data);
-    FcgiEvent take_whole(ByteView& data);
-    FcgiEvent finish_whole(ByteView content) const;
+    FcgiEvent take_end(ByteView& data);
 
     std::array<unsigned char, header_bytes> header_{};
     std::size_t header_got_ = 0;
@@ -108,7 +96,7 @@ class FcgiReader {
     std::size_t padding_left_ = 0;
     bool in_record_ = false;
     bool failed_ = false;
-    std::string kept_;
+    std::array<unsigned char, end_bytes> end_{};  // the content of an end_request
 };
 
 }  // namespace tiderace::http::wire::cgi
