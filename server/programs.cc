@@ -78,10 +78,6 @@ Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
         // password (RFC 3875, 4.1.18).
         cgi.server_authenticates = [&rules](ByteView path) { return rules.asks_password(path); };
         cgi.server_software = "tiderace/" + std::string(version());
-        cgi.local = programs.get();
-        // A program may answer with a path of this server (RFC 3875, 6.2.2); its password still
-        // counts.
-        cgi.local_access = rules.passwords();
         auto made = http::cgi::Cgi::create(loop, std::move(cgi));
         if (!made) return fail(made.error());
         programs->cgi_.push_back(std::move(*made));
@@ -146,8 +142,6 @@ Result<> Programs::add(core::EventLoop& loop, const ServeOptions& options,
         return rules->asks_password(path);
     };
     fastcgi.server_software = "tiderace/" + std::string(version());
-    fastcgi.local = this;
-    fastcgi.local_access = rules_->passwords();
     auto made = http::cgi::FastCgi::create(loop, std::move(fastcgi));
     if (!made) return fail(made.error());
     fastcgi_.push_back(std::move(*made));

@@ -160,20 +160,11 @@ def test_a_password_that_the_server_asks_for_is_not_given_to_programs(cgi, progr
     assert "AUTHORIZATION" not in body and "secret" not in body
 
 
-def test_a_local_redirect_needs_the_password_of_its_path(cgi, programs):
+def test_a_program_of_an_open_path_gets_no_user(cgi, programs):
     programs.program("env", HEAD + "env")
-    programs.program("lead", "echo 'Location: /cgi-bin/env'; echo")
-    server = cgi("--path-auth", "/cgi-bin/env=ada:secret", "--basic-auth", "bob:b",
-                 "--path-auth", "/cgi-bin/lead=off")
-    ada, bob = "Authorization: Basic YWRhOnNlY3JldA==", "Authorization: Basic Ym9iOmI="
-    for forged in ((), (bob,), ("Authorization: Basic YWRhOng=",)):
-        answer = server.get("/cgi-bin/lead", *forged)
-        assert answer.status == 401 and b"REMOTE_USER" not in answer.body, forged
-    assert "REMOTE_USER=ada\n" in server.get("/cgi-bin/lead", ada).text
-    programs.program("lead", HEAD + "env")
-    open_text = server.get("/cgi-bin/lead", ada).text
-    assert "REMOTE_USER" not in open_text, "nothing was checked here"
-    nothing_runs(server)
+    server = cgi("--basic-auth", "ada:secret", "--path-auth", "/cgi-bin/env=off")
+    text = server.get("/cgi-bin/env", "Authorization: Basic YWRhOnNlY3JldA==").text
+    assert "REQUEST_METHOD" in text and "REMOTE_USER" not in text, "nothing was checked here"
 
 
 @pytest.mark.sanitizers
@@ -227,23 +218,16 @@ def test_a_body_too_large_is_413(cgi, programs):
 
 
 @pytest.mark.sanitizers
-def test_status_and_both_kinds_of_location(cgi, programs, root):
-    (root / "page.txt").write_text("page\n")
+def test_status_and_location(cgi, programs):
     programs.program("status", "echo 'Status: 418 Teapot'; echo")
     programs.program("away", "echo 'Location: https://a.example/x'; echo")
-    programs.program("near", "echo 'Location: /page.txt'; echo")
-    programs.program("round", "echo 'Location: /cgi-bin/round'; echo")
-    programs.program("bad", "echo 'Location: /../../etc/passwd'; echo")
+    programs.program("near", "echo 'Location: /p?x=1#part'; echo")
     server = cgi()
     assert server.get("/cgi-bin/status").status == 418
     answer = server.get("/cgi-bin/away")
     assert answer.status == 302 and answer.get("location") == "https://a.example/x"
     answer = server.get("/cgi-bin/near")
-    assert (answer.status, answer.body, answer.get("location")) == (200, b"page\n", None)
-    assert server.get("/cgi-bin/round").status == 502
-    assert server.get("/cgi-bin/bad").status == 502
-    with Client(server.address) as client:
-        assert bytes(client.answer(client.get("/cgi-bin/near")).body) == b"page\n"
+    assert (answer.status, answer.body, answer.get("location")) == (302, b"", "/p?x=1#part")
     nothing_runs(server)
 
 

@@ -164,14 +164,15 @@ def test_fcgiwrap_runs_programs(serve, root, fcgiwrap, tmp_path):
                         "echo.cgi": "echo 'Content-Type: text/plain'; echo; exec cat",
                         "count.cgi": "echo 'Content-Type: text/plain'; echo; exec wc -c",
                         "bad.cgi": "echo garbage",
-                        "near.cgi": "echo 'Location: /page.txt'; echo",
+                        "near.cgi": "echo 'Location: /page.txt#part'; echo",
                         "loud.cgi": "echo oops >&2; echo 'Status: 404'; echo"}.items():
         (root / name).write_text("#!/bin/sh\n" + lines + "\n")
         (root / name).chmod(0o755)
     server = serve(root, "--fastcgi", f"*.cgi={fcgiwrap}", "--max-body", "64MiB",
                    "--compress", "off")
     assert server.get("/hello.cgi").body == b"hello\n"
-    assert server.get("/near.cgi").body == b"page\n"
+    answer = server.get("/near.cgi")
+    assert (answer.status, answer.get("location")) == (302, "/page.txt#part")
     assert server.get("/bad.cgi").status == 502
     assert server.get("/loud.cgi").status == 404
     wait_until(lambda: "line=oops" in server.stderr)

@@ -116,9 +116,6 @@ class PathRules {
     // Before the rules are added.
     Result<> load_error_pages();
     void make_passwords(core::EventLoop& loop, const SharedPasswords& passwords);
-    // For requests that programs make (a local redirect): they go to paths that the client did not
-    // request, and for which it has sent no password. nullptr: no path has passwords.
-    http::AccessRule* passwords() { return has_passwords_ ? &password_access_ : nullptr; }
     // Whether a request of this path that reaches the handler has a password that was checked.
     bool asks_password(std::string_view path) const;
 

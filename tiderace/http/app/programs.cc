@@ -59,9 +59,7 @@ App& App::cgi(route::PlacedPattern placed, const std::string& folder) {
     options.rules.body_bytes_max = options_.body_bytes_max;
     options.places = std::make_shared<cgi::ProgramPlaces>(32, 256);  // of all loops
     const auto make = [options](LayerPlace& place) {
-        cgi::CgiOptions own = options;
-        own.local = place.handler;
-        return Layer(std::make_shared<ProgramsRule<cgi::Cgi>>(place.loop, std::move(own)));
+        return Layer(std::make_shared<ProgramsRule<cgi::Cgi>>(place.loop, options));
     };
     return route(
         wire::Method::other, {options.prefix + "/{path...}", placed.place}, [](std::string_view) {},
@@ -84,9 +82,7 @@ App& App::fastcgi(route::PlacedPattern placed, const std::string& address,
     options.index = {"index.php"};
     options.rules.body_bytes_max = options_.body_bytes_max;
     const auto make = [options](LayerPlace& place) {
-        cgi::FastCgiOptions own = options;
-        own.local = place.handler;
-        return Layer(std::make_shared<ProgramsRule<cgi::FastCgi>>(place.loop, std::move(own)));
+        return Layer(std::make_shared<ProgramsRule<cgi::FastCgi>>(place.loop, options));
     };
     // A glob is no pattern of a route, so all paths come here and FastCgi picks those that match.
     if (is_glob || pattern == "/") pattern.clear();

@@ -44,11 +44,10 @@ TEST_F(AppProgramsTest, WhatIsNoProgramIs404) {
 }
 
 // On a real loop, because programs need one.
-TEST_F(AppProgramsTest, ProgramsAnswerAndLeadToRoutes) {
+TEST_F(AppProgramsTest, ProgramsAnswerAndRedirect) {
     program("hello", "echo 'Content-Type: text/plain'; echo; echo \"$SCRIPT_NAME $PATH_INFO\"");
-    program("near", "echo 'Location: /route'; echo");
+    program("near", "echo 'Location: /route#part'; echo");
     app.cgi("/cgi-bin", folder.path());
-    app.get<"/route">([] { return "a route"; });
     const auto loop = std::move(*core::EventLoop::create({}));
     AppLoop handler(*loop, app, nullptr);
     const auto answer = [&](std::string_view target) {
@@ -59,10 +58,12 @@ TEST_F(AppProgramsTest, ProgramsAnswerAndLeadToRoutes) {
             loop->turn(5ms);
             if (exchange->responded()) exchange->finish();
         }
-        return exchange->body();
+        return exchange;
     };
-    EXPECT_EQ(answer("/cgi-bin/hello/x"), "/cgi-bin/hello /x\n");
-    EXPECT_EQ(answer("/cgi-bin/near"), "a route");
+    EXPECT_EQ(answer("/cgi-bin/hello/x")->body(), "/cgi-bin/hello /x\n");
+    const auto near = answer("/cgi-bin/near");
+    EXPECT_EQ(near->status(), 302);
+    EXPECT_EQ(near->field("Location"), "/route#part");
 }
 
 }  // namespace

@@ -35,10 +35,6 @@ Result<std::unique_ptr<Cgi>> Cgi::create(core::EventLoop& loop, CgiOptions optio
 Cgi::Cgi(core::EventLoop& loop, CgiOptions options, ProgramFolder folder)
     : loop_(&loop), options_(std::move(options)), folder_(std::move(folder)) {
     room_.rules = options_.rules;
-    if (options_.local == nullptr) return;
-    local_ = std::make_unique<Site>(*options_.local);
-    if (options_.local_access != nullptr) local_->add(*options_.local_access);
-    room_.local = local_.get();
 }
 
 Cgi::~Cgi() {

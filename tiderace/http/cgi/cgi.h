@@ -44,9 +44,6 @@ struct CgiOptions {
     // not given to programs, the name is. {}: none has.
     std::function<bool(ByteView path)> server_authenticates = {};
     std::string server_software = MessageDefaults::server_name;
-    Handler* local = nullptr;  // answers local redirects; nullptr: 502
-    // Checks them before: they go to paths that the client did not request. nullptr: they pass.
-    AccessRule* local_access = nullptr;
 };
 
 class CgiRun;
@@ -75,7 +72,6 @@ class Cgi final : public Handler, private core::TurnEnd {
     CgiOptions options_;
     ProgramFolder folder_;
     CallRoom room_;
-    std::unique_ptr<Site> local_;
     IntrusiveList<CgiRun> runs_;     // owned
     IntrusiveList<CgiRun> retired_;  // owned; ended when no call of theirs is on the stack
     std::size_t calls_ = 0;

@@ -33,10 +33,6 @@ FastCgi::FastCgi(core::EventLoop& loop, FastCgiOptions options, std::optional<Pr
     });
     room_.rules = options_.rules;
     peer_ = std::make_unique<FastCgiPeer>(loop, options_);
-    if (options_.local == nullptr) return;
-    local_ = std::make_unique<Site>(*options_.local);
-    if (options_.local_access != nullptr) local_->add(*options_.local_access);
-    room_.local = local_.get();
 }
 
 FastCgi::~FastCgi() {

@@ -51,9 +51,6 @@ struct FastCgiOptions {
     std::size_t output_bytes_high = 256_KiB;                       // of each request
     std::function<bool(ByteView path)> server_authenticates = {};  // as CgiOptions has it
     std::string server_software = MessageDefaults::server_name;
-    Handler* local = nullptr;  // answers local redirects; nullptr: 502
-    // Checks them before: they go to paths that the client did not request. nullptr: they pass.
-    AccessRule* local_access = nullptr;
 };
 
 class FastCgiCall;
@@ -94,7 +91,6 @@ class FastCgi final : public Handler, private core::TurnEnd {
     KnownScripts known_;
     bool has_index_ = false;
     CallRoom room_;
-    std::unique_ptr<Site> local_;
     // Used again for each request, so that it allocates nothing.
     wire::cgi::FcgiParams params_;
     std::string file_, translated_;

@@ -6,7 +6,6 @@
 #include "tiderace/base/check.h"
 #include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
-#include "tiderace/http/cgi/local_exchange.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/framing.h"
 
@@ -193,10 +192,6 @@ void ProgramCall::copy_head_to(Response& response) const {
 // True: the answer has no body of the program's.
 bool ProgramCall::answer_without_body() {
     const AnswerHead& head = reader_.head();
-    if (head.is_local_redirect()) {
-        redirect_locally();
-        return true;
-    }
     const bool is_head = request().method() == wire::Method::head;
     if (!is_head && head.status != 204 && head.status != 304) return false;
     // The program goes on until its end: what it does may be more than its answer.
@@ -246,19 +241,6 @@ void ProgramCall::answer() {
     response.set_body(std::move(source), reader_.head().content_length);
     const core::Ref<Exchange> exchange = exchange_;
     exchange->respond(response);
-}
-
-void ProgramCall::redirect_locally() {
-    const core::Ref<Exchange> exchange = exchange_;
-    const std::string target(reader_.head().location);
-    const unsigned most = room_->local != nullptr ? room_->rules.local_redirects_max : 0;
-    if (local_redirects_of(*exchange) >= most) {
-        return fail(502, "its Location leads to another path too many times");
-    }
-    answered_ = drops_output_ = true;
-    drop_exchange();
-    exchange->run([&] { answer_from_path(*exchange, *room_->local, target); });
-    want_output();
 }
 
 // nullptr: none. A length that the program promised is kept to the byte: more would be taken for

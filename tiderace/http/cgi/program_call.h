@@ -29,7 +29,6 @@
 #include "tiderace/base/units.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/exchange.h"
-#include "tiderace/http/site.h"
 #include "tiderace/http/wire/cgi/answer_head.h"
 
 namespace tiderace::http::cgi {
@@ -42,15 +41,12 @@ struct CallRules {
     std::size_t unknown_body_bytes_max = 1_MiB;  // without a Content-Length; above: 411
     std::size_t collected_bytes_max = 16_MiB;    // of all calls of the handler
     std::uint64_t output_bytes_max = 0;          // of an answer's body; above: broken off. 0: any
-    unsigned local_redirects_max = 5;            // one after another; then 502
 };
 
 // What the calls of one handler share.
 struct CallRoom {
     CallRules rules;
     std::size_t collected_bytes = 0;
-    // Answers local redirects: all of the server's paths.
-    Site* local = nullptr;
 };
 
 class ProgramCall {
@@ -153,7 +149,6 @@ class ProgramCall {
     void copy_head_to(Response& response) const;
     const char* fault_of_length(std::uint64_t written, bool at_end) const;
     void ready_to_start();
-    [[gnu::cold]] void redirect_locally();
     State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted);
     void on_source_gone();
     [[gnu::cold]] void on_client_gone();

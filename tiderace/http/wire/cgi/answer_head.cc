@@ -114,13 +114,15 @@ void AnswerHeadReader::parse(ByteView head) {
         const AnswerFault fault = is_status_line ? take_status_line(line) : take_line(line);
         if (fault != AnswerFault::none) return refuse(fault);
     }
-    const bool has_type = std::ranges::any_of(
-        head_.fields, [](const Field& field) { return field.id == FieldName::content_type; });
-    if (!has_type && !head_.has_status && head_.location.empty()) {
-        return refuse(AnswerFault::nothing_useful);
+    bool has_type = false;
+    bool has_location = false;
+    for (const Field& field : head_.fields) {
+        has_type = has_type || field.id == FieldName::content_type;
+        has_location = has_location || (field.id == FieldName::location && !field.value.empty());
     }
+    if (!has_type && !has_status_ && !has_location) return refuse(AnswerFault::nothing_useful);
     // RFC 3875, 6.2.3: a Location alone is a redirect.
-    if (!head_.location.empty() && !head_.has_status) head_.status = 302;
+    if (has_location && !has_status_) head_.status = 302;
     state_ = State::complete;
 }
 
@@ -143,7 +145,7 @@ AnswerFault AnswerHeadReader::take_status(ByteView value) {
     // A program gives the final answer; 1xx would leave the client waiting.
     if (status < 200 || status > 599) return AnswerFault::bad_status;
     head_.status = status;
-    head_.has_status = true;
+    has_status_ = true;
     return AnswerFault::none;
 }
 
@@ -170,7 +172,6 @@ AnswerFault AnswerHeadReader::take_line(ByteView line) {
     if (is_dropped(name, id)) return AnswerFault::none;
     if (head_.fields.size() == fields_max) return AnswerFault::too_many;
     head_.fields.push_back({name, value, id});
-    if (id == FieldName::location && head_.location.empty()) head_.location = value;
     return AnswerFault::none;
 }
 

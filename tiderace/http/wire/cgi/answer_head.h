@@ -12,6 +12,9 @@
 // no control characters; everything else is refused, because a program often copies what its client
 // sent. Fields that frame a message or belong to one connection are dropped.
 //
+// A Location without a status is a redirect of the client (302), also where it is a path: we do not
+// answer with another path of this server instead (RFC 3875, 6.2.2).
+//
 // Owner    The reader of one answer. The head's views point into the reader, or into the bytes of
 //          the feed() that completed it.
 // Thread   One at a time.
@@ -47,15 +50,8 @@ std::string_view to_string(AnswerFault fault);
 
 struct AnswerHead {
     int status = 200;
-    bool has_status = false;
-    ByteView location;  // "" for none; also among the fields
     std::optional<std::uint64_t> content_length;
     std::vector<Field> fields;  // without Status, Content-Length and the dropped ones
-
-    // Location is a path of this server (RFC 3875, 6.2.2): the answer to that path is the answer.
-    bool is_local_redirect() const {
-        return location.starts_with('/') && !location.starts_with("//") && !has_status;
-    }
 };
 
 class AnswerHeadReader {
@@ -91,6 +87,7 @@ class AnswerHeadReader {
     std::string text_;
     std::size_t line_begin_ = 0;
     AnswerHead head_;
+    bool has_status_ = false;
 };
 
 }  // namespace tiderace::http::wire::cgi

@@ -52,16 +52,20 @@ TEST(AnswerHead, StatusIsTakenWithOrWithoutItsReason) {
     }
 }
 
-TEST(AnswerHead, LocationsAreOfTwoKinds) {
-    const ReadHead local = read("Location: /b?x=1\n\n");
-    EXPECT_TRUE(local.head.is_local_redirect());
-    const ReadHead absolute = read("Location: https://a.example/b\n\n");
-    EXPECT_FALSE(absolute.head.is_local_redirect());
-    EXPECT_EQ(absolute.head.status, 302);
-    EXPECT_FALSE(read("Location: //a.example/b\n\n").head.is_local_redirect());
-    const ReadHead with_status = read("Status: 303\nLocation: /b\n\n");
-    EXPECT_FALSE(with_status.head.is_local_redirect());
-    EXPECT_EQ(with_status.head.status, 303);
+TEST(AnswerHead, ALocationAloneIsARedirectOfTheClient) {
+    for (const ByteView to : {"https://a.example/b", "//a.example/b", "/b?x=1", "/p#part", "b"}) {
+        const std::string text = "Location: " + std::string(to) + "\n\n";
+        const ReadHead got = read(text);
+        ASSERT_EQ(got.state, State::complete) << to;
+        EXPECT_EQ(got.head.status, 302) << to;
+        ASSERT_EQ(got.head.fields.size(), 1U);
+        EXPECT_EQ(got.head.fields[0].value, to);
+    }
+    EXPECT_EQ(read("Location: /b\nContent-Type: a/b\n\n").head.status, 302);
+    EXPECT_EQ(read("Status: 303\nLocation: /b\n\n").head.status, 303);
+    EXPECT_EQ(read("Location: /b\nStatus: 201\n\n").head.status, 201);
+    EXPECT_EQ(read("Location:\n\n").fault, AnswerFault::nothing_useful);
+    EXPECT_EQ(read("Location:\nContent-Type: a/b\n\n").head.status, 200);
 }
 
 TEST(AnswerHead, FramingFieldsAreDropped) {
