@@ -1,7 +1,7 @@
 # Cross-builds with the compiler of PyPI's ziglang, which carries the headers, the libc stubs and the libc++
 # of its targets. toolchain-macos.cmake and toolchain-freebsd.cmake set the target and include this.
 #
-#   ./dev test cross                                            installs it in build/venv-cross
+#   ./dev test all cross                                         installs it in build/venv-cross
 #   cmake --preset cross-macos -DTIDERACE_ZIG=/path/of/zig      another one
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TIDERACE_ZIG)
 if(NOT TIDERACE_ZIG)
@@ -9,7 +9,7 @@ if(NOT TIDERACE_ZIG)
        ${CMAKE_CURRENT_LIST_DIR}/../build/venv-cross/lib/python*/site-packages/ziglang/zig)
 endif()
 if(NOT EXISTS "${TIDERACE_ZIG}")
-  message(FATAL_ERROR "no zig: `./dev test cross` installs it, or say -DTIDERACE_ZIG=/path/of/zig")
+  message(FATAL_ERROR "no zig: `./dev test all cross` installs it, or say -DTIDERACE_ZIG=/path/of/zig")
 endif()
 
 set(CMAKE_C_COMPILER ${TIDERACE_ZIG} cc -target ${TIDERACE_ZIG_TARGET})

@@ -105,7 +105,7 @@ def go_client():
         pytest.skip("no Go here")
     program = TOOLS / "go_client"
     if not program.exists():
-        pytest.fail(f"{program} is not built; ./dev test server builds it")
+        pytest.fail(f"{program} is not built; ./dev test all builds it")
     return program
 
 

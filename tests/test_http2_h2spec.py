@@ -21,7 +21,7 @@ def h2spec():
     if not program.exists():
         if shutil.which("go") is None:
             pytest.skip("no Go here")
-        pytest.fail(f"{program} is not built; ./dev test server builds it")
+        pytest.fail(f"{program} is not built; ./dev test all builds it")
     return program
 
 

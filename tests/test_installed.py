@@ -33,7 +33,7 @@ def ran(*words, **environment):
 def fixture_tree(binary, tmp_path_factory):
     """An installed tree, moved away from where it was installed."""
     if not (binary.parent / "rooms/testing/libtiderace_testing_client.a").exists():
-        pytest.fail("tiderace_library is not built; ./dev test server builds it")
+        pytest.fail("tiderace_library is not built; ./dev test all builds it")
     folder = tmp_path_factory.mktemp("installed")
     ran("cmake", "--install", binary.parent, "--prefix", folder / "first", "--component", "library")
     return (folder / "first").rename(folder / "moved")

@@ -110,7 +110,7 @@ def test_redis_benchmark_runs(kv):
 def test_a_public_clients_own_tests_pass(kv, tmp_path, protocol):
     source = TOOLS / f"redis-py-{redis.__version__}"
     if not source.exists():
-        pytest.fail(f"{source} is absent; ./dev test server fetches it")
+        pytest.fail(f"{source} is absent; ./dev test all fetches it")
     names = redis_client_tests.names((source / "tests/test_commands.py").read_text())
     assert len(names) > 200
     report = tmp_path / "report.xml"

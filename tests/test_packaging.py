@@ -41,7 +41,7 @@ def tool(name):
     if not program.exists():
         if suite_needs.go_version() < suite_needs.GO_OLDEST_FOR_PACKAGING:
             pytest.skip("no Go here, or one that is too old for Helm")
-        pytest.fail(f"{program} is not built; ./dev test server builds it")
+        pytest.fail(f"{program} is not built; ./dev test all builds it")
     return program
 
 
