@@ -19,12 +19,17 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # These run on every engine there is.
 BEHAVIOUR = ("test_http1_behaviour", "test_http1_strict", "test_engines_agree")
 
-# Of these, a sanitizer sees the same parser whatever the engine.
+# The same parser whatever the engine.
 PARSING = ("test_http1_strict",)
 
 
 def is_sanitized():
     return bool(os.environ.get("TIDERACE_SANITIZED"))
+
+
+def is_quick():
+    """Whether ./dev test runs without the slow cases; pytest called by hand has them."""
+    return os.environ.get("TIDERACE_SLOW") == "no"
 
 
 def pytest_addoption(parser):
@@ -44,10 +49,13 @@ def find_binary(config):
 def pytest_generate_tests(metafunc):
     if "engine" in metafunc.fixturenames:
         given = metafunc.config.getoption("--engines")
-        names = engines.MAIN
+        names = engines.QUICK if is_quick() else engines.MAIN
         module = metafunc.module.__name__
-        if module.endswith(BEHAVIOUR) and not (is_sanitized() and module.endswith(PARSING)):
-            names = engines.MAIN + tuple(engines.LAB)
+        if module.endswith(PARSING) and is_quick():
+            names = names[:1]
+        elif module.endswith(BEHAVIOUR) and not is_quick():
+            if not (is_sanitized() and module.endswith(PARSING)):
+                names = engines.MAIN + tuple(engines.LAB)
         if module.endswith("test_lab_engines"):
             names = tuple(engines.LAB)
         names = given.split(",") if given else names
@@ -71,7 +79,7 @@ def pytest_collection_modifyitems(config, items):
     leave_out(config, items)
 
     def is_left_out(item):
-        if os.environ.get("TIDERACE_SLOW") == "no" and item.get_closest_marker("slow"):
+        if is_quick() and item.get_closest_marker("slow"):
             return True
         # A sanitizer makes everything five times slower: the reduced set.
         return is_sanitized() and not item.get_closest_marker("sanitizers")

@@ -194,6 +194,7 @@ def many_files(folder, count, size):
     return [f"/{number}.bin" for number in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("nofile", [64, 256, 1024])
 def test_files_that_nobody_reads_leave_descriptors_to_others(serve, folder, nofile, threads):

@@ -109,6 +109,7 @@ def go_client():
     return program
 
 
+@pytest.mark.slow
 def test_go_fetches_a_thousand_files(go_client, secure, thousand):
     url, authority = secure
     digests = thousand[1]
@@ -132,6 +133,7 @@ FETCH = """async names => {
 }"""
 
 
+@pytest.mark.slow
 def test_chromium_fetches_a_thousand_files(chromium, secure, thousand):
     digests = thousand[1]
     context = chromium.new_context(ignore_https_errors=True)

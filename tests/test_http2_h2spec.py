@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # a program in Go
+
 VERSION = "v2.2.1+incompatible"
 CASES = 146
 TOOLS = Path(__file__).resolve().parent.parent / "build/tools"

@@ -772,6 +772,7 @@ def moments_without_memory(log):
                        log, re.M)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
 def test_a_storm_of_tls_clients_in_256_mib_of_addresses(secure, connect, site, threads):
     """Handshakes that never go on take all memory; then other clients ask for files."""

@@ -15,7 +15,8 @@ DEADLINE = 280.0
 NAMES = ("app", "base", "client", "core", "db", "db_redis", "json", "log", "net", "resp",
          "serve_tcp", "task", "tcp", "testing", "text")
 
-pytestmark = pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
+pytestmark = [pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja"),
+              pytest.mark.slow]  # each builds a project
 
 
 def run(*words, **environment):

@@ -106,6 +106,7 @@ def test_redis_benchmark_runs(kv):
     assert "rror" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", [2, 3])
 def test_a_public_clients_own_tests_pass(kv, tmp_path, protocol):
     source = TOOLS / f"redis-py-{redis.__version__}"
@@ -816,6 +817,7 @@ def test_a_log_that_cannot_be_rewritten_is_reported_once(kv, tmp_path):
     assert r.get("a") == "x" * 2000
 
 
+@pytest.mark.slow
 def test_a_pop_of_more_members_than_a_command_has_arguments_is_replayed(kv):
     flags = ("--appendonly", "yes", "--rewrite-min", "1g")
     server = kv(*flags)
@@ -928,6 +930,7 @@ def test_keys_used_longest_ago_make_room(kv):
     assert not r.exists("k0") and r.exists("k19999")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["volatile-lru", "volatile-random", "volatile-ttl"])
 def test_only_keys_that_expire_make_room(kv, policy):
     r = client_of(kv("--maxmemory", "8mb", "--maxmemory-policy", "allkeys-lru"))
@@ -1064,6 +1067,7 @@ class Peak:
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc has the peak of memory")
 
 
+@pytest.mark.slow
 @on_linux
 @pytest.mark.parametrize("flags", [(), ("--appendonly", "yes", "--fsync", "always")])
 def test_slow_clients_share_a_large_value(kv, flags):

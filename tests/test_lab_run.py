@@ -176,6 +176,7 @@ def test_the_results_of_an_earlier_run_are_not_written_over(lab, tmp_path):
     assert other.returncode == 2 and "index.html" in other.stderr
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_in_the_middle_hangs_and_the_run_goes_on(run):
     # Long enough for a busy machine to show that the load is there before it ends.
     done = run("--engines", "epoll", "--workloads", "churn", "--rounds", "2", "--seconds", "6")

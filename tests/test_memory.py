@@ -11,6 +11,8 @@ import pytest
 
 from raw_client import Connection, request
 
+pytestmark = pytest.mark.slow  # hundreds of thousands of requests
+
 REQUESTS = int(os.environ.get("TIDERACE_MEMORY_REQUESTS") or 200_000)
 BATCH = 500
 KINDS, HEAD = 10, 4  # of requests in a batch; which of them is HEAD

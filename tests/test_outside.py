@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each builds or configures a project
+
 HERE = Path(__file__).resolve().parent
 OUTSIDE = HERE / "outside"
 DEADLINE = 280.0

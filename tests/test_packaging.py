@@ -142,6 +142,7 @@ def conform(schemas, text):
                f"{schemas}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json", "-", input=text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_the_chart_gives_objects_that_kubernetes_knows(schemas, name):
     linted = helm("lint", SETS[name], "--strict")
@@ -153,6 +154,7 @@ def test_the_chart_gives_objects_that_kubernetes_knows(schemas, name):
     assert f"{count} resource" in done.stdout and f"Valid: {count}," in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right, wrong", [
     ("terminationGracePeriodSeconds:", "terminationGraceSeconds:"),  # an unknown field
     ("containerPort: 8080", "containerPort: http"),                  # of another type
@@ -166,6 +168,7 @@ def test_the_checker_finds_what_is_wrong(schemas, right, wrong):
     assert conform(schemas, text.replace(right, wrong)).returncode != 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values, complaint", [
     ({}, "database"),
     ({"database.url": "sqlite:/tmp/a"}, "database"),
@@ -183,6 +186,7 @@ def containers(found):
             yield each["spec"]["template"]["spec"]
 
 
+@pytest.mark.slow
 def test_nothing_runs_as_root_or_writes_where_it_should_not():
     pods = list(containers(objects(EVERYTHING)))
     assert len(pods) == 2
@@ -197,6 +201,7 @@ def test_nothing_runs_as_root_or_writes_where_it_should_not():
             assert "limits" in one["resources"]
 
 
+@pytest.mark.slow
 def test_secrets_are_in_secrets_alone():
     found = objects(EVERYTHING)
     for name, each in found.items():
@@ -212,6 +217,7 @@ def test_secrets_are_in_secrets_alone():
     assert named["TIDEPOOL_DB"] == "the-database" and named["TIDEPOOL_REDIS"] == "the-redis"
 
 
+@pytest.mark.slow
 def test_moderators_are_named_by_values():
     def moderators(values):
         pod = objects(values)["Deployment"]["spec"]["template"]["spec"]
@@ -221,6 +227,7 @@ def test_moderators_are_named_by_values():
     assert moderators(EVERYTHING) == ["ada_1,brook_2"] and moderators(DATABASE) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_a_pod_has_the_time_that_its_drain_takes(name):
     pod = objects(SETS[name])["Deployment"]["spec"]["template"]["spec"]
@@ -238,6 +245,7 @@ def test_the_time_to_drain_is_that_of_the_library():
     assert f"Duration drain_timeout = {SERVE_SECONDS}s;" in header
 
 
+@pytest.mark.slow
 def test_objects_belong_together():
     found = objects(EVERYTHING)
     labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"].items()
@@ -265,6 +273,7 @@ def test_objects_belong_together():
 # The program: what probes, flags and settings of the files rest on
 
 
+@pytest.mark.slow
 def test_probes_flags_and_settings_are_those_of_the_program(binary, run_example, tmp_path):
     program = binary.parent / "examples/tidepool/tidepool"
     here = {"TIDEPOOL_DB": f"sqlite:{tmp_path}/a.db", "TIDEPOOL_PICTURES": ""}
@@ -303,6 +312,7 @@ def compose_spec(folder):
                cwd=folder)
 
 
+@pytest.mark.slow
 def test_the_compose_file_is_one():
     done = compose_spec(PACKAGING)
     assert done.returncode == 0, done.stderr
@@ -329,6 +339,7 @@ def test_the_compose_file_is_one():
     assert services["postgres"]["networks"].keys() == {"back"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right, wrong", [
     ("healthcheck:", "healthchecks:"), ("read_only: true", "read_only: [yes]"),
     ("service_healthy", "service_fine"), ("command: [migrate]", "command: {a: [b]}"),
@@ -348,6 +359,7 @@ def test_the_balancer_takes_its_configuration():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_balancer_believes_what_speaks_tls_for_the_host(tmp_path):
     """Otherwise all members would be one client to the limits of rate. Its conf has its own
     addresses replaced by sockets of a folder."""
@@ -411,6 +423,7 @@ def test_the_image_is_built_with_the_packages_of_dev():
     assert wanted | {"libpq-dev", "libmariadb-dev"} == packages_of_container()[0]
 
 
+@pytest.mark.slow
 def test_the_image_has_the_libraries_of_the_program(binary, sanitized):
     if shutil.which("dpkg-query") is None or "Debian" not in Path("/etc/os-release").read_text():
         pytest.skip("the image is Debian's, and this system is not")

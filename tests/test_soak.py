@@ -10,6 +10,8 @@ from changing_site import Deploying, Releases, Renewing
 from server import wait_until
 from soak import Soak
 
+pytestmark = pytest.mark.slow  # it goes on until it is stopped
+
 SECONDS = float(os.environ.get("TIDERACE_SOAK_SECONDS") or 12)
 
 

@@ -433,6 +433,7 @@ def test_a_listing_for_head_and_1_0(listed):
         assert b"plain.txt" in connection.buffer
 
 
+@pytest.mark.slow
 def test_a_folder_of_ten_thousand_is_listed(serve, folder, sanitized):
     for i in range(10_000):
         (folder / f"file-{i:05}").touch()

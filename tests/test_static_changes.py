@@ -267,6 +267,7 @@ def test_ranges_beyond_four_gigabytes(serve, giant, engine):
         assert len(answer.body) == 5_000_000 and answer.body.endswith(b"end")
 
 
+@pytest.mark.slow
 def test_three_gigabytes_arrive(serve, giant):
     server = serve(giant)
     with server.connect(receive_bytes=1 << 20) as connection:

@@ -14,6 +14,8 @@ import pytest
 from test_browser import Visit
 from test_tidepool import PAGES, Member, tidepool  # noqa: F401: the fixture
 
+pytestmark = pytest.mark.slow  # an npm package
+
 HERE = Path(__file__).resolve().parent
 INSTALLED = HERE.parent / "build/tools/lighthouse"
 FIRST_PAGE_BYTES_MAX = 60_000

@@ -13,6 +13,8 @@ import pytest
 import tidepool_nodes as nodes
 from tidepool_nodes import Client, Cluster, Ear
 
+pytestmark = pytest.mark.slow  # minutes
+
 SECONDS = float(os.environ.get("TIDEPOOL_NODES_SECONDS", "40"))
 WRITERS = 4
 PAUSE = 0.2  # between the posts of a writer

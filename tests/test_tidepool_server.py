@@ -279,6 +279,7 @@ class Database:
         shutil.rmtree(self.folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["postgres", "mariadb"])
 def test_a_query_that_waits_longer_than_the_database_timeout_is_503(run_example, tmp_path, kind):
     if why := Database.missing(kind):

@@ -448,6 +448,7 @@ def room_for(sockets):
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.slow
 @pytest.mark.sanitizers
 def test_a_publisher_and_five_thousand_subscribers(rooms_with, sanitized):
     """A million deliveries, in bursts of a hundred thousand: none lost, none kept."""

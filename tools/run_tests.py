@@ -131,9 +131,12 @@ def last_words(log):
     found = of_failed_steps(lines) or of_failed_cases(lines)
     if found:
         return found[:40]
-    # A sanitizer's report ends with a page of shadow bytes.
-    begin = next((i for i, line in enumerate(lines) if NO_ASSERTION.search(line)), None)
-    return lines[begin : begin + 40] if begin is not None else lines[-40:]
+    # A sanitizer's report ends with a page of shadow bytes, and pytest's with a list of cases.
+    for mark in (NO_ASSERTION, re.compile(r"^=+ (FAILURES|ERRORS) =+$")):
+        begin = next((i for i, line in enumerate(lines) if mark.search(line)), None)
+        if begin is not None:
+            return lines[begin : begin + 60]
+    return lines[-40:]
 
 
 @dataclasses.dataclass
@@ -303,11 +306,12 @@ def temporary_folder(memory=MEMORY):
     return tempfile.TemporaryDirectory(prefix="tiderace-")
 
 
-def run_program(name, command):
+def run_program(name, command, environment=None):
     """Runs a unit test program with a temporary folder of its own."""
     with temporary_folder() as folder:
         os.chmod(folder, 0o755)  # tests become another user, which has to get in
-        return run(name, command, 2400, {**SANITIZER_ENVIRONMENT, "TMPDIR": folder})
+        more = {**SANITIZER_ENVIRONMENT, **(environment or {}), "TMPDIR": folder}
+        return run(name, command, 2400, more)
 
 
 def count_googletest(path):
@@ -325,7 +329,7 @@ def count_googletest(path):
     return tally, failed
 
 
-def run_unit(job, only):
+def run_unit(job, only, environment=None):
     result = log_of(job.name).with_suffix(".json")
     result.unlink(missing_ok=True)
     program = program_of(job)
@@ -334,7 +338,7 @@ def run_unit(job, only):
         f"--gtest_output=json:{result}",
         *([f"--gtest_filter={only}"] if only else []),
     ]
-    done = run_program(job.name, words)
+    done = run_program(job.name, words, environment)
     if not result.exists():
         # It crashed (its log's end names the case), or never was a GoogleTest program.
         if done.status == 0 and "[==========]" not in done.log.read_text(errors="replace"):
@@ -362,7 +366,13 @@ def program_of(job):
     return unit_tests(job.preset)[job.name.partition("/")[2]][0]
 
 
-def unit_jobs(group, preset, without=(), only=None):
+# The quick set leaves out what takes long: these cases, and most of the ten thousand schedules of a
+# simulated network that seeds_test replays.
+QUICK_ONLY = {"http": "-Sizes.EveryFormOf256MiBComesWhole"}
+QUICK_SEEDS = {"TIDERACE_SEEDS": "500"}
+
+
+def unit_jobs(group, preset, without=(), only=None, environment=None):
     """`without`: rooms that are left out; `only`: of a room, the cases of a GoogleTest filter."""
 
     def command_for(job, case):
@@ -371,7 +381,7 @@ def unit_jobs(group, preset, without=(), only=None):
 
     for room in sorted(unit_tests(preset).keys() - without):
         chosen = (only or {}).get(room)
-        test = lambda job, chosen=chosen: run_unit(job, chosen)  # noqa: E731
+        test = lambda job, chosen=chosen: run_unit(job, chosen, environment)  # noqa: E731
         yield Job(f"{group}/{room}", test, preset, (f"{room}_test",), command_for)
 
 
@@ -481,6 +491,8 @@ def suite_jobs(group, preset, slow, without=()):
     for path in python_files("tests"):
         text = path.read_text()
         if path.name in without or (sanitized and "mark.sanitizers" not in text):
+            continue
+        if not slow and re.search(r"^pytestmark = (\[.*\n *)?pytest\.mark\.slow", text, re.M):
             continue
         file = str(path.relative_to(ROOT))
         environment = {
@@ -621,7 +633,10 @@ def jobs_of(chosen):
     yield from tool_jobs(slow)
     configure("dev")
     yield from suite_jobs("suites", "dev", slow)
-    yield from unit_jobs("unit", "dev")
+    if slow:
+        yield from unit_jobs("unit", "dev")
+    else:
+        yield from unit_jobs("unit", "dev", only=QUICK_ONLY, environment=QUICK_SEEDS)
     if chosen == "quick":
         return
     configure("asan")

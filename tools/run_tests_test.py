@@ -316,6 +316,16 @@ def test_what_took_longest_comes_first(monkeypatch, tmp_path):
     assert ran == ["unit/b", "unit/c", "unit/a"]
 
 
+def test_cases_that_are_left_out_exist():
+    sources = [
+        path for folder in ("tiderace", "tests") for path in (ROOT / folder).rglob("*_test.cc")
+    ]
+    text = "".join(path.read_text() for path in sources)
+    for case in run_tests.QUICK_ONLY.values():
+        suite, _, name = case.removeprefix("-").partition(".")
+        assert re.search(rf"\({suite}, {name}\)", text), case
+
+
 def test_every_program_that_a_suite_runs_is_built_before_it():
     """A sample that PROGRAMS lacks is there on a developer's machine and nowhere else."""
     built = set()
