@@ -42,7 +42,7 @@ struct LayerPlace {
     task::Runner& runner;
     const app_parts::States& states;
     Duration timeout = AppOptions{}.handler_timeout;  // of a function that waits
-    Handler* handler = nullptr;  // the App on this loop
+    Handler* handler = nullptr;                       // the App on this loop
 };
 
 namespace app_parts {
