@@ -42,20 +42,10 @@ set(CMAKE_CXX_FLAGS_INIT "-fno-sanitize=all")
 # It builds libc++ for the first link, as that says: small saves a third to a half of the time.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Os -s")
 
-# Nothing of the build machine fits the target, except a library of headers alone.
-set(CMAKE_FIND_ROOT_PATH ${CMAKE_BINARY_DIR}/borrowed)
+# Nothing of the build machine fits the target.
+set(CMAKE_FIND_ROOT_PATH ${CMAKE_BINARY_DIR}/nothing)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_BINARY_DIR}/borrowed)
-find_path(TIDERACE_CLI11_HEADERS CLI/CLI.hpp NO_CMAKE_FIND_ROOT_PATH
-          PATHS /usr/include /usr/local/include /opt/homebrew/include)
-set(CLI11_DIR ${CMAKE_BINARY_DIR}/borrowed)
-if(TIDERACE_CLI11_HEADERS AND NOT EXISTS ${CLI11_DIR}/CLI)
-  file(MAKE_DIRECTORY ${CLI11_DIR})
-  file(CREATE_LINK ${TIDERACE_CLI11_HEADERS}/CLI ${CLI11_DIR}/CLI SYMBOLIC)
-  file(WRITE ${CLI11_DIR}/CLI11Config.cmake
-       "add_library(CLI11::CLI11 INTERFACE IMPORTED)\n"
-       "target_include_directories(CLI11::CLI11 INTERFACE ${CLI11_DIR})\n")
-endif()
+set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_BINARY_DIR}/nothing)

@@ -1,20 +1,13 @@
 #include "server/command_line/command_words.h"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <optional>
 
 #include "server/command_line/suggest.h"
 
 namespace tiderace::server {
 namespace {
-
-// What a switch, or a flag without its optional value, leaves behind in the library's results. No
-// word of a command line can be equal to it.
-constexpr std::string_view bare_mark = "\x01";
 
 // Spellings that other servers taught people's fingers.
 struct ForeignSpelling {
@@ -52,6 +45,12 @@ std::string_view flag_part(std::string_view word) {
     return word.substr(0, word.find('='));
 }
 
+// "--name=value" without the dashes and the value.
+std::string_view bare_name(std::string_view word) {
+    const std::string_view name = flag_part(word);
+    return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+}
+
 const FlagHelp* flag_named(const CommandSpec& command, std::string_view name) {
     const auto found = std::ranges::find(command.flags, name, &FlagText::name);
     return found == command.flags.end() ? nullptr : &*found;
@@ -59,8 +58,7 @@ const FlagHelp* flag_named(const CommandSpec& command, std::string_view name) {
 
 std::string unknown_flag(const CommandSpec& command, std::string_view word) {
     const std::string_view dashed = flag_part(word);
-    std::string_view name = dashed;
-    while (name.starts_with('-')) name.remove_prefix(1);
+    const std::string_view name = bare_name(word);
     std::string sentence = "unknown flag " + std::string(dashed);
     for (const ForeignSpelling& spelling : foreign_spellings) {
         if (spelling.theirs == name && command.name == "serve") {
@@ -77,97 +75,99 @@ std::string unknown_flag(const CommandSpec& command, std::string_view word) {
     return sentence + " lists them";
 }
 
-// Mistakes that the library would read as something else: "-listen" as "-l isten", "--index=" as an
-// --index whose value is the next word.
-std::optional<std::string> misread_word(const CommandSpec& command,
-                                        std::span<const std::string_view> words) {
-    for (const std::string_view word : words) {
-        if (word == "--") break;
-        const std::string_view name = flag_part(word);
-        if (word.starts_with('-') && !word.starts_with("--") && word.size() > 2 &&
-            flag_named(command, name.substr(1))) {
-            return "unknown flag " + std::string(name) + "; did you mean -" + std::string(name) +
-                   "?";
+// Reads the words once, from left to right: of several mistakes the first is named.
+class Splitter {
+  public:
+    Splitter(const CommandSpec& command, std::span<const std::string_view> words)
+        : command_(command), rest_(words) {}
+
+    std::expected<CommandWords, std::string> split() {
+        while (!rest_.empty()) {
+            const std::string_view word = next();
+            if (word == "--") {
+                result_.operands.insert(result_.operands.end(), rest_.begin(), rest_.end());
+                break;
+            }
+            if (word.size() < 2 || !word.starts_with('-')) {
+                result_.operands.emplace_back(word);
+                continue;
+            }
+            const Applied taken = word.starts_with("--") ? take_name(word) : take_letters(word);
+            if (!taken) return std::unexpected(taken.error());
         }
-        if (!word.starts_with("--") || !word.ends_with('=') || name.size() + 1 != word.size())
-            continue;
-        const FlagHelp* flag = flag_named(command, name.substr(2));
-        if (flag && flag->is_switch()) return std::string(name) + " takes no value";
-        if (flag) return std::string(name) + " needs a value: " + std::string(flag->value);
+        return std::move(result_);
     }
-    return std::nullopt;
-}
 
-// A flag that may stand bare is a "flag" to the library, which takes a value for it only behind
-// '='; any other is an "option", which takes the next word whatever it looks like (values_of()
-// looks).
-CLI::Option* declare(CLI::App& app, const FlagHelp& flag) {
-    const bool may_be_bare = flag.is_switch() || !flag.value_if_bare.empty();
-    const std::string bare = may_be_bare ? "{" + std::string(bare_mark) + "}" : "";
-    std::string names = spelled(flag) + bare;
-    if (flag.letter != 0) names.append(",-").append(1, flag.letter).append(bare);
-    if (may_be_bare)
-        // All values are kept: the library's own policies would take the last, or sum up, and a
-        // flag that is given twice is an error of ours (values_of) unless it may be.
-        return app.add_flag(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    const CLI::callback_t keep = [](const CLI::results_t&) { return true; };
-    return app.add_option(names, keep)
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->allow_extra_args(false);
-}
+  private:
+    // "" at the end.
+    std::string_view next() {
+        if (rest_.empty()) return {};
+        const std::string_view word = rest_.front();
+        rest_ = rest_.subspan(1);
+        return word;
+    }
 
-// The flag's values as they were typed, or what is wrong with them.
-std::expected<std::vector<GivenFlag>, std::string> values_of(
-    const CommandSpec& command, const FlagHelp& flag, const std::vector<std::string>& results) {
-    std::vector<GivenFlag> given;
-    for (const std::string& result : results) {
-        const bool is_bare = result == bare_mark;
-        if (flag.is_switch()) {
-            if (!is_bare)
-                return std::unexpected(spelled(flag) + " takes no value, but got " + result);
-            given.assign(1, {&flag, {}});
-            continue;
+    // "--listing", "--listen=:80", or "--listen" before its value.
+    Applied take_name(std::string_view word) {
+        const std::string_view name = flag_part(word);
+        const FlagHelp* flag = flag_named(command_, name.substr(2));
+        if (!flag) return std::unexpected(unknown_flag(command_, word));
+        if (name.size() == word.size()) return take(*flag, std::nullopt);
+        return take(*flag, word.substr(name.size() + 1));
+    }
+
+    // "-oq", "-l:80", or "-l" before its value.
+    Applied take_letters(std::string_view word) {
+        // Not -l with the value "isten".
+        if (word.size() > 2 && flag_named(command_, bare_name(word))) {
+            const std::string name(flag_part(word));
+            return std::unexpected("unknown flag " + name + "; did you mean -" + name + "?");
         }
-        // "--listen --open": the next flag was taken for the value.
-        const bool is_flag =
-            result.starts_with("--") && flag_named(command, flag_part(result).substr(2));
-        if (result.empty() || is_flag) {
+        for (word.remove_prefix(1); !word.empty();) {
+            const auto flag = std::ranges::find(command_.flags, word[0], &FlagText::letter);
+            if (flag == command_.flags.end()) {
+                return std::unexpected(unknown_flag(command_, "-" + std::string(word)));
+            }
+            word.remove_prefix(1);
+            const bool has_value = flag->takes_next_word() && !word.empty();
+            const Applied taken = take(*flag, has_value ? std::optional(word) : std::nullopt);
+            if (!taken || has_value) return taken;
+        }
+        return {};
+    }
+
+    // `attached`: the value that stands in the flag's own word.
+    Applied take(const FlagHelp& flag, std::optional<std::string_view> attached) {
+        if (flag.is_switch()) {
+            if (attached) {
+                return std::unexpected(spelled(flag) + " takes no value" +
+                                       (attached->empty() ? "" : ", but got ") +
+                                       std::string(*attached));
+            }
+            if (!result_.has(flag.name)) result_.flags.push_back({&flag, {}});
+            return {};
+        }
+        const std::string_view value = attached                 ? *attached
+                                       : flag.takes_next_word() ? next()
+                                                                : flag.value_if_bare;
+        // "--listen --open": the next flag stands where the value should.
+        const bool is_flag = value.starts_with('-') && flag_named(command_, bare_name(value));
+        if (value.empty() || is_flag) {
             return std::unexpected(spelled(flag) + " needs a value: " + std::string(flag.value));
         }
-        given.push_back({&flag, is_bare ? std::string(flag.value_if_bare) : result});
-    }
-    if (given.size() > 1 && !flag.repeatable) {
-        return std::unexpected(spelled(flag) + " is given twice: " + given[0].value + " and " +
-                               given[1].value);
-    }
-    return given;
-}
-
-// Splits what the library did not take into operands and, before "--", unknown flags.
-std::expected<std::vector<std::string>, std::string> operands_of(
-    const CommandSpec& command, const std::vector<std::string>& remaining) {
-    std::vector<std::string> operands;
-    bool only_operands = false;
-    for (const std::string& word : remaining) {
-        if (!only_operands && word == "--") {
-            only_operands = true;
-        } else if (!only_operands && word.size() > 1 && word.starts_with('-')) {
-            return std::unexpected(unknown_flag(command, word));
-        } else {
-            operands.push_back(word);
+        const auto earlier = std::ranges::find(result_.flags, &flag, &GivenFlag::flag);
+        if (earlier != result_.flags.end() && !flag.repeatable) {
+            return std::unexpected(spelled(flag) + " is given twice: " + earlier->value + " and " +
+                                   std::string(value));
         }
+        result_.flags.push_back({&flag, std::string(value)});
+        return {};
     }
-    return operands;
-}
 
-// The library's message is "--listen: 1 required TEXT missing" and the like; we use only the flag.
-std::string without_value(const CommandSpec& command, std::string_view message) {
-    const std::string_view name = message.substr(0, message.find(':'));
-    const FlagHelp* flag = name.starts_with("--") ? flag_named(command, name.substr(2)) : nullptr;
-    if (!flag) return "cannot read the command line: " + std::string(message);
-    return std::string(name) + " needs a value: " + std::string(flag->value);
-}
+    const CommandSpec& command_;
+    std::span<const std::string_view> rest_;
+    CommandWords result_;
+};
 
 }  // namespace
 
@@ -175,33 +175,9 @@ bool CommandWords::has(std::string_view flag) const {
     return std::ranges::any_of(flags, [&](const GivenFlag& g) { return g.flag->name == flag; });
 }
 
-// CLI11 takes the words apart, and nothing else: its conversions, messages and help would be a
-// second truth beside the tables of flags.
 std::expected<CommandWords, std::string> split_command_words(
     const CommandSpec& command, std::span<const std::string_view> words) {
-    if (auto misread = misread_word(command, words)) return std::unexpected(*misread);
-    CLI::App app;
-    // Off: --help is a flag of ours, with our page.
-    app.set_help_flag();
-    app.allow_extras();
-    std::vector<CLI::Option*> declared;
-    for (const FlagHelp& flag : command.flags) declared.push_back(declare(app, flag));
-    try {
-        // The library takes the words from the back.
-        app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    } catch (const CLI::ParseError& error) {
-        return std::unexpected(without_value(command, error.what()));
-    }
-    CommandWords result;
-    auto operands = operands_of(command, app.remaining());
-    if (!operands) return std::unexpected(operands.error());
-    result.operands = std::move(*operands);
-    for (std::size_t i = 0; i < declared.size(); ++i) {
-        auto given = values_of(command, command.flags[i], declared[i]->results());
-        if (!given) return std::unexpected(given.error());
-        std::ranges::move(*given, std::back_inserter(result.flags));
-    }
-    return result;
+    return Splitter(command, words).split();
 }
 
 std::string refused_value(const GivenFlag& given, const std::string& expects) {

@@ -1,5 +1,10 @@
-// The words of one command, taken apart into flags with their values and operands. The one place
-// that knows the command-line library.
+// The words of one command, taken apart into flags with their values and operands.
+//
+//   --name  --name=value  --name value     a flag; its value may be the next word
+//   -l  -l value  -lvalue                  the same by its letter; switches may be joined: -oq
+//   --                                     the rest are operands
+//
+// A flag that may stand bare takes a value only behind '=', since the next word may be the operand.
 #pragma once
 
 #include <expected>
@@ -19,8 +24,7 @@ struct GivenFlag {
 };
 
 struct CommandWords {
-    std::vector<GivenFlag>
-        flags;  // in the order of the table; one flag's values as they were typed
+    std::vector<GivenFlag> flags;  // as they were typed; a switch once
     std::vector<std::string> operands;
 
     bool has(std::string_view flag) const;

@@ -70,6 +70,27 @@ TEST(CommandWords, NamesTheFirstUnknownFlagEvenWhenItsValueFollows) {
     EXPECT_EQ(words.error(), "unknown flag --lisen; did you mean --listen?");
 }
 
+TEST(CommandWords, NamesTheFirstOfSeveralMistakes) {
+    struct {
+        Words words;
+        std::string_view sentence;
+    } const all[] = {
+        {{"--listing=no", "--frob"}, "--listing takes no value, but got no"},
+        {{"--frob", "--listing=no"}, "unknown flag --frob; tiderace help serve lists them"},
+        {{"-oz", "--listen"}, "unknown flag -z; tiderace help serve lists them"},
+        {{"-zo", "--listen"}, "unknown flag -zo; tiderace help serve lists them"},
+        {{"--index", "-open"}, "--index needs a value: NAMES"},
+        {{"--spa=--open"}, "--spa needs a value: FILE"},
+        {{"-t2", "--spa", "-ot3"}, "--threads is given twice: 2 and 3"},
+        {{"--=x"}, "unknown flag --; tiderace help serve lists them"},
+    };
+    for (const auto& each : all) {
+        const auto words = split_command_words(serve(), each.words);
+        ASSERT_FALSE(words) << each.sentence;
+        EXPECT_EQ(words.error(), each.sentence);
+    }
+}
+
 TEST(CommandWords, KnowWhichFlagsWereGiven) {
     const auto words = split_command_words(serve(), Words{"--listing", "-t", "2"});
     ASSERT_TRUE(words);

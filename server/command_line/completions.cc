@@ -46,10 +46,6 @@ std::string single_quoted(std::string_view text) {
     return copy += '\'';
 }
 
-bool needs_separate_value(const FlagHelp& flag) {
-    return !flag.is_switch() && flag.value_if_bare.empty();
-}
-
 // "serve:--listen|serve:-l"
 std::string bash_pattern(const CommandSpec& command, const FlagHelp& flag) {
     std::string pattern = std::string(command.name) + ":--" + std::string(flag.name);
@@ -68,7 +64,7 @@ bool is_folder(const CommandSpec& command) {
 std::string bash_values(const CommandSpec& command) {
     std::string cases;
     for (const FlagHelp& flag : command.flags) {
-        if (!needs_separate_value(flag)) continue;
+        if (!flag.takes_next_word()) continue;
         cases.append("        ").append(bash_pattern(command, flag)).append(") ");
         if (!flag.choices.empty()) {
             cases.append("COMPREPLY=($(compgen -W '").append(join(flag.choices));
@@ -135,7 +131,7 @@ std::string fish_flag(const CommandSpec& command, const FlagHelp& flag) {
     std::string line = "complete -c tiderace -n " + fish_condition(command);
     line.append(" -l ").append(flag.name);
     if (flag.letter != 0) line.append(" -s ").append(1, flag.letter);
-    if (needs_separate_value(flag)) {
+    if (flag.takes_next_word()) {
         line += flag.completes == Completes::file ? " -r -F" : " -x";
         if (!flag.choices.empty()) line.append(" -a '").append(join(flag.choices)).append("'");
         if (flag.completes == Completes::directory) line += " -a '(__fish_complete_directories)'";

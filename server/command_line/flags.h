@@ -53,6 +53,7 @@ struct FlagText {
     Completes completes = Completes::nothing;
 
     bool is_switch() const { return value.empty(); }
+    bool takes_next_word() const { return !is_switch() && value_if_bare.empty(); }
 };
 
 // Where a flag writes its value. `of` returns the field of the options; each kind of field has its
