@@ -1,9 +1,8 @@
-// The program: reads the command line, then prints, serves or loads.
+// The program: reads the command line, then prints or serves.
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "load/load.h"
 #include "server/assemble.h"
 #include "server/command_line/command_line.h"
 #include "server/other_program.h"
@@ -49,9 +48,6 @@ int main(int argc, char** argv) {
         return server::print(program, printout->text);
     }
     if (std::holds_alternative<server::ShowTrust>(*command)) return show_trust();
-    if (const auto* load = std::get_if<tiderace::load::LoadOptions>(&*command)) {
-        return tiderace::load::run_command(*load);
-    }
     if (const auto* other = std::get_if<server::ToProgram>(&*command)) {
         return server::become_program(other->name, other->words);
     }

@@ -25,13 +25,10 @@ bool has_tls() {
     return tls::is_built_in() || find_program(tls_program_name);
 }
 
-// `tiderace load` with an http URL and `tiderace serve` in clear text stay in this process: they
-// are the reason for a program without OpenSSL.
+// `tiderace serve` in clear text stays in this process: it is the reason for a program without
+// OpenSSL.
 bool asks_for_tls(const Command& command) {
     if (const auto* serve = std::get_if<ServeOptions>(&command)) return serve->tls.on();
-    if (const auto* load = std::get_if<load::LoadOptions>(&command)) {
-        return load->url.starts_with("https:");
-    }
     if (const auto* printout = std::get_if<Printout>(&command)) return printout->tells_of_tls;
     return std::holds_alternative<ShowTrust>(command);
 }

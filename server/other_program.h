@@ -1,6 +1,7 @@
 // The programs beside this one that it turns into, so that a plain server carries none of them:
 //
 //   tiderace-tls   this one with OpenSSL; without it, 1.5 MB less memory (docs/decisions/0010-…)
+//   tiderace-load  the load generator, with OpenSSL
 //   tiderace-lab   the lab, with the libraries of its engines
 //   tiderace-db    migrations, with the client libraries of the databases
 //
@@ -21,6 +22,7 @@
 namespace tiderace::server {
 
 inline constexpr std::string_view tls_program_name = "tiderace-tls";
+inline constexpr std::string_view load_program_name = "tiderace-load";
 inline constexpr std::string_view lab_program_name = "tiderace-lab";
 inline constexpr std::string_view database_program_name = "tiderace-db";
 

@@ -37,7 +37,6 @@ TEST(OtherProgram, IsUsedByCommandsThatNeedTls) {
     };
     EXPECT_FALSE(asks({"serve"}));
     EXPECT_FALSE(asks({"version"}));
-    EXPECT_FALSE(asks({"load", "http://127.0.0.1:1/"}));
     EXPECT_TRUE(asks({"version", "-v"}));
     EXPECT_TRUE(asks({"trust"}));
     if (!has_tls()) return;

@@ -437,6 +437,7 @@ def run_pytest(job, file, environment):
 # What the suites of tests/ run; run_tests_test.py holds this list to what CMake builds.
 PROGRAMS = [
     "tiderace",
+    "tiderace-load",
     "tiderace-lab",
     "tiderace-db",
     "example_chat",
@@ -471,6 +472,7 @@ PROGRAMS = [
 # which needs another one fails there.
 SANITIZER_PROGRAMS = [
     "tiderace",
+    "tiderace-load",
     "tiderace-lab",
     "tiderace-db",
     "example_echo",

@@ -8,7 +8,6 @@
 #include "server/command_line/completions.h"
 #include "server/command_line/flags.h"
 #include "server/command_line/help_text.h"
-#include "server/command_line/load_flags.h"
 #include "server/command_line/man_page.h"
 #include "server/command_line/suggest.h"
 #include "server/command_line/tls_flags.h"
@@ -38,20 +37,6 @@ std::string flag_without_command(std::string_view word) {
         return std::string(name) + " comes after a command: tiderace serve " + std::string(word);
     return "unknown flag " + std::string(name) +
            "; the first word is a command, as in tiderace serve";
-}
-
-Parsed parse_load(const CommandWords& words) {
-    load::LoadOptions options;
-    if (auto applied = apply_flags(words, load_flags(), options); !applied)
-        return refuse(applied.error());
-    if (words.has("body") && words.has("body-size")) {
-        return refuse("--body and --body-size: choose one");
-    }
-    if (words.operands.empty()) {
-        return refuse("load expects a URL, as in tiderace load http://127.0.0.1:8080/");
-    }
-    options.url = words.operands[0];
-    return Command(std::move(options));
 }
 
 Parsed parse_help(const CommandWords& words) {
@@ -138,7 +123,6 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
         if (!options) return std::unexpected(options.error());
         return Command(std::move(*options));
     }
-    if (command.name == "load") return parse_load(*words);
     if (command.name == "trust") return Command(ShowTrust{});
     if (command.name == "help") return parse_help(*words);
     if (command.name == "man") return Command(Printout{man_page()});
@@ -150,6 +134,7 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
 }
 
 std::string_view other_program(std::string_view command) {
+    if (command == "load") return load_program_name;
     if (command == "lab") return lab_program_name;
     if (command == "db") return database_program_name;
     return {};

@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "load/options.h"
 #include "server/command_line/command_words.h"
 #include "server/options.h"
 
@@ -33,7 +32,7 @@ struct ToProgram {
     std::vector<std::string_view> words;
 };
 
-using Command = std::variant<ServeOptions, Printout, ShowTrust, load::LoadOptions, ToProgram>;
+using Command = std::variant<ServeOptions, Printout, ShowTrust, ToProgram>;
 
 struct CliFailure {
     std::string sentence;  // one line, no final stop, without the program's name

@@ -159,6 +159,8 @@ TEST(CommandLine, WhatAnotherProgramDoesIsPassedOnWithItsHelp) {
         {{"db", "migrate", "sqlite:a", "b"}, "tiderace-db", "migrate sqlite:a b"},
         {{"help", "db"}, "tiderace-db", "help"},
         {{"help", "db", "status"}, "tiderace-db", "help status"},
+        {{"load", "http://127.0.0.1/", "-c", "5"}, "tiderace-load", "http://127.0.0.1/ -c 5"},
+        {{"help", "load"}, "tiderace-load", "help"},
         {{"lab", "run", "--quick"}, "tiderace-lab", "run --quick"},
         {{"help", "lab"}, "tiderace-lab", "help"},
     };

@@ -5,7 +5,6 @@
 
 #include "server/command_line/apply_flag.h"
 #include "server/command_line/flag_texts.h"
-#include "server/command_line/load_flags.h"
 #include "server/command_line/tls_flags.h"
 #include "server/version.h"
 
@@ -530,7 +529,7 @@ const std::array<CommandSpec, 9>& all_commands() {
         CommandSpec{"load",
                     "URL",
                     "put a server of yours under load, and report how it performs",
-                    describe(load_flags()),
+                    only_help,
                     {}},
         CommandSpec{"lab", "COMMAND", "compare ways of building a server: tiderace lab help",
                     only_help, lab_command_names},
