@@ -75,11 +75,19 @@ def leave_out(config, items):
             item.add_marker(pytest.mark.skip(reason=f"{name}: {why}"))
 
 
+def is_another_screen(item):
+    """Each screen and each scheme once is enough for the quick set."""
+    given = getattr(item, "callspec", None) and item.callspec.params
+    screens = (("light", "desk"), ("dark", "phone"))
+    return given and {"scheme", "screen"} <= given.keys() and (
+        given["scheme"], given["screen"]) not in screens
+
+
 def pytest_collection_modifyitems(config, items):
     leave_out(config, items)
 
     def is_left_out(item):
-        if is_quick() and item.get_closest_marker("slow"):
+        if is_quick() and (item.get_closest_marker("slow") or is_another_screen(item)):
             return True
         # A sanitizer makes everything five times slower: the reduced set.
         return is_sanitized() and not item.get_closest_marker("sanitizers")

@@ -158,8 +158,8 @@ def crowded(chromium, tidepool):
 def test_pages_full_of_long_names_fit(chromium, tidepool, crowded, scheme, screen, language):
     with Member(chromium, tidepool, "lark_12", scheme, screen) as lark:
         if language == "zh":
-            lark.page.click("footer button[name=language]")
-            lark.page.wait_for_load_state()
+            with lark.page.expect_navigation():  # a click alone does not wait for the next page
+                lark.page.click("footer button[name=language]")
         for path in FULL_PAGES:
             assert lark.go(path).status == 200, path
             assert lark.page.locator("html").get_attribute("lang") == language
