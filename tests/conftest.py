@@ -233,6 +233,9 @@ SCORES = pytest.StashKey()
 
 
 def pytest_configure(config):
+    binary = find_binary(config)
+    if binary:  # for what reads it without a fixture
+        os.environ["TIDERACE_BINARY"] = str(binary)
     config.stash[SCORES] = {}
     # Under nohup it is ignored, and would be by every server we start.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
