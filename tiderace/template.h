@@ -62,9 +62,6 @@
 // list or map, and nothing (an empty optional), which is shown as "". A name that is not
 // there is a fault, unless `default` follows: {{ map.key | default: "none" }}.
 //
-// Constants Options::constants are structs that values have pointers to and that never change,
-//          such as the words of each language. A template shows them as its own text: they are
-//          read and escaped once.
 // Values   text/type_of.h lists the C++ types: structs need no macro and no description. text::Map,
 //          List and Value hold data without a struct (text/value.h). Nothing is copied to render.
 // Escaping Where each value stands is decided by the compiler (text/escape.h): text, a quoted

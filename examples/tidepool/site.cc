@@ -175,7 +175,7 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
     app.state<Site>([db, pictures, hub, judges](core::EventLoop& loop) {
         return std::make_unique<Site>(loop, db, pictures, hub, judges);
     });
-    app.templates(folder + "/templates", {.constants = {words_in("en"), words_in("zh")}});
+    app.templates(folder + "/templates");
     app.error_page(error_page);
     // From the outside in: what is refused early costs no session.
     app.use(request_ids())

@@ -25,7 +25,7 @@ Known inside(Known type) {
 // The same as hops, where each optional is one.
 void add_hops_inside(Way& way, Known type) {
     for (; type->kind == Kind::optional; type = type->element) {
-        way.hops.push_back({std::exchange(way.offset, 0), type->get, type->element});
+        way.hops.push_back({std::exchange(way.offset, 0), type->get});
     }
 }
 

@@ -43,8 +43,6 @@ struct Way {
         std::size_t offset = 0;
         const void* (*get)(const void* optional) = nullptr;  // nullptr: it is empty, and the path
                                                              // is nothing
-        const Type* to = nullptr;                            // what it leads to
-        bool operator==(const Hop&) const = default;
     };
     const Type* from = nullptr;  // what the path begins at; null: the way is not known
     const Type* to = nullptr;

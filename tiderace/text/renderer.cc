@@ -79,8 +79,8 @@ class Output {
 
 class Renderer {
   public:
-    Renderer(Output& out, const Program& program, const Code& code, Ref root, const Ways& ways)
-        : out_(out), program_(program), code_(code), ways_(ways), root_(root) {}
+    Renderer(Output& out, const Program& program, Ref root, const Ways& ways)
+        : out_(out), program_(program), code_(program.code), ways_(ways), root_(root) {}
 
     bool run(std::uint32_t from, std::uint32_t to);
     // For the text behind the last value, whose place a fault names.
@@ -471,12 +471,12 @@ std::string members_text(const Type& type) {
     return text;
 }
 
-std::expected<void, Fault> render(std::string& out, const Program& program, const Code& code,
-                                  Ref root, const Ways& ways) {
+std::expected<void, Fault> render(std::string& out, const Program& program, Ref root,
+                                  const Ways& ways) {
     // Most of a page is its template's own text.
-    Output output(out, code.text.size());
-    Renderer renderer(output, program, code, root, ways);
-    if (!renderer.run(0, static_cast<std::uint32_t>(code.instructions.size())) ||
+    Output output(out, program.code.text.size());
+    Renderer renderer(output, program, root, ways);
+    if (!renderer.run(0, static_cast<std::uint32_t>(program.code.instructions.size())) ||
         !renderer.check_end()) {
         return std::unexpected(std::move(*renderer.fault()));
     }

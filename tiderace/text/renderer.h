@@ -16,10 +16,9 @@
 
 namespace tiderace::text {
 
-// `code`: the program's, or what specialise() made of it for this value. `ways`: for values of the
-// root's type; with others, names are searched for.
-std::expected<void, Fault> render(std::string& out, const Program& program, const Code& code,
-                                  Ref root, const Ways& ways);
+// `ways`: for values of the root's type; with others, names are searched for.
+std::expected<void, Fault> render(std::string& out, const Program& program, Ref root,
+                                  const Ways& ways);
 
 // "Post has title, text and 3 more": what a type has, for messages about what it does not have.
 std::string members_text(const Type& type);

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <span>
 #include <utility>
 
 #include "tiderace/text/checker.h"
 #include "tiderace/text/renderer.h"
-#include "tiderace/text/specialise.h"
 
 namespace tiderace::text {
 
@@ -19,7 +17,6 @@ constexpr std::size_t other_types_max = 8;
 struct OtherType {
     const Type* type = nullptr;
     Ways ways = {};
-    Variants variants = {};
     const OtherType* next = nullptr;
     std::size_t number = 0;
 };
@@ -33,8 +30,7 @@ class OtherTypes {
     OtherTypes(const OtherTypes&) = delete;
     OtherTypes& operator=(const OtherTypes&) = delete;
 
-    const OtherType& of(const Program& program, const Type& type,
-                        std::span<const Constant> constants) {
+    const OtherType& of(const Program& program, const Type& type) {
         const OtherType* const first = first_.load(std::memory_order_acquire);
         for (const OtherType* at = first; at != nullptr; at = at->next) {
             if (at->type == &type) return *at;
@@ -42,10 +38,8 @@ class OtherTypes {
         static const OtherType none;
         const std::size_t number = first == nullptr ? 1 : first->number + 1;
         if (number > other_types_max) return none;
-        Ways ways = find_ways(program, type);
-        Variants variants = specialise(program, ways, constants);
         auto made = std::make_unique<const OtherType>(
-            OtherType{&type, std::move(ways), std::move(variants), first, number});
+            OtherType{&type, find_ways(program, type), first, number});
         const OtherType* expected = first;
         // Another thread may have added one meanwhile, perhaps the same: the next page has it.
         if (!first_.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) {
@@ -68,7 +62,6 @@ struct Templates::Entry {
     std::optional<std::expected<Tree, Fault>> tree;  // parsed when it is needed
     std::optional<Program> good;
     const Type* checked = nullptr;  // what it has to fit
-    Variants variants;              // of `good`, for values of that type
     mutable OtherTypes others;
     bool from_loader = false;
     bool changed = false;  // `good`, if there is one, is older than the sources
@@ -185,7 +178,6 @@ std::optional<Fault> Templates::compile_entry(Entry& changed) {
     // Only now: a template that does not compile or does not fit keeps its last good version.
     changed.others.clear();
     changed.good = std::move(*made);
-    changed.variants = specialise(*changed.good, changed.good->ways, options_.constants);
     changed.changed = false;
     return std::nullopt;
 }
@@ -238,7 +230,6 @@ std::expected<void, Fault> Templates::check_type(std::string_view name, const Ty
     if (auto fits = text::check(*checked.good, type); !fits) return fits;
     // Every later version has to fit as well.
     checked.checked = &type;
-    checked.variants = specialise(*checked.good, checked.good->ways, options_.constants);
     return {};
 }
 
@@ -250,15 +241,10 @@ std::expected<void, Fault> Templates::render_value(std::string& out, std::string
     }
     const Entry& known = *found->second;
     const Program& program = *known.good;
-    const auto render = [&](const Ways& ways, const Variants& variants) {
-        const Code* const variant = variants.of(value);
-        return text::render(out, program, variant != nullptr ? *variant : program.code, value,
-                            ways);
-    };
     // A Type is one object for each C++ type, so its address is its name.
-    if (value.type == known.checked) return render(program.ways, known.variants);
-    const OtherType& other = known.others.of(program, *value.type, options_.constants);
-    return render(other.ways, other.variants);
+    const bool is_checked = value.type == known.checked;
+    return text::render(out, program, value,
+                        is_checked ? program.ways : known.others.of(program, *value.type).ways);
 }
 
 std::expected<Template, Fault> Template::compile(std::string_view name, std::string source,

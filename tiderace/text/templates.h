@@ -43,10 +43,6 @@ struct Options {
     Limits limits = {};
     Loader* loader = nullptr;  // must outlive the set
     std::vector<Filter> filters = {};
-    // Structs that never change. Where a value has a pointer to one, a template shows it as its own
-    // text, which is read and escaped once. Of pointers to several kinds of them this is the one
-    // that the template shows most of.
-    std::vector<Constant> constants = {};
 
     // A filter of the user's: {{ text | name: argument }}, with `arguments` of them.
     Options& filter(std::string name, UserFilter function, std::size_t arguments = 0);

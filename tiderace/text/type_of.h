@@ -43,21 +43,6 @@ Ref ref_to(const T& value) {
     return {&type_of<T>, std::addressof(value)};
 }
 
-// A value that never changes as long as templates may show it, such as a site's words in one
-// language (text::Options::constants). Its owner keeps it, and all that it leads to.
-class Constant {
-  public:
-    template <PlainStruct T>
-    Constant(const T& value) : value_(ref_to(value)) {}
-    template <PlainStruct T>
-    Constant(const T&& value) = delete;
-
-    Ref ref() const { return value_; }
-
-  private:
-    Ref value_;
-};
-
 template <typename T>
 consteval auto printed_type() {
     return std::string_view(__PRETTY_FUNCTION__);

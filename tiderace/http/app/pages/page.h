@@ -52,9 +52,6 @@ struct TemplateOptions {
     // line and the caret, which tells strangers about the source.
     bool show_faults = reload;
     std::vector<text::Filter> filters = {};  // the user's own
-    // What pages have pointers to and never changes, such as the words of each language:
-    // {english, german}. Templates show it as they show their own text.
-    std::vector<text::Constant> constants = {};
 };
 
 class Page {

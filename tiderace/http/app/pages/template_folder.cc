@@ -26,7 +26,6 @@ text::Options set_options(text::Mode mode, text::Loader& loader, const TemplateO
     options.mode = mode;
     options.loader = &loader;
     options.filters = given.filters;
-    options.constants = given.constants;
     return options;
 }
 

@@ -102,31 +102,6 @@ TEST_F(TemplateFolderTest, InDevelopmentEachPageSeesWhatChangedAndWhatIsWrong) {
     EXPECT_EQ(body_of(get("/")), "<h3>tide</h3>");
 }
 
-struct Labels {
-    std::string title;
-};
-struct Labelled {
-    const Labels* labels;
-    std::string name;
-};
-
-TEST_F(TemplateFolderTest, ConstantsAreReadWithTheTemplateAndAgainWithEachNewVersion) {
-    // No program may change a constant. It shows here when it is read.
-    Labels english{"Tides & more"};
-    const Labels german{"Gezeiten"};
-    folder.write("labelled.html", "<h1>{{ labels.title }}</h1>{{ name }}");
-    app.templates(folder.path(), {.reload = true, .constants = {english, german}});
-    app.get<"/en">([&] { return page<"labelled.html">(Labelled{&english, "<a>"}); });
-    app.get<"/de">([&] { return page<"labelled.html">(Labelled{&german, "<b>"}); });
-    ASSERT_EQ(app.fault(), "");
-    english.title = "changed";
-    EXPECT_EQ(body_of(get("/en")), "<h1>Tides &amp; more</h1>&lt;a&gt;");
-    EXPECT_EQ(body_of(get("/de")), "<h1>Gezeiten</h1>&lt;b&gt;");
-    folder.write("labelled.html", "<h2>{{ labels.title }}</h2>{{ name }}");
-    EXPECT_EQ(body_of(get("/en")), "<h2>changed</h2>&lt;a&gt;");
-    EXPECT_EQ(body_of(get("/de")), "<h2>Gezeiten</h2>&lt;b&gt;");
-}
-
 TEST_F(TemplateFolderTest, TheLastGoodVersionServesWhereFaultsAreNotShown) {
     app.templates(folder.path(), {.reload = true, .show_faults = false});
     app.get<"/">([] { return page<"feed.html">(Feed{"tide", {}}); });
