@@ -22,6 +22,11 @@ enum class Mood { calm, rough };
 struct Leaf {
     int number;
 };
+struct Even : Checked<int> {
+    using Checked<int>::Checked;
+    static bool holds(int value) { return value % 2 == 0; }
+    static std::string expected() { return "an even number"; }
+};
 // Every member may be missing, so that a small text reaches far.
 struct Node {
     Default<bool> b;
@@ -41,7 +46,7 @@ struct Node {
     Default<std::variant<Leaf, int, double>> w;
     Default<Range<int, 1, 9>> r = 1;
     Default<Length<std::string, 0, 4>> e;
-    Default<Pattern<"[a-c]+\\d{1,3}x?">> p = "a1";
+    Default<Even> p = 2;
 };
 
 bool is_json(ByteView text, const Options& options) {

@@ -44,9 +44,9 @@
 //     }
 //
 // tiderace/json/type_of.h lists the C++ types and their JSON, tiderace/json/checked.h those that
-// check their value (Range, Length, Pattern, Default), and tiderace/json/writer.h has json::Writer,
-// which writes token by token. An empty std::optional member is omitted. A struct may have a
-// `validate() const`, which returns a std::optional<std::string> that says what is wrong, or
+// check their value (Range, Length, Default, your own), and tiderace/json/writer.h has
+// json::Writer, which writes token by token. An empty std::optional member is omitted. A struct may
+// have a `validate() const`, which returns a std::optional<std::string> that says what is wrong, or
 // json::Faults, whose paths start at the struct. It is called when every member was read.
 //
 // Members that a struct does not have are refused. Options::unknown ignores them in the whole text,

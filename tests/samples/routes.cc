@@ -14,9 +14,14 @@ using namespace tiderace;
 using namespace tiderace::http;
 
 enum class Rig : std::uint8_t { sloop, ketch };
+struct Handle : json::Checked<std::string> {
+    using Checked::Checked;
+    static bool holds(const std::string& value) { return value.find(' ') == value.npos; }
+    static std::string expected() { return "a text without spaces"; }
+};
 struct Sail {
     json::Range<double, 0.5, 400.0> square_metres;
-    json::Pattern<"[a-z][a-z0-9-]{0,30}"> handle;
+    Handle handle;
 };
 struct Engine {
     json::Range<std::uint16_t, 1, 900> kilowatts;

@@ -5,13 +5,12 @@
 
 #include <concepts>
 #include <cstdint>
-#include <string_view>
 #include <type_traits>
 
 namespace tiderace::json {
 
 struct CheckedBounds {
-    enum class Kind : std::uint8_t { none, integers, naturals, numbers, length, pattern };
+    enum class Kind : std::uint8_t { none, integers, naturals, numbers, length };
 
     Kind kind = Kind::none;
     std::int64_t low = 0;  // integers
@@ -20,7 +19,6 @@ struct CheckedBounds {
     std::uint64_t most = 0;
     double minimum = 0;  // numbers
     double maximum = 0;
-    std::string_view pattern = {};
 };
 
 // A program's own checked type has no bounds, only a text (CheckedShape::expected).
@@ -47,8 +45,6 @@ consteval CheckedBounds bounds_of() {
                          }) {
         bounds = {
             .kind = CheckedBounds::Kind::length, .least = T::length_min, .most = T::length_max};
-    } else if constexpr (requires { std::string_view(T::pattern); }) {
-        bounds = {.kind = CheckedBounds::Kind::pattern, .pattern = T::pattern};
     }
     return bounds;
 }

@@ -25,7 +25,6 @@ TEST(CheckedBounds, EachTypeHasItsOwn) {
     constexpr auto length = bounds_of<Length<std::string, 1, 80>>();
     EXPECT_TRUE(length.kind == CheckedBounds::Kind::length && length.least == 1 &&
                 length.most == 80);
-    EXPECT_EQ(bounds_of<Pattern<"[a-z]+">>().pattern, "[a-z]+");
     EXPECT_EQ(bounds_of<Default<int>>().kind, CheckedBounds::Kind::none);
     EXPECT_EQ(bounds_of<Even>().kind, CheckedBounds::Kind::none);
 }

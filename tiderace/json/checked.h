@@ -1,10 +1,15 @@
 // Types that say in a struct's declaration what a value has to be; reading checks it.
 //
+//     struct Handle : json::Checked<std::string> {  // a check of your own
+//         using Checked::Checked;
+//         static bool holds(const std::string& value) { return !value.starts_with('-'); }
+//         static std::string expected() { return "a text that does not begin with -"; }
+//     };
 //     struct NewUser {
-//         json::Length<std::string, 1, 80> name;         // characters, or elements of a list
-//         json::Range<int, 0, 150> age;                  // both ends included
-//         json::Pattern<"[a-z][a-z0-9-]{0,30}"> handle;  // the whole text (json/pattern.h)
-//         json::Default<std::string> language = "en";    // may be missing: keeps this value
+//         json::Length<std::string, 1, 80> name;       // characters, or elements of a list
+//         json::Range<int, 0, 150> age;                // both ends included
+//         Handle handle;
+//         json::Default<std::string> language = "en";  // may be missing: keeps this value
 //     };
 //
 // Each behaves as the value inside: it converts to it, and has * and ->. Values that a program
@@ -19,8 +24,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-
-#include "tiderace/json/pattern.h"
 
 namespace tiderace::json {
 
@@ -94,16 +97,6 @@ struct Length : Checked<T> {
         return length >= least && length <= most;
     }
     static std::string expected() { return length_text(is_text, least, most); }
-};
-
-template <PatternText text>
-struct Pattern : Checked<std::string> {
-    using Checked<std::string>::Checked;
-    static constexpr auto compiled = compile_pattern<text>();
-    static constexpr std::string_view pattern = text.view();
-
-    static bool holds(const std::string& value) { return matches(compiled, value); }
-    static std::string expected() { return "a text that matches " + std::string(text.view()); }
 };
 
 template <typename T>

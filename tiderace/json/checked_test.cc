@@ -48,13 +48,6 @@ TEST(JsonChecked, CountsCharactersAndElements) {
     EXPECT_EQ(Two::expected(), "an array of 2 elements");
 }
 
-TEST(JsonChecked, MatchesPatterns) {
-    using Handle = Pattern<"[a-z]{2,4}">;
-    EXPECT_TRUE(Handle::holds("abc"));
-    EXPECT_FALSE(Handle::holds("a"));
-    EXPECT_EQ(Handle::expected(), "a text that matches [a-z]{2,4}");
-}
-
 TEST(JsonChecked, KeepsADefault) {
     struct Page {
         Default<int> number = 1;

@@ -95,7 +95,7 @@ struct TimeShape {
     std::int64_t per_second;  // ticks of its duration
 };
 
-// Range, Length, Pattern and Default: a value of another type at the same address.
+// Range, Length and Default: a value of another type at the same address.
 struct CheckedShape {
     const Type* value;
     bool may_be_missing;

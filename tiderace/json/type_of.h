@@ -12,7 +12,7 @@
 //                                                (bool, number, string, array, object); else
 //                                                {"Circle": {…}}, with the type's name
 //   plain struct                                 an object with its members (base/members.h)
-//   Range, Length, Pattern, Default              the value inside (json/checked.h)
+//   Range, Length, Default                       the value inside (json/checked.h)
 //
 // Thread   Any; constants.
 // Errors   A type that has no row above is a compile error with one readable sentence.

@@ -59,11 +59,15 @@ TEST_F(FormTest, AQueryIsReadIntoAStruct) {
     EXPECT_EQ(body_of(get("/s?q=1&price=&order=")), "1|1||none|||none") << "empty is as if missing";
 }
 
+struct Letter : json::Checked<std::string> {
+    static bool holds(const std::string& value) { return value == "g"; }
+    static std::string expected() { return "the letter g"; }
+};
 // A browser sends each field of a form, whether it was filled in or not.
 struct Link {
     std::string url;
     std::optional<json::Length<std::string, 1, 20>> slug;
-    std::optional<json::Pattern<"[a-z]+">> group;
+    std::optional<Letter> group;
     std::optional<json::Length<std::string, 0, 5>> note;
     json::Default<json::Range<int, 1, 365>> days = 30;
     json::Default<json::Length<std::string, 1, 9>> kind = "plain";

@@ -10,7 +10,7 @@
 //
 // Left out: routes of App::host, with a "{rest...}" (OpenAPI has no parameter of several segments),
 // for any method, and WebSockets. A reader of the document sees all other routes: give the
-// route middleware where that matters. Ranges, lengths and patterns are in descriptions.
+// route middleware where that matters. Ranges and lengths are in descriptions.
 //
 // Owner    The App; each loop makes the text at the first request and keeps it.
 // Thread   The loop's.

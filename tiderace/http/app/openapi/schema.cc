@@ -157,10 +157,7 @@ void SchemaBook::write_checked(Writer& out, const json::CheckedShape& shape) {
     }
     write_inside(out, *shape.value);
     if (kind == Bounds::length) return write_length(out, *shape.value, shape.bounds);
-    if (kind == Bounds::pattern) {
-        // A schema's pattern may match anywhere in the text.
-        out.key("pattern").value("^" + std::string(shape.bounds.pattern) + "$");
-    } else if (shape.holds != nullptr) {
+    if (shape.holds != nullptr) {
         out.key("description").value(shape.expected());  // a type of the program's own
     }
 }

@@ -110,8 +110,6 @@ TEST(SchemaBook, BoundsAreNumbers) {
               R"({"type":"array","items":{"type":"string"},"minItems":0,"maxItems":3})");
     EXPECT_EQ((schema_of<json::Length<std::map<std::string, bool>, 1, SIZE_MAX>>()),
               R"({"type":"object","additionalProperties":{"type":"boolean"},"minProperties":1})");
-    EXPECT_EQ((schema_of<json::Pattern<"[a-z]\\d{2}">>()),
-              R"({"type":"string","pattern":"^[a-z]\\d{2}$"})");
     EXPECT_EQ((schema_of<json::Default<json::Range<int, 1, 9>>>()),
               R"({"type":"integer","format":"int32","minimum":1,"maximum":9})");
     EXPECT_EQ(schema_of<Even>(),
