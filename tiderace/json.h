@@ -54,7 +54,8 @@
 //
 //     static constexpr json::Unknown unknown_members = json::Unknown::ignore;   // or refuse
 //
-// For the bodies of an App, see AppOptions::unknown_members.
+// For the bodies of an App, see AppOptions::unknown_members. Options::missing lets a text lack any
+// member, as a file of an older program may.
 //
 // Thread   Any.
 // Errors   A text that cannot be read gives an Error: its kind, and up to 16 faults, each with its

@@ -357,6 +357,19 @@ TEST(Json, LetsDefaultsAndOptionalsBeMissing) {
     EXPECT_NE(faults_of<Span>(R"({"from":1,"to":null})"), "none");
 }
 
+TEST(Json, LetsAnyMemberBeMissingWhereThatIsAskedFor) {
+    struct Old {
+        std::string name = "none";
+        std::vector<Span> spans;
+    };
+    const Options keep = {.missing = Missing::keep};
+    EXPECT_EQ(read<Old>("{}", keep)->name, "none");
+    const auto read_back = read<Old>(R"({"spans":[{"to":7}]})", keep);
+    ASSERT_TRUE(read_back) << read_back.error().message();
+    EXPECT_EQ(read_back->spans[0].from, 0);
+    EXPECT_EQ(faults_of<Old>("{}"), "name: is required (byte 0); spans: is required (byte 0)");
+}
+
 TEST(Json, ReadsOwnedAndRecursiveValues) {
     struct Tree {
         std::string name;

@@ -314,7 +314,7 @@ bool Walk::read_object(const element& from, void* to, const Type& type, const Pl
                                   : fault(inner, "appears twice");
         seen |= bit;
     }
-    good &= check_missing(shape, seen, place);
+    if (options_.missing == Missing::refuse) good &= check_missing(shape, seen, place);
     // validate() sees only objects without a fault.
     return good && (shape.validate == nullptr || validate(to, shape, place));
 }

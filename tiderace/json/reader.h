@@ -29,6 +29,8 @@ struct Options {
     std::size_t elements_max = 100'000;  // of all arrays and maps together
     // Members that a struct does not have. A struct's own `unknown_members` comes first.
     Unknown unknown = Unknown::refuse;
+    // Members that the text lacks: `keep` gives them what their struct's declaration does.
+    Missing missing = Missing::refuse;
 };
 
 // `value` is freshly made; after an error it holds some of the text.

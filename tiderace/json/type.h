@@ -38,6 +38,8 @@ struct Member {
 
 // What a reader does with members that a struct does not have.
 enum class Unknown : std::uint8_t { refuse, ignore };
+// What it does with members that a text lacks, for those that may not be missing by their type.
+enum class Missing : std::uint8_t { refuse, keep };
 
 struct ObjectShape {
     std::string_view name;  // of the type, without its namespace
