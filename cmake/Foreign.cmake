@@ -1,5 +1,5 @@
-# Libraries of others that only the lab links, where they are installed: TIDERACE_LIBEVENT,
-# TIDERACE_ASIO and TIDERACE_SIMDJSON say whether they were found.
+# Libraries of others that only the lab links, where they are installed: TIDERACE_LIBEVENT and
+# TIDERACE_ASIO say whether they were found.
 find_package(PkgConfig)
 if(PkgConfig_FOUND)
   pkg_check_modules(LIBEVENT IMPORTED_TARGET libevent>=2.1)
@@ -22,9 +22,3 @@ foreach(library LIBEVENT ASIO)
     message(STATUS "${library} is not installed: the lab goes without it")
   endif()
 endforeach()
-
-find_package(simdjson CONFIG QUIET)
-set(TIDERACE_SIMDJSON ${simdjson_FOUND})
-if(NOT TIDERACE_SIMDJSON)
-  message(STATUS "simdjson is not installed (apt: libsimdjson-dev): tiderace-lab is not built")
-endif()

@@ -84,11 +84,10 @@ std::vector<Point> latency_points(const Findings& findings, std::string_view sub
     });
     std::vector<Point> points;
     if (found == findings.cells.end()) return points;
-    for (const LatencyPoint& point : found->latency) {
+    for (const auto& [share, us] : found->latency) {
         // 1 - share on a logarithm: 90 %, 99 %, 99.9 % stand at equal distances.
         // The last point, of all answers, would be at infinity.
-        if (point.share <= 0.999 && point.us > 0)
-            points.push_back({1 / (1 - point.share), point.us});
+        if (share <= 0.999 && us > 0) points.push_back({1 / (1 - share), us});
     }
     return points;
 }

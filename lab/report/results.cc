@@ -1,27 +1,11 @@
 #include "lab/report/results.h"
 
-#include <algorithm>
-#include <array>
+#include "tiderace/base/enum_names.h"
 
 namespace tiderace::lab::report {
-namespace {
-
-// By the number of the state. They are written to results.json, so a new name makes old files
-// unreadable.
-constexpr std::array<std::string_view, 8> state_names{"ok",    "refused", "starved", "skipped",
-                                                      "wrong", "failed",  "hung",    "died"};
-constexpr std::array<std::string_view, 3> kind_names{"engine", "opponent", "floor"};
-
-}  // namespace
 
 std::string_view to_string(CellState state) {
-    return state_names[static_cast<std::size_t>(state)];
-}
-
-std::optional<CellState> cell_state(std::string_view name) {
-    const auto found = std::ranges::find(state_names, name);
-    if (found == state_names.end()) return std::nullopt;
-    return static_cast<CellState>(found - state_names.begin());
+    return enum_name(state);
 }
 
 bool has_figures(CellState state) {
@@ -29,7 +13,7 @@ bool has_figures(CellState state) {
 }
 
 std::string_view to_string(SubjectKind kind) {
-    return kind_names[static_cast<std::size_t>(kind)];
+    return enum_name(kind);
 }
 
 }  // namespace tiderace::lab::report

@@ -1,14 +1,15 @@
 // Results: everything that one `tiderace lab run` found out, as plain data. results_json.h writes
-// and reads it; every figure of the report comes from here.
+// and reads it, by the names of these members and enumerators: a new name makes old files
+// unreadable. Every figure of the report comes from here.
 //
 // Thread   Plain data.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace tiderace::lab::report {
@@ -25,16 +26,12 @@ enum class CellState : std::uint8_t {
     died,     // its process ended
 };
 std::string_view to_string(CellState state);
-std::optional<CellState> cell_state(std::string_view name);
 // It did its work well enough for its figures to stand beside others; `refused` and `starved` with
 // a mark.
 bool has_figures(CellState state);
 
-struct LatencyPoint {
-    double share = 0;  // 0.99: ninety-nine of a hundred took no longer
-    double us = 0;
-    bool operator==(const LatencyPoint&) const = default;
-};
+// A share of the answers, and how many microseconds they took at most: {0.99, 400}.
+using LatencyPoint = std::array<double, 2>;
 
 // One server under one load, once.
 struct Cell {
@@ -57,9 +54,9 @@ struct Cell {
     std::uint64_t open_max = 0;  // at one time; LoadTally's
     std::uint64_t starved = 0;   // connections that got no answer
     double opened_per_second = 0;
-    std::vector<std::pair<std::string, std::uint64_t>> errors;  // only what happened
-    std::vector<LatencyPoint> latency;
-    std::vector<LatencyPoint> slow_latency;  // of slow readers
+    std::map<std::string, std::uint64_t> errors;  // only what happened
+    std::vector<LatencyPoint> latency_us;
+    std::vector<LatencyPoint> slow_latency_us;  // of slow readers
     std::vector<std::string> notes;
 
     bool operator==(const Cell&) const = default;
@@ -83,8 +80,8 @@ struct Subject {
 struct Workload {
     std::string name;
     std::string about;
-    std::string measure;  // what its bars are: "cpu_us", or "connection_bytes"
-    std::string load;     // the same as a command for another shell
+    std::string measure = "cpu_us";  // what its bars are; or "connection_bytes"
+    std::string load;                // the same as a command for another shell
     std::vector<std::uint64_t> connections;
     std::string absent;  // why it did not run
 
@@ -109,9 +106,12 @@ struct Pinning {
     bool operator==(const Pinning&) const = default;
 };
 
-struct Results {
-    static constexpr std::uint64_t format_version = 1;
+inline constexpr std::string_view results_format = "tiderace-lab-results";
+inline constexpr std::uint64_t results_format_version = 1;
 
+struct Results {
+    std::string format = std::string(results_format);
+    std::uint64_t format_version = results_format_version;
     std::string date;     // 2026-11-21T09:30:00Z
     std::string version;  // of the program, with its commit
     std::string build;    // compiler and kind

@@ -6,123 +6,47 @@
 #include <optional>
 #include <utility>
 
-#include "load/json_text.h"
+#include "tiderace/json.h"
 
 namespace tiderace::lab::report {
 namespace {
 
-std::string to_json(const std::vector<std::uint64_t>& counts) {
-    load::JsonList list;
-    for (const std::uint64_t count : counts) list.add(count);
-    return list.text();
-}
+// The file may come from another machine, and from an older or newer version of this program:
+// what the text lacks has its default, and what this program does not know is ignored.
+constexpr json::Options reading = {.size_bytes_max = results_bytes_max,
+                                   .depth_max = 16,  // the format has 6
+                                   .elements_max = 4'000'000,
+                                   .unknown = json::Unknown::ignore,
+                                   .missing = json::Missing::keep};
 
-std::string to_json(const std::vector<std::string>& texts, unsigned indent = 0) {
-    load::JsonList list(indent);
-    for (const std::string& text : texts) list.add(text);
-    return list.text();
-}
-
-std::string to_json(const std::vector<LatencyPoint>& curve) {
-    load::JsonList list;
-    for (const LatencyPoint& point : curve) {
-        list.add_json(load::JsonList().add_number(point.share).add_number(point.us).text());
-    }
-    return list.text();
-}
-
-void add_figures(load::JsonObject& out, const Cell& cell) {
-    out.add_number("seconds", cell.seconds).add("answers", cell.answers);
-    out.add_number("per_second", cell.per_second).add_number("cpu_us", cell.cpu_us);
-    out.add_number("cpu_share", cell.cpu_share).add_number("load_share", cell.load_share);
-    out.add("memory_bytes", cell.memory_bytes);
-    out.add("memory_before_bytes", cell.memory_before_bytes);
-    out.add("opened", cell.opened).add("open_max", cell.open_max).add("starved", cell.starved);
-    out.add_number("opened_per_second", cell.opened_per_second);
-    if (!cell.errors.empty()) {
-        load::JsonObject errors;
-        for (const auto& [name, count] : cell.errors) errors.add(name, count);
-        out.add_json("errors", errors.text());
-    }
-    // Empty in a cell without a right answer: a curve of nothing, and no curve of zeros.
-    out.add_json("latency_us", to_json(cell.latency));
-    if (!cell.slow_latency.empty()) out.add_json("slow_latency_us", to_json(cell.slow_latency));
-    if (!cell.notes.empty()) out.add_json("notes", to_json(cell.notes));
-}
-
-std::string to_json(const Cell& cell) {
-    load::JsonObject out;
-    out.add("subject", cell.subject).add("workload", cell.workload);
-    out.add("connections", cell.connections).add("round", cell.round);
-    out.add("state", to_string(cell.state));
-    if (!cell.reason.empty()) out.add("reason", cell.reason);
-    // Nothing was measured: zeros would read as figures.
-    if (cell.state != CellState::skipped) add_figures(out, cell);
-    return out.text();
-}
-
-std::string to_json(const Subject& subject) {
-    load::JsonObject out;
-    out.add("name", subject.name).add("kind", to_string(subject.kind));
-    if (!subject.what.empty()) out.add("what", subject.what);
-    if (!subject.version.empty()) out.add("version", subject.version);
-    if (!subject.command.empty()) out.add("command", subject.command);
-    if (!subject.absent.empty()) out.add("absent", subject.absent);
-    return out.text();
-}
-
-std::string to_json(const Workload& workload) {
-    load::JsonObject out;
-    out.add("name", workload.name).add("about", workload.about);
-    out.add("measure", workload.measure);
-    if (!workload.load.empty()) out.add("load", workload.load);
-    if (!workload.connections.empty()) {
-        out.add_json("connections", to_json(workload.connections));
-    }
-    if (!workload.absent.empty()) out.add("absent", workload.absent);
-    return out.text();
-}
-
-std::string to_json(const Machine& machine, unsigned indent) {
-    load::JsonObject out(indent);
-    out.add("cpu", machine.cpu).add("cpus", machine.cpus).add("kernel", machine.kernel);
-    out.add("memory_bytes", machine.memory_bytes);
-    if (!machine.governor.empty()) out.add("governor", machine.governor);
-    return out.add("descriptors_max", machine.descriptors_max).text();
-}
-
-std::string to_json(const Pinning& pinning, unsigned indent) {
-    load::JsonObject out(indent);
-    out.add_json("server_cpus", to_json(pinning.server_cpus));
-    return out.add_json("load_cpus", to_json(pinning.load_cpus)).text();
-}
-
-template <typename T>
-std::string all_to_json(const std::vector<T>& elements, unsigned indent) {
-    load::JsonList list(indent);
-    for (const T& element : elements) list.add_json(to_json(element));
-    return list.text();
-}
+struct Head {
+    std::string format;
+    std::uint64_t format_version = 0;
+};
 
 }  // namespace
 
 std::string results_json(const Results& results) {
-    // A line for each server, workload and cell.
-    constexpr unsigned outer = 2, inner = 4;
-    load::JsonObject out(outer);
-    out.add("format", results_format).add("format_version", Results::format_version);
-    out.add("date", results.date).add("version", results.version).add("build", results.build);
-    out.add("command", results.command);
-    out.add_json("machine", to_json(results.machine, inner));
-    out.add_json("pinning", to_json(results.pinning, inner));
-    out.add_flag("quick", results.quick).add_flag("interrupted", results.interrupted);
-    out.add("rounds", results.rounds).add_number("seconds", results.seconds);
-    out.add_number("took_seconds", results.took_seconds);
-    out.add_json("notes", to_json(results.notes, inner));
-    out.add_json("subjects", all_to_json(results.subjects, inner));
-    out.add_json("workloads", all_to_json(results.workloads, inner));
-    out.add_json("cells", all_to_json(results.cells, inner));
-    return out.text() + "\n";
+    return json::write(results) + "\n";
+}
+
+std::expected<Results, std::string> parse_results(std::string_view text) {
+    const auto head = json::read<Head>(text, reading);
+    if (!head && head.error().kind() != json::Error::Kind::content) {
+        return std::unexpected("not JSON: " + head.error().message());
+    }
+    if (!head || head->format != results_format) {
+        return std::unexpected("not the results of a run: its format is not " +
+                               std::string(results_format));
+    }
+    if (head->format_version != results_format_version) {
+        return std::unexpected("of format version " + std::to_string(head->format_version) +
+                               "; this program reads version " +
+                               std::to_string(results_format_version));
+    }
+    auto results = json::read<Results>(text, reading);
+    if (!results) return std::unexpected(results.error().message());
+    return std::move(*results);
 }
 
 Result<> write_file(const std::string& folder, std::string_view name, std::string_view text) {
@@ -149,7 +73,7 @@ Result<> write_file(const std::string& folder, std::string_view name, std::strin
 }
 
 Result<> try_folder(const std::string& folder) {
-    // The three files of a full run are 1.1 MB (docs/lab/report).
+    // The three files of a full run were 1.1 MB.
     constexpr std::size_t report_bytes = 1'500'000;
     // A name of the run's own: the folder may be the user's, and what stands there is not ours.
     const std::string name = std::string(results_name) + ".room";

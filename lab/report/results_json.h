@@ -2,9 +2,8 @@
 // what each member means.
 //
 // Thread   Any: pure functions, and two that touch a file.
-// Errors   A text that is not JSON (simdjson says what is wrong, not in which line), not of this
-//          format, or of a later version of it: a sentence.
-// Limits   results_bytes_max; nested depth_max deep (results_from_json.cc).
+// Errors   A text that is not JSON, not of this format, or of another version of it: a sentence.
+// Limits   results_bytes_max; 16 levels, 4,000,000 elements.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,6 @@
 
 namespace tiderace::lab::report {
 
-inline constexpr std::string_view results_format = "tiderace-lab-results";
 inline constexpr std::size_t results_bytes_max = std::size_t{64} << 20;
 
 std::string results_json(const Results& results);

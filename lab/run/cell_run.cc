@@ -216,10 +216,10 @@ void fill_tally(Cell& cell, const load::LoadTally& tally) {
     cell.opened = tally.opened;
     cell.open_max = tally.open_max;
     cell.starved = tally.starved;
-    cell.latency = curve_of(tally.latency);
-    cell.slow_latency = curve_of(tally.slow_latency);
+    cell.latency_us = curve_of(tally.latency);
+    cell.slow_latency_us = curve_of(tally.slow_latency);
     const auto add = [&cell](std::string_view name, std::uint64_t count) {
-        if (count > 0) cell.errors.emplace_back(std::string(name), count);
+        if (count > 0) cell.errors.emplace(name, count);
     };
     for (std::size_t i = 0; i < tally.errors.size(); ++i) {
         add(to_string(static_cast<load::LoadError>(i)), tally.errors[i]);

@@ -54,8 +54,8 @@ TEST_F(CellRun, AServerThatAnswersHasFigures) {
     EXPECT_GT(cell.cpu_us, 0);
     EXPECT_GT(cell.memory_bytes, 0U);
     EXPECT_EQ(cell.open_max, 4U);
-    ASSERT_FALSE(cell.latency.empty());
-    EXPECT_GT(cell.latency[0].us, 0);
+    ASSERT_FALSE(cell.latency_us.empty());
+    EXPECT_GT(cell.latency_us[0][1], 0);
     EXPECT_TRUE(cell.errors.empty());
 }
 
@@ -71,7 +71,7 @@ TEST_F(CellRun, IdleConnectionsAskOnce) {
     EXPECT_EQ(cell.state, CellState::ok) << cell.reason;
     EXPECT_EQ(cell.open_max, 20U);
     EXPECT_EQ(cell.answers, 0U) << "all were answered before the time that is measured";
-    EXPECT_FALSE(cell.latency.empty());
+    EXPECT_FALSE(cell.latency_us.empty());
 }
 
 // All its answers come while the connections settle, and none in the measured time.
@@ -101,7 +101,7 @@ TEST_F(CellRun, TheLatencyIsThatOfTheMeasuredTime) {
     ASSERT_TRUE(cell);
     EXPECT_EQ(cell->state, CellState::hung) << cell->reason;
     EXPECT_EQ(cell->answers, 0U);
-    EXPECT_TRUE(cell->latency.empty());
+    EXPECT_TRUE(cell->latency_us.empty());
 }
 
 TEST_F(CellRun, AWrongByteIsFoundBeforeTheLoad) {
