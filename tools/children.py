@@ -65,6 +65,8 @@ def run(name, command, seconds_max, environment=None, cwd=ROOT):
         finally:
             timer.cancel()
             running.discard(child)
+            with contextlib.suppress(OSError):
+                os.killpg(child.pid, signal.SIGKILL)  # what it left behind
     if stopping.is_set():
         raise Stopped(name)  # it was ended by us, so that its result means nothing
     cpu = usage.ru_utime + usage.ru_stime

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Puts small faults into a room's sources and counts how many its unit tests notice.
 
-`./dev mutate [room…] [--sample N] [--seed N] [--file TEXT] [--jobs N]` calls it. ROOMS names
-the rooms; without one, each. mutants.py finds the places and writes
-copies of the sources. All faults of a sample are compiled once, by the commands of build/dev; the
-variable TIDERACE_MUTANT chooses one, and the room's whole test program runs once with each. A
-mutant is killed when the program fails, crashes or runs past its time. One that survives it also
-meets the programs of the rooms in ALSO, whose tests reach what its room only declares in part.
-Survivors are printed with their place: either a test is missing, or the mutant changes nothing
-that can be observed.
+`./dev mutate [room…] [--sample N] [--seed N] [--file TEXT] [--jobs N]` calls it. Rooms have the
+names that they have in `./dev test`; without one, it takes each that has sources and unit tests.
+mutants.py finds the places and writes copies of the sources. All faults of a sample are compiled
+once, by the commands of build/dev; the variable TIDERACE_MUTANT chooses one, and the room's whole
+test program runs once with each. A mutant is killed when the program fails, crashes or runs past
+its time. One that survives it also meets the programs of the rooms in ALSO. Survivors are printed
+with their place: either a test is missing, or the mutant changes nothing that can be observed.
 
 Sources that send signals are left alone: a fault there could end other programs.
 """
@@ -23,39 +22,27 @@ import os
 import pathlib
 import random
 import re
-import resource
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-import time
 
-import mutants
-import run_tests
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-ROOT = run_tests.ROOT
-BUILD = run_tests.BUILD / "dev"
-ROOMS = {  # the name of its library and its test program
-    "wire": "http_wire",
-    "wire-h2": "http_wire_h2",
-    "wire-websocket": "http_wire_websocket",
-    "core": "core",
-    "net": "net",
-    "http": "http",
-    "h1": "http_h1",
-    "h2": "http_h2",
-    "websocket": "http_websocket",
-    "files": "http_files",
-    "listing": "http_listing",
-    "handler": "http_handler",
-    "tls": "tls",
-}
-# Rooms whose classes do most of their work behind the protocols: the libraries whose test programs
-# run after the room's own. No other test programs are run for a room.
-ALSO = {"http": ["http_h1", "http_h2"], "handler": ["http_files"]}
+import children  # noqa: E402
+import mutants  # noqa: E402
+from children import ROOT  # noqa: E402
+from run_tests import temporary_folder  # noqa: E402
+
+BUILD = children.BUILD / "dev"
+COPIES = children.BUILD / "mutate"
+# Rooms whose classes do most of their work behind the protocols: the rooms whose test programs run
+# after the room's own. No other test programs are run for a room.
+ALSO = {"http": ["http_h1", "http_h2"], "http_handler": ["http_files"]}
 SENDS_SIGNALS = re.compile(r"\bkill(pg)?\(")
-ADDRESS_SPACE_BYTES_MAX = 16 << 30  # a mutant may allocate without end
+# A mutant may allocate without end: 16 GiB of address space, and no core file.
+LIMITED = ["sh", "-c", 'ulimit -c 0 -v 16777216; exec "$@"', "sh"]
 COMPILE_ROUNDS_MAX = 12
 CHOSEN_H = 'extern "C" const int tiderace_mutant;\n'
 CHOSEN_CC = """#include "chosen.h"
@@ -119,43 +106,42 @@ class Unit:
     sources: list
 
 
-def units_of(library, database):
-    """From compile_commands.json: how `library` is compiled."""
-    units = []
+def rooms_of(database):
+    """From compile_commands.json: how each room with a test program is compiled, by its name."""
+    units, tested = collections.defaultdict(list), set()
     for entry in database:
         words = shlex.split(entry["command"])
         output = words[words.index("-o") + 1]
-        if f"/tiderace_{library}.dir/" not in "/" + output or "cmake_pch" in entry["file"]:
+        name = re.search(r"(?:^|/)(tiderace_)?([\w-]+?)(_test)?\.dir/", output)
+        if name[3]:
+            tested.add(name[2])
+        if not name[1] or name[3] or "cmake_pch" in entry["file"]:
             continue
         file = pathlib.Path(entry["file"])
         sources = [file]
         if "Unity" in file.parts:
             sources = [pathlib.Path(p) for p in re.findall(r'#include "(.*)"', file.read_text())]
-        units.append(Unit(words, output, sources))
-    return units
+        units[name[2]].append(Unit(words, output, sources))
+    return {name: units[name] for name in sorted(units) if name in tested}
 
 
-def link_words(library):
-    """The command that links the test program, without its shell."""
-    words = ["ninja", "-C", str(BUILD), "-t", "commands", "-s", f"{library}_test"]
+def link_words(name):
+    """The command that links the room's test program, without its shell."""
+    words = ["ninja", "-C", str(BUILD), "-t", "commands", "-s", f"{name}_test"]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     command = [line for line in said.splitlines() if line.startswith(": &&")][-1]
     return shlex.split(command.removeprefix(": &&").rsplit("&&", 1)[0])
 
 
 class Room:
-    def __init__(self, name, jobs):
-        self.name, self.library, self.jobs = name, ROOMS[name], jobs
-        self.folder = run_tests.BUILD / "mutate" / name
-        self.tested = [self.library, *ALSO.get(name, [])]  # each has its test program
+    def __init__(self, name, units, jobs):
+        self.name, self.units, self.jobs = name, units, jobs
+        self.folder = COPIES / name
+        self.tested = [name, *ALSO.get(name, [])]  # each has its test program
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         (self.folder / "chosen.h").write_text(CHOSEN_H)
         (self.folder / "chosen.cc").write_text(CHOSEN_CC)
-        database = BUILD / "compile_commands.json"
-        self.units = units_of(self.library, json.loads(database.read_text()))
-        if not self.units:
-            raise Failed(f"{database} names no sources of {self.library}")
         self.seconds_max = {}  # of each test program
         self.sources = {}  # path from the root -> mutants.Source
 
@@ -289,7 +275,7 @@ class Room:
     def _link_program(self, tested, objects):
         words = link_words(tested)
         words[words.index("-o") + 1] = str(self._program(tested))
-        archive = f"libtiderace_{self.library}.a"
+        archive = f"libtiderace_{self.name}.a"
         first = next(i for i, word in enumerate(words) if word.endswith(archive))
         rest = [word for word in words[first:] if not word.endswith(archive)]
         words = [*words[:first], *objects, *rest]
@@ -302,62 +288,32 @@ class Room:
     def measure_times(self):
         """Runs each program without a mutant, to know how long one with a mutant may take."""
         for tested in self.tested:
-            began = time.monotonic()
-            found = self._run_program(tested, 0, 1800)
-            if found:
-                log = self._log(tested, 0)
-                raise Failed(f"{tested}: the tests fail without a mutant ({found}); see {log}")
-            self.seconds_max[tested] = 20 + 4 * (time.monotonic() - began)
+            done = self._run_program(tested, 0, 1800)
+            if done.status != 0:
+                why = f"the tests fail without a mutant ({done.why()})"
+                raise Failed(f"{tested}: {why}; see {done.log}")
+            self.seconds_max[tested] = 20 + 4 * done.seconds
 
     def run(self, number):
         """Runs the tests with that mutant until one notices. None, or how it was noticed."""
         for tested in self.tested:
-            found = self._run_program(tested, number, self.seconds_max[tested])
-            if found:
-                return f"{tested}: {found}"
+            done = self._run_program(tested, number, self.seconds_max[tested])
+            if done.status != 0:
+                return f"{tested}: {done.why()}"
         return None
 
-    def _log(self, tested, number):
-        return self.folder / f"{tested}-{number}.log"
-
     def _run_program(self, tested, number, seconds_max):
-        with run_tests.temporary_folder() as folder:
-            return self._run_in(folder, tested, number, seconds_max)
-
-    def _run_in(self, folder, tested, number, seconds_max):
-        words = [self._program(tested), "--gtest_brief=1", "--gtest_fail_fast"]
-        log = self._log(tested, number)
-        environment = {**os.environ, "TIDERACE_MUTANT": str(number), "TMPDIR": folder}
-        with log.open("wb") as out:
-            child = subprocess.Popen(
-                list(map(str, words)),
-                cwd=BUILD,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=limit,
-            )
-            run_tests.running.add(child)
-            try:
-                status = child.wait(seconds_max)
-            except subprocess.TimeoutExpired:
-                return "ran past its time"
-            finally:
-                run_tests.end_groups([child], 0)  # what it started included
-                run_tests.running.discard(child)
-        return None if status == 0 else f"status {status}"
+        words = [*LIMITED, self._program(tested), "--gtest_brief=1", "--gtest_fail_fast"]
+        with temporary_folder() as folder:
+            os.chmod(folder, 0o755)  # tests become another user, which has to get in
+            environment = {"TIDERACE_MUTANT": str(number), "TMPDIR": folder}
+            name = f"mutate/{tested}-{number}"
+            return children.run(name, words, seconds_max, environment, cwd=BUILD)
 
 
-def limit():
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_BYTES_MAX, ADDRESS_SPACE_BYTES_MAX))
-
-
-def measure(name, arguments):
+def measure(name, units, arguments):
     """Prints the survivors of one room and returns its score as a line."""
-    room = Room(name, arguments.jobs)
+    room = Room(name, units, arguments.jobs)
     every = room.planted(arguments.file)
     sample = chosen_sample(every, arguments.sample, arguments.seed)
     if not sample:
@@ -387,48 +343,65 @@ def score(name, ran, survived, left_out):
     killed = ran - survived
     note = f" ({left_out} more did not compile here)" if left_out else ""
     percent = f"{100 * killed / ran:.0f} %" if ran else "none ran"
-    return f"{name:<6} {killed} of {ran} mutants killed: {percent}{note}"
+    return f"{name}: {killed} of {ran} mutants killed: {percent}{note}"
 
 
 def parsed(words):
     parser = argparse.ArgumentParser(prog="./dev mutate", description=__doc__.splitlines()[0])
-    parser.add_argument("room", nargs="*", help=f"of {', '.join(ROOMS)}; without: each")
+    parser.add_argument("room", nargs="*", help="as in ./dev test; without: each")
     parser.add_argument("--sample", type=int, default=30, metavar="N", help="mutants a room (30)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="chooses the sample (1)")
     parser.add_argument("--file", default="", metavar="TEXT", help="only sources whose path has it")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="run at a time (2)")
     parser.add_argument("--verbose", action="store_true", help="print those that were killed too")
     arguments = parser.parse_args(words)
-    for room in arguments.room:
-        if room not in ROOMS:
-            parser.error(f"no room {room}; there are {', '.join(ROOMS)}")
     if arguments.sample < 1 or arguments.jobs < 1:
         parser.error("--sample and --jobs are at least 1")
-    arguments.room = arguments.room or list(ROOMS)
     return arguments
+
+
+def ninja(*targets):
+    done = children.run("mutate/build", ["ninja", "-C", BUILD, *targets], 7200)
+    if done.status != 0:
+        raise Failed(f"{BUILD} does not build; see {done.log}")
+
+
+def configured():
+    """Every room, by its name."""
+    if not (BUILD / "build.ninja").exists():
+        done = children.run("mutate/configure", ["cmake", "--preset", "dev"], 1200)
+        if done.status != 0:
+            raise Failed(f"cmake failed; see {done.log}")
+    ninja("build.ninja")
+    return rooms_of(json.loads((BUILD / "compile_commands.json").read_text()))
+
+
+def chosen_rooms(names, rooms):
+    for name in names:
+        if name not in rooms:
+            raise Failed(f"no room {name}; there are {', '.join(rooms)}")
+    return names or list(rooms)
 
 
 def main(words):
     arguments = parsed(words)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    broken = run_tests.configure("dev")
-    tested = [library for room in arguments.room for library in (ROOMS[room], *ALSO.get(room, []))]
-    targets = [f"{library}_test" for library in dict.fromkeys(tested)]
-    done = broken or run_tests.build("dev", targets, run_tests.CORES)
-    if done.status != 0:
-        run_tests.show_log(done.log)
-        return 1
     scores, status = [], 0
     try:
-        for room in arguments.room:
+        rooms = configured()
+        names = chosen_rooms(arguments.room, rooms)
+        ninja(*(f"{it}_test" for name in names for it in (name, *ALSO.get(name, []))))
+        for name in names:
             try:
-                scores.append(measure(room, arguments))
+                scores.append(measure(name, rooms[name], arguments))
             except Failed as failed:
                 print(failed, file=sys.stderr)
                 status = 1
+    except Failed as failed:
+        sys.exit(str(failed))
     finally:
-        run_tests.stop()
+        children.stop()
     print("\n" + "\n".join(scores), flush=True)
     return status
 

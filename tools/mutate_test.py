@@ -10,9 +10,9 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import children  # noqa: E402
 import mutants  # noqa: E402
 import mutate  # noqa: E402
-import run_tests  # noqa: E402
 
 
 def found(body):
@@ -188,16 +188,16 @@ def test_a_seed_gives_the_same_sample_and_another_seed_another():
     assert lines(1) == lines(1) != lines(2)
 
 
-def test_an_unknown_room_is_named(capsys):
-    with pytest.raises(SystemExit):
-        mutate.parsed(["kitchen"])
-    assert "no room kitchen; there are wire, wire-h2" in capsys.readouterr().err
-    assert mutate.parsed([]).room == list(mutate.ROOMS)
+def test_an_unknown_room_is_named():
+    rooms = {"core": [], "http_h1": []}
+    with pytest.raises(mutate.Failed, match="no room kitchen; there are core, http_h1"):
+        mutate.chosen_rooms(["core", "kitchen"], rooms)
+    assert mutate.chosen_rooms([], rooms) == ["core", "http_h1"]
 
 
 def test_the_score():
     assert mutate.score("wire", 20, 2, 1) == (
-        "wire   18 of 20 mutants killed: 90 % (1 more did not compile here)"
+        "wire: 18 of 20 mutants killed: 90 % (1 more did not compile here)"
     )
 
 
@@ -234,7 +234,7 @@ ROOM = {
 
 
 def made_room(folder, monkeypatch):
-    """ROOM built in `folder`, in place of ours."""
+    """ROOM built in `folder`, in place of ours. Returns its units."""
     for name, text in ROOM.items():
         (folder / name).write_text(text)
     (folder / "CMakeLists.txt").write_text(CMAKE)
@@ -246,33 +246,37 @@ def made_room(folder, monkeypatch):
         subprocess.run(words, check=True, capture_output=True)
     monkeypatch.setattr(mutate, "ROOT", folder)
     monkeypatch.setattr(mutate, "BUILD", build / "dev")
-    monkeypatch.setattr(run_tests, "BUILD", build)
-    monkeypatch.setattr(mutate, "ROOMS", {"small": "small"})
+    monkeypatch.setattr(mutate, "COPIES", build / "mutate")
+    monkeypatch.setattr(children, "LOGS", build / "logs")
+    children.stopping.clear()
     monkeypatch.setattr(mutate, "ALSO", {})
+    rooms = mutate.configured()
+    assert list(rooms) == ["small"], "large_test has no room"
+    return rooms["small"]
 
 
 @pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
 def test_a_whole_room_from_its_sources_to_its_survivors(tmp_path, monkeypatch, capsys):
-    made_room(tmp_path, monkeypatch)
-    score = mutate.measure("small", mutate.parsed(["small", "--sample", "100"]))
+    units = made_room(tmp_path, monkeypatch)
+    score = mutate.measure("small", units, mutate.parsed(["small", "--sample", "100"]))
     told = capsys.readouterr().out
     assert "a.cc:3: boundary: n > 10  ->  n >= 10" in told, "it changes nothing: nothing notices"
     assert "a.cc:3: negated" not in told and "b.cc:2" not in told
     assert "return 5;  ->  return 6;" in told
     assert "c.cc" not in told, "it sends signals"
-    assert score == "small  4 of 10 mutants killed: 40 % (3 more did not compile here)"
+    assert score == "small: 4 of 10 mutants killed: 40 % (3 more did not compile here)"
 
 
 @pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
 def test_what_survives_a_rooms_own_tests_meets_those_of_the_rooms_named_with_it(
     tmp_path, monkeypatch, capsys
 ):
-    made_room(tmp_path, monkeypatch)
+    units = made_room(tmp_path, monkeypatch)
     words = mutate.parsed(["small", "--sample", "100", "--verbose", "--file", "c.cc"])
     monkeypatch.setattr(mutate, "SENDS_SIGNALS", re.compile("no such text"))
-    without = mutate.measure("small", words)
-    assert without == "small  0 of 5 mutants killed: 0 %"
+    without = mutate.measure("small", units, words)
+    assert without == "small: 0 of 5 mutants killed: 0 %"
     monkeypatch.setattr(mutate, "ALSO", {"small": ["large"]})
     capsys.readouterr()
-    assert mutate.measure("small", words) == "small  2 of 5 mutants killed: 40 %"
+    assert mutate.measure("small", units, words) == "small: 2 of 5 mutants killed: 40 %"
     assert "killed (large: status 1): c.cc:3: arithmetic" in capsys.readouterr().out
