@@ -12,6 +12,7 @@ namespace {
 class BearerAuthTest : public FilterTest {};
 
 TEST_F(BearerAuthTest, LetsKnownTokensIn) {
+    EXPECT_EQ(bearer_token("Bearer azAZ09-._~+/=="), "azAZ09-._~+/==");
     BearerAuth rule({.verify = [](ByteView token) { return token == "abc-1.~+/=="; }});
     EXPECT_EQ(ask(rule, "GET", {{"Authorization", "Bearer abc-1.~+/=="}}).status(), 200);
     EXPECT_EQ(ask(rule, "GET", {{"Authorization", "bearer  abc-1.~+/=="}}).status(), 200);

@@ -169,6 +169,8 @@ TEST_F(CompressTest, WhatMustNotBeTouchedIsNot) {
         {"a zip",
          [](Exchange&, Response& r) { r.set(FieldName::content_type, "application/zip"); }},
         {"no type", [](Exchange&, Response& r) { r.remove(FieldName::content_type); }},
+        {"no content", [](Exchange&, Response& r) { r.set_status(204); }},
+        {"reset content", [](Exchange&, Response& r) { r.set_status(205); }},
         {"a part", [](Exchange&, Response& r) { r.set_status(206); }},
         {"a range", [](Exchange&, Response& r) { r.add(FieldName::content_range, "bytes 0-1/2"); }},
         {"an error", [](Exchange&, Response& r) { r.set_status(404); }},
@@ -234,6 +236,11 @@ TEST_F(CompressTest, VaryIsAddedToAndNotRepeated) {
     for (const auto& [vary, count] : table) {
         get("gzip", [&](Exchange&, Response& r) { r.add(FieldName::vary, vary); });
         EXPECT_EQ(exchange_->count("Vary"), count) << vary;
+        FieldBlock block;
+        block.add(FieldName::last_modified, "*");
+        block.add(FieldName::vary, vary);
+        get("gzip", [&](Exchange&, Response& r) { r.set_block(block); });
+        EXPECT_EQ(exchange_->count("Vary"), count) << vary << " in a block";
     }
 }
 

@@ -28,5 +28,20 @@ TEST_F(MadeTagTest, TheSameBytesHaveTheSameTag) {
     EXPECT_EQ(other.body(), "hello");
 }
 
+TEST_F(MadeTagTest, AnAnswerKeepsItsOwnTagAndALargeOneGetsNone) {
+    MadeTag filter;
+    Exchange& exchange = ask(filter, "GET", {{"If-None-Match", "*"}});
+    Response tagged;
+    tagged.add(wire::FieldName::etag, "\"own\"");
+    tagged.set_body("hello");
+    filter.filter(exchange, tagged);
+    EXPECT_EQ(tagged.status(), 200);
+    EXPECT_EQ(tagged.find(wire::FieldName::etag)->value, "\"own\"");
+    Response large;
+    large.set_body(std::string(MadeTag::body_bytes_max + 1, 'x'));
+    filter.filter(exchange, large);
+    EXPECT_FALSE(large.find(wire::FieldName::etag));
+}
+
 }  // namespace
 }  // namespace tiderace::http::filter

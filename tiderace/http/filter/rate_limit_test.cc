@@ -56,6 +56,14 @@ TEST(RateTable, AFloodOfClientsKeepsItsSizeAndRefusesNone) {
     EXPECT_TRUE(table.take("loud", start));
 }
 
+// Of the four cells of a key, the one that is the nearest to being empty is taken over.
+TEST(RateTable, AFloodOfOthersDoesNotFreeAClientAboveItsLimit) {
+    RateTable table({.per_minute = 60, .burst = 3});
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(table.take("loud", start)) << i;
+    for (int i = 0; i < 300'000; ++i) table.take("client " + std::to_string(i), start);
+    EXPECT_TRUE(table.take("loud", start));
+}
+
 TEST(RateTable, ThreadsShareOneLimit) {
     RateTable table({.per_minute = 1, .burst = 1'000});
     std::atomic<int> passed = 0;

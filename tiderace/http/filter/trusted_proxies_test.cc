@@ -125,12 +125,15 @@ TEST_F(TrustedProxiesTest, ForwardedOfRfc7239) {
     EXPECT_EQ(forwarded("For=\"[2001:db9:cafe::17]:4711\""), "2001:db9:cafe::17");
     EXPECT_EQ(forwarded("for=192.0.2.7;proto=https;by=203.0.113.43"), "192.0.2.7 secure");
     EXPECT_EQ(forwarded("proto=http;for=192.0.2.7"), "192.0.2.7");
+    EXPECT_EQ(forwarded("for=\"192.0.2.7\";proto=https"), "192.0.2.7 secure");
     EXPECT_EQ(forwarded("for=6.6.6.6;proto=https, for=192.0.2.7;proto=http, for=10.0.0.9"),
               "192.0.2.7");
     EXPECT_EQ(forwarded("for=192.0.2.7, for=unknown"), "10.0.0.1");
     EXPECT_EQ(forwarded("for=192.0.2.7, for=_hidden"), "10.0.0.1");
     EXPECT_EQ(forwarded("for=192.0.2.7, proto=http"), "10.0.0.1") << "no address";
     EXPECT_EQ(forwarded("for=192.0.2.7;for=6.6.6.6"), "10.0.0.1") << "twice";
+    EXPECT_EQ(forwarded("for=6.6.6.6, for=10.0.0.3;for=10.0.0.2"), "10.0.0.1")
+        << "what stands before a malformed element is not to be believed";
     EXPECT_EQ(forwarded("for=192.0.2.7, x"), "10.0.0.1");
     EXPECT_EQ(forwarded("for=192.0.2.7, for=\"1.2.3.4\"x"), "10.0.0.1");
 }
@@ -140,6 +143,8 @@ TEST_F(TrustedProxiesTest, QuotesOfAClientHideNothing) {
     EXPECT_EQ(forwarded("for=192.0.2.7;host=\"x,for=6.6.6.6;a=\""), "192.0.2.7")
         << "a Host with a comma, as the proxy quotes it";
     EXPECT_EQ(forwarded("for=192.0.2.7;host=\"x\\\",for=6.6.6.6;a=\\\"\""), "192.0.2.7");
+    EXPECT_EQ(forwarded("for=6.6.6.6;host=\"x\\\\\", for=192.0.2.7"), "192.0.2.7")
+        << "the backslash is quoted, and the quote is none";
 }
 
 TEST(TrustedProxies, NetworksThatCannotBeAreNamed) {
