@@ -51,6 +51,7 @@ TEST(Router, LiteralBeforeParameterBeforeRest) {
         {"/users/me/posts/5/x", "/users/me/posts/{n}/x 5"},
         {"/users/me/posts/5/y", "/users/{rest...} me/posts/5/y"},
         {"/users/7/", "/users/{rest...} 7/"},
+        {"/users//", "/users/{rest...} /"},  // an empty segment is no parameter
         {"/files/", "/files/{path...} "},
         {"/files/a/b/c", "/files/{path...} a/b/c"},
         {"/files", "404"},
@@ -75,6 +76,12 @@ TEST(Router, MethodsAreDistinguished) {
     Parameters parameters;
     EXPECT_EQ(router.find(Method::patch, "/any", parameters).route, 4u);
     EXPECT_EQ(router.find(Method::put, "/any", parameters).route, 5u);
+    EXPECT_EQ(router.find(Method::put, "/any", parameters).allow, "PUT, OPTIONS");
+}
+
+TEST(Router, ASegmentIsComparedAndNotItsHashAlone) {
+    // Router::hash_of() is the same for both.
+    EXPECT_EQ(answer(router_of({"/user5323"}), "/user47789"), "404");
 }
 
 TEST(Router, AConflictIsRefusedWithBothPlaces) {
