@@ -38,6 +38,9 @@ TEST(InlineCommand, QuotesThatDoNotCloseOrEndInAWordAreRefused) {
     for (const char* bad : {R"("a)", R"('a)", R"("a"b)", R"('a'b)", R"("a\)", R"(x "\x4)"}) {
         EXPECT_EQ(split(bad), std::nullopt) << bad;
     }
+    for (const ByteView bad : {R"("a")", R"('a')"}) {
+        EXPECT_EQ(split(bad.substr(0, 2)), std::nullopt) << "closed behind the line";
+    }
 }
 
 }  // namespace

@@ -144,6 +144,18 @@ TEST(ReplyReader, RefusesWhatIsMalformedAtEverySplit) {
     }
 }
 
+TEST(ReplyReader, TakesWhatIsExactlyAtALimit) {
+    const std::vector<std::pair<std::string, std::string>> table{
+        {"*4\r\n$10\r\n1234567890\r\n$10\r\n1234567890\r\n$0\r\n\r\n$0\r\n\r\n",
+         "[1234567890, 1234567890, , ]"},
+        {"*3\r\n:1\r\n:2\r\n*2\r\n:3\r\n:4\r\n", "[1, 2, [3, 4]]"},
+        {"+12345678901234567890\r\n", "12345678901234567890"},
+    };
+    for (const auto& [input, described] : table) {
+        EXPECT_THAT(take(input, narrow).replies, ElementsAre(described)) << input;
+    }
+}
+
 TEST(ReplyReader, ReadsOneReplyAfterTheOther) {
     EXPECT_THAT(take("+a\r\n$1\r\nb\r\n*1\r\n:3\r\n>1\r\n+d\r\n").replies,
                 ElementsAre("a", "b", "[3]", "push [d]"));
