@@ -96,6 +96,8 @@ TEST(Errors, OfSyntaxSayWhatWasExpected) {
             Wrong{"{% for in b %}{% endfor %}", "expected a name, found \"in\""},
             Wrong{"{% for loop in b %}{% endfor %}", "\"loop\" is taken; choose another name"},
             Wrong{"{% for a in b %}", "this does not end; {% endfor %} is missing"},
+            Wrong{"{% for a in b %}{{ loop }}{% endfor %}",
+                  "loop has index (from 1), first, last and length"},
             Wrong{"{% for a in b %}{{ loop.size }}{% endfor %}",
                   "loop has index (from 1), first, last and length"},
             Wrong{
@@ -157,6 +159,9 @@ TEST(Errors, OfTypesAreFoundByCheck) {
              Wrong{"{{ votes | first | upper }}", "none"},
              Wrong{"{{ author.name }}{{ counts.tea }}{{ at }}", "none"},
              Wrong{"{% for v in votes %}{{ loop.index }}{{ v }}{% endfor %}", "none"},
+             Wrong{"{% for v in votes %}{{ loop.length | fixed: 1 }}{% endfor %}", "none"},
+             Wrong{"{% for v in votes %}{{ loop.last | fixed: 1 }}{% endfor %}",
+                   "fixed: expects a number, found true or false"},
          }) {
         EXPECT_EQ(check_fault_of(source), message) << source;
     }
@@ -178,6 +183,9 @@ TEST(Errors, OfValuesAreFoundWhenRendered) {
               "an integer cannot be compared with a text");
     EXPECT_EQ(render_fault_of("{{ \"x\" | truncate: 0 }}", map),
               "truncate: expects a number of characters, as in truncate: 80");
+    EXPECT_EQ(render_fault_of("{{ a | default: b }}", map), "no \"b\"; the map has no such key");
+    EXPECT_EQ(render_fault_of("{{ \"x\" | replace: \"x\", b }}", map),
+              "no \"b\"; the map has no such key");
     EXPECT_EQ(render_fault_of("{{ titel }}", Post{}),
               "no \"titel\"; Post has title, author, votes, counts, at, open");
     EXPECT_EQ(render_fault_of("{{ at | date: \"%q\" }}", Post{}),

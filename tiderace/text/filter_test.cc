@@ -29,6 +29,8 @@ TEST(Filter, MakesWhatItsNameSays) {
     for (const auto& [expression, expected] : {
              Row{"text | upper", "  SOME WORDS "},
              Row{"text | lower", "  some words "},
+             Row{"'@AZ[`az{' | lower", "@az[`az{"},
+             Row{"'@AZ[`az{' | upper", "@AZ[`AZ{"},
              Row{"text | trim", "some Words"},
              Row{"text | trim | capitalize", "Some Words"},
              Row{"whole | upper", "7"},
