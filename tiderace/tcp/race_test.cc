@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <new>
 #include <optional>
 #include <string>
 
 #include "tiderace/net/listener.h"
 #include "tiderace/task/runner_fixture.h"
+#include "tiderace/testing/scarce_memory.h"
 #include "tiderace/testing/world.h"
 
 namespace tiderace::tcp {
@@ -107,6 +109,21 @@ TEST_F(RaceTest, ARefusalSaysMoreThanAMissingFamily) {
     EXPECT_EQ(outcome.address, refusing());
     world.kernel().fail(1, EAFNOSUPPORT, testing::Call::open_socket);
     EXPECT_EQ(race({at("[2001:db8::1]:80")}).error, EAFNOSUPPORT);
+}
+
+TEST_F(RaceTest, WithoutMemoryForASocketTheNextIsTriedAtOnce) {
+    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
+    const core::Address first = open(), second = open();
+    bool second_won = false;
+    for (std::uint64_t nth = 1; nth < 100 && !second_won; ++nth) {
+        const testing::ScarceMemory scarce(nth);
+        try {
+            second_won = race({first, second}).address == second;
+        } catch (const std::bad_alloc&) {  // for something else
+        }
+    }
+    EXPECT_TRUE(second_won);
+    EXPECT_LT(elapsed(), 250ms);
 }
 
 TEST_F(RaceTest, CancellingClosesWhatIsBeingOpened) {
