@@ -27,10 +27,21 @@ TEST(FramePool, BlocksHoldTheRequestedSize) {
 
 TEST(FramePool, ABlockIsUsedAgainForTheSameSize) {
     void* first = FramePool::allocate(200);
+    const std::size_t before = FramePool::kept_bytes();
     FramePool::free(first, 200);
+    EXPECT_EQ(FramePool::kept_bytes(), before + 256);
     void* second = FramePool::allocate(193);  // of the same class
     EXPECT_EQ(first, second);
+    EXPECT_EQ(FramePool::kept_bytes(), before);
     FramePool::free(second, 193);
+}
+
+TEST(FramePool, ALargeFrameIsNotKept) {
+    FramePool::free(FramePool::allocate(200), 200);
+    const std::size_t before = FramePool::kept_bytes();
+    void* large = FramePool::allocate(FramePool::frame_bytes_max + 1);
+    FramePool::free(large, FramePool::frame_bytes_max + 1);
+    EXPECT_EQ(FramePool::kept_bytes(), before);
 }
 
 TEST(FramePool, WhatIsKeptHasABound) {

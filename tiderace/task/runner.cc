@@ -87,7 +87,7 @@ void Runner::cancel_spawned() {
     while (!spawned_.empty()) {
         std::unique_ptr<Root> last = std::move(spawned_.back());
         spawned_.pop_back();
-        if (depth_ > 0) destroy_later(std::move(last));
+        destroy_later(std::move(last));
     }
 }
 

@@ -53,6 +53,29 @@ TEST_F(RunnerTest, ATaskMayCancelItsOwnRoot) {
     EXPECT_FALSE(root.ended);
 }
 
+TEST_F(RunnerTest, ATaskThatFailsOrIsCancelledHasNoValue) {
+    class Keeping final : public Root {
+      public:
+        int values = 0;
+
+      private:
+        void keep_value(PromiseBase&) override { ++values; }
+        void on_done(std::exception_ptr) override {}
+    };
+    Keeping root;
+    root.start(runner, []() -> Task<> { co_return; }());
+    EXPECT_EQ(root.values, 1);
+    root.start(runner, []() -> Task<> {
+        throw std::runtime_error("no value");
+        co_return;
+    }());
+    root.start(runner, [](Root& self) -> Task<> {
+        self.cancel();
+        co_return;
+    }(root));
+    EXPECT_EQ(root.values, 1);
+}
+
 TEST_F(RunnerTest, ATaskMayCancelAnother) {
     std::string log;
     Kept first;
@@ -190,6 +213,7 @@ TEST_F(RunnerTest, ReadyTasksMayRunBeforeTheTurnsEndInTheirOrder) {
     EXPECT_TRUE(runner.idle());
     gates[1].open();
     gates[0].open();
+    gates[1].open();  // again: it keeps its place
     EXPECT_FALSE(runner.idle());
     EXPECT_EQ(log, "");
     runner.run_ready();
