@@ -5,6 +5,7 @@
 #include "server/build_facts.h"
 #include "server/commit.h"
 #include "tiderace/http/coding/content_encoder.h"
+#include "tiderace/http/listing/readme.h"
 #include "tiderace/tls/library.h"
 
 namespace tiderace::server {
@@ -44,6 +45,8 @@ std::string features() {
     std::string names;
     if (TIDERACE_HAVE_CRYPT) names += "basic-auth";
     if (TIDERACE_HAVE_QRENCODE) names += names.empty() ? "qr-code" : ", qr-code";
+    if (http::listing::readme_renders_markdown())
+        names += names.empty() ? "markdown" : ", markdown";
     return names.empty() ? "none" : names;
 }
 

@@ -17,7 +17,8 @@ SCREENS = {"desk": {"width": 1280, "height": 800}, "phone": {"width": 390, "heig
 def folder_of_many_kinds(tmp_path_factory):
     root = tmp_path_factory.mktemp("browsed")
     (root / "README.md").write_text("# Harbour\n\nWhat **lies** [here](docs/), `why`.\n\n"
-                                      "- one\n- two\n\n```sh\n" + "wide " * 80 + "\n```\n")
+                                      "- one\n- two\n\n```sh\n" + "wide " * 80 + "\n```\n\n"
+                                      "| berth | plan |\n|---|---|\n| west | [map](docs/) |\n")
     for name in ("alpha.txt", "beta.bin", "<script>alert(1)<", "a very long name " * 10 + ".txt",
                  "unbroken" * 25, "潮.txt", "\u202etxt.exe"):
         (root / name).write_bytes(b"x" * (len(name) * 100))
@@ -131,7 +132,7 @@ def test_a_page_is_fit_to_be_seen(chromium, servers, name, scheme, screen):
 def test_a_listing_leads_everywhere_with_and_without_javascript(chromium, servers, javascript):
     with Visit(chromium, "light", "desk", javascript) as visit:
         visit.go(servers["listing"] + "/")
-        names = visit.page.locator("tbody a").all_inner_texts()
+        names = visit.page.locator("main > table tbody a").all_inner_texts()
         assert len(names) == 9
         visit.page.click("text=Size")
         assert "sort=size" in visit.page.url
@@ -147,8 +148,9 @@ def test_the_filter_hides_what_was_not_typed(chromium, servers):
         visit.go(servers["listing"] + "/")
         visit.page.keyboard.press("/")
         visit.page.keyboard.type("ALPHA")
-        rows = visit.page.locator("tbody tr:visible")
+        rows = visit.page.locator("main > table tbody tr:visible")
         assert rows.count() == 1 and "alpha.txt" in rows.inner_text()
+        assert visit.page.locator(".readme tbody tr:visible").count() == 1
         visit.page.keyboard.type("?")
         assert rows.count() == 0
         assert visit.page.get_by_role("status").inner_text() == "No match for \u201cALPHA?\u201d."

@@ -9,6 +9,7 @@
 
 #include "tiderace/base/random.h"
 #include "tiderace/http/listing/page.h"
+#include "tiderace/http/listing/readme.h"
 #include "tiderace/http/listing/rows.h"
 #include "tiderace/http/wire/accept.h"
 #include "tiderace/http/wire/query.h"
@@ -18,7 +19,6 @@ namespace {
 
 using wire::FieldName;
 
-constexpr std::size_t readme_bytes_max = 64_KiB;
 constexpr std::size_t batch_bytes = 48_KiB;  // with its last row, at most 56 KiB
 
 std::string make_nonce() {

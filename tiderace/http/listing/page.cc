@@ -45,7 +45,11 @@ tbody tr:hover{background:var(--wash)}
 .note,footer{color:var(--soft);font-size:.9rem}.note{padding:0 .6rem}footer{padding:.8rem .6rem}
 .readme{border:1px solid var(--line);border-radius:.7rem;padding:1rem 1.2rem;margin-top:1.5rem;
 overflow-wrap:anywhere}
-.readme a{text-decoration:underline}.readme img{max-width:100%}
+.readme a{text-decoration:underline}
+.readme table{table-layout:auto;width:auto}.readme tr{display:table-row}
+.readme th,.readme td{position:static;padding:.25rem .6rem}
+.readme td a{display:inline;padding:0;text-indent:0;color:var(--tide)}
+.readme td a::before{display:none}
 .readme>h2:first-child{margin:0 0 .8rem;font-size:.85rem;color:var(--soft);font-weight:500}
 .readme pre{background:var(--wash);padding:.7rem .9rem;border-radius:.4rem;overflow-x:auto}
 .readme code{font:.9em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
@@ -61,7 +65,7 @@ th.t{padding:0}th.s,th.t{width:auto}}
 constexpr ByteView filter_script = R"(
 const box=document.getElementById('filter');box.hidden=false;
 const none=document.getElementById('none');
-const rows=[...document.querySelectorAll('tbody tr')];
+const rows=[...document.querySelectorAll('main>table tbody tr')];
 box.addEventListener('input',()=>{const q=box.value.toLowerCase();
 let shown=0;
 for(const r of rows){r.hidden=!r.cells[0].textContent.toLowerCase().includes(q);shown+=!r.hidden}

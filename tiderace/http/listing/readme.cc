@@ -1,30 +1,39 @@
 #include "tiderace/http/listing/readme.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
+#include "tiderace/http/wire/bounded_text.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/text/html_escape.h"
+
+#if TIDERACE_HAVE_MD4C
+#include <md4c.h>
+#endif
 
 namespace tiderace::http::listing {
 namespace {
 
-// How far ahead we search for the end of an emphasis or a link, so that a text of openings without
-// ends costs at most its length times this.
-constexpr std::size_t span_bytes_max = 512;
-
 // Keeps line breaks and tabs: they are layout here, and not part of a name.
-std::string escape(ByteView text) {
-    std::string out(text.size() * wire::html_growth_max, '\0');
-    wire::BoundedText bounded(out);
+bool append_text(wire::BoundedText& out, ByteView text) {
     while (!text.empty()) {
         const std::size_t end = std::min(text.find_first_of("\n\t\r"), text.size());
-        wire::append_html(bounded, text.substr(0, end));
-        if (end < text.size() && text[end] != '\r') bounded.append(text[end]);
+        if (!wire::append_html(out, text.substr(0, end))) return false;
+        if (end < text.size() && text[end] != '\r' && !out.append(text[end])) return false;
         text.remove_prefix(std::min(end + 1, text.size()));
     }
-    out.resize(bounded.size());
-    return out;
+    return true;
 }
+
+std::string as_it_is(ByteView text) {
+    std::string room(text.size() * wire::html_growth_max, '\0');
+    wire::BoundedText out(room);
+    append_text(out, text);
+    return "<pre class=\"plain\">" + std::string(out.view()) + "</pre>\n";
+}
+
+#if TIDERACE_HAVE_MD4C
 
 bool is_harmless(ByteView address) {
     // The allowed schemes are listed, not the forbidden ones: "javascript:" has many spellings.
@@ -36,189 +45,160 @@ bool is_harmless(ByteView address) {
     return colon == ByteView::npos || address.find_first_of("/?#") < colon;
 }
 
-// One paragraph's text: code, emphasis, links. Everything else is escaped as it is.
-class Inline {
-  public:
-    explicit Inline(ByteView text) : rest_(text) {}
+// By MD_BLOCKTYPE and MD_SPANTYPE. Null: none, or it is more than a tag.
+constexpr const char* block_tags[] = {nullptr, "blockquote", "ul",    "ol", "li",    nullptr,
+                                      nullptr, nullptr,      nullptr, "p",  "table", "thead",
+                                      "tbody", "tr",         "th",    "td"};
+constexpr const char* span_tags[] = {"em", "strong", nullptr, nullptr, "code"};
+static_assert(std::size(block_tags) == MD_BLOCK_TD + 1 && std::size(span_tags) == MD_SPAN_CODE + 1);
 
-    std::string html() {
-        std::size_t plain = 0;  // bytes before the front that nothing has claimed
-        const char* begin = rest_.data();
-        while (!rest_.empty()) {
-            const std::string element = take_element();
-            if (element.empty()) {
-                rest_.remove_prefix(1);
-                ++plain;
-                continue;
+// What md4c calls for each block, span and text. It is C, which no exception may cross, so nothing
+// here allocates.
+class Markdown {
+  public:
+    explicit Markdown(wire::BoundedText& out) : out_(out) {}
+
+    // False: it does not fit, is nested too deeply, or there is no memory.
+    bool write(ByteView text) {
+        MD_PARSER parser{};
+        parser.flags = MD_FLAG_TABLES | MD_FLAG_NOHTML;
+        parser.enter_block = [](MD_BLOCKTYPE type, void* detail, void* self) {
+            return go_on(self, [&](Markdown& to) { return to.begin(type, detail); });
+        };
+        parser.leave_block = [](MD_BLOCKTYPE type, void* detail, void* self) {
+            return go_on(self, [&](Markdown& to) { return to.end(type, detail); });
+        };
+        parser.enter_span = [](MD_SPANTYPE type, void* detail, void* self) {
+            return go_on(self, [&](Markdown& to) { return to.begin(type, detail); });
+        };
+        parser.leave_span = [](MD_SPANTYPE type, void*, void* self) {
+            return go_on(self, [&](Markdown& to) { return to.end(type); });
+        };
+        parser.text = [](MD_TEXTTYPE type, const MD_CHAR* at, MD_SIZE size, void* self) {
+            return go_on(self, [&](Markdown& to) { return to.add(type, {at, size}); });
+        };
+        return md_parse(text.data(), static_cast<MD_SIZE>(text.size()), &parser, this) == 0 &&
+               fits_;
+    }
+
+  private:
+    // md4c 0.4.8 goes on after some ends of blocks that failed, so a failure stays one.
+    static int go_on(void* self, auto&& step) {
+        auto& to = *static_cast<Markdown*>(self);
+        to.fits_ = to.fits_ && step(to);
+        return to.fits_ ? 0 : 1;
+    }
+
+    bool begin(MD_BLOCKTYPE type, const void* detail) {
+        if (++depth_ > readme_nesting_max) return false;
+        if (type == MD_BLOCK_HR) return out_.append("<hr>\n");
+        if (type == MD_BLOCK_CODE) return out_.append("<pre tabindex=\"0\"><code>");
+        if (type == MD_BLOCK_H) return heading("<h", detail) && out_.append('>');
+        const char* const tag = block_tags[type];
+        if (tag == nullptr) return true;
+        if (!out_.append('<') || !out_.append(tag)) return false;
+        const unsigned start =
+            type == MD_BLOCK_OL ? static_cast<const MD_BLOCK_OL_DETAIL*>(detail)->start : 1;
+        if (start != 1) {
+            if (!out_.append(" start=\"") || !out_.append_number(start) || !out_.append('"')) {
+                return false;
             }
-            out_ += escape({begin, plain}) + element;
-            begin = rest_.data();
-            plain = 0;
         }
-        return out_ + escape({begin, plain});
+        return out_.append('>');
+    }
+    bool end(MD_BLOCKTYPE type, const void* detail) {
+        --depth_;
+        if (type == MD_BLOCK_CODE) return out_.append("</code></pre>\n");
+        if (type == MD_BLOCK_H) return heading("</h", detail) && out_.append(">\n");
+        const char* const tag = block_tags[type];
+        return tag == nullptr || (out_.append("</") && out_.append(tag) && out_.append(">\n"));
+    }
+    // The page has its own <h1>.
+    bool heading(const char* opening, const void* detail) {
+        const unsigned level = static_cast<const MD_BLOCK_H_DETAIL*>(detail)->level;
+        return out_.append(opening) && out_.append_number(std::min(level + 1, 6U));
     }
 
-  private:
-    std::string take_element() {
-        if (rest_.starts_with('`')) return take_between("`", "code");
-        if (rest_.starts_with("**")) return take_between("**", "strong");
-        if (rest_.starts_with('*')) return take_between("*", "em");
-        if (rest_.starts_with("![")) return take_link(2);
-        if (rest_.starts_with('[')) return take_link(1);
-        return {};
+    bool begin(MD_SPANTYPE type, const void* detail) {
+        if (++depth_ > readme_nesting_max) return false;
+        if (type == MD_SPAN_A) {
+            return begin_link(static_cast<const MD_SPAN_A_DETAIL*>(detail)->href);
+        }
+        if (type == MD_SPAN_IMG) {
+            return begin_link(static_cast<const MD_SPAN_IMG_DETAIL*>(detail)->src);
+        }
+        const char* const tag = span_tags[type];
+        return tag == nullptr || (out_.append('<') && out_.append(tag) && out_.append('>'));
+    }
+    bool end(MD_SPANTYPE type) {
+        const bool is_linked = depth_-- == linked_at_;
+        if (is_linked) linked_at_ = 0;
+        if (type == MD_SPAN_A || type == MD_SPAN_IMG) return !is_linked || out_.append("</a>");
+        const char* const tag = span_tags[type];
+        return tag == nullptr || (out_.append("</") && out_.append(tag) && out_.append('>'));
+    }
+    // A picture may stand in a link, and a link in a picture's text; of these the outer one is the
+    // link, because HTML has none within another.
+    bool begin_link(const MD_ATTRIBUTE& address) {
+        if (linked_at_ > 0 || !is_harmless({address.text, address.size})) return true;
+        linked_at_ = depth_;
+        return out_.append("<a rel=\"nofollow noopener\" href=\"") && append_address(address) &&
+               out_.append("\">");
+    }
+    // "&amp;" is the one entity that addresses need; the others stay as they are written, so that
+    // what was checked is what the browser reads.
+    bool append_address(const MD_ATTRIBUTE& address) {
+        for (unsigned i = 0; address.substr_offsets[i] < address.size; ++i) {
+            const unsigned from = address.substr_offsets[i];
+            const ByteView part(address.text + from, address.substr_offsets[i + 1] - from);
+            if (!(part == "&amp;" ? out_.append(part) : append_text(out_, part))) return false;
+        }
+        return true;
     }
 
-    std::string take_between(ByteView mark, const char* tag) {
-        const ByteView window = rest_.substr(mark.size(), span_bytes_max);
-        const std::size_t end = window.find(mark);
-        if (end == ByteView::npos || end == 0 || window.front() == ' ') return {};
-        const std::string inside = escape(window.substr(0, end));
-        rest_.remove_prefix(end + 2 * mark.size());
-        return std::string("<") + tag + ">" + inside + "</" + tag + ">";
+    bool add(MD_TEXTTYPE type, ByteView text) {
+        if (type == MD_TEXT_BR) return out_.append("<br>\n");
+        if (type == MD_TEXT_SOFTBR) return out_.append('\n');
+        // "&nbsp;". A number could be a character that append_text would show.
+        if (type == MD_TEXT_ENTITY && !text.starts_with("&#")) return out_.append(text);
+        return append_text(out_, text);
     }
 
-    // [text](address); a picture becomes a link to it.
-    std::string take_link(std::size_t opening) {
-        const ByteView window = rest_.substr(opening, span_bytes_max);
-        const std::size_t middle = window.find("](");
-        if (middle == ByteView::npos) return {};
-        const std::size_t end = window.find(')', middle);
-        if (end == ByteView::npos) return {};
-        const ByteView text = window.substr(0, middle);
-        const ByteView address = window.substr(middle + 2, end - middle - 2);
-        if (text.empty() || !is_harmless(address)) return {};
-        rest_.remove_prefix(opening + end + 1);
-        return "<a rel=\"nofollow noopener\" href=\"" + escape(address) + "\">" + escape(text) +
-               "</a>";
-    }
-
-    ByteView rest_;
-    std::string out_;
+    wire::BoundedText& out_;
+    std::size_t depth_ = 0;      // blocks and spans around the text
+    std::size_t linked_at_ = 0;  // the depth of the link around it; 0: none
+    bool fits_ = true;
 };
 
-ByteView trim(ByteView line) {
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) {
-        line.remove_suffix(1);
-    }
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-    return line;
+// nullopt: it is shown as it is.
+std::optional<std::string> markdown(ByteView text) {
+    std::string room(readme_html_bytes_max, '\0');
+    wire::BoundedText out(room);
+    if (!Markdown(out).write(text)) return std::nullopt;
+    room.resize(out.size());
+    return room;
 }
 
-// Line by line; an open block (paragraph, list, quote, code) ends when another kind of line comes.
-class Blocks {
-  public:
-    void add(ByteView line) {
-        const ByteView text = trim(line);
-        // Inside code no line has a meaning but the one that ends it.
-        if (block_ == Block::code) return text.starts_with("```") ? end_block() : add_code(line);
-        if (text.starts_with("```")) return begin(Block::code);
-        if (text.empty()) return end_block();
-        const std::size_t level = std::min(text.find_first_not_of('#'), text.size());
-        if (level > 0 && level <= 6 && level < text.size() && text[level] == ' ') {
-            return add_heading(level, trim(text.substr(level)));
-        }
-        if (text.size() >= 3 && text.find_first_not_of('-') == ByteView::npos) {
-            end_block();
-            out_ += "<hr>\n";
-            return;
-        }
-        if (text.starts_with("> ") || text == ">") return add_text(Block::quote, text.substr(1));
-        if (text.starts_with("- ") || text.starts_with("* ") || text.starts_with("+ ")) {
-            return add_item(Block::bullets, text.substr(2));
-        }
-        const std::size_t digits = text.find_first_not_of("0123456789");
-        if (digits > 0 && digits <= 3 && text.substr(digits).starts_with(". ")) {
-            return add_item(Block::numbers, text.substr(digits + 2));
-        }
-        const bool goes_on =
-            block_ == Block::bullets || block_ == Block::numbers || block_ == Block::quote;
-        add_text(goes_on ? block_ : Block::paragraph, text);
-    }
+#else
 
-    std::string html() {
-        end_block();
-        return std::move(out_);
-    }
-
-  private:
-    enum class Block : std::uint8_t { none, paragraph, bullets, numbers, quote, code };
-
-    void add_heading(std::size_t level, ByteView text) {
-        end_block();
-        // The page has its own <h1>.
-        const std::string tag = "h" + std::to_string(std::min<std::size_t>(level + 1, 6));
-        out_ += "<" + tag + ">" + Inline(text).html() + "</" + tag + ">\n";
-    }
-    void add_code(ByteView line) {
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        text_.append(line).append("\n");
-    }
-    void add_text(Block block, ByteView text) {
-        if (block_ != block) begin(block);
-        if (!text_.empty()) text_ += ' ';
-        text_ += trim(text);
-    }
-    void add_item(Block block, ByteView text) {
-        if (block_ != block) begin(block);
-        end_item();
-        text_ = trim(text);
-    }
-    void end_item() {
-        if (!text_.empty()) out_ += "<li>" + Inline(text_).html() + "</li>\n";
-        text_.clear();
-    }
-    void begin(Block block) {
-        end_block();
-        block_ = block;
-        if (block == Block::bullets) out_ += "<ul>\n";
-        if (block == Block::numbers) out_ += "<ol>\n";
-    }
-    void end_block() {
-        switch (block_) {
-            case Block::none:
-                break;
-            case Block::paragraph:
-                out_ += "<p>" + Inline(text_).html() + "</p>\n";
-                break;
-            case Block::quote:
-                out_ += "<blockquote>" + Inline(text_).html() + "</blockquote>\n";
-                break;
-            case Block::code:
-                out_ += "<pre tabindex=\"0\"><code>" + escape(text_) + "</code></pre>\n";
-                break;
-            case Block::bullets:
-                end_item();
-                out_ += "</ul>\n";
-                break;
-            case Block::numbers:
-                end_item();
-                out_ += "</ol>\n";
-                break;
-        }
-        block_ = Block::none;
-        text_.clear();
-    }
-
-    Block block_ = Block::none;
-    std::string text_;
-    std::string out_;
-};
-
-std::string markdown(ByteView text) {
-    Blocks blocks;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        blocks.add(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return blocks.html();
+std::optional<std::string> markdown(ByteView) {
+    return std::nullopt;
 }
+
+#endif
 
 }  // namespace
 
 std::string readme_html(ByteView name, ByteView text) {
-    if (name.ends_with(".md")) return markdown(text);
-    return "<pre class=\"plain\">" + escape(text) + "</pre>\n";
+    text = text.substr(0, readme_bytes_max);
+    if (name.ends_with(".md")) {
+        if (auto html = markdown(text)) return std::move(*html);
+    }
+    return as_it_is(text);
+}
+
+bool readme_renders_markdown() {
+    return markdown("").has_value();
 }
 
 }  // namespace tiderace::http::listing
