@@ -369,7 +369,7 @@ def program_of(job):
 # The quick set leaves out what takes long: these cases, and most of the ten thousand schedules of a
 # simulated network that seeds_test replays.
 QUICK_ONLY = {"http": "-Sizes.EveryFormOf256MiBComesWhole"}
-QUICK_SEEDS = {"TIDERACE_SEEDS": "500"}
+QUICK_SEEDS = {"TIDERACE_SEEDS": "100"}
 
 
 def unit_jobs(group, preset, without=(), only=None, environment=None):
