@@ -1,6 +1,6 @@
-// websocket_talk HTTP-URL WS-URL: a WebSocket on a stream of HTTP/2 in clear text. Asks for the
-// first, which opens the connection; then says three messages, which the server is to echo, and
-// "end", at which it is to close. Prints what each step gave.
+// websocket_talk HTTP-URL WS-URL: a WebSocket by a client that speaks HTTP/2 in clear text. It
+// requests the first; then it sends three messages, which the server is to echo, and "end", at
+// which it is to close. Prints what each step gave.
 #include <tiderace/client.h>
 #include <tiderace/task.h>
 #include <tiderace/websocket.h>

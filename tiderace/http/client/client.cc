@@ -324,7 +324,6 @@ OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
                 .secure = journey.url.secure,
                 .authority = connection.authority(),
                 .target = whole.empty() ? journey.url.target : whole,
-                .protocol = {},
                 .fields = usual ? usual_fields_ : others});
     return made;
 }

@@ -80,7 +80,6 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     bool unused() const { return protocol_ == nullptr || protocol_->exchanges() == 0; }
     bool may_grow() const { return protocol_ != nullptr && protocol_->may_grow(); }
     bool multiplexes() const { return protocol_ != nullptr && protocol_->multiplexes(); }
-    bool takes_tunnels() const { return protocol_ != nullptr && protocol_->takes_tunnels(); }
     // It has had a request before: it may have been closed by now.
     bool used() const { return used_; }
     // With room(). nullptr: it failed, and so did the exchange.

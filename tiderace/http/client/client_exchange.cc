@@ -39,10 +39,9 @@ void ClientExchange::leave() {
 void ClientExchange::send(task::Runner& runner, ClientConnection& connection,
                           const ClientHead& head) {
     to_head_ = head.method == "HEAD";
-    tunnels_ = !head.protocol.empty();
     pieces_ = static_cast<bool>(pieces);
     link_ = connection.begin(*this, head);
-    if (link_ == nullptr || tunnels()) return;
+    if (link_ == nullptr) return;
     const ByteView whole = body != nullptr ? ByteView(*body) : ByteView();
     // The usual request: head and body leave in the same turn, without a coroutine frame.
     if (!pieces_ && whole.size() <= piece_bytes_max) {
@@ -116,7 +115,6 @@ void ClientExchange::on_data(ByteView bytes) {
     buffer_ += bytes;
     if (link_ != nullptr) link_->kept(buffer_.size());
     changed_.wake_all();
-    notify();
 }
 
 void ClientExchange::on_end() {
@@ -126,7 +124,6 @@ void ClientExchange::on_end() {
     share_.shrink_to(buffer_.size());
     changed_.wake_all();
     writable_.wake_all();
-    notify();
 }
 
 void ClientExchange::on_failed(ClientFault fault, Progress progress) {
@@ -137,7 +134,6 @@ void ClientExchange::on_failed(ClientFault fault, Progress progress) {
     share_.shrink_to(buffer_.size());
     changed_.wake_all();
     writable_.wake_all();
-    notify();
 }
 
 std::string ClientExchange::take_buffer() {

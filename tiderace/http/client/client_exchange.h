@@ -37,7 +37,6 @@ struct ClientHead {
     bool secure = false;
     ByteView authority;  // "example.org:8080"
     ByteView target;     // "/path?query"; the whole URL for a proxy
-    ByteView protocol;   // of an extended CONNECT (RFC 8441), HTTP/2 alone; "" for none
     const Fields& fields;
 };
 
@@ -73,15 +72,6 @@ class ClientExchange final : private task::Root {
         touched,
     };
 
-    // For code that is no task. Called when there is news, inside the call that brings it.
-    class Watcher {
-      public:
-        virtual void on_exchange_news() = 0;
-
-      protected:
-        ~Watcher() = default;
-    };
-
     ClientExchange() = default;
     // One comes and goes with each request.
     static void* operator new(std::size_t bytes) { return task::FramePool::allocate(bytes); }
@@ -100,9 +90,7 @@ class ClientExchange final : private task::Root {
 
     // Once it is sent.
     bool to_head() const { return to_head_; }
-    // An extended CONNECT: bytes both ways, by write() below.
-    bool tunnels() const { return tunnels_; }
-    bool has_body() const { return tunnels() || pieces || (body != nullptr && !body->empty()); }
+    bool has_body() const { return pieces || (body != nullptr && !body->empty()); }
     bool unknown_length() const { return pieces_ && !piece_bytes_left; }
 
     // Sends it all on a connection that has room.
@@ -116,31 +104,14 @@ class ClientExchange final : private task::Root {
     void on_data(ByteView bytes);
     void on_end();
     void on_failed(ClientFault fault, Progress progress);
-    void on_writable() {
-        writable_.wake_all();
-        notify();
-    }
+    void on_writable() { writable_.wake_all(); }
     // All of the answer is here, while the request is still under way.
-    void on_answer_end() {
-        answer_ended_ = true;
-        notify();
-    }
+    void on_answer_end() { answer_ended_ = true; }
 
-    // For an exchange that tunnels. ---------------------------------------------------------------
-
-    // nullptr: none any more. It outlives the exchange, or leaves before.
-    void set_watcher(Watcher* watcher) { watcher_ = watcher; }
-    // False: its stream is over, and write() has no effect.
-    bool connected() const { return link_ != nullptr; }
-    // Wait then; the watcher is called when it is over.
-    bool has_backlog() const TR_ON_LOOP { return link_ != nullptr && link_->has_backlog(); }
-    void write(ByteView piece, bool last) TR_ON_LOOP {
-        if (link_ != nullptr) link_->write(piece, last);
-    }
-    bool answer_ended() const { return answer_ended_; }
     // What keeps the exchange from its end is the generator of the request's body, not the server.
-    bool awaits_our_body() const TR_ON_LOOP { return answer_ended_ && !has_backlog(); }
-
+    bool awaits_our_body() const TR_ON_LOOP {
+        return answer_ended_ && (link_ == nullptr || !link_->has_backlog());
+    }
     HttpVersion version() const { return version_; }
     int status() const { return status_; }
     Fields& fields() { return fields_; }
@@ -163,11 +134,7 @@ class ClientExchange final : private task::Root {
     task::Task<bool> upload_piece(ByteView piece, bool last);
     void on_done(std::exception_ptr failure) override;
     void leave();
-    void notify() {
-        if (watcher_ != nullptr) watcher_->on_exchange_news();
-    }
 
-    Watcher* watcher_ = nullptr;
     ClientLink* link_ = nullptr;
     Signal changed_;
     Signal writable_;
@@ -180,7 +147,6 @@ class ClientExchange final : private task::Root {
     ReceiveShare share_;  // of HTTP/2: its window, then what is unread of the whole answer
     std::optional<ClientFault> fault_;
     bool to_head_ = false;
-    bool tunnels_ = false;
     bool pieces_ = false;  // the body is a generator
     bool answer_ended_ = false;
     bool ended_ = false;

@@ -31,13 +31,8 @@ std::size_t list_bytes(const Fields& fields) {
 
 std::size_t list_bytes(const ClientHead& head) {
     constexpr std::size_t pseudo_names = 4 * wire::hpack_field_overhead + 32;
-    std::size_t bytes =
-        pseudo_names + head.method.size() + head.authority.size() + head.target.size();
-    if (!head.protocol.empty()) {
-        bytes += to_string(wire::PseudoField::protocol).size() + head.protocol.size() +
-                 wire::hpack_field_overhead;
-    }
-    return bytes + list_bytes(head.fields);
+    return pseudo_names + head.method.size() + head.authority.size() + head.target.size() +
+           list_bytes(head.fields);
 }
 
 // "" when a field cannot be sent.
@@ -48,7 +43,6 @@ ByteView encode(wire::HpackEncoder& encoder, const ClientHead& head, std::span<c
     block.pseudo(PseudoField::scheme, head.secure ? "https" : "http");
     block.pseudo(PseudoField::authority, head.authority);
     block.pseudo(PseudoField::path, head.target);
-    if (!head.protocol.empty()) block.pseudo(PseudoField::protocol, head.protocol);
     for (const Field& field : head.fields) block.field(field.name, field.value);
     return block.finish();
 }
@@ -171,7 +165,7 @@ ClientLink* ClientH2::begin(ClientExchange& exchange, const ClientHead& head) {
 }
 
 net::Backlog ClientH2::write(Stream& stream, ByteView piece, bool last) {
-    // A tunnel's transport may end its direction twice, by finish() and by close().
+    // A request without a body ended with its head.
     if (stream.request_ended_) return net::Backlog::low;
     // The body is sent by now, so that this is the request's failure, as its generator's is.
     if (last && list_bytes(stream.exchange_->request_trailers) > peer_.max_header_list_size) {
@@ -360,7 +354,7 @@ void ClientH2::on_closed(ClientFault::Kind kind, std::string_view why) {
     over_ = true;
     for (const auto& stream : std::exchange(streams_, {})) {
         // A whole answer is one, however much of the request was still to be sent.
-        if (stream->answer_ended_ && !stream->exchange_->tunnels()) {
+        if (stream->answer_ended_) {
             stream->exchange_->on_end();
             continue;
         }

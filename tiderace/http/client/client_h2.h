@@ -99,7 +99,6 @@ class ClientH2 final : public ClientProtocol {
     std::size_t room() const override;
     std::size_t exchanges() const override { return streams_.size(); }
     bool multiplexes() const override { return true; }
-    bool takes_tunnels() const override { return peer_.enable_connect_protocol; }
     bool may_grow() const override { return !over_ && !reader_.settled(); }
 
     std::size_t on_data(ByteView data) override;

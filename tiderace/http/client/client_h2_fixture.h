@@ -125,7 +125,7 @@ class H2TestServer {
     }
     void note(Heard& heard, const wire::H2Headers& frame) {
         wire::RequestHead head;
-        const wire::H2RequestLimits limits{.extended_connect = true};
+        const wire::H2RequestLimits limits{};
         std::vector<char> arena(wire::h2_arena_bytes(limits, heard.decoder));
         const auto parsed = wire::parse_h2_request(heard.decoder, frame.block, arena, limits, head);
         EXPECT_EQ(parsed.status, wire::H2RequestParse::Status::complete);

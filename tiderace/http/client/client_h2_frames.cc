@@ -121,15 +121,12 @@ void ClientH2::take_head(Stream& stream, const wire::H2ResponseParse& parse, Fie
     }
     stream.has_head_ = true;
     stream.without_body_ = stream.exchange_->to_head() || wire::has_no_body(parse.code);
-    // A tunnel has no length (RFC 9110, 9.3.6).
-    const bool is_tunnel = stream.exchange_->tunnels() && parse.code < 300;
-    const auto length = is_tunnel ? std::nullopt : parse.content_length;
-    stream.length_ = wire::H2BodyLength(length);
+    stream.length_ = wire::H2BodyLength(parse.content_length);
     if (end_stream && !stream.without_body_ && !stream.length_.complete()) {
         return fail_stream(stream, H2Error::protocol_error, "the body is shorter than its length");
     }
     if (!end_stream && !stream.without_body_ &&
-        length.value_or(Stream::window_bytes) > Stream::first_window_bytes) {
+        parse.content_length.value_or(Stream::window_bytes) > Stream::first_window_bytes) {
         widen(stream);
     }
     stream.exchange_->fields() = std::move(fields);

@@ -150,19 +150,6 @@ ClientConnection* ClientPool::take_ready(ClientRouteView route, std::uint64_t st
     return nullptr;
 }
 
-ClientConnection* ClientPool::take_for_tunnel(const Url& url, const Proxy* proxy) {
-    const ClientRouteView route(url, proxy);
-    const auto host = hosts_.find(route);
-    if (host == hosts_.end() || has_fallen_back(route)) return nullptr;
-    const auto& ready = host->second.ready;
-    const auto found = std::ranges::find_if(ready, [](const ClientConnection* each) {
-        return each->takes_tunnels() && each->room() > 0;
-    });
-    if (found == ready.end()) return nullptr;
-    ++counters_.reused;
-    return *found;
-}
-
 ClientPool::Host& ClientPool::known(const ClientRoute& route, const Url& url, const Proxy* proxy) {
     const auto [at, is_new] = hosts_.try_emplace(route, *this);
     if (is_new) {

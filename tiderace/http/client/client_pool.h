@@ -71,10 +71,6 @@ class ClientPool final {
     // As take(), without a task, where a connection is ready; nullptr: none is.
     ClientConnection* take_at_once(const Url& url, const Proxy* proxy, std::uint64_t stale = 0);
 
-    // One of HTTP/2 that is open and on which a tunnel (RFC 8441) may begin before the task gives
-    // way; nullptr: there is none, and none is made.
-    ClientConnection* take_for_tunnel(const Url& url, const Proxy* proxy);
-
     // The server requires HTTP/1.1, and gets nothing else from now on. False: it cannot be had.
     bool fall_back(const Url& url, const Proxy* proxy);
     void close_idle();

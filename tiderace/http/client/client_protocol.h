@@ -31,8 +31,6 @@ class ClientProtocol {
     virtual std::size_t exchanges() const = 0;
     // Several at once.
     virtual bool multiplexes() const = 0;
-    // An exchange may be an extended CONNECT (RFC 8441): the server has said so.
-    virtual bool takes_tunnels() const { return false; }
     // The server has not yet set how many.
     virtual bool may_grow() const { return false; }
 

@@ -2,17 +2,65 @@
 
 #include <algorithm>
 #include <array>
+#include <expected>
 #include <memory>
 #include <utility>
 
 #include "tiderace/base/moment.h"
 #include "tiderace/base/random.h"
+#include "tiderace/http/websocket/connection.h"
 #include "tiderace/http/wire/websocket/handshake.h"
 
 namespace tiderace::http {
 namespace {
 
 constexpr std::string_view no_handshake = "there is no memory for the opening handshake";
+
+// What a client offers of its service's options, and what the answer makes of it.
+class Offer final {
+  public:
+    explicit Offer(WebSocketService& service);
+
+    // The value of Sec-WebSocket-Extensions; "" for none.
+    const std::string& extensions() const { return extensions_; }
+    // Once, with the answer's values. The fault: why it is none that a WebSocket can begin with.
+    std::expected<WebSocketSetup, std::string_view> accept(ByteView subprotocol,
+                                                           ByteView extensions);
+
+  private:
+    WebSocketService* service_;
+    wire::DeflateWishes wishes_;
+    std::unique_ptr<WebSocketService::Context> context_;
+    std::string extensions_;
+};
+
+// Only a client that can keep a window may offer one.
+Offer::Offer(WebSocketService& service) : service_(&service), wishes_(service.options().deflate) {
+    if (!service.options().compression) return;
+    if (wishes_.server_context_takeover || wishes_.client_context_takeover) {
+        context_ = service.take_context();
+    }
+    if (context_ == nullptr) {
+        wishes_.server_context_takeover = wishes_.client_context_takeover = false;
+    }
+    extensions_ = wire::deflate_offer(wishes_);
+}
+
+std::expected<WebSocketSetup, std::string_view> Offer::accept(ByteView subprotocol,
+                                                              ByteView extensions) {
+    const auto& offered = service_->options().subprotocols;
+    if (!subprotocol.empty() && std::ranges::find(offered, subprotocol) == offered.end()) {
+        return std::unexpected("a subprotocol that was not offered");
+    }
+    WebSocketSetup setup{.is_client = true, .subprotocol = std::string(subprotocol)};
+    if (extensions.empty()) return setup;
+    if (service_->options().compression) {
+        setup.deflate = wire::accept_deflate_answer(extensions, wishes_);
+    }
+    if (!setup.deflate) return std::unexpected("an extension that was not offered");
+    if (!setup.deflate->stands_alone()) setup.context = std::move(context_);
+    return setup;
+}
 
 // Owns itself, until the answer or the connection's end.
 class ClientHandshake final : public net::Session {
@@ -80,55 +128,13 @@ class ClientHandshake final : public net::Session {
 
     WebSocketService* service_;
     WebSocketHandler* handler_;
-    WebSocketOffer offer_;
+    Offer offer_;
     wire::WebSocketKey key_;
     int http_status_ = 0;
     std::string_view why_ = no_answer;
 };
 
 }  // namespace
-
-// Only a client that can keep a window may offer one.
-WebSocketOffer::WebSocketOffer(WebSocketService& service)
-    : service_(&service), wishes_(service.options().deflate) {
-    if (!service.options().compression) return;
-    if (wishes_.server_context_takeover || wishes_.client_context_takeover) {
-        context_ = service.take_context();
-    }
-    if (context_ == nullptr) {
-        wishes_.server_context_takeover = wishes_.client_context_takeover = false;
-    }
-    extensions_ = wire::deflate_offer(wishes_);
-}
-
-std::expected<WebSocketSetup, std::string_view> WebSocketOffer::accept(ByteView subprotocol,
-                                                                       ByteView extensions) {
-    const auto& offered = service_->options().subprotocols;
-    if (!subprotocol.empty() && std::ranges::find(offered, subprotocol) == offered.end()) {
-        return std::unexpected("a subprotocol that was not offered");
-    }
-    WebSocketSetup setup{.is_client = true, .subprotocol = std::string(subprotocol)};
-    if (extensions.empty()) return setup;
-    if (service_->options().compression) {
-        setup.deflate = wire::accept_deflate_answer(extensions, wishes_);
-    }
-    if (!setup.deflate) return std::unexpected("an extension that was not offered");
-    if (!setup.deflate->stands_alone()) setup.context = std::move(context_);
-    return setup;
-}
-
-void start_websocket(net::Connection& connection, WebSocketService& service,
-                     WebSocketHandler& handler, WebSocketSetup setup) {
-    WebSocketConnection* socket = nullptr;
-    try {
-        socket = new WebSocketConnection(service, connection, handler, std::move(setup));
-    } catch (...) {
-        connection.close(net::CloseReason::session_failed);  // nobody else would
-        throw;
-    }
-    connection.start(*socket);  // which owns it from here on
-    socket->open();
-}
 
 void open_websocket(net::Connection& connection, WebSocketService& service,
                     WebSocketHandler& handler, WebSocketClientRequest request) {

@@ -14,13 +14,10 @@
 // Limits   WebSocketClientRequest::timeout; an answer's head is at most 16 KiB.
 #pragma once
 
-#include <expected>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tiderace/http/websocket/connection.h"
 #include "tiderace/http/websocket/handler.h"
 #include "tiderace/http/websocket/service.h"
 #include "tiderace/net/connection.h"
@@ -39,30 +36,6 @@ struct WebSocketClientRequest {
 // The reason of on_refused, when the handshake of TLS failed.
 inline constexpr std::string_view websocket_no_tls =
     "the TLS handshake failed; is its certificate valid for this name?";
-
-// What a client offers of its service's options, and what the answer makes of it.
-class WebSocketOffer final {
-  public:
-    explicit WebSocketOffer(WebSocketService& service);
-
-    // The value of Sec-WebSocket-Extensions; "" for none.
-    const std::string& extensions() const { return extensions_; }
-    // Once, with the answer's values. The fault: why it is none that a WebSocket can begin with.
-    std::expected<WebSocketSetup, std::string_view> accept(ByteView subprotocol,
-                                                           ByteView extensions);
-
-  private:
-    WebSocketService* service_;
-    wire::DeflateWishes wishes_;
-    std::unique_ptr<WebSocketService::Context> context_;
-    std::string extensions_;
-};
-
-// After a handshake that was not of HTTP/1.1 (RFC 8441): the bytes of `connection`, which is not
-// started yet, are the WebSocket's. Calls on_open. Lack of memory is thrown before that, and closes
-// the connection; the handler is not called.
-void start_websocket(net::Connection& connection, WebSocketService& service,
-                     WebSocketHandler& handler, WebSocketSetup setup) TR_ON_LOOP;
 
 // Starts `connection`, which is not started yet. Subprotocols and compression are offered as the
 // service's options have them.

@@ -250,37 +250,6 @@ TEST(SocketState, WithoutMemoryForAClientsHandshakeItIsRefusedAndTheConnectionEn
     EXPECT_GE(calls, 2U);
 }
 
-// A peer's stream over HTTP/2 has no other owner that would end it.
-TEST(SocketState, WithoutMemoryForASocketThatNeedsNoHandshakeTheConnectionEnds) {
-    if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
-    const auto calls = testing::fail_each([&](std::uint64_t nth) {
-        testing::FakeWorld world;
-        WebSocketStage stage(world);
-        (void)stage.connect();
-        net::Connector connector(world.loop(), {});
-        WebSocketService service(world.loop(), {});
-        auto* state = new WebSocketState;
-        bool failed = false;
-        connector.connect(world.listening_at(), [&](Result<net::Connection*> made) {
-            ASSERT_TRUE(made.has_value());
-            const testing::ScarceMemory scarce(nth);
-            try {
-                start_websocket(**made, service, *state, {.is_client = true});
-            } catch (const std::bad_alloc&) {
-                failed = true;
-            }
-        });
-        world.settle();
-        EXPECT_EQ(state->opened(), !failed) << nth;
-        EXPECT_EQ(connector.size(), failed ? 0U : 1U) << nth;
-        state->disown();
-        connector.abort_all();
-        world.settle();
-        return failed;
-    });
-    EXPECT_GE(calls, 1U);
-}
-
 TEST(SocketState, WithoutMemoryForAMessageThatWaitedEverySendReturns) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
     const std::string message(100'000, 'x');  // in a block of its own, which is allocated

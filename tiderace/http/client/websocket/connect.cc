@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "tiderace/base/slot_map.h"
-#include "tiderace/http/client/client_pool.h"
 #include "tiderace/http/client/tunnel.h"
-#include "tiderace/http/client/websocket/tunnel_transport.h"
 #include "tiderace/http/websocket/client.h"
 #include "tiderace/http/websocket/socket_state.h"
 #include "tiderace/http/wire/field_syntax.h"
@@ -232,93 +230,6 @@ task::Task<ClientResult<WebSocket>> open(const tcp::ClientSecurity* security, Pr
     co_return std::move(socket);
 }
 
-task::Task<> wait_for_change(ClientExchange& exchange) {
-    co_await exchange.changed();
-}
-
-// The fields of an extended CONNECT (RFC 8441, 5): there is no key.
-Fields stream_fields(const WebSocketConnect& how, const WebSocketOffer& offer,
-                     const std::string& cookies) {
-    Fields fields;
-    fields.add("Sec-WebSocket-Version", "13");
-    std::string names;
-    for (const std::string& name : how.subprotocols) names += (names.empty() ? "" : ", ") + name;
-    if (!names.empty()) fields.add("Sec-WebSocket-Protocol", names);
-    if (!offer.extensions().empty()) fields.add("Sec-WebSocket-Extensions", offer.extensions());
-    if (!how.origin.empty()) fields.add("Origin", how.origin);
-    if (!cookies.empty()) fields.add("Cookie", cookies);
-    for (const Field& field : how.fields) fields.add(field.name, field.value);
-    return fields;
-}
-
-// On a stream of `connection`, which has room. Nothing: no byte of an answer came, whether or not
-// the server read the request, and a connection of its own may do better.
-task::Task<std::optional<ClientResult<WebSocket>>> open_stream(ClientConnection& connection,
-                                                               std::string url, Url parsed,
-                                                               WebSocketConnect how) {
-    task::Runner& runner = *task::Context::here().runner;
-    auto& outgoing = runner.local<OutgoingSockets>();
-    const auto service = outgoing.service(options_of(how));
-    core::Address peer = connection.below().peer();
-    WebSocketOffer offer(*service);
-    OwnedExchange exchange(new ClientExchange);
-    const std::string authority = parsed.authority();
-    const Fields sent = stream_fields(how, offer, cookies_for(parsed, how, runner.loop()));
-    exchange->send(runner, connection,
-                   {.method = "CONNECT",
-                    .secure = parsed.secure,
-                    .authority = authority,
-                    .target = parsed.target,
-                    .protocol = "websocket",
-                    .fields = sent});
-    while (exchange->status() == 0 && !exchange->over()) co_await wait_for_change(*exchange);
-    if (exchange->status() == 0) {
-        // Without a byte of an answer. An opening handshake may be repeated: it changes nothing by
-        // itself.
-        if (exchange->progress() != ClientExchange::Progress::touched) co_return std::nullopt;
-        co_return std::unexpected(*exchange->fault());
-    }
-    const Fields& fields = exchange->fields();
-    const auto refuse = [&](std::string_view why) {
-        return std::unexpected(ClientFault(
-            Kind::bad_answer, url + ": the server answered " + std::to_string(exchange->status()) +
-                                  ": " + std::string(why)));
-    };
-    // Over HTTP/2 any 2xx opens it (RFC 8441, 5); 101 does not exist there.
-    if (exchange->status() / 100 != 2) co_return refuse("it opens no WebSocket here");
-    if (fields.all("Sec-WebSocket-Protocol").size() > 1 ||
-        fields.all("Sec-WebSocket-Extensions").size() > 1) {
-        co_return refuse("a field that may stand once");
-    }
-    auto setup = offer.accept(fields.find("Sec-WebSocket-Protocol"),
-                              fields.find("Sec-WebSocket-Extensions"));
-    if (!setup) co_return refuse(setup.error());
-    tcp::Dialed made{
-        .layer = nullptr,
-        .transport = std::make_unique<TunnelTransport>(runner.loop(), std::move(exchange)),
-        .peer = std::move(peer)};
-    net::Connection& stream = outgoing.add(std::move(made), service);
-    WebSocket socket(*new WebSocketState);
-    start_websocket(stream, *service, socket.state(), std::move(*setup));
-    co_return std::move(socket);
-}
-
-task::Task<ClientResult<WebSocket>> open_by(Client& client, std::string url, WebSocketConnect how) {
-    const auto parsed = parse(url);
-    if (how.cookies == nullptr) how.cookies = &client.cookies();
-    ClientConnection* const shared =
-        parsed && may_be_sent(how) && client.pool() != nullptr
-            ? client.pool()->take_for_tunnel(*parsed, client.proxies().find(*parsed))
-            : nullptr;
-    if (shared != nullptr) {
-        auto opened = co_await open_stream(*shared, url, *parsed, how);
-        if (opened) co_return std::move(*opened);
-    }
-    auto opened =
-        co_await open(client.http_1_1_security(), client.proxies(), std::move(url), std::move(how));
-    co_return std::move(opened);
-}
-
 // Ends `opening` when `limit` is over.
 task::Task<ClientResult<WebSocket>> in_time(Duration limit, std::string url,
                                             task::Task<ClientResult<WebSocket>> opening) {
@@ -335,7 +246,10 @@ task::Task<ClientResult<WebSocket>> connect_websocket(Client& client, std::strin
                                                       WebSocketConnect how) {
     const Duration limit = how.timeout;
     std::string name = url;
-    return in_time(limit, std::move(name), open_by(client, std::move(url), std::move(how)));
+    if (how.cookies == nullptr) how.cookies = &client.cookies();
+    return in_time(
+        limit, std::move(name),
+        open(client.http_1_1_security(), client.proxies(), std::move(url), std::move(how)));
 }
 
 task::Task<ClientResult<WebSocket>> connect_websocket(const tcp::ClientSecurity* security,

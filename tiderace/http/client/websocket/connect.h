@@ -7,9 +7,9 @@
 //       while (auto message = co_await socket->receive()) use(message->text());
 //   }                                                          // the end of `socket`: close 1000
 //
-// The server is verified over TLS, and its answer as RFC 6455, 4.1 has it. Messages are masked, and
-// compressed where the server agrees. Silent servers get pings. A redirect is not
-// followed.
+// The socket has a connection of its own, over HTTP/1.1. The server is verified over TLS, and its
+// answer as RFC 6455, 4.1 has it. Messages are masked, and compressed where the server agrees.
+// Silent servers get pings. A redirect is not followed.
 //
 // Owner    The task owns the socket; the loop's Runner the connection, until its closing handshake
 //          is over, or close_timeout has passed.
@@ -60,10 +60,7 @@ struct WebSocketConnect {
 task::Task<ClientResult<WebSocket>> connect_websocket(std::string url, WebSocketConnect how = {});
 
 // By a client: with its cookies (unless `how` has others), its proxies and its TLS; `how.tls` and
-// `how.proxy_from_environment` are ignored. Where the client has a connection of HTTP/2 to that
-// server open, and the server takes WebSockets on its streams (RFC 8441), the socket is one of
-// these streams; otherwise it has a connection of its own, over HTTP/1.1. The client outlives the
-// call. A socket on a stream ends with its client, by 1006.
+// `how.proxy_from_environment` are ignored. The client outlives the call.
 task::Task<ClientResult<WebSocket>> connect_websocket(Client& client, std::string url,
                                                       WebSocketConnect how = {});
 
