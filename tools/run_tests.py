@@ -47,7 +47,7 @@ from children import BUILD, LOGS, ROOT, Finished, Stopped, log_of, run, stop, st
 
 COSTS = LOGS / "costs.json"
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
-LANES = CORES * 2 + 1
+LANES = CORES * 3 + 1  # tests wait: seven use 1.8 cores of two
 FUZZ_SECONDS = 2
 SANITIZER_ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",
@@ -706,19 +706,24 @@ class Step:
     state: str = ""  # 17/120
 
     def read(self):
-        """What ninja has reported since the last call."""
+        """What ninja has reported since the last call. A step that failed is reported like one that
+        did not, and the line behind it says so."""
         log = log_of(self.name)
         if not self.state or self.done or not log.exists():
             return
         with log.open("rb") as file:
             file.seek(self.offset)
-            text, newline, _ = file.read().rpartition(b"\n")
-        self.offset += len(text) + len(newline)
-        text = text.decode(errors="replace")
-        self.linked |= set(
-            re.findall(r"^\[\S+\] Linking CXX executable (?:\S*/)?(\S+)$", text, re.M)
-        )
-        self.state = ([self.state] + re.findall(r"^\[(\d+/\d+)\]", text, re.M))[-1]
+            lines = file.read().split(b"\n")[:-1]
+        if time.time() - log.stat().st_mtime > 1:
+            lines.append(b"")  # ninja would have reported the failure with the step
+        for line, after in zip(lines, lines[1:]):
+            self.offset += len(line) + 1
+            text = line.decode(errors="replace")
+            if step := re.match(r"\[(\d+/\d+)\] ", text):
+                self.state = step[1]
+            linked = re.match(r"\[\S+\] Linking CXX executable (?:\S*/)?(\S+)$", text)
+            if linked and not after.startswith(b"FAILED: "):
+                self.linked.add(linked[1])
 
 
 class Builds:

@@ -471,3 +471,17 @@ def test_an_interrupted_run_ends_its_build(tmp_path, monkeypatch):
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert not children.running
+
+
+def test_a_step_that_failed_is_not_taken_for_a_program(tmp_path):
+    step = run_tests.Step("dev", "build-dev-unit", ["a_test", "b_test"], state="0")
+    log = tmp_path / "build-dev-unit.log"
+    log.write_text("[1/3] Linking CXX executable a_test\n")
+    step.read()
+    assert not step.linked, "the next line may say that it failed"
+    more = "FAILED: a_test\nld: x\n[2/3] Linking CXX executable r/b_test\n"
+    log.write_text(log.read_text() + more)
+    step.read()
+    os.utime(log, (0, 0))  # nothing has come behind it for long
+    step.read()
+    assert step.linked == {"b_test"} and step.state == "2/3"
