@@ -4,10 +4,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "server/account.h"
@@ -44,8 +44,8 @@ constexpr std::size_t programs_waiting_max = 1'024;
 // Members are destroyed in reverse: workers before loops, loops before the log.
 class Assembly {
   public:
-    Assembly(const ServeOptions& options, net::ThreadingModel& threading_model)
-        : options_(options), threading_model_(&threading_model) {}
+    Assembly(ServeOptions options, net::ThreadingModel& threading_model)
+        : options_(std::move(options)), threading_model_(&threading_model) {}
     // Also where the start failed, or threw: a name without a server would stay.
     ~Assembly() {
         remove_names();
@@ -269,10 +269,8 @@ Result<> Assembly::open_logs() {
     const log::Level level = options_.log_level;
     logger_ = std::make_unique<log::Logger>(diagnostics_->add_ring(64_KiB), time_,
                                             log::LoggerOptions{.level = level});
-    std::function<int(const std::string&)> as_root;
-    if (root_files_ != nullptr)
-        as_root = [this](const std::string& path) { return open_log(path); };
-    auto opened = open_access_logs(options_, *writer_, as_root);
+    auto opened = open_access_logs(options_, *writer_,
+                                   [this](const std::string& path) { return open_log(path); });
     if (!opened) return fail(opened.error());
     parts_.access_stream = opened->otherwise;
     parts_.path_logs = std::move(opened->places);
@@ -573,15 +571,15 @@ void Assembly::remove_names() {
 
 }  // namespace
 
-int serve(const ServeOptions& options) {
+int serve(ServeOptions options) {
     net::ThreadingModel plain;
-    return serve(options, plain);
+    return serve(std::move(options), plain);
 }
 
-int serve(const ServeOptions& options, net::ThreadingModel& threading_model) {
+int serve(ServeOptions options, net::ThreadingModel& threading_model) {
     Result<> done;
     try {
-        Assembly assembly(options, threading_model);
+        Assembly assembly(std::move(options), threading_model);
         done = assembly.assemble();
         if (done) {
             if (const auto ended = assembly.split()) return *ended;

@@ -10,8 +10,8 @@
 namespace tiderace::server {
 
 // Serves until a signal ends it. Returns the exit status of the program.
-int serve(const ServeOptions& options);
+int serve(ServeOptions options);
 // The same with loops and threads arranged in another way: the lab's.
-int serve(const ServeOptions& options, net::ThreadingModel& threading_model);
+int serve(ServeOptions options, net::ThreadingModel& threading_model);
 
 }  // namespace tiderace::server

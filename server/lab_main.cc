@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lab/engine/engine.h"
@@ -24,9 +25,9 @@ constexpr std::string_view program = "tiderace lab";
 int serve_on_engine(server::ServeOptions options) {
     if (!options.user && ::geteuid() == 0) options.user = "root";
     const auto* engine = lab::engine::find_engine(options.engine);
-    if (engine == nullptr) return server::serve(options);  // "auto"
+    if (engine == nullptr) return server::serve(std::move(options));  // "auto"
     const std::unique_ptr<tiderace::net::ThreadingModel> threading_model = engine->make();
-    return server::serve(options, *threading_model);
+    return server::serve(std::move(options), *threading_model);
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ int main(int argc, char** argv) {
         server::complain(program, command.error().sentence);
         return command.error().exit_status;
     }
-    const auto* serve = std::get_if<server::ServeOptions>(&*command);
+    auto* serve = std::get_if<server::ServeOptions>(&*command);
     // A run or a listing of engines ends with Ctrl-C in the ordinary way.
     if (serve == nullptr) tiderace::net::release_server_signals();
     if (const auto* printout = std::get_if<server::Printout>(&*command)) {
@@ -53,5 +54,5 @@ int main(int argc, char** argv) {
     if (const auto* report = std::get_if<lab::report::ReportOptions>(&*command)) {
         return lab::report::report(*report);
     }
-    return serve_on_engine(*serve);
+    return serve_on_engine(std::move(*serve));
 }

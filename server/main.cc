@@ -1,6 +1,7 @@
 // The program: reads the command line, then prints or serves.
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/assemble.h"
@@ -37,7 +38,7 @@ int main(int argc, char** argv) {
         server::complain(program, command.error().sentence);
         return command.error().exit_status;
     }
-    const auto* serve = std::get_if<server::ServeOptions>(&*command);
+    auto* serve = std::get_if<server::ServeOptions>(&*command);
     // The mask outlives the exec, and the program with TLS serves in our place.
     if (serve == nullptr) tiderace::net::release_server_signals();
     // Decision 10: this program is built without OpenSSL, and hands over where TLS is needed.
@@ -51,5 +52,5 @@ int main(int argc, char** argv) {
     if (const auto* other = std::get_if<server::ToProgram>(&*command)) {
         return server::become_program(other->name, other->words);
     }
-    return server::serve(*serve);
+    return server::serve(std::move(*serve));
 }
