@@ -80,11 +80,12 @@ Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
         cgi.server_software = "tiderace/" + std::string(version());
         auto made = http::cgi::Cgi::create(loop, std::move(cgi));
         if (!made) return fail(made.error());
-        programs->cgi_.push_back(std::move(*made));
+        // /cgi/admin before /cgi, whatever the order of the flags.
+        const auto shorter = std::ranges::find_if(programs->cgi_, [&](const auto& other) {
+            return other->prefix().size() < folder.prefix.size();
+        });
+        programs->cgi_.insert(shorter, std::move(*made));
     }
-    // /cgi/admin before /cgi, whatever the order of the flags.
-    std::ranges::stable_sort(programs->cgi_, std::ranges::greater{},
-                             [](const auto& cgi) { return cgi->prefix().size(); });
     for (const FastCgiRoute& route : options.cgi.fastcgi) {
         if (auto added = programs->add(loop, options, route); !added) return fail(added.error());
     }

@@ -2,21 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tiderace::server {
 namespace {
 
-// The prefixes of `values`, each once, the shortest first.
+// Each prefix once. In this order a path comes behind those above it, so that what is set for it
+// counts.
 template <typename Values>
-std::vector<std::string> prefixes_of(const Values& values) {
-    std::vector<std::string> prefixes;
-    for (const auto& value : values) {
-        if (std::ranges::find(prefixes, value.prefix) == prefixes.end()) {
-            prefixes.push_back(value.prefix);
-        }
-    }
-    // So that what is set for a deeper path comes later, and counts.
-    std::ranges::stable_sort(prefixes, {}, &std::string::size);
+std::set<std::string_view> prefixes_of(const Values& values) {
+    std::set<std::string_view> prefixes;
+    for (const auto& value : values) prefixes.insert(value.prefix);
     return prefixes;
 }
 
@@ -48,7 +44,7 @@ Result<SharedPasswords> load_passwords(const ServeOptions& options) {
     auto otherwise = load(options.basic_auth);
     if (!otherwise) return fail(otherwise.error());
     all.otherwise = std::move(*otherwise);
-    for (const std::string& prefix : prefixes_of(options.paths.auth)) {
+    for (const std::string_view prefix : prefixes_of(options.paths.auth)) {
         std::vector<std::string> sources;
         for (const auto& rule : options.paths.auth) {
             if (rule.prefix == prefix && rule.source != "off") sources.push_back(rule.source);
@@ -104,7 +100,7 @@ void PathFilter::filter(http::Exchange& exchange, http::Response& response) {
 }
 
 PathFields::PathFields(const std::vector<PathHeader>& headers) {
-    for (const std::string& prefix : prefixes_of(headers)) {
+    for (const std::string_view prefix : prefixes_of(headers)) {
         std::vector<http::filter::AddedField> fields;
         for (const auto& header : headers) {
             if (header.prefix == prefix) fields.push_back({header.field.name, header.field.value});
@@ -211,12 +207,13 @@ void PathRules::add_redirects(http::Site& site) {
 
 // A path has the pages of those above it, and its own in their place.
 Result<> PathRules::load_error_pages() {
-    for (const std::string& prefix : prefixes_of(options_->paths.error_pages)) {
+    const auto prefixes = prefixes_of(options_->paths.error_pages);
+    for (const std::string_view prefix : prefixes) {
         std::map<int, std::string> files;
         for (const ErrorPage& page : options_->error_pages) {
             files[page.code] = file_of(*options_, page);
         }
-        for (const std::string& outer : prefixes_of(options_->paths.error_pages)) {
+        for (const std::string_view outer : prefixes) {
             if (!is_below(prefix, outer)) continue;
             for (const auto& own : options_->paths.error_pages) {
                 if (own.prefix == outer) files[own.page.code] = file_of(*options_, own.page);
