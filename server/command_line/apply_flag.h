@@ -50,7 +50,7 @@ struct FlagWriter {
 template <typename Options>
 struct DefaultText {
     const FlagText& flag;
-    Options defaults;
+    Options& defaults;  // read only; a Place returns fields that may be written
 
     // nullopt: the option is unset.
     template <typename Value>
@@ -94,9 +94,9 @@ Applied apply_flag(const Flag<Options>& flag, std::string_view value,
 
 // The flag as text, with its default.
 template <typename Options>
-FlagHelp describe(const Flag<Options>& flag) {
+FlagHelp describe(const Flag<Options>& flag, Options& defaults) {
     FlagHelp help{flag.text};
-    help.default_text = std::visit(DefaultText<Options>{flag.text, {}}, flag.field);
+    help.default_text = std::visit(DefaultText<Options>{flag.text, defaults}, flag.field);
     if (const auto* choice = std::get_if<ChoiceField<Options>>(&flag.field)) {
         help.choices = choice->names;
     }
@@ -106,7 +106,8 @@ FlagHelp describe(const Flag<Options>& flag) {
 template <typename Options>
 std::vector<FlagHelp> describe(std::span<const Flag<Options>> flags) {
     std::vector<FlagHelp> all;
-    for (const Flag<Options>& flag : flags) all.push_back(describe(flag));
+    Options defaults;
+    for (const Flag<Options>& flag : flags) all.push_back(describe(flag, defaults));
     return all;
 }
 

@@ -7,10 +7,6 @@
 namespace tiderace::server {
 namespace {
 
-std::string default_of(const ServeFlag& flag) {
-    return describe(flag).default_text;
-}
-
 TEST(ApplyFlag, TakeTheirOwnDefaultBack) {
     for (const ServeFlag& each : serve_flags()) {
         std::string text = default_of(each);
@@ -62,8 +58,8 @@ TEST(ApplyFlag, AnOptionThatIsNotGivenStaysUnset) {
     const Flag<Kettle> wait{
         {.name = "wait", .value = "TIME"},
         Flag<Kettle>::Time{[](Kettle& o) -> std::optional<Duration>& { return o.wait; }}};
-    EXPECT_EQ(describe(cups).default_text, "as it holds");
-    EXPECT_EQ(describe(wait).default_text, "3s");
+    EXPECT_EQ(default_of(cups), "as it holds");
+    EXPECT_EQ(default_of(wait), "3s");
     Kettle kettle;
     EXPECT_FALSE(apply_flag(cups, "10", kettle));
     EXPECT_FALSE(kettle.cups) << "a refused value changes nothing";

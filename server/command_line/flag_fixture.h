@@ -1,8 +1,9 @@
-// For tests: a flag of `tiderace serve`.
+// For tests: a flag of `tiderace serve`, and the default of any.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 
 #include "server/command_line/apply_flag.h"
@@ -16,6 +17,12 @@ inline const ServeFlag& flag(std::string_view name) {
     }
     ADD_FAILURE() << "no flag " << name;
     return serve_flags().front();
+}
+
+template <typename Options>
+std::string default_of(const Flag<Options>& flag) {
+    Options defaults;
+    return describe(flag, defaults).default_text;
 }
 
 }  // namespace tiderace::server

@@ -58,10 +58,9 @@ TEST(Flags, SizesThatDependOnTlsAreSpelledAsTheyAre) {
     const auto spelled = [](std::uint64_t plain, std::uint64_t encrypted) {
         return format_bytes(plain) + ", or " + format_bytes(encrypted) + " with TLS";
     };
-    EXPECT_EQ(
-        describe(flag("cache-file-max")).default_text,
-        spelled(plain_cache_sizes.memory_file_bytes_max, tls_cache_sizes.memory_file_bytes_max));
-    EXPECT_EQ(describe(flag("sendfile-min")).default_text,
+    EXPECT_EQ(default_of(flag("cache-file-max")), spelled(plain_cache_sizes.memory_file_bytes_max,
+                                                          tls_cache_sizes.memory_file_bytes_max));
+    EXPECT_EQ(default_of(flag("sendfile-min")),
               spelled(plain_cache_sizes.sendfile_bytes_min, tls_cache_sizes.sendfile_bytes_min));
 }
 
@@ -131,8 +130,7 @@ TEST(Flags, SizesAndCountsReachTheirFields) {
     EXPECT_EQ(with("sendfile-min", "1m").cache.sendfile_bytes_min, 1_MiB);
     EXPECT_EQ(with("log-rotate", "10MB").log_rotate_bytes, 10'000'000U);
     EXPECT_EQ(with("log-keep", "0").log_files_kept, 0U);
-    EXPECT_EQ(describe(flag("log-keep")).default_text,
-              std::to_string(log::FileSinkOptions{}.files_kept));
+    EXPECT_EQ(default_of(flag("log-keep")), std::to_string(log::FileSinkOptions{}.files_kept));
     EXPECT_EQ(with("min-receive-rate", "1k").minimum_rates.receive_bytes_per_second_min, 1024U);
     EXPECT_EQ(with("min-send-rate", "0").minimum_rates.send_bytes_per_second_min, 0U);
     EXPECT_EQ(with("max-line", "64").limits.request_line_bytes_max, 64U);
