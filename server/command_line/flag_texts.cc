@@ -11,9 +11,13 @@
 #include "server/path/path_table.h"
 #include "tiderace/http/files/glob.h"
 #include "tiderace/http/wire/canonical_path.h"
+#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::server {
 namespace {
+
+using http::wire::is_field_value;
+using http::wire::is_token;
 
 // Fields whose value follows from the file, the connection or the request: a fixed one would be a
 // lie.
@@ -26,9 +30,7 @@ constexpr std::array<std::string_view, 12> decided_by_the_server{
 
 std::string lower(std::string_view text) {
     std::string copy(text);
-    for (char& c : copy) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
+    for (char& c : copy) c = http::wire::to_lower(c);
     return copy;
 }
 
@@ -36,22 +38,6 @@ std::string_view trim(std::string_view text) {
     while (text.starts_with(' ')) text.remove_prefix(1);
     while (text.ends_with(' ')) text.remove_suffix(1);
     return text;
-}
-
-// RFC 9110 section 5.6.2.
-bool is_token(std::string_view text) {
-    constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
-    return !text.empty() && std::ranges::all_of(text, [&](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-               marks.find(c) != std::string_view::npos;
-    });
-}
-
-// No control characters: one of them would end the line, or the response.
-bool is_field_value(std::string_view text) {
-    return std::ranges::none_of(text, [](char c) {
-        return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-    });
 }
 
 // The two sides of the first `separator`; nullopt when there is none or a side is empty.
@@ -76,10 +62,15 @@ std::vector<std::string_view> pieces_of(std::string_view text) {
     return pieces;
 }
 
+std::optional<std::uint32_t> number_of(std::string_view digits) {
+    std::uint32_t number = 0;
+    const char* const last = digits.data() + digits.size();
+    const auto [end, failure] = std::from_chars(digits.data(), last, number);
+    return failure == std::errc{} && end == last ? std::optional(number) : std::nullopt;
+}
+
 bool is_port(std::string_view text) {
-    unsigned port = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
-    return failure == std::errc{} && end == text.data() + text.size() && port <= 65535;
+    return number_of(text).value_or(65536) <= 65535;
 }
 
 // The response directives of RFC 9111, 5861 and 8246. No pattern is likely to be spelled like one.
@@ -179,7 +170,27 @@ Applied set_spa(ServeOptions& options, std::string_view value) {
     return {};
 }
 
-Applied set_compress(ServeOptions& options, std::string_view value) {
+namespace {
+
+// What a flag of the whole site and the one for a path read alike.
+template <typename Value>
+using Read = std::expected<Value, std::string>;
+
+template <typename Value, typename Field>
+Applied put(Read<Value> read, Field& field) {
+    if (!read) return std::unexpected(std::move(read.error()));
+    field = std::move(*read);
+    return {};
+}
+
+template <typename Value>
+Applied add(Read<Value> read, std::vector<Value>& values) {
+    if (!read) return std::unexpected(std::move(read.error()));
+    values.push_back(std::move(*read));
+    return {};
+}
+
+Read<http::wire::AvailableCodings> read_codings(std::string_view value) {
     http::wire::AvailableCodings codings;
     if (value == "auto") codings = {.gzip = true, .zstd = true, .br = true};
     const bool is_word = value == "auto" || value == "off";
@@ -196,27 +207,88 @@ Applied set_compress(ServeOptions& options, std::string_view value) {
                 "expects auto or off alone, or codings with commas between: br,zstd,gzip");
         }
     }
-    options.compress.codings = codings;
-    return {};
+    return codings;
+}
+
+Read<ErrorPage> read_error_page(std::string_view value) {
+    const auto sides = split(value, '=');
+    const std::uint32_t code = sides ? number_of(sides->first).value_or(0) : 0;
+    // Codes of errors alone: other answers have a body of their own, or none.
+    if (code < 400 || code > 599) {
+        return std::unexpected(
+            "expects CODE=FILE with a code from 400 to 599, for example 404=404.html");
+    }
+    return ErrorPage{static_cast<std::uint16_t>(code), std::string(sides->second)};
+}
+
+// The value is written into answers as it is, so it is checked here, once, and not for each of
+// them.
+Read<AddedHeader> read_header(std::string_view value) {
+    const auto sides = split(value, ':');
+    if (!sides || !is_token(sides->first) || !is_field_value(sides->second)) {
+        return std::unexpected("expects NAME:VALUE, for example X-Frame-Options:DENY");
+    }
+    if (std::ranges::find(decided_by_the_server, lower(sides->first)) !=
+        decided_by_the_server.end()) {
+        return std::unexpected(std::string(sides->first) +
+                               " is decided by the server for each answer");
+    }
+    return AddedHeader{std::string(sides->first), std::string(sides->second)};
+}
+
+Read<std::string> read_origin(std::string_view value) {
+    // As browsers send it (RFC 6454, 6.2): in lower case, and without the scheme's own port. An
+    // origin in another form would never be equal to theirs.
+    std::string origin = lower(value);
+    for (const auto& [scheme, port] :
+         {std::pair("https://", ":443"), std::pair("http://", ":80")}) {
+        if (!origin.starts_with(scheme) || !origin.ends_with(port)) continue;
+        origin.resize(origin.size() - std::string_view(port).size());
+    }
+    const bool has_scheme = origin.starts_with("http://") || origin.starts_with("https://");
+    const std::string_view authority =
+        has_scheme ? std::string_view(origin).substr(origin.find("//") + 2) : "";
+    const bool is_origin = !authority.empty() && is_field_value(authority) &&
+                           authority.find_first_of("/ ,?#@") == std::string_view::npos;
+    if (value != "*" && !is_origin) {
+        return std::unexpected("expects an origin such as https://example.com, or nothing for all");
+    }
+    return origin;
+}
+
+Read<std::string> read_users(std::string_view value) {
+    // An empty password would let in everybody who guesses the name.
+    if (value.starts_with(':') || value.ends_with(':')) {
+        return std::unexpected(
+            "expects USER:PASSWORD or a file of such lines, and neither side empty");
+    }
+    return std::string(value);
+}
+
+}  // namespace
+
+Applied set_compress(ServeOptions& options, std::string_view value) {
+    return put(read_codings(value), options.compress.codings);
+}
+
+Applied set_error_page(ServeOptions& options, std::string_view value) {
+    return add(read_error_page(value), options.error_pages);
+}
+
+Applied set_header(ServeOptions& options, std::string_view value) {
+    return add(read_header(value), options.added_headers);
+}
+
+Applied set_cors(ServeOptions& options, std::string_view value) {
+    return put(read_origin(value), options.cors_origin);
+}
+
+Applied set_basic_auth(ServeOptions& options, std::string_view value) {
+    return add(read_users(value), options.basic_auth);
 }
 
 Applied set_compress_cache(ServeOptions& options, std::string_view value) {
     options.compress.folder = value;
-    return {};
-}
-
-Applied set_error_page(ServeOptions& options, std::string_view value) {
-    const auto sides = split(value, '=');
-    const std::string_view digits = sides ? sides->first : std::string_view{};
-    std::uint16_t code = 0;
-    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), code);
-    // Codes of errors alone: other answers have a body of their own, or none.
-    if (failure != std::errc{} || end != digits.data() + digits.size() || code < 400 ||
-        code > 599) {
-        return std::unexpected(
-            "expects CODE=FILE with a code from 400 to 599, for example 404=404.html");
-    }
-    options.error_pages.push_back({code, std::string(sides->second)});
     return {};
 }
 
@@ -247,22 +319,6 @@ Applied set_cache_control(ServeOptions& options, std::string_view value) {
             "for example no-cache");
     }
     options.cache_control.push_back({std::string(sides->first), std::string(sides->second)});
-    return {};
-}
-
-// The value is written into answers as it is, so it is checked here, once, and not for each of
-// them.
-Applied set_header(ServeOptions& options, std::string_view value) {
-    const auto sides = split(value, ':');
-    if (!sides || !is_token(sides->first) || !is_field_value(sides->second)) {
-        return std::unexpected("expects NAME:VALUE, for example X-Frame-Options:DENY");
-    }
-    if (std::ranges::find(decided_by_the_server, lower(sides->first)) !=
-        decided_by_the_server.end()) {
-        return std::unexpected(std::string(sides->first) +
-                               " is decided by the server for each answer");
-    }
-    options.added_headers.push_back({std::string(sides->first), std::string(sides->second)});
     return {};
 }
 
@@ -335,37 +391,6 @@ Applied set_fastcgi(ServeOptions& options, std::string_view value) {
     return {};
 }
 
-Applied set_cors(ServeOptions& options, std::string_view value) {
-    // As browsers send it (RFC 6454, 6.2): in lower case, and without the scheme's own port. An
-    // origin in another form would never be equal to theirs.
-    std::string origin = lower(value);
-    for (const auto& [scheme, port] :
-         {std::pair("https://", ":443"), std::pair("http://", ":80")}) {
-        if (!origin.starts_with(scheme) || !origin.ends_with(port)) continue;
-        origin.resize(origin.size() - std::string_view(port).size());
-    }
-    const bool has_scheme = origin.starts_with("http://") || origin.starts_with("https://");
-    const std::string_view authority =
-        has_scheme ? std::string_view(origin).substr(origin.find("//") + 2) : "";
-    const bool is_origin = !authority.empty() && is_field_value(authority) &&
-                           authority.find_first_of("/ ,?#@") == std::string_view::npos;
-    if (value != "*" && !is_origin) {
-        return std::unexpected("expects an origin such as https://example.com, or nothing for all");
-    }
-    options.cors_origin = std::move(origin);
-    return {};
-}
-
-Applied set_basic_auth(ServeOptions& options, std::string_view value) {
-    // An empty password would let in everybody who guesses the name.
-    if (value.starts_with(':') || value.ends_with(':')) {
-        return std::unexpected(
-            "expects USER:PASSWORD or a file of such lines, and neither side empty");
-    }
-    options.basic_auth.emplace_back(value);
-    return {};
-}
-
 Applied set_access_log(ServeOptions& options, std::string_view value) {
     options.access_log = value;
     return {};
@@ -386,13 +411,11 @@ namespace {
 
 enum class OffWord : std::uint8_t { is_a_value, ends_the_rule };
 
-// Splits PATH=VALUE. `set`, the function of the flag for the whole site, reads the value into empty
-// options, and the path gets the result.
-template <typename Rule>
-Applied add_path_rule(std::vector<Rule>& rules, std::string_view value, std::string_view example,
-                      OffWord off, Applied (*set)(ServeOptions&, std::string_view),
-                      Rule (*make)(std::string prefix, std::string_view value, ServeOptions read)) {
-    auto sides = path_and_value(value);
+// Splits PATH=VALUE; the rule of the path gets what `read` makes of the value.
+template <typename Rule, typename Value>
+Applied add_path_rule(std::vector<Rule>& rules, std::string_view text, std::string_view example,
+                      OffWord off, Read<Value> (*read)(std::string_view)) {
+    auto sides = path_and_value(text);
     if (!sides) {
         return std::unexpected("expects PATH=VALUE, for example " + std::string(example));
     }
@@ -400,43 +423,36 @@ Applied add_path_rule(std::vector<Rule>& rules, std::string_view value, std::str
         return std::unexpected("expects at most " + std::to_string(PathOptions::rules_max) +
                                " of these");
     }
-    ServeOptions read;
-    if (off == OffWord::is_a_value || sides->second != "off") {
-        if (auto applied = set(read, sides->second); !applied) return applied;
+    if (off == OffWord::ends_the_rule && sides->second == "off") {
+        rules.push_back({std::move(sides->first), {}});
+        return {};
     }
-    rules.push_back(make(std::move(sides->first), sides->second, std::move(read)));
+    auto value = read(sides->second);
+    if (!value) return std::unexpected(std::move(value.error()));
+    rules.push_back({std::move(sides->first), std::move(*value)});
     return {};
-}
-
-std::optional<std::uint32_t> positive_number(std::string_view text) {
-    std::uint32_t number = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_number = failure == std::errc{} && end == text.data() + text.size();
-    return is_number && number > 0 ? std::optional(number) : std::nullopt;
 }
 
 constexpr std::uint32_t rate_per_minute_max = 1'000'000;
 
 // N[,BURST]
-Applied read_rate(ServeOptions& options, std::string_view value) {
+Read<http::filter::RateLimitOptions> read_rate(std::string_view value) {
     const std::size_t comma = value.find(',');
     http::filter::RateLimitOptions limit;
-    const auto per_minute = positive_number(value.substr(0, comma));
-    const auto burst =
-        comma == value.npos ? std::optional(limit.burst) : positive_number(value.substr(comma + 1));
-    if (!per_minute || !burst || *per_minute > rate_per_minute_max ||
-        *burst > rate_per_minute_max) {
+    limit.per_minute = number_of(value.substr(0, comma)).value_or(0);
+    if (comma != value.npos) limit.burst = number_of(value.substr(comma + 1)).value_or(0);
+    const auto fits = [](std::uint32_t number) {
+        return number > 0 && number <= rate_per_minute_max;
+    };
+    if (!fits(limit.per_minute) || !fits(limit.burst)) {
         return std::unexpected(
             "expects PATH=N[,BURST] with numbers from 1 to 1000000, for example /login=20,5");
     }
-    limit.per_minute = *per_minute;
-    limit.burst = *burst;
-    options.paths.rates.push_back({"", limit});
-    return {};
+    return limit;
 }
 
 // A path of this server or an address; the rest of the request's path and its query come behind it.
-Applied read_redirect(ServeOptions& options, std::string_view value) {
+Read<std::string> read_redirect(std::string_view value) {
     // "//a/b" is an address without a scheme: its host is a (RFC 3986, 4.2).
     const bool is_path = value.starts_with('/') && !value.starts_with("//");
     const bool is_address = (value.starts_with("https://") && value.size() > 8) ||
@@ -452,20 +468,15 @@ Applied read_redirect(ServeOptions& options, std::string_view value) {
             "expects PATH=TARGET, a path or an http address without ? and #, for example "
             "/old=/new");
     }
-    options.paths.redirects.push_back({"", std::string(value)});
-    return {};
+    return std::string(value);
 }
 
 }  // namespace
 
 Applied set_path_redirect(ServeOptions& options, std::string_view value) {
     auto& redirects = options.paths.redirects;
-    auto applied = add_path_rule<PathRedirection>(
-        redirects, value, "/old=/new", OffWord::ends_the_rule, read_redirect,
-        [](std::string prefix, std::string_view, ServeOptions read) {
-            const auto& made = read.paths.redirects;
-            return PathRedirection{std::move(prefix), made.empty() ? "" : made.front().target};
-        });
+    auto applied =
+        add_path_rule(redirects, value, "/old=/new", OffWord::ends_the_rule, read_redirect);
     if (!applied) return applied;
     std::string target = redirects.back().target;
     const bool is_path = target.starts_with('/');
@@ -478,53 +489,33 @@ Applied set_path_redirect(ServeOptions& options, std::string_view value) {
 }
 
 Applied set_path_auth(ServeOptions& options, std::string_view value) {
-    return add_path_rule<PathAuth>(options.paths.auth, value, "/private=users.htpasswd",
-                                   OffWord::ends_the_rule, set_basic_auth,
-                                   [](std::string prefix, std::string_view source, ServeOptions) {
-                                       return PathAuth{std::move(prefix), std::string(source)};
-                                   });
+    return add_path_rule(options.paths.auth, value, "/private=users.htpasswd", OffWord::is_a_value,
+                         read_users);
 }
 
 Applied set_path_cors(ServeOptions& options, std::string_view value) {
-    return add_path_rule<PathCors>(options.paths.cors, value, "'/api=*'", OffWord::ends_the_rule,
-                                   set_cors,
-                                   [](std::string prefix, std::string_view, ServeOptions read) {
-                                       return PathCors{std::move(prefix), read.cors_origin};
-                                   });
+    return add_path_rule(options.paths.cors, value, "'/api=*'", OffWord::ends_the_rule,
+                         read_origin);
 }
 
 Applied set_path_rate(ServeOptions& options, std::string_view value) {
-    return add_path_rule<PathRate>(
-        options.paths.rates, value, "/login=20,5", OffWord::ends_the_rule, read_rate,
-        [](std::string prefix, std::string_view, ServeOptions read) {
-            return PathRate{std::move(prefix), read.paths.rates.empty()
-                                                   ? std::nullopt
-                                                   : read.paths.rates.front().limit};
-        });
+    return add_path_rule(options.paths.rates, value, "/login=20,5", OffWord::ends_the_rule,
+                         read_rate);
 }
 
 Applied set_path_header(ServeOptions& options, std::string_view value) {
-    return add_path_rule<PathHeader>(
-        options.paths.headers, value, "/app=X-Frame-Options:DENY", OffWord::is_a_value, set_header,
-        [](std::string prefix, std::string_view, ServeOptions read) {
-            return PathHeader{std::move(prefix), std::move(read.added_headers.front())};
-        });
+    return add_path_rule(options.paths.headers, value, "/app=X-Frame-Options:DENY",
+                         OffWord::is_a_value, read_header);
 }
 
 Applied set_path_error_page(ServeOptions& options, std::string_view value) {
-    return add_path_rule<PathErrorPage>(
-        options.paths.error_pages, value, "/api=404=404.json", OffWord::is_a_value, set_error_page,
-        [](std::string prefix, std::string_view, ServeOptions read) {
-            return PathErrorPage{std::move(prefix), std::move(read.error_pages.front())};
-        });
+    return add_path_rule(options.paths.error_pages, value, "/api=404=404.json", OffWord::is_a_value,
+                         read_error_page);
 }
 
 Applied set_path_compress(ServeOptions& options, std::string_view value) {
-    return add_path_rule<PathCompress>(
-        options.paths.compress, value, "/api=off", OffWord::is_a_value, set_compress,
-        [](std::string prefix, std::string_view, ServeOptions read) {
-            return PathCompress{std::move(prefix), read.compress.codings};
-        });
+    return add_path_rule(options.paths.compress, value, "/api=off", OffWord::is_a_value,
+                         read_codings);
 }
 
 Applied set_user(ServeOptions& options, std::string_view value) {
