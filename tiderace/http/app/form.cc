@@ -118,6 +118,13 @@ const Type& inside(const Type& type) {
     return type.kind == Kind::checked ? inside(*type.checked->value) : type;
 }
 
+// Whether a list keeps the rules of its type, and of each type inside that one.
+bool fits(const Type& type, const void* value) {
+    if (type.kind != Kind::checked) return true;
+    const json::CheckedShape& checked = *type.checked;
+    return (checked.holds == nullptr || checked.holds(value)) && fits(*checked.value, value);
+}
+
 bool holds_empty_text(const Type& type) {
     if (type.kind != Kind::checked) return type.kind == Kind::text;
     const Type& value = *type.checked->value;
@@ -189,9 +196,7 @@ class PairWalk {
         const json::Member& member = shape_.members[i];
         const Type& type = *member.type;
         if (inside(type).kind == Kind::list) {
-            const bool fits = type.kind != Kind::checked || type.checked->holds == nullptr ||
-                              type.checked->holds(members_[i]);
-            if (!fits && (counts_[i] > 0 || !may_be_missing(type)))
+            if (!fits(type, members_[i]) && (counts_[i] > 0 || !may_be_missing(type)))
                 unexpected(std::string(member.name), type, {});
             return;
         }

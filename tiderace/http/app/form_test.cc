@@ -90,6 +90,17 @@ TEST_F(FormTest, AFieldThatWasLeftEmptyIsMissingWhereItsTypeHoldsNoEmptyText) {
     }
 }
 
+TEST_F(FormTest, AListThatMayBeMissingHasItsLengthOnceItIsThere) {
+    struct Vote {
+        json::Default<json::Length<std::vector<std::string>, 2, 3>> choice;
+    };
+    app.get<"/v">([](Query<Vote> vote) { return std::to_string((*vote->choice)->size()); });
+    EXPECT_EQ(body_of(get("/v")), "0");
+    EXPECT_EQ(body_of(get("/v?choice=a&choice=b")), "2");
+    EXPECT_EQ(status_of(get("/v?choice=a")), "400");
+    EXPECT_EQ(status_of(get("/v?choice=a&choice=b&choice=c&choice=d")), "400");
+}
+
 TEST_F(FormTest, EachFaultOfAQueryIsNamed) {
     app.get<"/s">([](Query<Search> search) { return shown(*search); });
     EXPECT_EQ(
