@@ -61,6 +61,23 @@ TEST_F(H2FramesTest, InterimHeadsArePassedOverAndTrailersKept) {
     }(*client, server.url));
 }
 
+TEST_F(H2FramesTest, PaddingIsNoPartOfTheBody) {
+    answer_with([&](std::uint32_t stream) {
+        server.head(stream, {{":status", "200"}}, false);
+        server.frame(Type::data, wire::h2_flag::padded, stream, "\6body\0\0\0\0\0\0"s);
+        server.frame(Type::data, wire::h2_flag::padded | wire::h2_flag::end_stream, stream,
+                     "\1\0"s);
+    });
+    EXPECT_EQ(get(server.url), "200 body");
+}
+
+TEST_F(H2FramesTest, AHeadLargerThanAFrameIsContinued) {
+    answer_with([&](std::uint32_t stream) { server.answer(stream, "x"); });
+    // Huffman's code makes this character longer.
+    EXPECT_EQ(ask(ClientRequest("GET", server.url).field("X-Large", std::string(17'000, '{'))),
+              "200 x");
+}
+
 TEST_F(H2FramesTest, TrailersAboveOurMaximumAreNotTaken) {
     answer_with([&](std::uint32_t stream) {
         server.head(stream, {{":status", "200"}}, false);

@@ -38,6 +38,10 @@ TEST(Url, IsReadAndWrittenInOneForm) {
         EXPECT_EQ(read(bad), "none") << bad;
     }
     EXPECT_FALSE(Url::parse("http://a/" + std::string(Url::url_bytes_max, 'x')));
+    const std::string longest = "http://a/" + std::string(Url::url_bytes_max - 9, 'x');
+    EXPECT_TRUE(Url::parse(longest));
+    EXPECT_TRUE(Url::parse("http://b/")->resolve(longest));
+    EXPECT_FALSE(Url::parse("http://b/")->resolve(longest + "x"));
 }
 
 TEST(Url, ReferencesAreResolvedAsTheRfcSays) {
