@@ -75,6 +75,33 @@ TEST_F(CgiTest, ABodyOfUnknownLengthIsCollectedFirst) {
     EXPECT_EQ(larger->status(), 411);
 }
 
+TEST_F(CgiTest, WhatACallCollectedEndsWithIt) {
+    options_.rules.collected_bytes_max = 8;
+    program("echo", std::string(text_head) + "cat");
+    program("deaf", std::string(text_head));
+    for (int i = 0; i < 3; ++i) {
+        const auto gone = begin("/cgi-bin/echo", "POST", {{"Transfer-Encoding", "chunked"}});
+        gone->give("12345");
+        gone->hang_up();
+        for (const std::string name : {"echo", "deaf"}) {
+            const auto whole =
+                begin("/cgi-bin/" + name, "POST", {{"Transfer-Encoding", "chunked"}});
+            whole->give("12345");
+            whole->end_body();
+            finish(*whole);
+            EXPECT_EQ(whole->status(), 200) << name;
+        }
+    }
+    const auto first = begin("/cgi-bin/echo", "POST", {{"Transfer-Encoding", "chunked"}});
+    first->give("1234");
+    const auto second = begin("/cgi-bin/echo", "POST", {{"Transfer-Encoding", "chunked"}});
+    second->give("1234");
+    EXPECT_FALSE(second->responded());
+    second->give("5");
+    EXPECT_EQ(second->status(), 503);
+    EXPECT_FALSE(first->responded());
+}
+
 TEST_F(CgiTest, StatusAndLocationDecide) {
     program("status", "echo 'Status: 418 Teapot'; echo");
     EXPECT_EQ(get("/cgi-bin/status")->status(), 418);
@@ -226,7 +253,8 @@ TEST_F(CgiTest, NoPlaceInTimeIs503) {
 }
 
 TEST_F(CgiTest, OneThatClosesItsOutputWorksOn) {
-    program("works", std::string(text_head) + "echo done; exec 1>&-; sleep 0.3; touch mark");
+    program("works", std::string(text_head) +
+                         "echo done; exec 1>&-; until [ -e go ]; do sleep 0.01; done; touch mark");
     for (const Duration timeout : {Duration(30s), Duration::zero()}) {  // zero: no deadline
         SCOPED_TRACE(timeout.count());
         cgi_.reset();
@@ -234,9 +262,12 @@ TEST_F(CgiTest, OneThatClosesItsOutputWorksOn) {
         const auto answer = get("/cgi-bin/works");
         EXPECT_EQ(answer->body(), "done\n");
         EXPECT_FALSE(answer->broken());
+        EXPECT_EQ(cgi().running(), 1U) << "the answer is whole before the program ends";
+        folder_.write("go", "");
         EXPECT_TRUE(all_gone());
         EXPECT_EQ(::access(folder_.path_of("mark").c_str(), F_OK), 0);
         folder_.remove("mark");
+        folder_.remove("go");
     }
 }
 
