@@ -143,8 +143,8 @@ TEST_F(TrustedProxiesTest, QuotesOfAClientHideNothing) {
     EXPECT_EQ(forwarded("for=192.0.2.7;host=\"x,for=6.6.6.6;a=\""), "192.0.2.7")
         << "a Host with a comma, as the proxy quotes it";
     EXPECT_EQ(forwarded("for=192.0.2.7;host=\"x\\\",for=6.6.6.6;a=\\\"\""), "192.0.2.7");
-    EXPECT_EQ(forwarded("for=6.6.6.6;host=\"x\\\\\", for=192.0.2.7"), "192.0.2.7")
-        << "the backslash is quoted, and the quote is none";
+    EXPECT_EQ(forwarded("for=192.0.2.7;host=\"x,\\\\\""), "192.0.2.7")
+        << "a quoted backslash stands before the quote that ends";
 }
 
 TEST(TrustedProxies, NetworksThatCannotBeAreNamed) {
