@@ -63,6 +63,13 @@ TEST(Errors, HaveAPlaceAnExcerptAndACaret) {
     EXPECT_NE(far.find("aaa{{ ? }}bbb"), std::string::npos);
 }
 
+TEST(Errors, OfTheLoopItselfStandAtItsName) {
+    EXPECT_EQ(fault_of("{% for a in b %}{{ loop }}{% endfor %}"),
+              "t:1:20: loop has index (from 1), first, last and length\n"
+              "  {% for a in b %}{{ loop }}{% endfor %}\n"
+              "                     ^");
+}
+
 TEST(Errors, OfSyntaxSayWhatWasExpected) {
     for (
         const auto& [source, message] : {
@@ -96,8 +103,6 @@ TEST(Errors, OfSyntaxSayWhatWasExpected) {
             Wrong{"{% for in b %}{% endfor %}", "expected a name, found \"in\""},
             Wrong{"{% for loop in b %}{% endfor %}", "\"loop\" is taken; choose another name"},
             Wrong{"{% for a in b %}", "this does not end; {% endfor %} is missing"},
-            Wrong{"{% for a in b %}{{ loop }}{% endfor %}",
-                  "loop has index (from 1), first, last and length"},
             Wrong{"{% for a in b %}{{ loop.size }}{% endfor %}",
                   "loop has index (from 1), first, last and length"},
             Wrong{
@@ -242,6 +247,11 @@ TEST(Errors, NameTheLimitThatIsReached) {
     EXPECT_EQ(render_fault_of("{{ text }}" + behind, map, {.output_bytes_max = 150}), "none");
     EXPECT_EQ(render_fault_of("<script>f({{ list }})</script>", map, {.output_bytes_max = 50}),
               "the value is nested too deeply for JavaScript, or longer than output_bytes_max");
+    // What was shown before it counts: of 250 bytes 50 are gone, and the list has 201.
+    const std::string before(50 - 10, 'a');
+    EXPECT_EQ(
+        render_fault_of(before + "<script>f({{ list }})</script>", map, {.output_bytes_max = 250}),
+        "the value is nested too deeply for JavaScript, or longer than output_bytes_max");
     Value deep_value(1);
     for (int i = 0; i < 1000; ++i) deep_value = Value(List{deep_value});
     EXPECT_EQ(render_fault_of("<script>f({{ v }})</script>", Map{{"v", deep_value}}),

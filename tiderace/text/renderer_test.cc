@@ -184,6 +184,7 @@ TEST(Renderer, KeepsAndTrimsWhiteSpace) {
              Case{"a {#- b -#} c", "ac"},
              Case{"{% raw %}{{ a }} {% if %} {# #}{% endraw %}", "{{ a }} {% if %} {# #}"},
              Case{"a {%- raw -%} {{ a }} {%- endraw -%} b", "a{{ a }}b"},
+             Case{"{%raw%}a {%{%endraw%}", "a {%"},
              Case{"{ a } {", "{ a } {"},
              Case{"{%if true%}a{%endif%}", "a"},
              Case{"{{{ 1 }}}", "expected"},

@@ -34,6 +34,7 @@ TEST(ScriptContext, KnowsWhereAScriptIs) {
              Row{"/*/ '", State::block_comment},
              Row{"`'", State::template_literal},
              Row{"`\\``", State::code},
+             Row{"`/`* '", State::single_quoted},
              Row{"`${", State::code},
              Row{"`${ {} } '", State::template_literal},
              Row{"`$\\{ '", State::template_literal},

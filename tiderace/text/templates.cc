@@ -200,7 +200,6 @@ Faults Templates::compile_changed() {
     // The loader may add some while we go. Those that stand behind us in the map are still met in
     // this round, the others in the next.
     for (bool found_more = true; found_more;) {
-        found_more = false;
         const std::size_t count = entries_.size();
         for (auto& [name, known] : entries_) {
             if (!known->changed) continue;
