@@ -1,8 +1,3 @@
-// g++ takes the example's lambda, which is in a file that is included, for one of several programs.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wsubobject-linkage"
-#endif
-
 #include "tiderace/db.h"
 
 // The example of the header, which includes what it needs.

@@ -44,7 +44,7 @@ struct ExportedMember {
     std::optional<std::string> face;
     Time created_at;
 };
-struct LoginRow {
+struct KeptLogin {
     std::string agent;
     Time created_at;
     std::int64_t used_at;
@@ -148,11 +148,11 @@ Generator<std::string> exported(db::Database db, std::int64_t member) {
         while (auto piece = co_await list.next()) co_yield std::move(*piece);
     }
     // At most logins_max, and without their ids, by which pages end them.
-    const auto rows = co_await db.all<LoginRow>(
+    const auto rows = co_await db.all<KeptLogin>(
         "select agent, created_at, used_at from logins where member = ? order by used_at desc",
         member);
     std::vector<ExportedLogin> logins;
-    for (const LoginRow& row : rows) {
+    for (const KeptLogin& row : rows) {
         logins.push_back({.agent = row.agent,
                           .created_at = row.created_at,
                           .used_at = Time(std::chrono::seconds(row.used_at))});

@@ -17,9 +17,9 @@ namespace {
 
 using namespace tiderace;
 
-constexpr int people = 6;
+constexpr int counted_members = 6;
 constexpr int loops = 4;
-constexpr int steps = 40;  // of each loop
+constexpr int steps_of_loop = 40;
 
 struct Written {
     std::int64_t id;
@@ -28,15 +28,6 @@ struct Written {
 
 class CountsTest : public TidepoolTest {
   protected:
-    static Task<> add_members(db::Database db) {
-        for (int i = 1; i <= people; ++i) {
-            const std::string name = "member" + std::to_string(i);
-            co_await db.exec(
-                "insert into members (created_at, username, name, email, password)"
-                " values (?, ?, ?, ?, '')",
-                Time{}, name, name, name + "@example.org");
-        }
-    }
     // Posts that show another number than there are rows.
     static Task<std::vector<std::string>> wrong(db::Database db) {
         PostStore posts(db);
@@ -151,7 +142,7 @@ Task<> act(db::Database db, Accounts& accounts, std::mt19937& random, Made& made
         draft.parent = post.id;
         const auto added = co_await posts.add(member, draft);
         if (added) ++made.replies;
-    } else if (what < 19 || members.size() <= people / 2) {
+    } else if (what < 19 || members.size() <= counted_members / 2) {
         co_await posts.remove(post.author, post.id);
     } else {
         co_await accounts.remove(member);
@@ -162,7 +153,7 @@ Task<int> act_at_random(db::Database db, unsigned seed, Made& made) {
     Passwords passwords;
     Accounts accounts(db, passwords);
     std::mt19937 random(seed);
-    for (int step = 0; step < steps; ++step) {
+    for (int step = 0; step < steps_of_loop; ++step) {
         try {
             co_await act(db, accounts, random, made);
         } catch (const db::Error& error) {
@@ -176,7 +167,7 @@ Task<int> act_at_random(db::Database db, unsigned seed, Made& made) {
 
 TEST_P(CountsTest, StayRightWhateverIsDoneAtATime) {
     run([](db::Database db) -> Task<int> {
-        co_await add_members(db);
+        co_await add_members(db, counted_members);
         co_return 0;
     }(*db_));
     Made made;
@@ -208,7 +199,7 @@ TEST_P(CountsTest, TheMigrationCountsWhatIsThere) {
                            : tiderace::testing::DatabaseServer::shared(GetParam()).fresh("old"));
     run(prepare(old, before));
     run([](db::Database db) -> Task<int> {
-        co_await add_members(db);
+        co_await add_members(db, counted_members);
         co_await db.exec(
             "insert into posts (id, created_at, author, parent, body)"
             " values (1, ?, 1, null, 'a'), (2, ?, 2, 1, 'b'), (3, ?, 3, 1, 'c'), (4, ?, 1, 3, 'd')",

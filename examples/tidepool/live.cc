@@ -105,11 +105,6 @@ Task<> tell(WebSocket& socket, Wakes::Seat& seat, std::string login, const Words
     }
 }
 
-std::string_view language_of(const Request& request, const Session& session) {
-    const std::string_view chosen = session.get("language");
-    return chosen.empty() ? request.field("Accept-Language") : chosen;
-}
-
 Task<> live_socket(WebSocket& socket, const Request& request, Session session, Site& site) {
     const Words& words = words_in(language_of(request, session));
     const std::string login(session.get("login"));

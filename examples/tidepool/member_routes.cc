@@ -15,14 +15,7 @@ using namespace tiderace::http;
 
 namespace {
 
-struct From {
-    std::optional<std::int64_t> before;
-};
-struct FromPerson {
-    std::optional<std::string> from;
-};
-
-Task<Page> show_profile(std::string username, Query<From> from, const Request& request,
+Task<Page> show_profile(std::string username, Query<BeforePost> from, const Request& request,
                         Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     auto profile = co_await site.members.profile(visitor.id(), username);

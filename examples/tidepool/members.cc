@@ -18,7 +18,6 @@ using namespace tiderace;
 namespace {
 
 constexpr std::size_t excerpt_characters = 60;
-constexpr db::TransactionOptions again{.attempts = 3};  // after a deadlock
 
 struct PersonRow {
     std::int64_t id;
@@ -148,7 +147,7 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
             now(), viewer, *member, viewer);
         co_return true;
     };
-    const bool followed = co_await unless_gone(db_.transaction(write, again));
+    const bool followed = co_await unless_gone(db_.transaction(write, retried));
     if (followed && wakes_ != nullptr) {
         wakes_->member(*member);
         wakes_->member(viewer);  // whose feed is another now
@@ -166,7 +165,7 @@ Task<bool> Members::unfollow(std::int64_t viewer, std::string username) {
                          *member);
         co_await clear_timeline(tx, viewer, *member);
     };
-    co_await db_.transaction(write, again);
+    co_await db_.transaction(write, retried);
     co_return true;
 }
 
@@ -193,7 +192,7 @@ Task<bool> Members::block(std::int64_t viewer, std::string username) {
                          viewer, *member, now());
         co_return true;
     };
-    co_return co_await unless_gone(db_.transaction(write, again));
+    co_return co_await unless_gone(db_.transaction(write, retried));
 }
 
 Task<bool> Members::mute(std::int64_t viewer, std::string username) {
@@ -205,7 +204,7 @@ Task<bool> Members::mute(std::int64_t viewer, std::string username) {
             *member);
         co_return true;
     };
-    co_return co_await unless_gone(db_.transaction(write, again));
+    co_return co_await unless_gone(db_.transaction(write, retried));
 }
 
 Task<bool> Members::unmute(std::int64_t viewer, std::string username) {
@@ -224,7 +223,7 @@ Task<bool> Members::unblock(std::int64_t viewer, std::string username) {
 
 namespace {
 
-struct FollowRow {
+struct FollowedRow {
     std::int64_t id;
     std::string username;
     std::string name;
@@ -268,8 +267,8 @@ Task<People> Members::people(std::string_view whom, std::string_view of, std::in
         " or (b.blocker = m.id and b.blocked = ?))"
         " order by f.created_at desc, m.id limit ?";
     const Cursor cursor = Cursor::of(from);
-    auto rows = co_await db_.all<FollowRow>(sql, member, cursor.at, cursor.at, cursor.id, viewer,
-                                            viewer, page_size + 1);
+    auto rows = co_await db_.all<FollowedRow>(sql, member, cursor.at, cursor.at, cursor.id, viewer,
+                                              viewer, page_size + 1);
     People page;
     if (rows.size() > static_cast<std::size_t>(page_size)) {
         rows.pop_back();
@@ -278,7 +277,7 @@ Task<People> Members::people(std::string_view whom, std::string_view of, std::in
                     std::to_string(rows.back().id);
     }
     std::vector<PersonRow> found;
-    for (FollowRow& row : rows) {
+    for (FollowedRow& row : rows) {
         found.push_back(
             {row.id, std::move(row.username), std::move(row.name), std::move(row.face)});
     }

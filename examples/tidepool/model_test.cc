@@ -19,8 +19,8 @@ namespace {
 
 using namespace tiderace;
 
-constexpr std::size_t steps = 120;
-constexpr std::size_t people = 4;
+constexpr std::size_t model_steps = 120;
+constexpr std::size_t modelled = 4;
 constexpr std::array<std::string_view, 5> words = {"salt", "wind", "潮水", "stone", "pier"};
 
 // What must be true, in the simplest terms.
@@ -113,7 +113,7 @@ struct Model {
 class ModelTest : public TidepoolTest {
   protected:
     void begin() {
-        for (std::size_t i = 0; i < people; ++i) {
+        for (std::size_t i = 0; i < modelled; ++i) {
             const std::string name = "member_" + std::to_string(i);
             members_.push_back(member(name));
             stores_.push_back(static_cast<std::int64_t>(i) + 1);
@@ -132,8 +132,8 @@ class ModelTest : public TidepoolTest {
     std::string name(std::size_t who) const { return "member_" + std::to_string(who); }
 
     Task<int> step() {
-        const std::size_t who = below(people);
-        const std::size_t other = below(people);
+        const std::size_t who = below(modelled);
+        const std::size_t other = below(modelled);
         const std::int64_t id = any_post();
         switch (below(10)) {
             case 0:
@@ -269,7 +269,7 @@ class ModelTest : public TidepoolTest {
         EXPECT_EQ(ids_of(found), model_.search(who, word)) << word;
         const Posts tagged = co_await posts_->with_tag(stores_[who], word, newest);
         EXPECT_EQ(ids_of(tagged), model_.tagged(who, word)) << word;
-        const std::size_t author = below(people);
+        const std::size_t author = below(modelled);
         const Posts of = co_await posts_->of_member(stores_[who], stores_[author], newest);
         EXPECT_EQ(ids_of(of), model_.of(who, author));
         const People muted = co_await others_->muted(stores_[who], "");
@@ -288,11 +288,11 @@ class ModelTest : public TidepoolTest {
     }
     Task<int> live(std::uint64_t seed) {
         random_.seed(seed);
-        for (std::size_t i = 0; i < steps && !HasFailure(); ++i) {
+        for (std::size_t i = 0; i < model_steps && !HasFailure(); ++i) {
             co_await step();
-            if (i % 10 == 9) co_await compare(below(people));
+            if (i % 10 == 9) co_await compare(below(modelled));
         }
-        for (std::size_t who = 0; who < people && !HasFailure(); ++who) co_await compare(who);
+        for (std::size_t who = 0; who < modelled && !HasFailure(); ++who) co_await compare(who);
         co_return 0;
     }
 

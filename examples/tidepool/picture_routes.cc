@@ -110,7 +110,8 @@ Task<> refuse_forged(Site& site, Upload& upload) {
     throw Problem{.status = 422, .detail = "a field is not what the form sends"};
 }
 
-Task<Answer> add_post(Multipart form, const Request& request, Session session, Site& site) {
+Task<Answer> add_post_with_picture(Multipart form, const Request& request, Session session,
+                                   Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return std::unexpected(to_log_in());
     Upload upload = co_await receive(site, visitor, form, PictureShape::post);
@@ -199,8 +200,8 @@ void add_picture_routes(App& app, const std::string& folder) {
     const auto sending = [] { return rate_limit({.per_minute = 20, .burst = 10}); };
     // More than a picture may have, so that one that is too large is answered in words.
     const auto size = [] { return body_limit(2 * picture_bytes_max); };
-    app.post<"/posts/with-picture">(add_post, sending(), shared_rate_limit("write", write_rate),
-                                    size());
+    app.post<"/posts/with-picture">(add_post_with_picture, sending(),
+                                    shared_rate_limit("write", write_rate), size());
     app.post<"/settings/face">(set_face, sending(), size());
     add_press<"/settings/face/remove">(app, remove_face);
 }

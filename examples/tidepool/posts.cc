@@ -18,9 +18,8 @@ using namespace tiderace;
 namespace {
 
 constexpr std::int64_t hues = 8;
-constexpr db::TransactionOptions again{.attempts = 3};  // after a deadlock
 
-struct Row {
+struct ShownRow {
     std::int64_t id;
     Time created_at;
     std::optional<Time> edited_at;
@@ -84,7 +83,7 @@ std::string not_blocked_author(db::Dialect dialect) {
 constexpr std::string_view not_muted =
     " and not exists (select 1 from mutes u where u.muter = ? and u.muted = p.author)";
 
-PostView view_of(Row&& row, std::int64_t viewer) {
+PostView view_of(ShownRow&& row, std::int64_t viewer) {
     return {.id = row.id,
             .created_at = row.created_at,
             .edited = row.edited_at.has_value(),
@@ -338,7 +337,7 @@ Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& dr
         if (answered) co_await notify(tx, answered->author, "reply", author, *id, told);
         co_return Added{.id = *id, .parent = parent};
     };
-    co_return co_await unless_gone(db_.transaction(write, again));
+    co_return co_await unless_gone(db_.transaction(write, retried));
 }
 
 Task<std::optional<Added>> PostStore::add(std::int64_t author, Draft draft) {
@@ -374,7 +373,7 @@ Task<bool> PostStore::edit(std::int64_t author, std::int64_t id, std::string bod
         co_await index(tx, db_.dialect(), author, id, body, told);
         co_return true;
     };
-    const bool edited = co_await db_.transaction(write, again);
+    const bool edited = co_await db_.transaction(write, retried);
     // After the commit: a page that looks before it would find nothing new, and wait for the next
     // wake.
     wake(told);
@@ -416,7 +415,7 @@ Task<std::optional<std::vector<std::string>>> PostStore::remove_where(
         if (done.rows == 0) co_return std::nullopt;
         co_return pictures;
     };
-    co_return co_await db_.transaction(write, again);
+    co_return co_await db_.transaction(write, retried);
 }
 
 Task<std::optional<std::string>> PostStore::text(std::int64_t author, std::int64_t id) {
@@ -445,7 +444,7 @@ Task<std::optional<Liked>> PostStore::like(std::int64_t member, std::int64_t id,
             co_await tx.one<std::int64_t>("select count(*) from likes where post = ?", id);
         co_return Liked{*likes, liked};
     };
-    const auto now = co_await unless_gone(db_.transaction(write, again));
+    const auto now = co_await unless_gone(db_.transaction(write, retried));
     wake(told);
     co_return now;
 }
@@ -462,7 +461,7 @@ Task<bool> PostStore::report(std::int64_t member, std::int64_t id) {
             "select exists (select 1 from reports where reporter = ? and post = ?)", member, id);
         co_return *there;
     };
-    co_return co_await unless_gone(db_.transaction(write, again));
+    co_return co_await unless_gone(db_.transaction(write, retried));
 }
 
 Task<bool> PostStore::dismiss_reports(std::int64_t id) {
@@ -494,13 +493,13 @@ Task<Posts> PostStore::list(Order order, std::int64_t viewer, std::string where,
     sql += where;
     sql += not_blocked_;
     sql += order == Order::oldest_first ? " order by p.id limit ?" : " order by p.id desc limit ?";
-    auto rows = co_await db_.all<Row>(sql, viewer, values, viewer, viewer, page_size + 1);
+    auto rows = co_await db_.all<ShownRow>(sql, viewer, values, viewer, viewer, page_size + 1);
     Posts posts;
     const bool has_more = rows.size() > static_cast<std::size_t>(page_size);
     // One row more than a page has was read, to see whether there is a next page.
     if (has_more) rows.pop_back();
     if (has_more) posts.next = std::to_string(rows.back().id);
-    for (Row& row : rows) posts.posts.push_back(view_of(std::move(row), viewer));
+    for (ShownRow& row : rows) posts.posts.push_back(view_of(std::move(row), viewer));
     co_return posts;
 }
 
@@ -545,7 +544,7 @@ Task<Posts> PostStore::replies(std::int64_t viewer, std::int64_t parent, std::in
 }
 
 Task<std::optional<PostView>> PostStore::find(std::int64_t viewer, std::int64_t id) {
-    auto row = co_await db_.one<Row>(find_sql_, viewer, id, viewer, viewer);
+    auto row = co_await db_.one<ShownRow>(find_sql_, viewer, id, viewer, viewer);
     if (!row) co_return std::nullopt;
     co_return view_of(std::move(*row), viewer);
 }

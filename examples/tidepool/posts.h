@@ -54,6 +54,9 @@ struct Liked {
     bool liked;
 };
 
+// Of writers that a deadlock may undo.
+inline constexpr tiderace::db::TransactionOptions retried{.attempts = 3};
+
 // When what `work` writes refers to a row that was deleted meanwhile, nothing is written, and the
 // result is T(): false, or nullopt.
 template <typename T>

@@ -12,7 +12,7 @@ namespace {
 
 using namespace tiderace;
 
-constexpr std::int64_t people = 6;
+constexpr std::int64_t writers = 6;
 constexpr int rounds = 20;
 
 class LocksTest : public TidepoolTest {
@@ -25,7 +25,7 @@ class LocksTest : public TidepoolTest {
             co_await db.script(
                 "do $$ begin execute format('alter database %I set deadlock_timeout = ''20ms''',"
                 " current_database()); end $$");
-            for (int i = 0; i < people; ++i) co_await add_member(db);
+            for (int i = 0; i < writers; ++i) co_await add_member(db);
         }(*db_));
     }
     static Task<std::int64_t> add_member(db::Database db) {

@@ -17,11 +17,8 @@ using namespace tiderace::http;
 
 namespace {
 
-struct From {
-    std::optional<std::int64_t> before;
-};
-
-Task<Page> show_reports(Query<From> from, const Request& request, Session session, Site& site) {
+Task<Page> show_reports(Query<BeforePost> from, const Request& request, Session session,
+                        Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_moderator()) co_return not_found(visitor);
     Posts posts = co_await site.posts.reported(from->before.value_or(newest));

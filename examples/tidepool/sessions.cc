@@ -15,7 +15,7 @@ using namespace tiderace;
 
 namespace {
 
-struct Row {
+struct SessionRow {
     std::string data;
     std::int64_t expires_at;
     // The members of a Viewer; null where the session has no log-in.
@@ -40,7 +40,7 @@ DbSessions::DbSessions(db::Database db)
                 " left join members m on m.id = l.member where s.id = ? and s.expires_at > ?") {}
 
 Task<std::optional<DbSessions::Found>> DbSessions::load(std::string key, UnixSeconds now) {
-    auto row = co_await db_.one<Row>(load_sql_, key, now);
+    auto row = co_await db_.one<SessionRow>(load_sql_, key, now);
     // Expired: no request came with them in time.
     if (++loads_ % sweep_every == 0) {
         co_await db_.exec("delete from sessions where expires_at <= ?", now);

@@ -150,10 +150,6 @@ Task<Answer> delete_account(Form<DeleteForm> form, const Request& request, Sessi
     co_return std::unexpected(Redirect{"/"});
 }
 
-struct FromPerson {
-    std::optional<std::string> from;
-};
-
 // Whom the member muted or blocked, so that it can be undone without knowing their names.
 template <bool blocked>
 Task<Answer> show_hidden(Query<FromPerson> query, const Request& request, Session session,

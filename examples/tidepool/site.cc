@@ -16,12 +16,12 @@ using namespace tiderace;
 using namespace tiderace::http;
 using namespace std::chrono_literals;
 
-namespace {
-
 std::string_view language_of(const Request& request, const Session& session) {
     const std::string_view chosen = session.get("language");
     return chosen.empty() ? request.field("Accept-Language") : chosen;
 }
+
+namespace {
 
 // As it came, because own_path() takes no other. The page that shows what is wrong with a form has
 // the form's address, which is none to come back to.

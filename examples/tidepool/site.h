@@ -89,6 +89,10 @@ class Visitor {
     Frame frame_;
 };
 
+// As the visitor chose it, or else as the browser asks for it.
+std::string_view language_of(const tiderace::http::Request& request,
+                             const tiderace::http::Session& session);
+
 Page not_found(const Visitor& visitor);
 Page refused(const Visitor& visitor);
 Redirect to_log_in();
@@ -101,6 +105,14 @@ std::string own_path(const std::string& path);
 
 // Notices that a redirect carries in its query, by name, so that no text of a stranger's is shown.
 std::string notice_named(std::string_view name, const Words& words);
+
+// Where a page of a list begins: below this post's number, or behind this person's place.
+struct BeforePost {
+    std::optional<std::int64_t> before;
+};
+struct FromPerson {
+    std::optional<std::string> from;
+};
 
 // The form of a button alone.
 struct PressForm {

@@ -146,6 +146,16 @@ class TidepoolTest : public ::testing::TestWithParam<tiderace::db::Dialect> {
         co_await tiderace::db::migrate(db, migrations);
         co_return 0;
     }
+    // "member1", "member2" …
+    static tiderace::Task<> add_members(tiderace::db::Database db, int count) {
+        for (int i = 1; i <= count; ++i) {
+            const std::string name = "member" + std::to_string(i);
+            co_await db.exec(
+                "insert into members (created_at, username, name, email, password)"
+                " values (?, ?, ?, ?, '')",
+                Time{}, name, name, name + "@example.org");
+        }
+    }
     std::unique_ptr<Browser> member(std::string username, std::string name = "Somebody") {
         auto person = std::make_unique<Browser>(*app_, std::move(username));
         EXPECT_EQ(person->sign_up(std::move(name)).status, 303);

@@ -21,15 +21,6 @@ constexpr std::int64_t all_posts = std::int64_t{1} << 60;
 
 class TimelinesTest : public TidepoolTest {
   protected:
-    static Task<> add_members(db::Database db, int count) {
-        for (int i = 1; i <= count; ++i) {
-            const std::string name = "member" + std::to_string(i);
-            co_await db.exec(
-                "insert into members (created_at, username, name, email, password)"
-                " values (?, ?, ?, ?, '')",
-                Time{}, name, name, name + "@example.org");
-        }
-    }
     // What a feed is by its definition.
     static Task<Ids> searched(db::Database db, std::int64_t viewer) {
         auto ids = co_await db.all<std::int64_t>(

@@ -67,13 +67,13 @@ const std::vector<Known>& all_known() {
     return all;
 }
 
-struct Client : FakeTalk {
+struct AppHttp2Talk : FakeTalk {
     std::map<std::uint32_t, const Known*> asked;
     std::set<std::uint32_t> given_up;  // reset by the client
     bool wide = false;                 // all answers fit into the windows
 };
 
-void write_talk(Random& random, Client& talk) {
+void write_talk(Random& random, AppHttp2Talk& talk) {
     talk.wide = random.chance(1, 2);
     RecordingPeer written;
     H2Client client(written,
@@ -97,7 +97,7 @@ void write_talk(Random& random, Client& talk) {
 }
 
 // `calm`: nothing but what the client did itself kept an answer from it.
-void expect_right_answers(Client& talk, bool calm) {
+void expect_right_answers(AppHttp2Talk& talk, bool calm) {
     H2Client ear(*talk.peer, {}, false);
     for (const auto& [stream, known] : talk.asked) {
         SCOPED_TRACE(known->question.method + ' ' + known->question.path);
@@ -118,11 +118,11 @@ void expect_right_answers(Client& talk, bool calm) {
     }
 }
 
-void handlers(FakeWorld& world, Random& random) {
+void handlers_over_h2(FakeWorld& world, Random& random) {
     const bool quiet = is_quiet(world);
-    std::vector<Client> clients(1 + random.below(3));
+    std::vector<AppHttp2Talk> clients(1 + random.below(3));
     AppSite site(world, {}, random_h2_options(random, quiet), random_connections(random, quiet));
-    for (Client& client : clients) {
+    for (AppHttp2Talk& client : clients) {
         write_talk(random, client);
         client.peer = world.connect_fake();
         client.peer->set_saying_pace(random_pace(random, 1 + client.text.size() / 60, 3'000));
@@ -131,10 +131,10 @@ void handlers(FakeWorld& world, Random& random) {
     }
     const bool early = serve_and_drain(world, random, site.server(), [&] {
         site.other_loop().turn();
-        return std::ranges::all_of(clients, &Client::done);
+        return std::ranges::all_of(clients, &AppHttp2Talk::done);
     });
     site.expect_to_end(world);
-    for (Client& client : clients) {
+    for (AppHttp2Talk& client : clients) {
         // A preface that did not come whole was an HTTP/1.1 request, and a bad one.
         if (client.peer->heard().starts_with("HTTP/1.1 4") && (client.cut || early)) continue;
         const bool calm = quiet && !early && !client.deaf && !client.cut &&
@@ -144,7 +144,7 @@ void handlers(FakeWorld& world, Random& random) {
 }
 
 TEST(AppHttp2Seeds, HandlersOfEveryKind) {
-    run_seeds(handlers, {.one_in = 4, .one_in_sanitized = 5});
+    run_seeds(handlers_over_h2, {.one_in = 4, .one_in_sanitized = 5});
 }
 
 // As over HTTP/1.1 (app_seeds_test.cc).

@@ -94,7 +94,7 @@ const std::vector<Question>& questions() {
     return all;
 }
 
-struct Client : FakeTalk {
+struct Http2Talk : FakeTalk {
     std::map<std::uint32_t, const Question*> asked;
     std::set<std::uint32_t> given_up;  // reset by the client
     std::map<std::uint32_t, std::uint64_t> granted;
@@ -103,7 +103,7 @@ struct Client : FakeTalk {
     bool nonsense = false;          // frames that were not meant
 };
 
-void say_nonsense(Random& random, H2Client& client, Client& talk) {
+void say_nonsense(Random& random, H2Client& client, Http2Talk& talk) {
     talk.nonsense = true;
     std::string payload(random.below(24), '\0');
     for (char& byte : payload) byte = static_cast<char>(random.below(256));
@@ -112,7 +112,7 @@ void say_nonsense(Random& random, H2Client& client, Client& talk) {
                  static_cast<std::uint32_t>(random.below(20)), payload);
 }
 
-void say_aside(Random& random, H2Client& client, Client& talk, std::uint32_t stream) {
+void say_aside(Random& random, H2Client& client, Http2Talk& talk, std::uint32_t stream) {
     const auto amount = static_cast<std::uint32_t>(1 + random.below(50'000));
     switch (random.below(10)) {
         case 0:
@@ -145,7 +145,7 @@ void say_aside(Random& random, H2Client& client, Client& talk, std::uint32_t str
 }
 
 // Preface, SETTINGS, and some requests with what comes between them.
-void write_talk(Random& random, Client& talk) {
+void write_talk(Random& random, Http2Talk& talk) {
     static constexpr std::uint32_t windows[] = {0, 1, 1'000, 65'535, 1'000'000, 1'000'000};
     const std::uint32_t window = windows[random.below(std::size(windows))];
     talk.window = window;
@@ -171,14 +171,14 @@ void write_talk(Random& random, Client& talk) {
     cut_some(random, talk);
 }
 
-http::H2Options random_options(Random& random, bool patient) {
+http::H2Options random_budgeted_options(Random& random, bool patient) {
     http::H2Options options = random_h2_options(random, patient);
     if (!patient) options.budget.units_max = static_cast<std::uint32_t>(10 + random.below(10'000));
     return options;
 }
 
 // Each frame is one that a server may send, on a stream that waits for it, within the windows.
-void expect_lawful_frames(const Client& talk) {
+void expect_lawful_frames(const Http2Talk& talk) {
     ByteView rest = talk.peer->heard();
     std::map<std::uint32_t, std::uint64_t> data;
     std::set<std::uint32_t> heads, over;
@@ -218,7 +218,7 @@ void expect_lawful_frames(const Client& talk) {
 }
 
 // `calm`: nothing but what the client did itself kept an answer from it.
-void expect_right_answers(Client& talk, bool calm) {
+void expect_right_answers(Http2Talk& talk, bool calm) {
     H2Client ear(*talk.peer, {}, false);
     for (const auto& [stream, question] : talk.asked) {
         SCOPED_TRACE(std::string(question->method) + ' ' + question->path);
@@ -241,15 +241,15 @@ void expect_right_answers(Client& talk, bool calm) {
     }
 }
 
-void site(FakeWorld& world, Random& random) {
+void h2_site(FakeWorld& world, Random& random) {
     const bool quiet = is_quiet(world);
-    std::vector<Client> clients(1 + random.below(4));
+    std::vector<Http2Talk> clients(1 + random.below(4));
     net::TcpServerOptions connections;
     connections.connection.write = some_seconds(random, quiet, 20);
-    Http2Site site(world, random_options(random, quiet), connections);
+    Http2Site site(world, random_budgeted_options(random, quiet), connections);
     ASSERT_TRUE(site.started());
     site.server().listen(world.listen(static_cast<int>(1 + random.below(8))));
-    for (Client& client : clients) {
+    for (Http2Talk& client : clients) {
         write_talk(random, client);
         client.peer = world.connect_fake();
         client.peer->set_saying_pace(random_pace(random, 1 + client.text.size() / 60, 3'000));
@@ -257,9 +257,9 @@ void site(FakeWorld& world, Random& random) {
         plan_talk(world, random, client, 30);
     }
     const bool early = serve_and_drain(world, random, site.server(), [&] {
-        return std::ranges::all_of(clients, [](const Client& c) { return c.done(); });
+        return std::ranges::all_of(clients, [](const Http2Talk& c) { return c.done(); });
     });
-    for (Client& client : clients) {
+    for (Http2Talk& client : clients) {
         // A preface that did not come whole, or not before the server stopped, was an HTTP/1.1
         // request, and a bad one.
         if (client.peer->heard().starts_with("HTTP/1.1 4") && (client.cut || early)) continue;
@@ -271,7 +271,7 @@ void site(FakeWorld& world, Random& random) {
 }
 
 TEST(Http2Seeds, Site) {
-    run_seeds(site, {.one_in_sanitized = 5});
+    run_seeds(h2_site, {.one_in_sanitized = 5});
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace tiderace::testing {
 namespace {
 
-void site(FakeWorld& world, Random& random) {
+void h1_site(FakeWorld& world, Random& random) {
     const bool quiet = is_quiet(world);
     std::vector<AskingTalk> clients(1 + random.below(4));
     HttpSite site(world, random_h1_options(random, quiet), random_connections(random, quiet));
@@ -33,7 +33,7 @@ void site(FakeWorld& world, Random& random) {
 }
 
 TEST(HttpSeeds, Site) {
-    run_seeds(site);
+    run_seeds(h1_site);
 }
 
 TEST(HttpSeeds, EveryKindOfRequestHasAnAnswer) {

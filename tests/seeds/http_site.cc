@@ -28,34 +28,34 @@ const std::string& site_folder() {
     return folder.path();
 }
 
-std::string get(const std::string& target, const std::string& fields = "") {
+std::string request_for(const std::string& target, const std::string& fields = "") {
     return "GET " + target + " HTTP/1.1\r\nHost: a\r\n" + fields + "\r\n";
 }
 
 std::vector<std::string> all_requests() {
     return {
-        get("/"),
-        get("/small.txt"),
-        get("/large.txt"),
-        get("/sub"),
-        get("/sub/"),
-        get("/missing"),
+        request_for("/"),
+        request_for("/small.txt"),
+        request_for("/large.txt"),
+        request_for("/sub"),
+        request_for("/sub/"),
+        request_for("/missing"),
         "\r\nHEAD /large.txt HTTP/1.1\r\nHost: a\r\n\r\n",
-        get("/large.txt", "Range: bytes=500-90000\r\n"),
-        get("/small.txt", "Range: bytes=-50\r\n"),
-        get("/small.txt", "Range: bytes=9999-\r\n"),
-        get("/small.txt", "If-None-Match: *\r\n"),
+        request_for("/large.txt", "Range: bytes=500-90000\r\n"),
+        request_for("/small.txt", "Range: bytes=-50\r\n"),
+        request_for("/small.txt", "Range: bytes=9999-\r\n"),
+        request_for("/small.txt", "If-None-Match: *\r\n"),
         "POST /small.txt HTTP/1.1\r\nHost: a\r\nContent-Length: 30\r\n\r\n" + std::string(30, 'G'),
         "GET /small.txt HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
         "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
         // The last of their connections.
-        get("/large.txt", "Connection: close\r\n"),
+        request_for("/large.txt", "Connection: close\r\n"),
         "GET /small.txt HTTP/1.0\r\n\r\n",
         "POST /small.txt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: "
         "chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n",
         "GET / HTTP/1.1\r\nHost : a\r\n\r\n",
-        get("/%2e%2e/etc/passwd"),
-        get("/small.txt", "Content-Length: 1\r\nContent-Length: 1\r\n"),
+        request_for("/%2e%2e/etc/passwd"),
+        request_for("/small.txt", "Content-Length: 1\r\nContent-Length: 1\r\n"),
     };
 }
 

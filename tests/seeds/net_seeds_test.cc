@@ -14,8 +14,6 @@
 namespace tiderace::testing {
 namespace {
 
-using Talker = FakeTalk;
-
 std::string random_text(Random& random) {
     static constexpr std::size_t sizes[] = {1, 60, 700, 4'000, 30'000};
     std::string text(1 + random.below(sizes[random.below(std::size(sizes))]), '\0');
@@ -25,7 +23,7 @@ std::string random_text(Random& random) {
     return text;
 }
 
-net::TcpServerOptions random_options(Random& random) {
+net::TcpServerOptions random_server_options(Random& random) {
     net::TcpServerOptions options;
     options.connection.write = std::chrono::milliseconds(500 + random.below(10'000));
     if (random.chance(1, 3)) {
@@ -38,7 +36,7 @@ net::TcpServerOptions random_options(Random& random) {
     return options;
 }
 
-void expect_echo(const Talker& talker, bool undisturbed) {
+void expect_echo(const FakeTalk& talker, bool undisturbed) {
     const std::string& heard = talker.peer->heard();
     // Refused: one best-effort send, then close. Texts begin with an "a".
     if (!heard.empty() && ByteView("busy").starts_with(heard)) return;
@@ -51,13 +49,13 @@ void expect_echo(const Talker& talker, bool undisturbed) {
 
 void echo(FakeWorld& world, Random& random) {
     const bool quiet = is_quiet(world);
-    const net::TcpServerOptions options = random_options(random);
+    const net::TcpServerOptions options = random_server_options(random);
     EchoSessions sessions;
-    std::vector<Talker> talkers(1 + random.below(6));
+    std::vector<FakeTalk> talkers(1 + random.below(6));
     {
         net::TcpServer server(world.loop(), sessions, options);
         server.listen(world.listen(static_cast<int>(1 + random.below(8))));
-        for (Talker& talker : talkers) {
+        for (FakeTalk& talker : talkers) {
             talker.text = random_text(random);
             talker.peer = world.connect_fake();
             talker.peer->set_saying_pace(random_pace(random, 1 + talker.text.size() / 200, 300));
@@ -65,11 +63,11 @@ void echo(FakeWorld& world, Random& random) {
             plan_talk(world, random, talker, 1 + talker.text.size() / 10);
         }
         const bool early = serve_and_drain(world, random, server, [&] {
-            return std::ranges::all_of(talkers, [](const Talker& t) { return t.done(); });
+            return std::ranges::all_of(talkers, [](const FakeTalk& t) { return t.done(); });
         });
         EXPECT_EQ(sessions.opened, sessions.closed);
         const bool undisturbed = quiet && !early && options.connections_max > talkers.size();
-        for (const Talker& talker : talkers) expect_echo(talker, undisturbed);
+        for (const FakeTalk& talker : talkers) expect_echo(talker, undisturbed);
     }
     EXPECT_EQ(sessions.opened, sessions.closed);
 }

@@ -127,7 +127,7 @@ SSL_SESSION* session_of(bool of_context, bool newest) {
 
 enum class Ending : std::uint8_t { finish, cut, close, reset, none, count_ };
 
-struct Client {
+struct TlsClient {
     std::unique_ptr<TlsTalker> talker;
     std::vector<const Asked*> asked;
     std::string text;
@@ -138,7 +138,7 @@ struct Client {
     bool done() const { return gave_up || talker->peer().over() || talker->peer().refused(); }
 };
 
-void plan_talk(FakeWorld& world, Random& random, Client& client) {
+void plan_talk(FakeWorld& world, Random& random, TlsClient& client) {
     FakeNetwork& network = world.network();
     Instant when = world.clock().now() + std::chrono::milliseconds(random.below(200));
     for (std::size_t from = 0; from < client.text.size();) {
@@ -159,8 +159,8 @@ void plan_talk(FakeWorld& world, Random& random, Client& client) {
     });
 }
 
-void start(FakeWorld& world, Random& random, std::vector<Client>& clients, bool of_context) {
-    for (Client& client : clients) {
+void start(FakeWorld& world, Random& random, std::vector<TlsClient>& clients, bool of_context) {
+    for (TlsClient& client : clients) {
         const std::vector<Asked>& all = all_asked();
         for (std::uint64_t i = 1 + random.below(4); i > 0; --i) {
             client.asked.push_back(&all[random.below(all.size())]);
@@ -178,25 +178,25 @@ void start(FakeWorld& world, Random& random, std::vector<Client>& clients, bool 
     }
 }
 
-void site(FakeWorld& world, Random& random) {
+void tls_site(FakeWorld& world, Random& random) {
     const bool quiet = is_quiet(world);
     const bool of_context = random.chance(1, 16);
     Layer layer(world, of_context, 1 + random.below(4));
-    std::vector<Client> clients(random.chance(1, 4) ? 2 : 1);
+    std::vector<TlsClient> clients(random.chance(1, 4) ? 2 : 1);
     HttpSite site(world, {}, {});
     site.server().listen(world.listen(), &layer);
     start(world, random, clients, of_context);
     const auto pump = [&] {
-        for (Client& client : clients) {
+        for (TlsClient& client : clients) {
             if (!client.gave_up) client.talker->pump();
         }
     };
     const bool early = serve_and_drain(world, random, site.server(), [&] {
         pump();
-        return std::ranges::all_of(clients, [](const Client& c) { return c.done(); });
+        return std::ranges::all_of(clients, [](const TlsClient& c) { return c.done(); });
     });
     pump();
-    for (Client& client : clients) {
+    for (TlsClient& client : clients) {
         const bool whole = quiet && !early && client.ending == Ending::finish;
         EXPECT_EQ(fault_in(client.talker->heard(), client.asked, whole), "");
         EXPECT_TRUE(!whole || client.talker->ended());
@@ -205,7 +205,7 @@ void site(FakeWorld& world, Random& random) {
 }
 
 TEST(TlsSeeds, Site) {
-    run_seeds(site, {.one_in_sanitized = 20});
+    run_seeds(tls_site, {.one_in_sanitized = 20});
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::string random_message(Random& random) {
     }
 }
 
-struct Talker {
+struct WebSocketTalker {
     std::unique_ptr<FakePeer> peer;
     std::string bytes;
     bool gave_up = false;
@@ -66,7 +66,7 @@ std::string random_talk(Random& random) {
     return bytes;
 }
 
-void plan_talk(FakeWorld& world, Random& random, Talker& talker) {
+void plan_talk(FakeWorld& world, Random& random, WebSocketTalker& talker) {
     FakeNetwork& network = world.network();
     Instant when = world.clock().now() + std::chrono::milliseconds(random.below(200));
     for (std::size_t from = 0; from < talker.bytes.size();) {
@@ -87,7 +87,7 @@ void plan_talk(FakeWorld& world, Random& random, Talker& talker) {
     });
 }
 
-http::WebSocketOptions random_options(Random& random) {
+http::WebSocketOptions random_websocket_options(Random& random) {
     http::WebSocketOptions options;
     options.slow_receiver = static_cast<http::SlowReceiver>(random.below(3));
     options.queue_bytes_max = 1 + random.below(200'000);
@@ -122,12 +122,12 @@ std::size_t count(const std::string& text, const std::string& word) {
 }
 
 void websockets(FakeWorld& world, Random& random) {
-    std::vector<Talker> talkers(1 + random.below(5));
+    std::vector<WebSocketTalker> talkers(1 + random.below(5));
     http::WebSocketHub hub;
     std::string told;
     {
         // A stage ends its connections before its service; topics lie between the two.
-        auto stage = std::make_unique<WebSocketStage>(world, random_options(random));
+        auto stage = std::make_unique<WebSocketStage>(world, random_websocket_options(random));
         http::WebSocketTopics topics(stage->service(), hub);
         net::TcpServer& server = stage->http().server();
         server.listen(world.listen());
@@ -140,7 +140,7 @@ void websockets(FakeWorld& world, Random& random) {
                                     std::string(random.below(3'000), 'p'));
             }
         };
-        for (Talker& talker : talkers) {
+        for (WebSocketTalker& talker : talkers) {
             talker.bytes = random_talk(random);
             talker.peer = world.connect_fake();
             plan_talk(world, random, talker);
@@ -148,7 +148,7 @@ void websockets(FakeWorld& world, Random& random) {
         const Instant stop = world.clock().now() + std::chrono::milliseconds(random.below(120'000));
         world.run_until([&] {
             return world.clock().now() >= stop ||
-                   std::ranges::all_of(talkers, [](const Talker& t) { return t.done(); });
+                   std::ranges::all_of(talkers, [](const WebSocketTalker& t) { return t.done(); });
         });
         bool drained = false;
         server.drain(world.loop().now() + 10s, [&] { drained = true; });
@@ -160,7 +160,7 @@ void websockets(FakeWorld& world, Random& random) {
         EXPECT_EQ(stage->service().counters().opened, stage->service().counters().closed);
     }
     EXPECT_EQ(count(told, "open"), count(told, "closed("));
-    for (const Talker& talker : talkers) expect_lawful_frames(*talker.peer);
+    for (const WebSocketTalker& talker : talkers) expect_lawful_frames(*talker.peer);
 }
 
 TEST(WebSocketSeeds, EchoAndTopics) {

@@ -9,7 +9,7 @@ namespace tiderace {
 namespace {
 
 enum class Color { red, green = 3, blue = 63, infrared = 64, none = -1 };
-enum class Small : std::uint8_t { off, on };
+enum class Switch : std::uint8_t { off, on };
 enum Plain : int { plain_one = 1, plain_two };
 enum Open { open_one };  // its underlying type is the compiler's choice
 enum class Wide { zero, far = 100 };
@@ -32,7 +32,7 @@ std::vector<std::string> enumerators_of() {
 
 TEST(EnumNames, AreThoseOfTheSource) {
     EXPECT_EQ(enumerators_of<Color>(), (std::vector<std::string>{"red=0", "green=3", "blue=63"}));
-    EXPECT_EQ(enumerators_of<Small>(), (std::vector<std::string>{"off=0", "on=1"}));
+    EXPECT_EQ(enumerators_of<Switch>(), (std::vector<std::string>{"off=0", "on=1"}));
     EXPECT_EQ(enumerators_of<Plain>(), (std::vector<std::string>{"plain_one=1", "plain_two=2"}));
     enum class Local { here = 2 };
     EXPECT_EQ(enumerators_of<Local>(), (std::vector<std::string>{"here=2"}));

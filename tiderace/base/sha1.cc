@@ -7,7 +7,7 @@ namespace tiderace {
 namespace {
 
 // The function and the constant of one round (RFC 3174, 5).
-std::uint32_t mix(unsigned round, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+std::uint32_t mix_of_round(unsigned round, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
     if (round < 20) return ((b & c) | (~b & d)) + 0x5A827999U;
     if (round < 40) return (b ^ c ^ d) + 0x6ED9EBA1U;
     if (round < 60) return ((b & c) | (b & d) | (c & d)) + 0x8F1BBCDCU;
@@ -25,7 +25,7 @@ void Sha1Message::absorb(const unsigned char* block) {
     }
     auto [a, b, c, d, e] = state_;
     for (unsigned i = 0; i < 80; ++i) {
-        const std::uint32_t next = std::rotl(a, 5) + mix(i, b, c, d) + e + words[i];
+        const std::uint32_t next = std::rotl(a, 5) + mix_of_round(i, b, c, d) + e + words[i];
         e = d;
         d = c;
         c = std::rotl(b, 30);

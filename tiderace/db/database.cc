@@ -12,10 +12,6 @@ namespace {
 constexpr Duration attempt_pause = 5ms;
 constexpr Duration attempt_pause_max = 500ms;
 
-Pool& pool_of(const std::shared_ptr<const Settings>& settings) {
-    return task::Context::here().runner->local<Pools>().of(settings);
-}
-
 // The pool is found when the task is awaited: only then is there a loop.
 task::Task<Batch> fetch_from(std::shared_ptr<const Settings> settings, Wanted wanted,
                              std::string sql, std::vector<Value> values) {

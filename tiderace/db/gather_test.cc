@@ -243,10 +243,6 @@ TEST_P(GatherTest, AReadIsRefusedWhereOtherTasksFillTheQueue) {
         options);
 }
 
-Pool& pool_of(Database& db) {
-    return task::Context::here().runner->local<Pools>().of(db.settings());
-}
-
 class GatherInSqliteTest : public ::testing::Test {
   protected:
     // Of numbers from 0, with free connections.
@@ -315,7 +311,7 @@ TEST_F(GatherInSqliteTest, MoreThanOneTakesAtOnceGoToSeveralConnections) {
         co_await scope.join();
         EXPECT_EQ(right, 2 * static_cast<int>(most) + 1);
         // The first to be open may have answered all before the last one is.
-        while (!pool_of(db).gather().unused()) co_await yield();
+        while (!pool_of(db.settings()).gather().unused()) co_await yield();
         EXPECT_EQ(db.counters().opened, 3U);
     });
 }
@@ -380,8 +376,8 @@ TEST_F(GatherInSqliteTest, AStatementThatTookLongGoesAloneUntilItIsQuickAgain) {
     with_numbers([](Database& db) -> Task<> {
         const std::string counted = count_to("?");
         const auto goes_along = [&] {
-            const QueryRef query = make_query(pool_of(db), counted, {Value(1)});
-            return pool_of(db).gather().helps(*query);
+            const QueryRef query = make_query(pool_of(db.settings()), counted, {Value(1)});
+            return pool_of(db.settings()).gather().helps(*query);
         };
         EXPECT_TRUE(goes_along()) << "before it has run";
         for (const int most : {100'000, 10, 100'000}) {

@@ -29,7 +29,7 @@ void check_channel(const std::string& channel) {
 
 task::Generator<Notification> listen(Database database, std::string channel) {
     check_channel(channel);
-    Pool& pool = task::Context::here().runner->local<Pools>().of(database.settings());
+    Pool& pool = pool_of(database.settings());
     const Options& options = pool.settings().options;
     // make_query() refuses this one.
     const std::string sql = "listen \"" + channel + "\"";

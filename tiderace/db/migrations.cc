@@ -324,10 +324,6 @@ bool is_there(const Url& url) {
            std::filesystem::exists(url.path, fault);
 }
 
-Pool& pool_of(const Database& database) {
-    return task::Context::here().runner->local<Pools>().of(database.settings());
-}
-
 }  // namespace
 
 task::Task<std::vector<Migration>> migrate(Database database, std::string folder,
@@ -339,7 +335,7 @@ task::Task<std::vector<Migration>> migrate(Database database, std::string folder
         check(co_await migration_states(database, folder), files, options);
         refuse("no file in " + folder + " is called NUMBER_NAME.sql");
     }
-    Session session(pool_of(database));
+    Session session(pool_of(database.settings()));
     co_await session.open();
     // Before the table is read: another process may be at it.
     co_await session.lock();
@@ -362,7 +358,7 @@ task::Task<std::vector<Migration>> migration_states(Database database, std::stri
     if (const Url& url = database.settings()->url; !is_there(url)) {
         co_return compare(files, std::vector<Row>());
     }
-    Session session(pool_of(database));
+    Session session(pool_of(database.settings()));
     co_await session.open();
     co_return compare(files, co_await session.rows_if_any());
 }

@@ -72,15 +72,33 @@ task::Task<Lease> Pool::take(Lane lane, Instant until) {
     co_return lease;
 }
 
-Pool& Pools::of(const std::shared_ptr<const Settings>& settings) {
-    for (const auto& each : all_) {
-        if (each->has(settings)) return *each;
+namespace {
+
+// The pools of one loop.
+class Pools {
+  public:
+    explicit Pools(task::Runner& runner) : runner_(&runner) {}
+
+    Pool& of(const std::shared_ptr<const Settings>& settings) {
+        for (const auto& each : all_) {
+            if (each->has(settings)) return *each;
+        }
+        // A program may open a database for each of its customers, or for each request: the
+        // connections of all of them would stay open.
+        std::erase_if(all_, [](const auto& each) { return each->left(); });
+        all_.push_back(std::make_unique<Pool>(*runner_, settings));
+        return *all_.back();
     }
-    // A program may open a database for each of its customers, or for each request: the connections
-    // of all of them would stay open.
-    std::erase_if(all_, [](const auto& each) { return each->left(); });
-    all_.push_back(std::make_unique<Pool>(*runner_, settings));
-    return *all_.back();
+
+  private:
+    task::Runner* runner_;
+    std::vector<std::unique_ptr<Pool>> all_;
+};
+
+}  // namespace
+
+Pool& pool_of(const std::shared_ptr<const Settings>& settings) {
+    return task::Context::here().runner->local<Pools>().of(settings);
 }
 
 }  // namespace tiderace::db

@@ -99,16 +99,8 @@ class Pool final {
     Gather gather_{*this};
 };
 
-// The pools of one loop.
-class Pools {
-  public:
-    explicit Pools(task::Runner& runner) : runner_(&runner) {}
-    Pool& of(const std::shared_ptr<const Settings>& settings);
-
-  private:
-    task::Runner* runner_;
-    std::vector<std::unique_ptr<Pool>> all_;
-};
+// The pool of the loop whose task calls it.
+Pool& pool_of(const std::shared_ptr<const Settings>& settings);
 
 // What this build connects with. Throws Error{configuration} for a database that it lacks.
 void check_built(const Url& url);

@@ -15,13 +15,13 @@
 namespace tiderace::db {
 namespace {
 
-using Kind = PoolCalls::Kind;
+using CallKind = PoolCalls::Kind;
 
 task::Task<> check() {
     task::Runner& runner = *task::Context::here().runner;
-    PoolCalls one(runner, Kind::mariadb_kill);
-    PoolCalls two(runner, Kind::mariadb_kill);
-    PoolCalls other(runner, Kind::mariadb_open);
+    PoolCalls one(runner, CallKind::mariadb_kill);
+    PoolCalls two(runner, CallKind::mariadb_kill);
+    PoolCalls other(runner, CallKind::mariadb_open);
     auto first = one.take();
     auto copy = first;
     auto second = two.take();
@@ -44,7 +44,7 @@ task::Task<> check() {
 TEST(PoolCalls, AllLoopsOfAProgramShareSomeMore) {
     std::vector<std::shared_ptr<void>> taken;
     const auto take = [&]() -> task::Task<bool> {
-        PoolCalls calls(*task::Context::here().runner, Kind::mariadb_kill);
+        PoolCalls calls(*task::Context::here().runner, CallKind::mariadb_kill);
         auto place = calls.take();
         const bool free = place != nullptr;
         if (free) taken.push_back(std::move(place));

@@ -13,16 +13,12 @@
 namespace tiderace::db {
 namespace {
 
-Pool& pool_of(const Database& base) {
-    return task::Context::here().runner->local<Pools>().of(base.settings());
-}
-
 TEST(Pool, ALeaseThatIsCleanIsFreeAtOnce) {
     const Folder folder;
     Database db = open("sqlite:" + folder.file("test.db"));
     task::run([](Database& base) -> Task<> {
         co_await base.exec("create table t (n)");
-        Pool& pool = pool_of(base);
+        Pool& pool = pool_of(base.settings());
         Lease one = co_await pool.take(Lane::writes, Instant::max());
         EXPECT_EQ(base.counters().lent, 1U);
         one.give_back();
@@ -37,7 +33,7 @@ TEST(Pool, ALeaseInATransactionIsRecoveredBeforeItIsFree) {
     Database db = open("sqlite:" + folder.file("test.db"));
     task::run([](Database& base) -> Task<> {
         co_await base.exec("create table t (n)");
-        Pool& pool = pool_of(base);
+        Pool& pool = pool_of(base.settings());
         {
             const Lease lease = co_await pool.take(Lane::writes, Instant::max());
             const Portion portion{.rows_max = 1, .bytes_max = 1};
@@ -92,7 +88,7 @@ TEST(Pool, KnowsWhatAStatementIsByItsText) {
     const Folder folder;
     Database db = open("sqlite:" + folder.file("test.db"));
     task::run([](Database& base) -> Task<> {
-        Pool& pool = pool_of(base);
+        Pool& pool = pool_of(base.settings());
         const std::string sql = "select ?, '?'";
         std::vector<Value> one{std::int64_t{1}};
         const QueryRef first = make_query(pool, sql, one);
@@ -116,7 +112,7 @@ TEST(Pool, KeepsOfStatementsWhatItsBoundAllows) {
     const Folder folder;
     Database db = open("sqlite:" + folder.file("test.db"));
     task::run([](Database& base) -> Task<> {
-        Pool& pool = pool_of(base);
+        Pool& pool = pool_of(base.settings());
         for (int i = 0; i < 5'000; ++i) make_query(pool, "select " + std::to_string(i), {});
         EXPECT_LE(pool.statements().cost(), Pool::statements_bytes_max);
         EXPECT_GT(pool.statements().size(), 100U);
@@ -131,7 +127,7 @@ TEST(Pool, PausesAreALittleRandom) {
     const Folder folder;
     Database db = open("sqlite:" + folder.file("test.db"));
     task::run([](Database& base) -> Task<> {
-        Pool& pool = pool_of(base);
+        Pool& pool = pool_of(base.settings());
         for (int i = 0; i < 1'000; ++i) {
             const Duration pause = pool.about(1s);
             EXPECT_GE(pause, 750ms);

@@ -11,9 +11,6 @@ constexpr std::size_t ranges_kept_max = 64;
 Step complete(std::size_t bytes) {
     return {Progress::complete, bytes};
 }
-Step need(std::size_t bytes) {
-    return {Progress::more, bytes};
-}
 
 }  // namespace
 

@@ -17,12 +17,12 @@ using ::testing::ElementsAre;
 
 using Words = std::vector<std::string>;
 
-struct Taken {
+struct TakenCommands {
     std::vector<Words> commands;
     Fault fault = Fault::none;
 };
 
-void feed(CommandReader& reader, ByteView in, Taken& taken) {
+void feed(CommandReader& reader, ByteView in, TakenCommands& taken) {
     while (!in.empty() && taken.fault == Fault::none) {
         const Progress progress = reader.read(in);
         if (progress == Progress::more) {
@@ -37,32 +37,32 @@ void feed(CommandReader& reader, ByteView in, Taken& taken) {
     }
 }
 
-Taken take(ByteView in, const Limits& limits = {}) {
+TakenCommands take_commands(ByteView in, const Limits& limits = {}) {
     CommandReader reader(limits);
-    Taken taken;
+    TakenCommands taken;
     feed(reader, in, taken);
     return taken;
 }
 
-const Limits narrow{
+const Limits narrow_commands{
     .bulk_bytes_max = 10, .elements_max = 4, .line_bytes_max = 20, .message_bytes_max = 50};
 
 TEST(CommandReader, ReadsPipelinedCommandsOfBothKinds) {
-    const Taken taken =
-        take("*2\r\n$3\r\nGET\r\n$1\r\nk\r\nPING\r\n*1\r\n$0\r\n\r\nset a \"b c\"\n");
+    const TakenCommands taken =
+        take_commands("*2\r\n$3\r\nGET\r\n$1\r\nk\r\nPING\r\n*1\r\n$0\r\n\r\nset a \"b c\"\n");
     EXPECT_THAT(taken.commands,
                 ElementsAre(Words{"GET", "k"}, Words{"PING"}, Words{""}, Words{"set", "a", "b c"}));
     EXPECT_EQ(taken.fault, Fault::none);
 }
 
 TEST(CommandReader, EmptyArraysAndLinesAreCommandsWithoutArguments) {
-    EXPECT_THAT(take("*0\r\n*-1\r\n\r\n\n").commands,
+    EXPECT_THAT(take_commands("*0\r\n*-1\r\n\r\n\n").commands,
                 ElementsAre(Words{}, Words{}, Words{}, Words{}));
 }
 
 TEST(CommandReader, BulkStringsHoldAnyByte) {
     using namespace std::string_literals;
-    EXPECT_THAT(take("*1\r\n$6\r\n\r\n\0*$\xff\r\n"s).commands,
+    EXPECT_THAT(take_commands("*1\r\n$6\r\n\r\n\0*$\xff\r\n"s).commands,
                 ElementsAre(Words{"\r\n\0*$\xff"s}));
 }
 
@@ -70,12 +70,12 @@ TEST(CommandReader, TheResultDoesNotDependOnCuts) {
     const std::string input =
         "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$6\r\na\r\nb\r\n\r\nGET 'x "
         "y'\r\n\r\n*0\r\n*1\r\n$4\r\nPING\r\n";
-    const Taken whole = take(input);
+    const TakenCommands whole = take_commands(input);
     ASSERT_EQ(whole.commands.size(), 5U);
     testing::at_every_split(input, [&](std::span<const ByteView> pieces, const std::string& how) {
         const Limits limits;
         CommandReader reader(limits);
-        Taken taken;
+        TakenCommands taken;
         for (const ByteView piece : pieces) {
             feed(reader, std::string(piece), taken);  // a copy that is gone after each piece
         }
@@ -108,8 +108,8 @@ TEST(CommandReader, RefusesWhatIsMalformedAtEverySplit) {
     for (const auto& [input, fault] : table) {
         testing::at_every_split(input, [&](std::span<const ByteView> pieces,
                                            const std::string& how) {
-            CommandReader reader(narrow);
-            Taken taken;
+            CommandReader reader(narrow_commands);
+            TakenCommands taken;
             for (const ByteView piece : pieces) feed(reader, piece, taken);
             EXPECT_EQ(taken.fault, fault) << input << ", " << how << ": " << to_string(taken.fault);
             EXPECT_THAT(taken.commands, ElementsAre());
@@ -118,9 +118,11 @@ TEST(CommandReader, RefusesWhatIsMalformedAtEverySplit) {
 }
 
 TEST(CommandReader, TakesWhatIsJustWithinItsLimits) {
-    EXPECT_THAT(take("*4\r\n$10\r\n1234567890\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n", narrow).commands,
-                ElementsAre(Words{"1234567890", "", "", ""}));
-    EXPECT_THAT(take("12345678901234567890\r\n", narrow).commands,
+    EXPECT_THAT(
+        take_commands("*4\r\n$10\r\n1234567890\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n", narrow_commands)
+            .commands,
+        ElementsAre(Words{"1234567890", "", "", ""}));
+    EXPECT_THAT(take_commands("12345678901234567890\r\n", narrow_commands).commands,
                 ElementsAre(Words{"12345678901234567890"}));
 }
 
@@ -161,7 +163,7 @@ TEST(CommandReader, LargeCommandsByteByByteTakeLinearWork) {
     CommandReader reader(limits);
     std::string input = "*100001\r\n$4\r\nMSET\r\n";
     for (int i = 0; i < 100'000; ++i) input += "$1\r\nx\r\n";
-    Taken taken;
+    TakenCommands taken;
     for (const char& each : input) feed(reader, ByteView(&each, 1), taken);
     ASSERT_EQ(taken.commands.size(), 1U);
     EXPECT_EQ(taken.commands[0].size(), 100'001U);

@@ -48,6 +48,9 @@ struct Step {
     // … or fewer, if an LF comes before.
     bool or_line = false;
 };
+inline Step need(std::size_t bytes) {
+    return {Progress::more, bytes};
+}
 
 class MessageBytes {
   public:

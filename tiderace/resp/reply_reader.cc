@@ -11,9 +11,6 @@ namespace {
 
 constexpr std::size_t nodes_kept_max = 32;  // 1 KiB, as MessageBytes keeps
 
-Step need(std::size_t bytes) {
-    return {Progress::more, bytes};
-}
 constexpr Step advanced{Progress::complete};
 
 Kind aggregate_kind(char type) {

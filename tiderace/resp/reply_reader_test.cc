@@ -14,12 +14,12 @@ namespace {
 
 using ::testing::ElementsAre;
 
-struct Taken {
+struct TakenReplies {
     std::vector<std::string> replies;  // described
     Fault fault = Fault::none;
 };
 
-void feed(ReplyReader& reader, ByteView in, Taken& taken) {
+void feed(ReplyReader& reader, ByteView in, TakenReplies& taken) {
     while (!in.empty() && taken.fault == Fault::none) {
         const Progress progress = reader.read(in);
         if (progress == Progress::complete) taken.replies.push_back(reader.reply().describe());
@@ -30,18 +30,18 @@ void feed(ReplyReader& reader, ByteView in, Taken& taken) {
     }
 }
 
-Taken take(ByteView in, const Limits& limits = {}) {
+TakenReplies take_replies(ByteView in, const Limits& limits = {}) {
     ReplyReader reader(limits);
-    Taken taken;
+    TakenReplies taken;
     feed(reader, in, taken);
     return taken;
 }
 
-const Limits narrow{.bulk_bytes_max = 10,
-                    .elements_max = 6,
-                    .depth_max = 2,
-                    .line_bytes_max = 20,
-                    .message_bytes_max = 50};
+const Limits narrow_replies{.bulk_bytes_max = 10,
+                            .elements_max = 6,
+                            .depth_max = 2,
+                            .line_bytes_max = 20,
+                            .message_bytes_max = 50};
 
 TEST(ReplyReader, ReadsEveryType) {
     const std::vector<std::pair<std::string, std::string>> table{
@@ -80,7 +80,7 @@ TEST(ReplyReader, ReadsEveryType) {
             input, [&](std::span<const ByteView> pieces, const std::string& how) {
                 const Limits limits;
                 ReplyReader reader(limits);
-                Taken taken;
+                TakenReplies taken;
                 for (const ByteView piece : pieces) feed(reader, std::string(piece), taken);
                 EXPECT_THAT(taken.replies, ElementsAre(described)) << input << ", " << how;
                 EXPECT_EQ(taken.fault, Fault::none);
@@ -135,8 +135,8 @@ TEST(ReplyReader, RefusesWhatIsMalformedAtEverySplit) {
     for (const auto& [input, fault] : table) {
         testing::at_every_split(input, [&](std::span<const ByteView> pieces,
                                            const std::string& how) {
-            ReplyReader reader(narrow);
-            Taken taken;
+            ReplyReader reader(narrow_replies);
+            TakenReplies taken;
             for (const ByteView piece : pieces) feed(reader, piece, taken);
             EXPECT_EQ(taken.fault, fault) << input << ", " << how << ": " << to_string(taken.fault);
             EXPECT_THAT(taken.replies, ElementsAre());
@@ -152,12 +152,12 @@ TEST(ReplyReader, TakesWhatIsExactlyAtALimit) {
         {"+12345678901234567890\r\n", "12345678901234567890"},
     };
     for (const auto& [input, described] : table) {
-        EXPECT_THAT(take(input, narrow).replies, ElementsAre(described)) << input;
+        EXPECT_THAT(take_replies(input, narrow_replies).replies, ElementsAre(described)) << input;
     }
 }
 
 TEST(ReplyReader, ReadsOneReplyAfterTheOther) {
-    EXPECT_THAT(take("+a\r\n$1\r\nb\r\n*1\r\n:3\r\n>1\r\n+d\r\n").replies,
+    EXPECT_THAT(take_replies("+a\r\n$1\r\nb\r\n*1\r\n:3\r\n>1\r\n+d\r\n").replies,
                 ElementsAre("a", "b", "[3]", "push [d]"));
 }
 

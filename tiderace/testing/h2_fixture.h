@@ -32,6 +32,8 @@ struct PausingReceiver final : http::BodyReceiver {
 
 class H2Test : public ::testing::TestWithParam<std::string> {
   protected:
+    static constexpr std::uint32_t large_window = 1'000'000;
+
     H2Test() { start(H2Stage::plain()); }
 
     void start(http::H2Options options, net::TcpServerOptions connections = {}) {

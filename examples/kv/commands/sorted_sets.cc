@@ -166,7 +166,7 @@ void zrevrank(Call& call) {
     rank(call, true);
 }
 
-void pop(Call& call, bool highest) {
+void pop_scored(Call& call, bool highest) {
     if (call.args.size() > 3) return call.syntax_error();
     const auto count = call.args.size() == 3 ? call.integer(call.args[2]) : Index{1};
     if (!count) return;
@@ -191,14 +191,14 @@ void pop(Call& call, bool highest) {
 }
 
 void zpopmin(Call& call) {
-    pop(call, false);
+    pop_scored(call, false);
 }
 void zpopmax(Call& call) {
-    pop(call, true);
+    pop_scored(call, true);
 }
 
 // BZPOPMIN, BZPOPMAX: one member of the first key that has one.
-void pop_first(Call& call, std::string_view name, bool highest) {
+void pop_first_scored(Call& call, std::string_view name, bool highest) {
     const std::size_t last = call.args.size() - 1;
     for (const ByteView key : call.args.part(1, last)) {
         SortedSet* set = nullptr;
@@ -218,14 +218,14 @@ void pop_first(Call& call, std::string_view name, bool highest) {
 }
 
 void bzpopmin(Call& call) {
-    pop_first(call, "bzpopmin", false);
+    pop_first_scored(call, "bzpopmin", false);
 }
 void bzpopmax(Call& call) {
-    pop_first(call, "bzpopmax", true);
+    pop_first_scored(call, "bzpopmax", true);
 }
 
 // False: the keys are empty, and nothing was answered.
-bool pop_several(Call& call, const MultiPop& wanted) {
+bool pop_several_scored(Call& call, const MultiPop& wanted) {
     for (const ByteView key : wanted.keys) {
         SortedSet* set = nullptr;
         if (!call.find_awaited(key, set)) return true;
@@ -252,12 +252,12 @@ bool pop_several(Call& call, const MultiPop& wanted) {
 
 void zmpop(Call& call) {
     const auto wanted = read_multi_pop(call, 1, "MIN", "MAX");
-    if (wanted && !pop_several(call, *wanted)) call.reply.null_array();
+    if (wanted && !pop_several_scored(call, *wanted)) call.reply.null_array();
 }
 
 void bzmpop(Call& call) {
     const auto wanted = read_multi_pop(call, 2, "MIN", "MAX");
-    if (wanted && !pop_several(call, *wanted)) {
+    if (wanted && !pop_several_scored(call, *wanted)) {
         call.wait_for("bzmpop", wanted->keys, call.args[1]);
     }
 }
@@ -285,7 +285,7 @@ void zrandmember(Call& call) {
     }
 }
 
-enum class Operation { combination, intersection, difference };
+enum class ScoredOperation { combination, intersection, difference };
 enum class Aggregate { sum, min, max };
 
 // With the key of the process, as in Dict: clients choose the members.
@@ -367,14 +367,14 @@ double weighed(double score, double weight) {
     return std::isnan(product) ? 0 : product;
 }
 
-void combine(const Sources& sources, Operation operation, SortedSet& result) {
+void combine_scored(const Sources& sources, ScoredOperation operation, SortedSet& result) {
     ByMember<std::pair<double, std::size_t>> all;
     for (std::size_t i = 0; i < sources.sets.size(); ++i) {
         for (const auto& [member, score] : sources.sets[i]) {
             const double part = weighed(score, sources.weights[i]);
             const auto [at, is_new] = all.try_emplace(member, part, 1);
             // Anything that a later set has is out, whether it was in the first or not.
-            if (i > 0 && operation == Operation::difference) {
+            if (i > 0 && operation == ScoredOperation::difference) {
                 at->second.second = 0;
             } else if (!is_new) {
                 double& sum = at->second.first;
@@ -386,18 +386,18 @@ void combine(const Sources& sources, Operation operation, SortedSet& result) {
             }
         }
     }
-    const std::size_t needed = operation == Operation::intersection ? sources.sets.size() : 1;
+    const std::size_t needed = operation == ScoredOperation::intersection ? sources.sets.size() : 1;
     for (const auto& [member, sum] : all) {
         if (sum.second >= needed) result.set(member, sum.first);
     }
 }
 
-template <Operation operation>
-void show(Call& call) {
+template <ScoredOperation operation>
+void show_scored(Call& call) {
     Sources sources;
-    if (!read_sources(call, 1, operation != Operation::difference, sources)) return;
+    if (!read_sources(call, 1, operation != ScoredOperation::difference, sources)) return;
     SortedSet result;
-    combine(sources, operation, result);
+    combine_scored(sources, operation, result);
     const bool nested = sources.with_scores && call.reply.protocol() == resp::Protocol::resp3;
     call.reply.array(sources.with_scores && !nested ? 2 * result.size() : result.size());
     for (const auto* node = result.at(0); node != nullptr; node = node->next()) {
@@ -414,16 +414,16 @@ void zintercard(Call& call) {
     sources.weights.assign(read->keys.size(), 1.0);
     if (!read_sets(call, 2, read->keys.size(), sources)) return;
     SortedSet result;
-    combine(sources, Operation::intersection, result);
+    combine_scored(sources, ScoredOperation::intersection, result);
     call.reply.integer(read->limited(result.size()));
 }
 
-template <Operation operation>
-void store(Call& call) {
+template <ScoredOperation operation>
+void store_scored(Call& call) {
     Sources sources;
-    if (!read_sources(call, 2, operation != Operation::difference, sources)) return;
+    if (!read_sources(call, 2, operation != ScoredOperation::difference, sources)) return;
     auto result = std::make_unique<SortedSet>();
-    combine(sources, operation, *result);
+    combine_scored(sources, operation, *result);
     const ByteView key = call.args[1];
     call.reply.integer(static_cast<Index>(result->size()));
     if (result->size() > 0) {
@@ -454,12 +454,15 @@ Commands sorted_set_commands() {
         {"bzmpop", bzmpop, -5, flag::write},
         {"zintercard", zintercard, -3, 0},
         {"zrandmember", zrandmember, -2, 0, 1, 1, 1},
-        {"zunion", show<Operation::combination>, -3, 0},
-        {"zinter", show<Operation::intersection>, -3, 0},
-        {"zdiff", show<Operation::difference>, -3, 0},
-        {"zunionstore", store<Operation::combination>, -4, flag::write | flag::grows, 1, 1, 1},
-        {"zinterstore", store<Operation::intersection>, -4, flag::write | flag::grows, 1, 1, 1},
-        {"zdiffstore", store<Operation::difference>, -4, flag::write | flag::grows, 1, 1, 1},
+        {"zunion", show_scored<ScoredOperation::combination>, -3, 0},
+        {"zinter", show_scored<ScoredOperation::intersection>, -3, 0},
+        {"zdiff", show_scored<ScoredOperation::difference>, -3, 0},
+        {"zunionstore", store_scored<ScoredOperation::combination>, -4, flag::write | flag::grows,
+         1, 1, 1},
+        {"zinterstore", store_scored<ScoredOperation::intersection>, -4, flag::write | flag::grows,
+         1, 1, 1},
+        {"zdiffstore", store_scored<ScoredOperation::difference>, -4, flag::write | flag::grows, 1,
+         1, 1},
     };
     return commands;
 }

@@ -145,7 +145,7 @@ void App::add(std::uint32_t scope, wire::Method method, route::PlacedPattern pla
                  std::to_string(parameters) + " parameters of the path";
     }
     const std::size_t first_use = page_uses_.size();
-    endpoint->list_pages(page_uses_);
+    if (endpoint->kind().list_pages != nullptr) endpoint->kind().list_pages(page_uses_);
     check_pages(first_use);
     routes_.push_back({std::move(pattern), placed.place, method, scope, std::move(endpoint)});
 }

@@ -54,7 +54,7 @@ std::size_t AppLoop::bodies_bytes_max() const {
     const std::size_t all = app_->options_.bodies_bytes_max;
     std::uint64_t largest = 0;
     for (const App::Route& route : app_->routes_) {
-        if (route.endpoint->body() != app_parts::BodyUse::whole) continue;
+        if (route.endpoint->kind().body != app_parts::BodyUse::whole) continue;
         largest = std::max(largest, chains_[route.scope]->body_bytes_max);
     }
     if (largest <= all) return all;
@@ -70,8 +70,8 @@ void AppLoop::drain(Instant deadline, unique_function<void()> done) {
 }
 
 bool AppLoop::takes_websockets() const {
-    return std::ranges::any_of(app_->routes_,
-                               [](const auto& route) { return route.endpoint->is_websocket(); });
+    return std::ranges::any_of(
+        app_->routes_, [](const auto& route) { return route.endpoint->kind().is_websocket; });
 }
 
 // A WebSocket's route is a GET, over HTTP/2 too, where CONNECT asks for one.
@@ -243,7 +243,7 @@ void AppLoop::handle(Exchange& exchange) {
     const char* const path = request.path.data();
     const route::Found found = find(request, call.parameters);
     if (connect && found.kind == route::Found::Kind::route &&
-        !app_->routes_[found.route].endpoint->is_websocket()) {
+        !app_->routes_[found.route].endpoint->kind().is_websocket) {
         return exchange.respond_status(501);
     }
     Chain& chain = chain_of(request, found);
@@ -254,14 +254,15 @@ void AppLoop::handle(Exchange& exchange) {
     if (!chain.rules.empty() && app_parts::awaits_csrf_token(exchange)) {
         return read_form(route, exchange);
     }
-    if (route.endpoint->body() == app_parts::BodyUse::whole) return collect_body(route, exchange);
+    if (route.endpoint->kind().body == app_parts::BodyUse::whole)
+        return collect_body(route, exchange);
     // What keeps views beyond this call needs the head where it stays: it lies in the connection's
     // receive buffer.
-    if (route.endpoint->keeps_views()) exchange.pin();
+    if (route.endpoint->kind().keeps_views) exchange.pin();
     // Pinned just now, or by a rule: the head moved, and the parameters are views of where it was.
     if (request.path.data() != path) return find_and_call(exchange, route);
     prepare(call, route);
-    route.endpoint->call(call);
+    app_parts::answer_problems(call.exchange, [&] { route.endpoint->call(call); });
 }
 
 void AppLoop::prepare(app_parts::Call& call, const App::Route& route) const {
@@ -273,7 +274,7 @@ void AppLoop::prepare(app_parts::Call& call, const App::Route& route) const {
 }
 
 Instant AppLoop::call_deadline(const App::Route& route, const Chain& chain) const {
-    const bool streamed = route.endpoint->body() == app_parts::BodyUse::streamed;
+    const bool streamed = route.endpoint->kind().body == app_parts::BodyUse::streamed;
     // An upload takes as long as its bytes do, and body_timeout watches those. Only a limit that
     // the route set itself counts.
     return streamed && !chain.timeout_is_own ? Instant::max() : deadline(chain);
@@ -285,7 +286,7 @@ void AppLoop::find_and_call(Exchange& exchange, const App::Route& route, std::st
     find(exchange.request(), call.parameters);
     prepare(call, route);
     call.body = std::move(body);
-    route.endpoint->call(call);
+    app_parts::answer_problems(call.exchange, [&] { route.endpoint->call(call); });
 }
 
 // Keeps the body until all of it is there, and then calls the endpoint.
@@ -297,7 +298,7 @@ class AppLoop::BodyCollector final : public app_parts::WholeBody {
   private:
     void on_body(Exchange&, ByteView bytes) override { keep(bytes); }
     void on_body_end(Exchange& exchange) override {
-        if (route_->endpoint->keeps_views()) exchange.pin();
+        if (route_->endpoint->kind().keeps_views) exchange.pin();
         loop_->find_and_call(exchange, *route_, take());
     }
     void on_body_failed(Exchange&) override { take(); }
@@ -336,7 +337,7 @@ class AppLoop::FormReader final : public app_parts::WholeBody {
         return false;
     }
     void go_on(Exchange& exchange, bool ended) {
-        const bool streamed = route_->endpoint->body() == app_parts::BodyUse::streamed;
+        const bool streamed = route_->endpoint->kind().body == app_parts::BodyUse::streamed;
         // The token was good. An endpoint that takes the whole body is called at its end.
         if (!streamed && !ended) return;
         AppLoop& loop = *loop_;
@@ -344,7 +345,7 @@ class AppLoop::FormReader final : public app_parts::WholeBody {
         std::string body = take();
         // BodyStream brings a receiver of its own; the call carries the bytes read so far.
         if (streamed) exchange.withdraw_body();
-        if (route.endpoint->keeps_views()) exchange.pin();
+        if (route.endpoint->kind().keeps_views) exchange.pin();
         loop.find_and_call(exchange, route, std::move(body));
     }
 

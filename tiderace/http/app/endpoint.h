@@ -35,21 +35,30 @@ struct LayerPlace;  // http/app/function_rule.h
 
 namespace tiderace::http::app_parts {
 
+// What a handler's signature says about it; handlers of one signature share it.
+struct EndpointKind {
+    BodyUse body = BodyUse::none;
+    bool keeps_views = false;   // of the request, past its return
+    bool is_websocket = false;  // its request may be an extended CONNECT (RFC 8441), too
+    // Appends the pages that it may return.
+    void (*list_pages)(std::vector<PageUse>&) = nullptr;
+    // Appends what it takes and returns, for documents (http/app/openapi/openapi.h).
+    void (*describe)(RouteShape&) = nullptr;
+};
+
 class Endpoint {
   public:
+    explicit Endpoint(const EndpointKind& kind) : kind_(&kind) {}
     virtual ~Endpoint() = default;
+
+    const EndpointKind& kind() const { return *kind_; }
     // What it needs on each loop; nullptr: nothing. States::find(this) has it.
     virtual std::shared_ptr<void> make_part(LayerPlace&) const { return nullptr; }
-    // Its request may be an extended CONNECT (RFC 8441), too.
-    virtual bool is_websocket() const { return false; }
-    virtual BodyUse body() const = 0;
-    // Keeps views of the request past its return.
-    virtual bool keeps_views() const = 0;
+    // Its caller answers a Problem that it throws (answer_problems).
     virtual void call(Call& call) const = 0;
-    // Appends the pages that it may return.
-    virtual void list_pages(std::vector<PageUse>&) const {}
-    // Appends what it takes and returns, for documents (http/app/openapi/openapi.h).
-    virtual void describe(RouteShape&) const {}
+
+  private:
+    const EndpointKind* kind_;
 };
 
 template <typename T>
@@ -74,25 +83,6 @@ inline constexpr bool runs_on<std::expected<T, E>> = runs_on<T> || runs_on<E>;
 template <typename... T>
 inline constexpr bool runs_on<std::variant<T...>> = (runs_on<T> || ...);
 
-// The pages in a result: it may be one, or hold one.
-template <typename R>
-struct PagesIn {
-    static void list(std::vector<PageUse>& uses) {
-        if constexpr (requires { R::use(); }) uses.push_back(R::use());
-    }
-};
-template <typename... R>
-struct PagesInAny {
-    static void list(std::vector<PageUse>& uses) { (PagesIn<R>::list(uses), ...); }
-};
-template <typename T>
-struct PagesIn<task::Task<T>> : PagesIn<T> {};
-template <typename T>
-struct PagesIn<std::optional<T>> : PagesIn<T> {};
-template <typename T, typename E>
-struct PagesIn<std::expected<T, E>> : PagesInAny<T, E> {};
-template <typename... T>
-struct PagesIn<std::variant<T...>> : PagesInAny<T...> {};
 // What the arguments need of the body, taken together.
 template <typename... A>
 consteval BodyUse most_of() {
@@ -113,6 +103,7 @@ template <typename F>
 struct SignatureOf : SignatureOf<decltype(&F::operator())> {};
 template <typename R, typename... A>
 struct SignatureOf<R (*)(A...)> {
+    using Plain = SignatureOf;
     using Result = R;
     template <template <typename...> typename To>
     using Arguments = To<A...>;
@@ -143,35 +134,42 @@ struct SignatureOf<R (F::*)(A...) noexcept> : SignatureOf<R (F::*)(A...)> {};
 template <typename F>
 concept HasSignature = std::is_function_v<std::remove_pointer_t<F>> || requires { &F::operator(); };
 
-// Routes has checked that F is a handler.
+template <typename Signature>
+inline constexpr EndpointKind kind_of{
+    .body = Signature::body,
+    .keeps_views = runs_on<typename Signature::Result> && Signature::takes_views,
+    .list_pages = PagesIn<typename Signature::Result>::list,
+    .describe =
+        Signature::template Arguments<ShapeOf<typename Signature::Result>::template With>::list,
+};
+
+// Routes has checked that F is a handler. A program has one for each of its routes, so all that
+// does not depend on F itself is kept out of it.
 template <typename F>
 class EndpointOf final : public Endpoint {
   public:
     using Signature = SignatureOf<F>;
     using Result = typename Signature::Result;
 
-    explicit EndpointOf(F handler) : handler_(std::move(handler)) {}
+    explicit EndpointOf(F&& handler)
+        : Endpoint(kind_of<typename Signature::Plain>), handler_(std::move(handler)) {}
 
-    BodyUse body() const override { return Signature::body; }
-    bool keeps_views() const override { return runs_on<Result> && Signature::takes_views; }
-    void list_pages(std::vector<PageUse>& uses) const override { PagesIn<Result>::list(uses); }
-    void describe(RouteShape& shape) const override {
-        Signature::template Arguments<ShapeOf<Result>::template With>::list(shape);
-    }
-    void call(Call& call) const override {
-        typename Signature::template Arguments<With>().call(*this, call);
-    }
+    void call(Call& call) const override { Signature::template Arguments<With>::call(*this, call); }
 
   private:
     template <typename... A>
     struct With {
-        void call(const EndpointOf& endpoint, Call& call) const {
-            // In braces, so that they are found from left to right.
-            std::tuple found{Argument<A>::find(call)...};
-            const auto finish = [&](auto&... each) {
-                if ((each.has_value() && ...)) endpoint.finish(call, Argument<A>::pass(each)...);
-            };
-            answer_problems(call.exchange, [&] { std::apply(finish, found); });
+        static void call(const EndpointOf& endpoint, Call& call) {
+            if constexpr (sizeof...(A) == 0) {
+                endpoint.finish(call);
+            } else {
+                // In braces, so that they are found from left to right.
+                std::tuple found{Argument<A>::find(call)...};
+                [&]<std::size_t... i>(std::index_sequence<i...>) {
+                    if (!(std::get<i>(found).has_value() && ...)) return;
+                    endpoint.finish(call, Argument<A>::pass(std::get<i>(found))...);
+                }(std::index_sequence_for<A...>());
+            }
         }
     };
     template <typename... Values>

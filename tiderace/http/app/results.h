@@ -26,11 +26,13 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "tiderace/http/app/arguments.h"
 #include "tiderace/http/app/reply.h"
 #include "tiderace/http/app/stream.h"
 #include "tiderace/json.h"
+#include "tiderace/task/task.h"
 
 namespace tiderace::text {
 struct Type;
@@ -43,6 +45,26 @@ struct PageUse {
     std::string_view name;
     const text::Type* type;  // nullptr: any template, known when it is shown
 };
+
+// The pages in a result: it may be one, or hold one.
+template <typename R>
+struct PagesIn {
+    static void list(std::vector<PageUse>& uses) {
+        if constexpr (requires { R::use(); }) uses.push_back(R::use());
+    }
+};
+template <typename... R>
+struct PagesInAny {
+    static void list(std::vector<PageUse>& uses) { (PagesIn<R>::list(uses), ...); }
+};
+template <typename T>
+struct PagesIn<task::Task<T>> : PagesIn<T> {};
+template <typename T>
+struct PagesIn<std::optional<T>> : PagesIn<T> {};
+template <typename T, typename E>
+struct PagesIn<std::expected<T, E>> : PagesInAny<T, E> {};
+template <typename... T>
+struct PagesIn<std::variant<T...>> : PagesInAny<T...> {};
 
 void answer_text(Exchange& exchange, std::string text);
 void answer_text(Exchange& exchange, std::string_view lasting);

@@ -36,29 +36,29 @@ class Routes {
   public:
     template <route::RoutePattern pattern, typename F, typename... M>
     Self& get(F handler, M... middleware) {
-        return add<pattern>(wire::Method::get, std::move(handler), std::move(middleware)...);
+        return add<pattern>(wire::Method::get, handler, middleware...);
     }
     template <route::RoutePattern pattern, typename F, typename... M>
     Self& post(F handler, M... middleware) {
-        return add<pattern>(wire::Method::post, std::move(handler), std::move(middleware)...);
+        return add<pattern>(wire::Method::post, handler, middleware...);
     }
     template <route::RoutePattern pattern, typename F, typename... M>
     Self& put(F handler, M... middleware) {
-        return add<pattern>(wire::Method::put, std::move(handler), std::move(middleware)...);
+        return add<pattern>(wire::Method::put, handler, middleware...);
     }
     template <route::RoutePattern pattern, typename F, typename... M>
     Self& patch(F handler, M... middleware) {
-        return add<pattern>(wire::Method::patch, std::move(handler), std::move(middleware)...);
+        return add<pattern>(wire::Method::patch, handler, middleware...);
     }
     // DELETE, which C++ keeps for itself.
     template <route::RoutePattern pattern, typename F, typename... M>
     Self& del(F handler, M... middleware) {
-        return add<pattern>(wire::Method::delete_, std::move(handler), std::move(middleware)...);
+        return add<pattern>(wire::Method::delete_, handler, middleware...);
     }
     // Every method that has no route of its own.
     template <route::RoutePattern pattern, typename F, typename... M>
     Self& any(F handler, M... middleware) {
-        return add<pattern>(wire::Method::other, std::move(handler), std::move(middleware)...);
+        return add<pattern>(wire::Method::other, handler, middleware...);
     }
     // A WebSocket; <tiderace/websocket.h> describes its handler and options. Its request is a GET,
     // or an extended CONNECT of HTTP/2.
@@ -66,14 +66,12 @@ class Routes {
     template <route::RoutePattern pattern, typename F, typename... M>
     Self& ws(F handler, app_parts::SocketOptions<F> options = {}, M... middleware) {
         if constexpr (fits<pattern.text, F>()) {
-            return add_endpoint(wire::Method::get, placed<pattern>(),
-                                std::make_unique<app_parts::SocketEndpointOf<F>>(
-                                    std::move(handler), std::move(options)),
-                                app_parts::SignatureOf<F>::path_parameters,
-                                std::move(middleware)...);
-        } else {
-            return self();
+            add_endpoint(
+                wire::Method::get, placed(pattern), app_parts::SignatureOf<F>::path_parameters,
+                Owned(new app_parts::SocketEndpointOf<F>(std::move(handler), std::move(options))),
+                middleware...);
         }
+        return self();
     }
     template <typename M>
         requires(!std::convertible_to<M, Middleware>)
@@ -86,14 +84,17 @@ class Routes {
     // For patterns that the program makes. The parameters are counted when it serves.
     template <typename F, typename... M>
     Self& route(wire::Method method, route::PlacedPattern pattern, F handler, M... middleware) {
-        return add(method, std::move(pattern), std::move(handler), std::move(middleware)...);
+        return add(method, std::move(pattern), handler, middleware...);
     }
 
   private:
+    // From the start, because one of the endpoint's own type is much to compile for each route.
+    using Owned = std::unique_ptr<app_parts::Endpoint>;
+
     Self& self() { return static_cast<Self&>(*this); }
 
-    template <route::RoutePattern pattern>
-    static route::PlacedPattern placed() {
+    template <std::size_t size>
+    static route::PlacedPattern placed(const route::RoutePattern<size>& pattern) {
         return {std::string(pattern.view()), pattern.place()};
     }
 
@@ -164,36 +165,31 @@ class Routes {
             return by_value && named == Signature::path_parameters;
         }
     }
+    // A program has one of each of these for each of its routes: they do little.
     template <route::RoutePattern pattern, typename F, typename... M>
-    Self& add(wire::Method method, F handler, M... middleware) {
-        if constexpr (fits<pattern.text, F>()) {
-            return add(method, placed<pattern>(), std::move(handler), std::move(middleware)...);
-        } else {
-            return self();
-        }
+    Self& add(wire::Method method, F& handler, M&... middleware) {
+        if constexpr (fits<pattern.text, F>()) add(method, placed(pattern), handler, middleware...);
+        return self();
     }
     template <typename F, typename... M>
-    Self& add(wire::Method method, route::PlacedPattern pattern, F handler, M... middleware) {
+    Self& add(wire::Method method, route::PlacedPattern pattern, F& handler, M&... middleware) {
         if constexpr (is_handler<F>()) {
-            return add_endpoint(method, std::move(pattern),
-                                std::make_unique<app_parts::EndpointOf<F>>(std::move(handler)),
-                                app_parts::SignatureOf<F>::path_parameters,
-                                std::move(middleware)...);
-        } else {
-            return self();
+            add_endpoint(method, std::move(pattern), app_parts::SignatureOf<F>::path_parameters,
+                         Owned(new app_parts::EndpointOf<F>(std::move(handler))), middleware...);
         }
+        return self();
     }
-    template <typename E, typename... M>
-    Self& add_endpoint(wire::Method method, route::PlacedPattern pattern,
-                       std::unique_ptr<E> endpoint, std::size_t parameters, M... middleware) {
+    template <typename... M>
+    void add_endpoint(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
+                      Owned endpoint, M&... middleware) {
         constexpr bool are_middleware = (std::convertible_to<M, Middleware> && ...);
         static_assert(are_middleware,
                       "behind the handler stands middleware: a function, or one of"
                       " tiderace/http/app/ready_middleware.h, as in time_limit(5s)");
         std::vector<Middleware> own;
         if constexpr (are_middleware) (own.push_back(Middleware(std::move(middleware))), ...);
-        return self().add_route(method, std::move(pattern), parameters, std::move(endpoint),
-                                std::move(own));
+        self().add_route(method, std::move(pattern), parameters, std::move(endpoint),
+                         std::move(own));
     }
 };
 

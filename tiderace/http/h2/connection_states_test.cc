@@ -30,21 +30,21 @@ constexpr const char* names[] = {"stream 0", "idle",           "even",     "open
                                  "reset",    "was never used", "forgotten"};
 
 // Nothing at all, RST_STREAM, or GOAWAY.
-struct Verdict {
+struct FrameVerdict {
     enum class Reach : std::uint8_t { none, stream, connection } reach = Reach::none;
     H2Error error = H2Error::no_error;
 
-    bool operator==(const Verdict&) const = default;
+    bool operator==(const FrameVerdict&) const = default;
 };
-constexpr Verdict nothing{};
-constexpr Verdict stream(H2Error error) {
-    return {Verdict::Reach::stream, error};
+constexpr FrameVerdict nothing{};
+constexpr FrameVerdict resets_stream(H2Error error) {
+    return {FrameVerdict::Reach::stream, error};
 }
-constexpr Verdict connection(H2Error error) {
-    return {Verdict::Reach::connection, error};
+constexpr FrameVerdict ends_connection(H2Error error) {
+    return {FrameVerdict::Reach::connection, error};
 }
 
-struct Case {
+struct ReceivedFrame {
     H2FrameType type;
     On on;
     std::uint8_t flags;
@@ -63,26 +63,27 @@ bool is_idle(On on) {
 }
 
 // For DATA and HEADERS that are well-formed themselves.
-Verdict on_content(const Case& c) {
+FrameVerdict on_content(const ReceivedFrame& c) {
     const bool headers = c.type == H2FrameType::headers;
     switch (c.on) {
         case On::idle:  // one pseudo-field, or none: no request
-            return headers ? stream(H2Error::protocol_error) : connection(H2Error::protocol_error);
+            return headers ? resets_stream(H2Error::protocol_error)
+                           : ends_connection(H2Error::protocol_error);
         case On::connection:
         case On::even:
-            return connection(H2Error::protocol_error);
+            return ends_connection(H2Error::protocol_error);
         case On::open:
         case On::half_closed_local:
             // Trailers have no pseudo-field, and end the stream.
             if (!headers || (c.length == 0 && c.has(h2_flag::end_stream))) return nothing;
-            return stream(H2Error::protocol_error);
+            return resets_stream(H2Error::protocol_error);
         case On::half_closed_remote:
         case On::reset_by_peer:
-            return stream(H2Error::stream_closed);
+            return resets_stream(H2Error::stream_closed);
         case On::ended:
-            return connection(H2Error::stream_closed);
+            return ends_connection(H2Error::stream_closed);
         case On::passed_over:
-            return connection(headers ? H2Error::protocol_error : H2Error::stream_closed);
+            return ends_connection(headers ? H2Error::protocol_error : H2Error::stream_closed);
         case On::reset_by_us:
         case On::forgotten:
         case On::count_:
@@ -91,10 +92,10 @@ Verdict on_content(const Case& c) {
     return nothing;
 }
 
-Verdict expected(const Case& c) {
+FrameVerdict expected(const ReceivedFrame& c) {
     const bool on_connection = c.on == On::connection;
-    const Verdict wrong = connection(H2Error::protocol_error);
-    const Verdict wrong_size = connection(H2Error::frame_size_error);
+    const FrameVerdict wrong = ends_connection(H2Error::protocol_error);
+    const FrameVerdict wrong_size = ends_connection(H2Error::frame_size_error);
     switch (c.type) {
         case H2FrameType::headers:
         case H2FrameType::data: {
@@ -106,7 +107,7 @@ Verdict expected(const Case& c) {
             if (c.type == H2FrameType::data) return on_content(c);
             // Without END_HEADERS the PING behind it falls into the field block.
             if (!c.has(h2_flag::end_headers)) return wrong;
-            Case rest = c;
+            ReceivedFrame rest = c;
             rest.length -= before;
             return on_content(rest);
         }
@@ -114,7 +115,7 @@ Verdict expected(const Case& c) {
             if (on_connection) return wrong;
             if (c.length == 5) return nothing;
             // An idle stream cannot be reset.
-            return is_idle(c.on) ? wrong_size : stream(H2Error::frame_size_error);
+            return is_idle(c.on) ? wrong_size : resets_stream(H2Error::frame_size_error);
         case H2FrameType::rst_stream:
             if (on_connection) return wrong;
             if (c.length != 4) return wrong_size;
@@ -198,7 +199,7 @@ class H2States : public testing::H2Test {
         return 0;
     }
 
-    Verdict play(const Case& c) {
+    FrameVerdict play(const ReceivedFrame& c) {
         if (client_ == nullptr || client_->goaway()) {
             connect();
             world_->settle();
@@ -214,7 +215,7 @@ class H2States : public testing::H2Test {
         client.ping("the next");
         client.say_all();
         world_->settle();
-        const Verdict verdict = verdict_of(client, number, resets);
+        const FrameVerdict verdict = verdict_of(client, number, resets);
         if (c.on == On::idle) client.skip(number);  // it may be open now
         const bool is_open =
             c.on == On::open || c.on == On::half_closed_remote || c.on == On::half_closed_local;
@@ -225,10 +226,10 @@ class H2States : public testing::H2Test {
         return verdict;
     }
 
-    Verdict verdict_of(H2Client& client, std::uint32_t number, std::size_t resets) {
-        if (client.goaway()) return connection(*client.goaway());
+    FrameVerdict verdict_of(H2Client& client, std::uint32_t number, std::size_t resets) {
+        if (client.goaway()) return ends_connection(*client.goaway());
         EXPECT_EQ(client.pongs().back(), "the next");
-        if (client.resets() > resets) return stream(*client.answer(number).reset);
+        if (client.resets() > resets) return resets_stream(*client.answer(number).reset);
         return nothing;
     }
 
@@ -246,8 +247,8 @@ TEST_P(H2States, EveryFrameInEveryStateIsAsTheRfcSays) {
             for (int on = 0; on < static_cast<int>(On::count_); ++on) {
                 for (const unsigned flag : flags) {
                     for (const std::uint32_t length : {0U, 4U, 5U, 6U, 8U, 9U}) {
-                        const Case c{static_cast<H2FrameType>(type), static_cast<On>(on),
-                                     static_cast<std::uint8_t>(flag), length};
+                        const ReceivedFrame c{static_cast<H2FrameType>(type), static_cast<On>(on),
+                                              static_cast<std::uint8_t>(flag), length};
                         ASSERT_EQ(play(c), expected(c))
                             << "type " << type << ' ' << names[on] << ", flags " << flag
                             << ", length " << length;

@@ -20,8 +20,6 @@ class H2 : public testing::H2Test {};
 INSTANTIATE_TEST_SUITE_P(Worlds, H2, ::testing::ValuesIn(testing::world_names()),
                          [](const auto& world) { return testing::label_of_world(world.param); });
 
-constexpr std::uint32_t large_window = 1'000'000;
-
 // --- windows and priorities ------------------------------------------------------------------
 
 TEST_P(H2, SendsAsMuchAsTheWindowsTake) {

@@ -14,8 +14,6 @@ using testing::H2Client;
 using wire::H2Error;
 using wire::H2SettingId;
 
-constexpr std::uint32_t large_window = 1'000'000;
-
 // --- a stream that becomes a connection ------------------------------------------------------
 
 // Says back what it hears, in capitals of its own: "<…>".

@@ -9,16 +9,16 @@ constexpr auto identity = ContentCoding::identity;
 constexpr auto gzip = ContentCoding::gzip;
 constexpr auto zstd = ContentCoding::zstd;
 constexpr auto br = ContentCoding::br;
-constexpr AvailableCodings all{.gzip = true, .zstd = true, .br = true};
+constexpr AvailableCodings all_codings{.gzip = true, .zstd = true, .br = true};
 
-struct Case {
+struct AcceptCase {
     ByteView accept_encoding;
     ContentCoding coding;
     bool identity_acceptable = true;
 };
 
-void expect_all(std::initializer_list<Case> cases, AvailableCodings available) {
-    for (const Case& c : cases) {
+void expect_choices(std::initializer_list<AcceptCase> cases, AvailableCodings available) {
+    for (const AcceptCase& c : cases) {
         const CodingChoice choice = choose_coding(c.accept_encoding, available);
         EXPECT_EQ(choice.coding, c.coding) << c.accept_encoding;
         EXPECT_EQ(choice.identity_acceptable, c.identity_acceptable) << c.accept_encoding;
@@ -26,74 +26,74 @@ void expect_all(std::initializer_list<Case> cases, AvailableCodings available) {
 }
 
 TEST(AcceptEncoding, ChoosesTheSmallestAmongEquals) {
-    expect_all({{"gzip, deflate, br, zstd", br},
-                {"gzip, deflate, zstd", zstd},
-                {"gzip, deflate", gzip},
-                {"gzip", gzip},
-                {"GZIP", gzip},
-                {"x-gzip", gzip},
-                {"gzip;q=0.5, br;q=0.5", br}},
-               all);
+    expect_choices({{"gzip, deflate, br, zstd", br},
+                    {"gzip, deflate, zstd", zstd},
+                    {"gzip, deflate", gzip},
+                    {"gzip", gzip},
+                    {"GZIP", gzip},
+                    {"x-gzip", gzip},
+                    {"gzip;q=0.5, br;q=0.5", br}},
+                   all_codings);
 }
 
 TEST(AcceptEncoding, SendsPlainBytesByDefault) {
-    expect_all({{"", identity},
-                {"identity", identity},
-                {"deflate", identity},
-                {"compress, bogus", identity},
-                {" , ,", identity}},
-               all);
+    expect_choices({{"", identity},
+                    {"identity", identity},
+                    {"deflate", identity},
+                    {"compress, bogus", identity},
+                    {" , ,", identity}},
+                   all_codings);
 }
 
 TEST(AcceptEncoding, FollowsTheQualityValues) {
-    expect_all({{"gzip;q=1.0, br;q=0.9", gzip},
-                {"br;q=0.001, gzip;q=0.002", gzip},
-                {"br;q=0, gzip", gzip},
-                {"br;q=0.000, zstd ; q=0.5", zstd},
-                {"gzip;q=0", identity},
-                {"gzip;q=0.5, identity", identity},
-                {"gzip;q=0.5, identity;q=0.5", gzip},
-                {"gzip;q=0.5, identity;q=0.4", gzip},
-                {"gzip;Q=0.3,br;q=0.2", gzip}},
-               all);
+    expect_choices({{"gzip;q=1.0, br;q=0.9", gzip},
+                    {"br;q=0.001, gzip;q=0.002", gzip},
+                    {"br;q=0, gzip", gzip},
+                    {"br;q=0.000, zstd ; q=0.5", zstd},
+                    {"gzip;q=0", identity},
+                    {"gzip;q=0.5, identity", identity},
+                    {"gzip;q=0.5, identity;q=0.5", gzip},
+                    {"gzip;q=0.5, identity;q=0.4", gzip},
+                    {"gzip;Q=0.3,br;q=0.2", gzip}},
+                   all_codings);
 }
 
 TEST(AcceptEncoding, TheStarStandsForWhatIsNotNamed) {
-    expect_all({{"*", br},
-                {"gzip, *;q=0.5", gzip},
-                {"br;q=0, *", zstd},
-                {"*;q=0.1, gzip;q=0.2", gzip},
-                {"*;q=0", identity, false},
-                {"gzip, *;q=0", gzip, false},
-                {"identity, *;q=0", identity, true}},
-               all);
+    expect_choices({{"*", br},
+                    {"gzip, *;q=0.5", gzip},
+                    {"br;q=0, *", zstd},
+                    {"*;q=0.1, gzip;q=0.2", gzip},
+                    {"*;q=0", identity, false},
+                    {"gzip, *;q=0", gzip, false},
+                    {"identity, *;q=0", identity, true}},
+                   all_codings);
 }
 
 TEST(AcceptEncoding, FallsBackToPlainBytesEvenWhereTheyAreRefused) {
-    expect_all({{"identity;q=0", identity, false},
-                {"br, identity;q=0", br, false},
-                {"gzip;q=0, identity;q=0", identity, false}},
-               all);
-    expect_all({{"br, identity;q=0", identity, false}}, {.gzip = true});
-    expect_all({{"br, gzip;q=0.1", gzip}}, {.gzip = true});
-    expect_all({{"gzip, br, zstd", identity}}, {});
+    expect_choices({{"identity;q=0", identity, false},
+                    {"br, identity;q=0", br, false},
+                    {"gzip;q=0, identity;q=0", identity, false}},
+                   all_codings);
+    expect_choices({{"br, identity;q=0", identity, false}}, {.gzip = true});
+    expect_choices({{"br, gzip;q=0.1", gzip}}, {.gzip = true});
+    expect_choices({{"gzip, br, zstd", identity}}, {});
     EXPECT_FALSE(AvailableCodings{}.any());
 }
 
 TEST(AcceptEncoding, PassesOverPiecesThatAreNotWellFormed) {
-    expect_all({{"br;q=2, gzip", gzip},
-                {"br;q=1.001, gzip", gzip},
-                {"br;q=0.1234, gzip;q=0.1", gzip},
-                {"br;q=, gzip", gzip},
-                {"br;q=.5, gzip", gzip},
-                {"br;q=-1, gzip", gzip},
-                {"br;q=1.x, gzip", gzip},
-                {"br;q=\"1\", gzip", gzip},
-                {"b r, gzip", gzip},
-                {"br;q=1., gzip;q=1.000", br},
-                {"\"", identity},
-                {"gzip, \"br", gzip}},
-               all);
+    expect_choices({{"br;q=2, gzip", gzip},
+                    {"br;q=1.001, gzip", gzip},
+                    {"br;q=0.1234, gzip;q=0.1", gzip},
+                    {"br;q=, gzip", gzip},
+                    {"br;q=.5, gzip", gzip},
+                    {"br;q=-1, gzip", gzip},
+                    {"br;q=1.x, gzip", gzip},
+                    {"br;q=\"1\", gzip", gzip},
+                    {"b r, gzip", gzip},
+                    {"br;q=1., gzip;q=1.000", br},
+                    {"\"", identity},
+                    {"gzip, \"br", gzip}},
+                   all_codings);
 }
 
 TEST(AcceptEncoding, NamesTheCodings) {

@@ -11,10 +11,10 @@ namespace tiderace::http::wire {
 namespace {
 
 using namespace std::string_literals;
-using Status = ChunkedDecoder::Status;
+using ChunkStatus = ChunkedDecoder::Status;
 
 struct Decoded {
-    Status status = Status::need_more;
+    ChunkStatus status = ChunkStatus::need_more;
     Refusal refusal = Refusal::none;
     std::string data;
     std::vector<std::string> trailers;  // "name=value"
@@ -37,17 +37,17 @@ Decoded decode(ByteView bytes, const std::vector<std::size_t>& cuts, const Chunk
             decoded.used += step.used;
             decoded.status = step.status;
             decoded.refusal = step.refusal;
-            if (step.status == Status::data) {
+            if (step.status == ChunkStatus::data) {
                 EXPECT_FALSE(step.data.empty());
                 decoded.data += step.data;
-            } else if (step.status == Status::trailer) {
+            } else if (step.status == ChunkStatus::trailer) {
                 decoded.trailers.push_back(std::string(step.trailer.name) + "=" +
                                            std::string(step.trailer.value));
             } else {
                 break;
             }
         }
-        if (decoded.status != Status::need_more) break;
+        if (decoded.status != ChunkStatus::need_more) break;
     }
     return decoded;
 }
@@ -83,7 +83,7 @@ TEST(Chunked, DecodesDataAtEverySplit) {
     };
     for (const Case& c : cases) {
         const Decoded decoded = decode_at_every_split(c.bytes);
-        EXPECT_EQ(decoded.status, Status::done) << c.bytes;
+        EXPECT_EQ(decoded.status, ChunkStatus::done) << c.bytes;
         EXPECT_EQ(decoded.data, c.data) << c.bytes;
         EXPECT_EQ(decoded.used, c.bytes.size()) << c.bytes;
     }
@@ -97,7 +97,7 @@ TEST(Chunked, PassesOverExtensionsOfTheRightForm) {
         bytes += "\r\nhello\r\n0" + extension;
         bytes += "\r\n\r\n";
         const Decoded decoded = decode_at_every_split(bytes);
-        EXPECT_EQ(decoded.status, Status::done) << extension << to_string(decoded.refusal);
+        EXPECT_EQ(decoded.status, ChunkStatus::done) << extension << to_string(decoded.refusal);
         EXPECT_EQ(decoded.data, "hello") << extension;
     }
 }
@@ -183,14 +183,14 @@ TEST(Chunked, RefusesTheSameAtEverySplit) {
     for (const RefusedBody& c : refused_bodies) {
         const Decoded decoded = decode_at_every_split(c.bytes);
         EXPECT_EQ(to_string(decoded.refusal), to_string(c.refusal)) << c.bytes;
-        EXPECT_NE(decoded.status, Status::done) << c.bytes;
+        EXPECT_NE(decoded.status, ChunkStatus::done) << c.bytes;
     }
 }
 
 TEST(Chunked, HandsTrailersOutApart) {
     const Decoded decoded =
         decode_at_every_split("1\r\nx\r\n0\r\nX-Sum: 5 \r\nAuthorization:a\r\nX-Sum:\r\n\r\nGET /");
-    EXPECT_EQ(decoded.status, Status::done);
+    EXPECT_EQ(decoded.status, ChunkStatus::done);
     EXPECT_EQ(decoded.data, "x");
     EXPECT_EQ(decoded.trailers, (std::vector<std::string>{"X-Sum=5", "Authorization=a", "X-Sum="}));
 }
@@ -198,38 +198,38 @@ TEST(Chunked, HandsTrailersOutApart) {
 TEST(Chunked, UsesNothingOfTheNextRequest) {
     const std::string body = "5\r\nhello\r\n0\r\n\r\n";
     const Decoded decoded = decode_at_every_split(body + "GET / HTTP/1.1\r\n\r\n");
-    EXPECT_EQ(decoded.status, Status::done);
+    EXPECT_EQ(decoded.status, ChunkStatus::done);
     EXPECT_EQ(decoded.used, body.size());
 }
 
 TEST(Chunked, StaysWhereItEnded) {
     ChunkedDecoder done;
-    EXPECT_EQ(done.step("0\r\n\r\n").status, Status::done);
-    EXPECT_EQ(done.step("5\r\n").status, Status::done);
+    EXPECT_EQ(done.step("0\r\n\r\n").status, ChunkStatus::done);
+    EXPECT_EQ(done.step("5\r\n").status, ChunkStatus::done);
     EXPECT_EQ(done.step("5\r\n").used, 0U);
     ChunkedDecoder refused;
-    EXPECT_EQ(refused.step("x").status, Status::refused);
+    EXPECT_EQ(refused.step("x").status, ChunkStatus::refused);
     EXPECT_EQ(refused.step("0\r\n\r\n").refusal, Refusal::bad_chunk_size);
 }
 
 TEST(Chunked, TheLargestChunkIsStillReadAsData) {
     ChunkedDecoder decoder;
     const ChunkedDecoder::Step step = decoder.step("7fffffffffffffff\r\nab");
-    EXPECT_EQ(step.status, Status::data);
+    EXPECT_EQ(step.status, ChunkStatus::data);
     EXPECT_EQ(step.data, "ab");
-    EXPECT_EQ(decoder.step("").status, Status::need_more);
+    EXPECT_EQ(decoder.step("").status, ChunkStatus::need_more);
 }
 
 TEST(ChunkLimits, BoundTheExtensionsOfAllChunksTogether) {
     const ChunkLimits limits{.extension_bytes_max = 10};
     // Three bytes each and a CR: the semicolon ends the size and is not counted.
     const std::string chunk = "1;abc\r\nx\r\n";
-    EXPECT_EQ(decode_at_every_split(chunk + chunk + "0\r\n\r\n", limits).status, Status::done);
+    EXPECT_EQ(decode_at_every_split(chunk + chunk + "0\r\n\r\n", limits).status, ChunkStatus::done);
     EXPECT_EQ(decode_at_every_split(chunk + chunk + chunk + "0\r\n\r\n", limits).refusal,
               Refusal::chunk_extensions_too_large);
     // The limit itself is taken, and not a byte more.
     EXPECT_EQ(decode_at_every_split(chunk + chunk + "0\r\n\r\n", {.extension_bytes_max = 8}).status,
-              Status::done);
+              ChunkStatus::done);
     EXPECT_EQ(
         decode_at_every_split(chunk + chunk + "0\r\n\r\n", {.extension_bytes_max = 7}).refusal,
         Refusal::chunk_extensions_too_large);
@@ -241,7 +241,7 @@ TEST(ChunkLimits, BoundTheTrailerSection) {
     const std::string trailers = "X: 0123456789\r\nY: 0123456789\r\n\r\n";
     const auto size = static_cast<std::uint32_t>(trailers.size());
     EXPECT_EQ(decode_at_every_split("0\r\n" + trailers, {.trailer_bytes_max = size}).status,
-              Status::done);
+              ChunkStatus::done);
     for (std::uint32_t less = 1; less < size; ++less) {
         EXPECT_EQ(decode_at_every_split("0\r\n" + trailers, {.trailer_bytes_max = less}).refusal,
                   Refusal::trailers_too_large)
@@ -264,7 +264,7 @@ TEST(Chunked, WhatIsWrittenIsReadBack) {
         }
         bytes += last_chunk;
         const Decoded decoded = decode(bytes, {random.below(bytes.size())}, {});
-        EXPECT_EQ(decoded.status, Status::done);
+        EXPECT_EQ(decoded.status, ChunkStatus::done);
         EXPECT_EQ(decoded.data, expected);
     }
 }

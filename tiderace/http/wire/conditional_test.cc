@@ -19,14 +19,14 @@ constexpr auto proceed = Precondition::proceed;
 constexpr auto not_modified = Precondition::not_modified;
 constexpr auto failed = Precondition::failed;
 
-struct Case {
+struct ConditionalCase {
     Conditions conditions;
     Precondition get, put;
 };
 
-void expect_all(std::initializer_list<Case> cases, const Validators& validators) {
+void expect_outcomes(std::initializer_list<ConditionalCase> cases, const Validators& validators) {
     int number = 0;
-    for (const Case& c : cases) {
+    for (const ConditionalCase& c : cases) {
         EXPECT_EQ(evaluate(c.conditions, validators, true), c.get) << "case " << number;
         EXPECT_EQ(evaluate(c.conditions, validators, false), c.put) << "case " << number;
         ++number;
@@ -35,70 +35,72 @@ void expect_all(std::initializer_list<Case> cases, const Validators& validators)
 
 TEST(Conditional, WithoutConditionsItProceeds) {
     EXPECT_FALSE(Conditions{}.any());
-    expect_all({{{}, proceed, proceed}}, file);
-    expect_all({{{}, proceed, proceed}}, bare);
+    expect_outcomes({{{}, proceed, proceed}}, file);
+    expect_outcomes({{{}, proceed, proceed}}, bare);
 }
 
 TEST(Conditional, IfMatchNeedsTheSameStrongTag) {
-    expect_all({{{.if_match = "\"now\""}, proceed, proceed},
-                {{.if_match = "\"old\", \"now\""}, proceed, proceed},
-                {{.if_match = "*"}, proceed, proceed},
-                {{.if_match = "\"old\""}, failed, failed},
-                {{.if_match = "W/\"now\""}, failed, failed},
-                {{.if_match = "now"}, failed, failed}},
-               file);
-    expect_all({{{.if_match = "\"now\""}, failed, failed}, {{.if_match = "*"}, proceed, proceed}},
-               weak_page);
+    expect_outcomes({{{.if_match = "\"now\""}, proceed, proceed},
+                     {{.if_match = "\"old\", \"now\""}, proceed, proceed},
+                     {{.if_match = "*"}, proceed, proceed},
+                     {{.if_match = "\"old\""}, failed, failed},
+                     {{.if_match = "W/\"now\""}, failed, failed},
+                     {{.if_match = "now"}, failed, failed}},
+                    file);
+    expect_outcomes(
+        {{{.if_match = "\"now\""}, failed, failed}, {{.if_match = "*"}, proceed, proceed}},
+        weak_page);
 }
 
 TEST(Conditional, IfUnmodifiedSinceFailsWhenItChangedLater) {
-    expect_all({{{.if_unmodified_since = hour_before}, failed, failed},
-                {{.if_unmodified_since = same_time}, proceed, proceed},
-                {{.if_unmodified_since = hour_after}, proceed, proceed},
-                {{.if_unmodified_since = "yesterday"}, proceed, proceed}},
-               file);
-    expect_all({{{.if_unmodified_since = hour_before}, proceed, proceed}}, bare);
+    expect_outcomes({{{.if_unmodified_since = hour_before}, failed, failed},
+                     {{.if_unmodified_since = same_time}, proceed, proceed},
+                     {{.if_unmodified_since = hour_after}, proceed, proceed},
+                     {{.if_unmodified_since = "yesterday"}, proceed, proceed}},
+                    file);
+    expect_outcomes({{{.if_unmodified_since = hour_before}, proceed, proceed}}, bare);
 }
 
 TEST(Conditional, IfMatchOverrulesIfUnmodifiedSince) {
-    expect_all({{{.if_match = "\"now\"", .if_unmodified_since = hour_before}, proceed, proceed},
-                {{.if_match = "\"old\"", .if_unmodified_since = hour_after}, failed, failed}},
-               file);
+    expect_outcomes(
+        {{{.if_match = "\"now\"", .if_unmodified_since = hour_before}, proceed, proceed},
+         {{.if_match = "\"old\"", .if_unmodified_since = hour_after}, failed, failed}},
+        file);
 }
 
 TEST(Conditional, IfNoneMatchComparesWeakly) {
-    expect_all({{{.if_none_match = "\"now\""}, not_modified, failed},
-                {{.if_none_match = "W/\"now\""}, not_modified, failed},
-                {{.if_none_match = "\"old\", W/\"now\""}, not_modified, failed},
-                {{.if_none_match = "*"}, not_modified, failed},
-                {{.if_none_match = "\"old\""}, proceed, proceed},
-                {{.if_none_match = "now"}, proceed, proceed}},
-               file);
-    expect_all({{{.if_none_match = "\"now\""}, not_modified, failed}}, weak_page);
-    expect_all({{{.if_none_match = "\"now\""}, proceed, proceed}}, bare);
+    expect_outcomes({{{.if_none_match = "\"now\""}, not_modified, failed},
+                     {{.if_none_match = "W/\"now\""}, not_modified, failed},
+                     {{.if_none_match = "\"old\", W/\"now\""}, not_modified, failed},
+                     {{.if_none_match = "*"}, not_modified, failed},
+                     {{.if_none_match = "\"old\""}, proceed, proceed},
+                     {{.if_none_match = "now"}, proceed, proceed}},
+                    file);
+    expect_outcomes({{{.if_none_match = "\"now\""}, not_modified, failed}}, weak_page);
+    expect_outcomes({{{.if_none_match = "\"now\""}, proceed, proceed}}, bare);
 }
 
 TEST(Conditional, IfModifiedSinceIsForGetAndHead) {
-    expect_all({{{.if_modified_since = hour_before}, proceed, proceed},
-                {{.if_modified_since = same_time}, not_modified, proceed},
-                {{.if_modified_since = same_time_rfc850}, not_modified, proceed},
-                {{.if_modified_since = same_time_asctime}, not_modified, proceed},
-                {{.if_modified_since = hour_after}, not_modified, proceed},
-                {{.if_modified_since = "Sun, 06 Nov 1994"}, proceed, proceed},
-                {{.if_modified_since = "0"}, proceed, proceed}},
-               file);
-    expect_all({{{.if_modified_since = hour_after}, proceed, proceed}}, bare);
+    expect_outcomes({{{.if_modified_since = hour_before}, proceed, proceed},
+                     {{.if_modified_since = same_time}, not_modified, proceed},
+                     {{.if_modified_since = same_time_rfc850}, not_modified, proceed},
+                     {{.if_modified_since = same_time_asctime}, not_modified, proceed},
+                     {{.if_modified_since = hour_after}, not_modified, proceed},
+                     {{.if_modified_since = "Sun, 06 Nov 1994"}, proceed, proceed},
+                     {{.if_modified_since = "0"}, proceed, proceed}},
+                    file);
+    expect_outcomes({{{.if_modified_since = hour_after}, proceed, proceed}}, bare);
 }
 
 TEST(Conditional, IfNoneMatchOverrulesIfModifiedSince) {
-    expect_all(
+    expect_outcomes(
         {{{.if_none_match = "\"old\"", .if_modified_since = hour_after}, proceed, proceed},
          {{.if_none_match = "\"now\"", .if_modified_since = hour_before}, not_modified, failed}},
         file);
 }
 
 TEST(Conditional, AFailedExpectationWinsOverNotModified) {
-    expect_all(
+    expect_outcomes(
         {{{.if_match = "\"old\"", .if_none_match = "\"now\""}, failed, failed},
          {{.if_match = "\"now\"", .if_none_match = "\"now\""}, not_modified, failed},
          {{.if_modified_since = hour_after, .if_unmodified_since = hour_before}, failed, failed}},

@@ -13,7 +13,7 @@ namespace tiderace::http::wire {
 namespace {
 
 constexpr ByteView version_prefix = "HTTP/1.";
-constexpr std::size_t reason_at = 12;  // after "HTTP/1.1 200"
+constexpr std::size_t reason_place = 12;  // after "HTTP/1.1 200"
 
 }  // namespace
 
@@ -85,14 +85,14 @@ std::size_t ResponseReader::read_status_line(ByteView bytes) {
         refuse(ResponseFault::not_http);
         return 0;
     }
-    if (bytes.size() < reason_at + 1) return 0;
+    if (bytes.size() < reason_place + 1) return 0;
     const bool digits = is_digit(bytes[7]) && bytes[8] == ' ' && bytes[9] >= '1' &&
                         bytes[9] <= '9' && is_digit(bytes[10]) && is_digit(bytes[11]);
-    if (!digits || (bytes[reason_at] != ' ' && bytes[reason_at] != '\r')) {
+    if (!digits || (bytes[reason_place] != ' ' && bytes[reason_place] != '\r')) {
         refuse(ResponseFault::bad_status_line);
         return 0;
     }
-    const std::size_t end = scan::find_first<scan::ValueEnd>(bytes, reason_at);
+    const std::size_t end = scan::find_first<scan::ValueEnd>(bytes, reason_place);
     if (end == bytes.size()) return 0;
     if (bytes[end] == '\r' && end + 1 == bytes.size()) return 0;
     if (bytes[end] != '\r' || bytes[end + 1] != '\n') {

@@ -10,7 +10,7 @@
 namespace tiderace::http::wire {
 namespace {
 
-using Status = ResponseReader::Status;
+using ReaderStatus = ResponseReader::Status;
 
 // One place for each line, whose name and value stand around its colon.
 void expect_places(const FieldPlaces& places, ByteView lines) {
@@ -41,21 +41,21 @@ std::string read_in_pieces(ByteView bytes, std::size_t piece, bool to_head, bool
         const ResponseReader::Step step = reader.step(bytes.substr(used, end - used), &places);
         EXPECT_LE(step.used, end - used);
         used += step.used;
-        if (step.status == Status::head) {
+        if (step.status == ReaderStatus::head) {
             told += std::to_string(reader.start().status) + ":";
             in_body = true;
             expect_places(places, step.data);
-        } else if (step.status == Status::data) {
+        } else if (step.status == ReaderStatus::data) {
             EXPECT_FALSE(step.data.empty());
             told += step.data;
-        } else if (step.status == Status::trailer) {
+        } else if (step.status == ReaderStatus::trailer) {
             told +=
                 '<' + std::string(step.trailer.name) + '=' + std::string(step.trailer.value) + '>';
-        } else if (step.status == Status::done) {
+        } else if (step.status == ReaderStatus::done) {
             told += reader.start().keep_alive ? ";" : "|";
             in_body = false;
             reader.next(to_head);
-        } else if (step.status == Status::refused) {
+        } else if (step.status == ReaderStatus::refused) {
             return told + "!" + std::string(to_string(reader.fault()));
         } else if (end == bytes.size()) {
             break;
@@ -80,7 +80,7 @@ std::string read_at_every_split(const std::string& bytes, bool to_head = false, 
 TEST(ResponseReader, ABodyWithoutALengthEndsWithItsConnection) {
     ResponseReader reader;
     reader.next(false);
-    ASSERT_EQ(reader.step("HTTP/1.1 200 OK\r\n\r\n").status, Status::head);
+    ASSERT_EQ(reader.step("HTTP/1.1 200 OK\r\n\r\n").status, ReaderStatus::head);
     EXPECT_EQ(reader.start().body, ResponseStart::Body::until_close);
     EXPECT_FALSE(reader.start().keep_alive);
 }
@@ -97,8 +97,8 @@ TEST(ResponseReader, AFieldThatIsAsLongAsAFramingOneFramesNothing) {
 TEST(ResponseReader, RefusesAStatusLineAtTheFirstByteThatIsWrong) {
     ResponseReader reader;
     reader.next(false);
-    EXPECT_EQ(reader.step("HTTP/1.1 200").status, Status::need_more);
-    EXPECT_EQ(reader.step("HTTP/1.1 2000").status, Status::refused);
+    EXPECT_EQ(reader.step("HTTP/1.1 200").status, ReaderStatus::need_more);
+    EXPECT_EQ(reader.step("HTTP/1.1 2000").status, ReaderStatus::refused);
 }
 
 TEST(ResponseReader, ReadsWhatServersSend) {
@@ -218,8 +218,8 @@ TEST(ResponseReader, KeepsNothingOfTheLastResponse) {
             const auto step = reader.step(bytes);
             bytes.remove_prefix(step.used);
             told += std::to_string(static_cast<int>(step.status)) + ':' + std::string(step.data);
-            if (step.status == Status::head || step.status == Status::data ||
-                step.status == Status::trailer) {
+            if (step.status == ReaderStatus::head || step.status == ReaderStatus::data ||
+                step.status == ReaderStatus::trailer) {
                 continue;
             }
             const ResponseStart& start = reader.start();
@@ -259,12 +259,12 @@ TEST(ResponseReader, AHeadGivesTheFieldLinesOfTheFinalResponse) {
         "HTTP/1.1 200 OK\r\nA: 1\r\nContent-Length: 2\r\n\r\nok";
     ResponseReader reader;
     ResponseReader::Step step = reader.step(bytes);
-    EXPECT_EQ(step.status, Status::head);
+    EXPECT_EQ(step.status, ReaderStatus::head);
     EXPECT_EQ(step.data, "A: 1\r\nContent-Length: 2\r\n");
     EXPECT_EQ(bytes.substr(step.used), "ok");
     reader = ResponseReader();
     step = reader.step("HTTP/1.1 204 None\r\n\r\n");
-    EXPECT_EQ(step.status, Status::head);
+    EXPECT_EQ(step.status, ReaderStatus::head);
     EXPECT_EQ(step.data, "");
 }
 

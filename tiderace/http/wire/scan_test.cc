@@ -13,7 +13,7 @@ namespace {
 
 template <typename Class>
 class Scan : public ::testing::Test {};
-using Classes = testing::Types<ValueEnd, TargetEnd, TokenEnd>;
+using Classes = ::testing::Types<ValueEnd, TargetEnd, TokenEnd>;
 TYPED_TEST_SUITE(Scan, Classes);
 
 // Bytes that end exactly where an allocation ends, at a chosen alignment, so that the address

@@ -157,7 +157,7 @@ OpenApiDocument::OpenApiDocument(const App& app, std::string_view own) {
         const std::string_view method = method_key(route.method);
         const std::string key = key_of(route.pattern);
         const bool is_own = route.pattern == own && route.method == wire::Method::get;
-        if (method.empty() || key.empty() || is_own || route.endpoint->is_websocket() ||
+        if (method.empty() || key.empty() || is_own || route.endpoint->kind().is_websocket ||
             app.scopes_[route.scope].host != 0) {
             continue;
         }
@@ -165,7 +165,9 @@ OpenApiDocument::OpenApiDocument(const App& app, std::string_view own) {
         Path& path = paths_.try_emplace(key, Path{route.pattern, {}}).first->second;
         Operation& operation = path.operations.emplace_back();
         operation.method = method;
-        route.endpoint->describe(operation.shape);
+        if (route.endpoint->kind().describe != nullptr) {
+            route.endpoint->kind().describe(operation.shape);
+        }
     }
 }
 

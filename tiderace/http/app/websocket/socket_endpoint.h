@@ -85,11 +85,10 @@ class ServedSocket final : public task::Root, private WebSocketKeeper, private c
 
 class SocketEndpoint : public Endpoint {
   public:
-    explicit SocketEndpoint(WebSocketOptions options) : options_(std::move(options)) {}
+    SocketEndpoint(const EndpointKind& kind, WebSocketOptions options)
+        : Endpoint(kind), options_(std::move(options)) {}
 
     std::shared_ptr<void> make_part(LayerPlace& place) const override;
-    bool is_websocket() const override { return true; }
-    BodyUse body() const override { return BodyUse::none; }
 
   protected:
     SocketPart& part(Call& call) const;
@@ -115,19 +114,20 @@ class SocketEndpointOf final : public SocketEndpoint {
     using Options = WebSocketOptions;
     using Signature = SignatureOf<F>;
 
-    SocketEndpointOf(F handler, Options options)
-        : SocketEndpoint(std::move(options)), handler_(std::move(handler)) {}
+    SocketEndpointOf(F&& handler, Options options)
+        : SocketEndpoint(kind, std::move(options)), handler_(std::move(handler)) {}
 
     static_assert(std::is_same_v<typename Signature::Result, task::Task<>>,
                   "a WebSocket's handler is a coroutine: return a Task<>");
     static_assert(Signature::body_arguments == 0, "a WebSocket's request has no body");
 
-    bool keeps_views() const override { return Signature::takes_views; }
     void call(Call& call) const override {
         typename Signature::template Arguments<With>().call(*this, call);
     }
 
   private:
+    static constexpr EndpointKind kind{.keeps_views = Signature::takes_views, .is_websocket = true};
+
     template <typename... A>
     struct With {
         static_assert((std::is_same_v<A, WebSocket&> || ...),

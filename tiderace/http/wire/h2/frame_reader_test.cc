@@ -250,11 +250,11 @@ TEST(H2FrameReader, RefusesWhatAFrameMayNotBe) {
 
 // The verdict on a single frame, derived independently from RFC 9113, section 6, and RFC 9218,
 // 7.1: no_error, or the error and whether it ends the stream only.
-struct Verdict {
+struct FrameVerdict {
     H2Error error = H2Error::no_error;
     bool stream_only = false;
 
-    bool operator==(const Verdict&) const = default;
+    bool operator==(const FrameVerdict&) const = default;
 };
 
 struct AnyFrame {
@@ -270,16 +270,17 @@ struct AnyFrame {
     }
 };
 
-Verdict judge_padding(const AnyFrame& f, std::uint32_t section) {
+FrameVerdict judge_padding(const AnyFrame& f, std::uint32_t section) {
     const std::uint32_t before = section + (f.has(h2_flag::padded) ? 1 : 0);
     if (f.length < before) return {H2Error::frame_size_error};
     const std::uint32_t padding = f.has(h2_flag::padded) ? static_cast<unsigned char>(f.fill) : 0;
     return {padding > f.length - before ? H2Error::protocol_error : H2Error::no_error};
 }
 
-Verdict judge(const AnyFrame& f) {
-    constexpr Verdict good, wrong{H2Error::protocol_error}, wrong_size{H2Error::frame_size_error};
-    constexpr Verdict wrong_there{H2Error::protocol_error, true};
+FrameVerdict judge(const AnyFrame& f) {
+    constexpr FrameVerdict good, wrong{H2Error::protocol_error},
+        wrong_size{H2Error::frame_size_error};
+    constexpr FrameVerdict wrong_there{H2Error::protocol_error, true};
     if (f.type == 0x9) return wrong;  // CONTINUATION of nothing, however long
     if (f.length > h2_frame_bytes_min) return wrong_size;
     const bool on_connection = f.stream == 0;
@@ -290,7 +291,7 @@ Verdict judge(const AnyFrame& f) {
             return on_connection ? wrong : judge_padding(f, f.has(h2_flag::priority) ? 5 : 0);
         case 0x2:  // PRIORITY
             if (on_connection) return wrong;
-            return f.length == 5 ? good : Verdict{H2Error::frame_size_error, true};
+            return f.length == 5 ? good : FrameVerdict{H2Error::frame_size_error, true};
         case 0x3:  // RST_STREAM
             if (on_connection) return wrong;
             return f.length == 4 ? good : wrong_size;
@@ -335,9 +336,9 @@ TEST(H2FrameReader, EveryTypeWithEveryLengthFlagAndPlaceIsAsTheRfcSays) {
                     for (const char fill : {'\0', '\3'}) {
                         const AnyFrame f{type, flag, stream, length, fill};
                         const Told told = read_whole(opening + f.bytes());
-                        const Verdict found{told.fault.error,
-                                            told.fault.scope == H2Fault::Scope::stream};
-                        const Verdict expected = judge(f);
+                        const FrameVerdict found{told.fault.error,
+                                                 told.fault.scope == H2Fault::Scope::stream};
+                        const FrameVerdict expected = judge(f);
                         ++cases;
                         if (expected.error == H2Error::no_error) {
                             ASSERT_EQ(told.fault.error, H2Error::no_error) << type << ' ' << length;

@@ -9,7 +9,7 @@ namespace tiderace::http::wire {
 namespace {
 
 using namespace std::string_literals;
-using Status = HpackDecoder::Status;
+using DecoderStatus = HpackDecoder::Status;
 
 std::string bytes_of(ByteView hex) {
     std::string bytes;
@@ -26,7 +26,7 @@ std::string bytes_of(ByteView hex) {
 
 struct Reading {
     std::string fields;  // "name: value\n", "!" before what is never indexed
-    Status status;
+    DecoderStatus status;
     std::size_t list_bytes;
 };
 
@@ -42,14 +42,14 @@ Reading read(HpackDecoder& decoder, const std::string& block, std::size_t list_b
     if (way == Way::loop) {
         fields.for_each([&](const HpackField& field) { kept.push_back(field); });
     } else {
-        while (fields.next() == Status::field) kept.push_back(fields.field());
+        while (fields.next() == DecoderStatus::field) kept.push_back(fields.field());
     }
     EXPECT_EQ(fields.next(), fields.status());
     EXPECT_EQ(fields.for_each([](const HpackField&) { FAIL(); }), fields.status());
     EXPECT_LE(fields.arena_used(), arena.size());
     piece.reset();
     Reading reading{{}, fields.status(), fields.list_bytes()};
-    if (reading.status != Status::end) return reading;
+    if (reading.status != DecoderStatus::end) return reading;
     for (const HpackField& field : kept) {
         if (field.never_indexed) reading.fields += '!';
         reading.fields += std::string(field.name) + ": " + std::string(field.value) + '\n';
@@ -78,7 +78,7 @@ void expect_examples(const std::vector<Example>& examples, std::uint32_t table_b
         HpackDecoder decoder(table_bytes);
         for (const Example& example : examples) {
             const Reading reading = read(decoder, bytes_of(example.hex), 4096, way);
-            EXPECT_EQ(reading.status, Status::end) << example.section;
+            EXPECT_EQ(reading.status, DecoderStatus::end) << example.section;
             EXPECT_EQ(reading.fields, example.fields) << example.section;
             EXPECT_EQ(table_of(decoder), example.table) << example.section;
         }
@@ -172,9 +172,9 @@ TEST(HpackDecoder, KnowsTheLastEntryOfEachTable) {
                    "c\x01"
                    "d"s)
                   .status,
-              Status::end);
+              DecoderStatus::end);
     EXPECT_EQ(read(decoder, "\xbe\xbf"s).fields, "c: d\na: b\n");
-    EXPECT_EQ(read(decoder, "\xc0"s).status, Status::corrupt);
+    EXPECT_EQ(read(decoder, "\xc0"s).status, DecoderStatus::corrupt);
 }
 
 TEST(HpackDecoder, RefusesWhatIsNoFieldBlock) {
@@ -219,12 +219,12 @@ TEST(HpackDecoder, RefusesWhatIsNoFieldBlock) {
     for (const auto& c : cases) {
         for (const Way way : {Way::one_by_one, Way::loop}) {
             HpackDecoder decoder;
-            EXPECT_EQ(read(decoder, c.block, 4096, way).status, Status::corrupt) << c.why;
+            EXPECT_EQ(read(decoder, c.block, 4096, way).status, DecoderStatus::corrupt) << c.why;
         }
         // Whatever it is cut to is corrupt too, or complete; never more.
         for (std::size_t size = 0; size < c.block.size(); ++size) {
             HpackDecoder other;
-            EXPECT_NE(read(other, c.block.substr(0, size)).status, Status::too_large);
+            EXPECT_NE(read(other, c.block.substr(0, size)).status, DecoderStatus::too_large);
         }
     }
 }
@@ -236,23 +236,23 @@ TEST(HpackDecoder, SizeUpdatesEvictAndMayComeTwice) {
                    "a\x01"
                    "b"s)
                   .status,
-              Status::end);
+              DecoderStatus::end);
     EXPECT_EQ(read(decoder, "\x20\x3f\xe1\x1f\x82"s).fields, ":method: GET\n");
     EXPECT_EQ(decoder.table().size(), 0U);
     EXPECT_EQ(decoder.table().bytes_max(), 4096U);
-    EXPECT_EQ(read(decoder, "\x3e"s).status, Status::end);
+    EXPECT_EQ(read(decoder, "\x3e"s).status, DecoderStatus::end);
     EXPECT_EQ(decoder.table().bytes_max(), 30U);
 }
 
 TEST(HpackDecoder, WantsTheUpdateThatASmallerSettingCallsFor) {
     HpackDecoder decoder;
     decoder.set_table_bytes_max(100);
-    EXPECT_EQ(read(decoder, "\x82").status, Status::corrupt);
+    EXPECT_EQ(read(decoder, "\x82").status, DecoderStatus::corrupt);
     HpackDecoder obeyed;
     obeyed.set_table_bytes_max(100);
     EXPECT_EQ(read(obeyed, "\x3f\x45\x82").fields, ":method: GET\n");
     EXPECT_EQ(obeyed.table().bytes_max(), 100U);
-    EXPECT_EQ(read(obeyed, "\x3f\x46").status, Status::corrupt);
+    EXPECT_EQ(read(obeyed, "\x3f\x46").status, DecoderStatus::corrupt);
     HpackDecoder larger;
     larger.set_table_bytes_max(5000);
     EXPECT_EQ(read(larger, "\x82").fields, ":method: GET\n");
@@ -271,8 +271,8 @@ TEST(HpackDecoder, CountsTheListBeforeItGrows) {
     std::vector<char> arena(decoder.arena_bytes(10'000));
     HpackDecoder::Block fields = decoder.read(bomb, arena, 10'000);
     int given = 0;
-    while (fields.next() == Status::field) ++given;
-    EXPECT_EQ(fields.status(), Status::too_large);
+    while (fields.next() == DecoderStatus::field) ++given;
+    EXPECT_EQ(fields.status(), DecoderStatus::too_large);
     EXPECT_EQ(given, 9);
     EXPECT_EQ(read(decoder, "\xbe").fields, "a: " + std::string(999, 'x') + '\n');
 }
@@ -292,7 +292,7 @@ TEST(HpackDecoder, AFieldThatMakesTheListTooLargeFindsRoomInATightArena) {
         "b\x7f\x49"s +
         std::string(200, 'x');
     for (const Way way : {Way::one_by_one, Way::loop}) {
-        EXPECT_EQ(read(decoder, block, 4'096, way).status, Status::too_large);
+        EXPECT_EQ(read(decoder, block, 4'096, way).status, DecoderStatus::too_large);
         EXPECT_EQ(read(decoder, "\xbe\xbf").fields,
                   "b: " + std::string(200, 'x') + "\na: " + std::string(200, 'y') + '\n');
     }
@@ -311,16 +311,16 @@ TEST(HpackDecoder, AListMayBeExactlyAsLargeAsItsMaximum) {
                    "bc"s,
                    42 + 35)
                   .status,
-              Status::end);
+              DecoderStatus::end);
     EXPECT_EQ(read(decoder,
                    "\x82\x00\x01"
                    "a\x02"
                    "bc"s,
                    42 + 34)
                   .status,
-              Status::too_large);
+              DecoderStatus::too_large);
     EXPECT_EQ(read(decoder, "\x82\x00\x81\x1f\x81\x1f"s, 42 + 34).fields, ":method: GET\na: a\n");
-    EXPECT_EQ(read(decoder, "\x82\x00\x81\x1f\x81\x1f"s, 42 + 33).status, Status::too_large);
+    EXPECT_EQ(read(decoder, "\x82\x00\x81\x1f\x81\x1f"s, 42 + 33).status, DecoderStatus::too_large);
 }
 
 TEST(HpackDecoder, KeepsItsTableInStepThroughAListThatIsTooLarge) {
@@ -336,13 +336,13 @@ TEST(HpackDecoder, KeepsItsTableInStepThroughAListThatIsTooLarge) {
             "z\x7f\x49"s +
             long_value + "\x50" + text + "\x40" + text + text + "\x7e" + text + "\x10" + text +
             text + "\x82";
-        EXPECT_EQ(read(decoder, block, 100).status, Status::too_large);
+        EXPECT_EQ(read(decoder, block, 100).status, DecoderStatus::too_large);
         EXPECT_EQ(table_of(decoder), "a: a\na: a\naccept-encoding: a\n116");
         // One that is too large for the table empties it.
         HpackDecoder small(200);
-        EXPECT_EQ(read(small, "\x40" + text + text).status, Status::end);
+        EXPECT_EQ(read(small, "\x40" + text + text).status, DecoderStatus::end);
         EXPECT_EQ(read(small, "\x40" + text + "\x7f\x49" + long_value, 100).status,
-                  Status::too_large);
+                  DecoderStatus::too_large);
         EXPECT_EQ(small.table().size(), 0U);
     }
 }
@@ -367,7 +367,7 @@ TEST(HpackDecoder, JudgesATextOnceAndRemembers) {
     const auto refusals = [&](const std::string& block) {
         std::vector<Refusal> found;
         HpackDecoder::Block fields = decoder.read(block, arena, 4096);
-        while (fields.next() == Status::field) found.push_back(fields.field().refusal);
+        while (fields.next() == DecoderStatus::field) found.push_back(fields.field().refusal);
         return found;
     };
     EXPECT_EQ(refusals("\x40\x04Host\x01"
@@ -386,7 +386,7 @@ TEST(HpackDecoder, JudgesATextOnceAndRemembers) {
 TEST(HpackDecoder, AnEmptyBlockHasNoFields) {
     HpackDecoder decoder;
     const Reading reading = read(decoder, "");
-    EXPECT_EQ(reading.status, Status::end);
+    EXPECT_EQ(reading.status, DecoderStatus::end);
     EXPECT_EQ(reading.fields, "");
 }
 

@@ -9,29 +9,13 @@
 #include "tiderace/base/random.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/framing.h"
+#include "tiderace/http/wire/h2/literal_fields_fixture.h"
 
 namespace tiderace::http::wire {
 namespace {
 
 using namespace std::string_literals;
-using Status = H2RequestParse::Status;
-using Fields = std::vector<std::pair<std::string, std::string>>;
-
-std::string text(const std::string& bytes) {
-    std::string out(5, '\0');
-    std::uint32_t size = static_cast<std::uint32_t>(bytes.size());
-    if (size < 127) return static_cast<char>(size) + bytes;
-    out = "\x7f";
-    for (size -= 127; size >= 128; size >>= 7) out += static_cast<char>(0x80U | (size & 0x7fU));
-    return out + static_cast<char>(size) + bytes;
-}
-
-// Every field as a literal without index, so that the block depends on nothing else.
-std::string block_of(const Fields& fields) {
-    std::string block;
-    for (const auto& [name, value] : fields) block += '\0' + text(name) + text(value);
-    return block;
-}
+using RequestStatus = H2RequestParse::Status;
 
 Fields operator+(Fields fields, const Fields& more) {
     fields.insert(fields.end(), more.begin(), more.end());
@@ -54,8 +38,8 @@ class H2RequestTest : public ::testing::Test {
     const H2RequestParse& read(const Fields& fields) { return read(block_of(fields)); }
     Refusal refusal(const Fields& fields) {
         read(fields);
-        EXPECT_EQ(parse.status,
-                  parse.refusal == Refusal::none ? Status::complete : Status::refused);
+        EXPECT_EQ(parse.status, parse.refusal == Refusal::none ? RequestStatus::complete
+                                                               : RequestStatus::refused);
         return parse.refusal;
     }
     Refusal trailer_refusal(const Fields& fields) {
@@ -371,16 +355,16 @@ TEST_F(H2RequestTest, ABadRequestLeavesTheTableInStep) {
     EXPECT_EQ(parse.refusal, Refusal::bad_field_name);
     EXPECT_TRUE(parse.malformed());
     EXPECT_EQ(decoder.table().size(), 1U);
-    EXPECT_EQ(read("\x82\x87\x84\x01\x01h\xbe"s).status, Status::complete);
+    EXPECT_EQ(read("\x82\x87\x84\x01\x01h\xbe"s).status, RequestStatus::complete);
     EXPECT_EQ(head.find("a")->value, "b");
 }
 
 TEST_F(H2RequestTest, CorruptionIsTheConnectionsEnd) {
-    EXPECT_EQ(read("\x82\xff\xff").status, Status::compression_error);
+    EXPECT_EQ(read("\x82\xff\xff").status, RequestStatus::compression_error);
     EXPECT_EQ(parse.refusal, Refusal::none);
     EXPECT_FALSE(parse.malformed());
     // Even when the request was refused before.
-    EXPECT_EQ(read("\x00\x01X\x01y\x80"s).status, Status::compression_error);
+    EXPECT_EQ(read("\x00\x01X\x01y\x80"s).status, RequestStatus::compression_error);
 }
 
 // A request in its parts, some of them bad.
@@ -455,7 +439,7 @@ TEST_F(H2RequestTest, TakesAndRefusesWhatHttp1Does) {
         const bool good =
             parsed.status == ParseStatus::complete && framing.refusal == Refusal::none;
         read(sample.http2());
-        ASSERT_EQ(parse.status == Status::complete, good)
+        ASSERT_EQ(parse.status == RequestStatus::complete, good)
             << ::testing::PrintToString(bytes) << to_string(parse.refusal)
             << to_string(parsed.refusal) << to_string(framing.refusal);
         if (!good) continue;

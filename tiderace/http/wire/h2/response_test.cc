@@ -6,21 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/http/wire/h2/literal_fields_fixture.h"
+
 namespace tiderace::http::wire {
 namespace {
-
-using FieldList = std::vector<std::pair<std::string, std::string>>;
-
-std::string text(const std::string& bytes) {
-    return static_cast<char>(bytes.size()) + bytes;
-}
-
-// Literals that no table gets.
-std::string block_of(const FieldList& fields) {
-    std::string block;
-    for (const auto& [name, value] : fields) block += '\0' + text(name) + text(value);
-    return block;
-}
 
 struct Heard {
     H2ResponseParse parse;
@@ -55,15 +44,14 @@ TEST(H2Response, TrailersHaveNoStatus) {
     const Heard heard = hear(block_of({{"a", "1"}}), H2ResponsePart::trailers);
     EXPECT_EQ(heard.parse.status, H2ResponseParse::Status::complete);
     EXPECT_EQ(heard.fields, "a=1;");
-    for (const FieldList& bad :
-         {FieldList{{":status", "200"}}, FieldList{{"content-length", "1"}}}) {
+    for (const Fields& bad : {Fields{{":status", "200"}}, Fields{{"content-length", "1"}}}) {
         EXPECT_EQ(hear(block_of(bad), H2ResponsePart::trailers).parse.status,
                   H2ResponseParse::Status::malformed);
     }
 }
 
 TEST(H2Response, WhatSectionEightForbidsIsMalformed) {
-    const FieldList cases[] = {
+    const Fields cases[] = {
         {},
         {{"a", "1"}},
         {{":status", "20"}},
@@ -87,7 +75,7 @@ TEST(H2Response, WhatSectionEightForbidsIsMalformed) {
         {{":status", "200"}, {"content-length", "1"}, {"content-length", "1"}},
         {{":status", "200"}, {"content-length", "-1"}},
     };
-    for (const FieldList& fields : cases) {
+    for (const Fields& fields : cases) {
         const Heard heard = hear(block_of(fields));
         EXPECT_EQ(heard.parse.status, H2ResponseParse::Status::malformed)
             << (fields.empty() ? "" : fields.back().first + "=" + fields.back().second);

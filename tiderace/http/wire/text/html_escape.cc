@@ -5,7 +5,7 @@
 namespace tiderace::http::wire {
 namespace {
 
-bool is_plain(char c) {
+bool is_plain_in_html(char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte >= 0x20 && byte < 0x7F && c != '&' && c != '<' && c != '>' && c != '"' && c != '\'';
 }
@@ -16,7 +16,7 @@ bool turns_text(char32_t code) {
            code == 0x200E || code == 0x200F || code == 0x061C;
 }
 
-bool append_ascii(BoundedText& out, char c) {
+bool append_ascii_to_html(BoundedText& out, char c) {
     switch (c) {
         case '&':
             return out.append("&amp;");
@@ -36,8 +36,8 @@ bool append_ascii(BoundedText& out, char c) {
     return out.append(ByteView(picture, sizeof picture));
 }
 
-bool append_char(BoundedText& out, ByteView bytes, const Utf8Char& read) {
-    if (read.code < 0x80) return append_ascii(out, bytes[0]);
+bool append_char_to_html(BoundedText& out, ByteView bytes, const Utf8Char& read) {
+    if (read.code < 0x80) return append_ascii_to_html(out, bytes[0]);
     const bool c1_control = read.code < 0xA0;
     // A name of a file with U+202E would show another extension than it has.
     if (!read.valid || c1_control || turns_text(read.code)) return out.append(utf8_replacement);
@@ -47,7 +47,7 @@ bool append_char(BoundedText& out, ByteView bytes, const Utf8Char& read) {
 }  // namespace
 
 bool append_html(BoundedText& out, ByteView text) {
-    return append_escaped(out, text, is_plain, append_char);
+    return append_escaped(out, text, is_plain_in_html, append_char_to_html);
 }
 
 }  // namespace tiderace::http::wire

@@ -7,12 +7,12 @@ namespace {
 
 // Angle brackets are valid in JSON; escaped, they stay text where a page or a guessing client takes
 // the answer for HTML.
-bool is_plain(char c) {
+bool is_plain_in_json(char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\' && c != '<' && c != '>';
 }
 
-bool append_ascii(BoundedText& out, char c) {
+bool append_ascii_to_json(BoundedText& out, char c) {
     switch (c) {
         case '"':
             return out.append("\\\"");
@@ -36,9 +36,9 @@ bool append_ascii(BoundedText& out, char c) {
     return out.append(ByteView(escape, sizeof escape));
 }
 
-bool append_char(BoundedText& out, ByteView bytes, const Utf8Char& read) {
+bool append_char_to_json(BoundedText& out, ByteView bytes, const Utf8Char& read) {
     if (!read.valid) return out.append(utf8_replacement);
-    if (read.code < 0x80) return append_ascii(out, bytes[0]);
+    if (read.code < 0x80) return append_ascii_to_json(out, bytes[0]);
     // JSON allows both raw; JavaScript before ES2019 did not allow them in a string.
     if (read.code == 0x2028) return out.append("\\u2028");
     if (read.code == 0x2029) return out.append("\\u2029");
@@ -48,7 +48,7 @@ bool append_char(BoundedText& out, ByteView bytes, const Utf8Char& read) {
 }  // namespace
 
 bool append_json(BoundedText& out, ByteView text) {
-    return append_escaped(out, text, is_plain, append_char);
+    return append_escaped(out, text, is_plain_in_json, append_char_to_json);
 }
 
 }  // namespace tiderace::http::wire
