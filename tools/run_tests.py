@@ -47,7 +47,7 @@ from children import BUILD, LOGS, ROOT, Finished, Stopped, log_of, run, stop, st
 
 COSTS = LOGS / "costs.json"
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
-LANES = CORES * 3 + 1  # tests wait: seven use 1.8 cores of two
+LANES = CORES * 2 + 1  # tests wait; more than five starved the servers of others
 FUZZ_SECONDS = 2
 SANITIZER_ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1",

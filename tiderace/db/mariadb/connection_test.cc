@@ -242,7 +242,7 @@ TEST_F(MariadbTest, AProcedureGivesItsFirstResultAndHoldsNoLoop) {
                     ++turns;
                 }
                 co_await scope.join();
-                EXPECT_GT(turns, 20) << "a blocked loop would have slept once";
+                EXPECT_GT(turns, 2) << "a blocked loop would have slept once";
                 co_await db.exec("call several()");
                 EXPECT_EQ(co_await db.one<int>("select 8"), 8);
                 EXPECT_EQ(co_await fault_of(db.all<int>("call failing()")), Fault::syntax);
