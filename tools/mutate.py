@@ -360,8 +360,8 @@ def parsed(words):
     return arguments
 
 
-def ninja(*targets):
-    done = children.run("mutate/build", ["ninja", "-C", BUILD, *targets], 7200)
+def ninja(*words):
+    done = children.run("mutate/build", ["ninja", "-C", BUILD, *words], 7200)
     if done.status != 0:
         raise Failed(f"{BUILD} does not build; see {done.log}")
 
@@ -391,7 +391,8 @@ def main(words):
     try:
         rooms = configured()
         names = chosen_rooms(arguments.room, rooms)
-        ninja(*(f"{it}_test" for name in names for it in (name, *ALSO.get(name, []))))
+        tests = [f"{it}_test" for name in names for it in (name, *ALSO.get(name, []))]
+        ninja("-j", arguments.jobs, *tests)
         for name in names:
             try:
                 scores.append(measure(name, rooms[name], arguments))
