@@ -32,6 +32,14 @@ Task<> wait(Duration time) {
     co_await task::sleep(time);
 }
 
+Events answers() {
+    const Alive here;
+    while (true) {
+        co_yield {.data = "answered"};
+        co_await task::sleep(1s);
+    }
+}
+
 // An App with a handler of each kind; a fixture of its own, so that a test may have many.
 class Served : public AppTest {
   public:
@@ -79,7 +87,8 @@ class Served : public AppTest {
             .get<"/x">([]() -> Task<std::string> {
                 co_await wait(3ms);
                 co_return "answered";
-            });
+            })
+            .get<"/events">([] { return answers(); });
         app.get<"/throws">([]() -> Task<std::string> {
             const Alive here;
             co_await task::sleep(3ms);
@@ -165,6 +174,21 @@ TEST(AppEnds, WhatRunsWhenTheServerDrainsIsAnswered) {
             ASSERT_EQ(Alive::count, 0) << path;
             EXPECT_LT(served.world.elapsed(), 5s) << "nothing waits for the end of the drain";
         }
+    }
+}
+
+TEST(AppEnds, EventsEndWithTheDrainAlsoWhereTheyBeginInIt) {
+    for (const Duration before : {1ms, 100ms}) {
+        Served served;
+        auto peer = served.say("GET", "/rule/events");
+        served.world.advance(before);
+        EXPECT_EQ(peer->heard().contains("answered"), before > 3ms);
+        bool drained = false;
+        served.loop().drain(served.world.loop().now() + 1h, [] {});
+        served.server().drain(served.world.loop().now() + 1h, [&] { drained = true; });
+        ASSERT_TRUE(served.world.run_until([&] { return drained && peer->over(); }));
+        EXPECT_LT(served.world.elapsed(), 5s);
+        EXPECT_TRUE(peer->heard().ends_with("0\r\n\r\n")) << "the answer is whole";
     }
 }
 

@@ -38,6 +38,9 @@ class FileTest : public AppTest {
             if (!yes) return std::unexpected(Problem{.status = 403});
             return File(folder.path() + "/a.txt");
         });
+        app.get<"/of/{member}">([this](std::string_view member) {
+            return File::beneath(folder.path() + "/" + std::string(member), "a.txt");
+        });
         app.get<"/there/{which}">([this](std::string_view which) {
             return File(folder.path() + "/" + std::string(which));
         });
@@ -128,6 +131,9 @@ TEST_F(FileTest, IsSavedUnderTheNameThatTheHandlerGives) {
 TEST_F(FileTest, WhatIsNoFileOrNotReadableSaysSo) {
     EXPECT_EQ(status_of(get("/there/none")), "404");
     EXPECT_EQ(status_of(get("/there/inner")), "404") << "a folder";
+    EXPECT_EQ(status_of(get("/of/none")), "404") << "a member who has no folder yet";
+    std::filesystem::create_symlink("loop", folder.path() + "/loop");
+    EXPECT_EQ(status_of(get("/of/loop")), "500") << "a fault of the server's";
     ASSERT_EQ(::mkfifo((folder.path() + "/pipe").c_str(), 0600), 0);
     EXPECT_EQ(status_of(get("/there/pipe")), "403");
     EXPECT_EQ(status_of(get("/maybe/false")), "403");
