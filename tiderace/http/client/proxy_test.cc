@@ -33,7 +33,7 @@ TEST(Proxies, EachSchemeHasItsOwn) {
 TEST(Proxies, SomeHostsAreAskedDirectly) {
     const Proxies proxies =
         with({{"http_proxy", "p:1"},
-              {"NO_PROXY", "Localhost, .b.example,c.example:8080,[::1] 10.0.0.1"}});
+              {"NO_PROXY", "Localhost, .b.example,c.example:8080,[::1] 10.0.0.1 ::2"}});
     const struct {
         const char* url;
         bool direct;
@@ -43,6 +43,7 @@ TEST(Proxies, SomeHostsAreAskedDirectly) {
         {"http://xb.example/", false}, {"http://c.example:8080/", true},
         {"http://c.example/", false},  {"http://[::1]/", true},
         {"http://10.0.0.1/", true},    {"http://10.0.0.10/", false},
+        {"http://[::2]/", true},       {"http://[::22]/", false},
     };
     for (const auto& c : cases) {
         EXPECT_EQ(place(proxies, c.url), c.direct ? "direct" : "p:1") << c.url;
