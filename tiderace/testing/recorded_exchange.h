@@ -36,7 +36,7 @@ class RecordedExchange final : public http::Exchange {
     core::EventLoop& loop() override { return *loop_; }
     bool has_body() const override { return has_body_; }
     void pin() override {}
-    void set_body_reading(bool) override {}
+    void set_body_reading(bool reads) override { reads_body_ = reads; }
     void body_ready() override { waiting_ = false; }
     bool upgrade(http::Response&, unique_function<net::Session&(net::Connection&)>) override {
         return false;
@@ -64,6 +64,7 @@ class RecordedExchange final : public http::Exchange {
     bool complete() const { return responded_ && !source_ && queue_.empty(); }
     // Gives its body to a receiver that asked for it.
     bool give(ByteView bytes) { return give_body(bytes); }
+    bool reads_body() const { return reads_body_; }
     using Exchange::give_trailer;
     void end_body() { end_receiver(); }
 
@@ -100,6 +101,7 @@ class RecordedExchange final : public http::Exchange {
     bool has_body_ = true;  // the request
     bool no_body_ = false;  // the answer
     bool broken_ = false;
+    bool reads_body_ = true;
     bool waiting_ = false;
     core::SendQueue queue_;
     std::unique_ptr<http::BodySource> source_;

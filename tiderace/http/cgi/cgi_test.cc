@@ -6,6 +6,9 @@
 #include "tiderace/core/kernel.h"
 #include "tiderace/core/watch.h"
 #include "tiderace/http/cgi/cgi_fixture.h"
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/logger.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/fail_nth.h"
 #include "tiderace/testing/scarce_memory.h"
 
@@ -86,10 +89,10 @@ TEST_F(CgiTest, WhatACallCollectedEndsWithIt) {
         for (const std::string name : {"echo", "deaf"}) {
             const auto whole =
                 begin("/cgi-bin/" + name, "POST", {{"Transfer-Encoding", "chunked"}});
-            whole->give("12345");
+            ASSERT_TRUE(whole->give("12345")) << "too much is collected";
             whole->end_body();
             finish(*whole);
-            EXPECT_EQ(whole->status(), 200) << name;
+            ASSERT_EQ(whole->status(), 200) << name;
         }
     }
     const auto first = begin("/cgi-bin/echo", "POST", {{"Transfer-Encoding", "chunked"}});
@@ -179,6 +182,13 @@ TEST_F(CgiTest, AProgramThatHangsIs504AndEnded) {
     EXPECT_TRUE(all_gone());
 }
 
+TEST_F(CgiTest, AnAnswerThatStallsIsBrokenOff) {
+    options_.rules.timeout = 1s;
+    program("stalls", std::string(text_head) + "echo part; sleep 1000");
+    EXPECT_TRUE(get("/cgi-bin/stalls")->broken());
+    EXPECT_TRUE(all_gone());
+}
+
 TEST_F(CgiTest, AnOutputLimitBreaksTheAnswerOff) {
     options_.rules.output_bytes_max = 1000;
     program("flood", std::string(text_head) + "while :; do echo flood; done");
@@ -262,13 +272,45 @@ TEST_F(CgiTest, OneThatClosesItsOutputWorksOn) {
         const auto answer = get("/cgi-bin/works");
         EXPECT_EQ(answer->body(), "done\n");
         EXPECT_FALSE(answer->broken());
-        EXPECT_EQ(cgi().running(), 1U) << "the answer is whole before the program ends";
+        ASSERT_EQ(cgi().running(), 1U) << "the answer is whole before the program ends";
         folder_.write("go", "");
         EXPECT_TRUE(all_gone());
         EXPECT_EQ(::access(folder_.path_of("mark").c_str(), F_OK), 0);
         folder_.remove("mark");
         folder_.remove("go");
     }
+}
+
+TEST_F(CgiTest, ItsErrorsAreLoggedWheneverItWritesThem) {
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    log::SystemTime time;
+    log::Logger logger(ring, time);
+    loop_->set_log(&logger);
+    program("errs", "echo first >&2; until [ -e go ]; do sleep 0.01; done; echo second >&2; " +
+                        std::string(text_head));
+    const auto answer = begin("/cgi-bin/errs");
+    answer->end_body();
+    std::string logged;
+    EXPECT_TRUE(until([&] { return (logged += log::take_all(ring)).contains("first"); }));
+    folder_.write("go", "");
+    finish(*answer);
+    EXPECT_TRUE(all_gone());
+    loop_->set_log(nullptr);
+    EXPECT_THAT(log::take_all(ring), HasSubstr("second"));
+}
+
+TEST_F(CgiTest, ABodyAheadOfItsProgramWaitsAtTheClient) {
+    options_.rules.body_bytes_before_start = 1;
+    program("count", std::string(text_head) + "wc -c");
+    const auto answer = begin("/cgi-bin/count", "POST", {{"Content-Length", "400000"}});
+    answer->give(std::string(200'000, 'x'));
+    EXPECT_FALSE(answer->reads_body());
+    ASSERT_TRUE(until([&] { return answer->reads_body(); }));
+    answer->give(std::string(200'000, 'x'));
+    answer->end_body();
+    finish(*answer);
+    EXPECT_EQ(answer->body(), "400000\n");
 }
 
 TEST_F(CgiTest, AProgramNeedNotReadItsBody) {

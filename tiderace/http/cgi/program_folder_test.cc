@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <utility>
+
+#include "tiderace/testing/fail_nth.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::http::cgi {
@@ -40,6 +44,18 @@ TEST_F(ProgramFolderTest, TheFirstFileOnTheWayIsTheProgram) {
     EXPECT_EQ(found.path_info, "/");
     EXPECT_FALSE(found.is_script);
     EXPECT_TRUE(found.folder);
+}
+
+TEST_F(ProgramFolderTest, WhatMayNotBeOpenedIsRefusedAndOtherFaultsAreFailures) {
+    program("a");
+    testing::FailNth kernel(core::system_kernel());
+    const ProgramFolder folder = std::move(*ProgramFolder::open(kernel, folder_.path()));
+    for (const auto& [error, found] :
+         {std::pair{EACCES, Found::refused}, {ENOENT, Found::missing}, {EMFILE, Found::failed}}) {
+        kernel.fail_all(testing::Call::open_beneath, error);
+        EXPECT_EQ(folder.find("/a").found, found) << error;
+        EXPECT_EQ(folder.find("/a").error, error);
+    }
 }
 
 TEST_F(ProgramFolderTest, NothingElseIsFound) {
