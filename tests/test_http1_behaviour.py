@@ -384,7 +384,8 @@ def test_a_download_may_take_longer_than_the_idle_limit(serve, huge_site, engine
 
 
 def test_a_reader_that_stalls_is_cut_off(serve, huge_site, engine):
-    server = serve(huge_site, "--write-timeout", "500ms", engine=engine)
+    server = serve(huge_site, "--write-timeout", "500ms", "--min-send-rate", "64KiB",
+                   engine=engine)
     baseline = server.sockets()
     with server.connect(receive_bytes=8192) as stalled:
         stalled.send(request("/huge.bin"))
@@ -396,7 +397,7 @@ def test_a_reader_that_stalls_is_cut_off(serve, huge_site, engine):
 @needs_table
 def test_readers_that_stall_are_reset_and_the_kernel_keeps_nothing_for_them(serve, huge_site,
                                                                             engine):
-    server = serve(huge_site, "--write-timeout", "1s", engine=engine)
+    server = serve(huge_site, "--write-timeout", "1s", "--min-send-rate", "64KiB", engine=engine)
     baseline = server.sockets()
     with contextlib.ExitStack() as stack:
         stalled = [stack.enter_context(server.connect(receive_bytes=8192)) for _ in range(20)]

@@ -1,8 +1,10 @@
-"""Readers that stall are reset, over each protocol: the kernel keeps nothing for them."""
+"""Readers that stall are reset, over each protocol; slow ones keep their downloads."""
 
 import contextlib
+import os
 import shutil
 import socket
+import subprocess
 
 import pytest
 
@@ -68,7 +70,9 @@ class Reader:
 @pytest.mark.parametrize("protocol, is_secure", [("h1", True), ("h2", False), ("h2", True)])
 def test_the_kernel_keeps_nothing_for_them(serve, huge_site, pair, engine, protocol, is_secure):
     flags = ["--tls", pair.flag] if is_secure else []
-    server = serve(huge_site, "--write-timeout", "1s", *flags, engine=engine)
+    # At the default rate, what their sockets hold would buy them ten times the time-out.
+    server = serve(huge_site, "--write-timeout", "1s", "--min-send-rate", "64KiB", *flags,
+                   engine=engine)
     baseline = server.sockets()
     with contextlib.ExitStack() as stack:
         readers = []
@@ -96,3 +100,22 @@ def test_a_stream_whose_window_stays_closed_is_reset_and_its_connection_serves_o
         assert client.answer(client.get("/a.txt")).body == b"hello\n"
         wait_until(lambda: not any(count for _, count in kernel_sockets(server.address[1])),
                    what="the last answer acknowledged")
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
+def test_a_slow_download_goes_on_however_coarsely_the_windows_open(serve, huge_site, pair, engine):
+    """Our kernel takes megabytes at once, and a window opens by 64 KiB: at 20 kB/s both take longer
+    than the time-out."""
+    flags = ["--write-timeout", "1s"]
+    plain = serve(huge_site, *flags, engine=engine)
+    secure = serve(huge_site, "--tls", pair.flag, *flags, engine=engine)
+    wanted = [(plain, "http", "--http1.1"), (plain, "http", "--http2-prior-knowledge"),
+              (secure, "https", "--http1.1"), (secure, "https", "--http2")]
+    downloads = [
+        subprocess.Popen(["curl", "-sS", "-k", version, "-o", os.devnull, "--limit-rate", "20000",
+                          "--max-time", "6", f"{scheme}://127.0.0.1:{server.address[1]}/huge.bin"],
+                         stderr=subprocess.PIPE, text=True)
+        for server, scheme, version in wanted]
+    for download, (_, *what) in zip(downloads, wanted):
+        _, said = download.communicate(timeout=60)
+        assert download.returncode == 28, (what, said)  # curl's own time was over

@@ -48,6 +48,9 @@ class Kernel {
     virtual ssize_t send(int fd, const iovec* pieces, int count, bool more) = 0;
     // Advances *offset by the bytes sent.
     virtual ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) = 0;
+    // What was sent and the peer's system has not acknowledged; of a Unix socket, about what the
+    // peer has not read. 0 where the system does not tell.
+    virtual std::uint64_t unacknowledged_bytes(int fd) = 0;
     virtual int shut_down(int fd, int how) = 0;
     virtual int close(int fd) = 0;
 
@@ -83,6 +86,7 @@ class SystemKernel : public Kernel {
     ssize_t receive(int fd, void* buffer, std::size_t bytes) override;
     ssize_t send(int fd, const iovec* pieces, int count, bool more) override;
     ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) override;
+    std::uint64_t unacknowledged_bytes(int fd) override;
     int shut_down(int fd, int how) override;
     int close(int fd) override;
     int open_beneath(int directory, const char* path, int flags, Links links) override;

@@ -2,6 +2,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/filio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +45,15 @@ ssize_t SystemKernel::send_file(int fd, int file, off_t* offset, std::size_t byt
     const ssize_t sent = ::send(fd, piece, static_cast<std::size_t>(got), MSG_NOSIGNAL);
     if (sent > 0) *offset += sent;
     return or_errno(sent);
+#endif
+}
+
+std::uint64_t SystemKernel::unacknowledged_bytes(int fd) {
+#if defined(FIONWRITE)
+    int bytes = 0;
+    return ::ioctl(fd, FIONWRITE, &bytes) == 0 ? static_cast<std::uint64_t>(bytes) : 0;
+#else
+    return static_cast<void>(fd), 0;  // OpenBSD
 #endif
 }
 

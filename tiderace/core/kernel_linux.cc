@@ -1,7 +1,9 @@
 // The calls for which Linux differs from other systems.
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,6 +28,11 @@ ssize_t SystemKernel::send(int fd, const iovec* pieces, int count, bool more) {
 
 ssize_t SystemKernel::send_file(int fd, int file, off_t* offset, std::size_t bytes) {
     return or_errno(::sendfile(fd, file, offset, bytes));
+}
+
+std::uint64_t SystemKernel::unacknowledged_bytes(int fd) {
+    int bytes = 0;
+    return ::ioctl(fd, SIOCOUTQ, &bytes) == 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
 int SystemKernel::open_inside(int directory, const char* path, int flags, Links links) {

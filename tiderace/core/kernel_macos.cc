@@ -92,6 +92,13 @@ ssize_t SystemKernel::send_file(int fd, int file, off_t* offset, std::size_t byt
     return static_cast<ssize_t>(length);
 }
 
+std::uint64_t SystemKernel::unacknowledged_bytes(int fd) {
+    int bytes = 0;
+    socklen_t size = sizeof bytes;
+    const int outcome = ::getsockopt(fd, SOL_SOCKET, SO_NWRITE, &bytes, &size);
+    return outcome == 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
 int SystemKernel::open_inside(int directory, const char* path, int flags, Links links) {
     return open_by_walking(directory, path, flags, links);
 }

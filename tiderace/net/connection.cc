@@ -7,9 +7,15 @@
 #include "tiderace/base/check.h"
 #include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
-#include "tiderace/net/progress_rate.h"
 
 namespace tiderace::net {
+namespace {
+
+ProgressRate write_rate(const ConnectionLimits& limits) {
+    return {.period = limits.write, .bytes_per_second_min = limits.send_bytes_per_second_min};
+}
+
+}  // namespace
 
 Connection::Connection(ConnectionId id, Owner& owner, std::unique_ptr<Transport> transport,
                        core::Address peer)
@@ -106,7 +112,7 @@ void Connection::flush() {
         return;
     }
     if (queue_.empty()) {
-        write_deadline_ = Instant::max();
+        lagging_ = false;
     } else {
         send_now();
     }
@@ -128,16 +134,21 @@ void Connection::send_now() {
         return;
     }
     send_pending_ = sent.pending;
-    if (!sent.pending) {
-        write_deadline_ = Instant::max();
-    } else if (write_deadline_ == Instant::max()) {
-        // The peer began to lag: from now on it has to make progress in every period. A period that
-        // runs is left alone, because one that began anew with each send would never end for a peer
-        // that takes a byte at a time.
-        write_mark_ = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
-        write_deadline_ = moment_after(loop().now(), owner_->limits().write);
-        arm_for(write_deadline_);
-    }
+    const bool began_to_lag = sent.pending && !lagging_;
+    lagging_ = sent.pending;
+    // Time that runs is left alone: were it to begin anew with each send, it would never end for a
+    // peer that takes a byte at a time.
+    if (!began_to_lag) return;
+    // With what was taken of this send: a reader's window may open next when it has read all that
+    // the last one let in.
+    lag_.begin(loop().now(), write_rate(owner_->limits()),
+               std::min(bytes_sent_ - sent.bytes, taken_bytes()));
+    arm_for(lag_.due(loop().now()));
+}
+
+// By the peer's system: our kernel takes megabytes at once, and then nothing for minutes.
+std::uint64_t Connection::taken_bytes() const {
+    return bytes_sent_ - transport_->unacknowledged_bytes();
 }
 
 // What follows from a shorter queue: back-pressure lifts, an asked-for end happens.
@@ -378,7 +389,13 @@ void Connection::expire() {
         if (closing()) return;
     }
     // Both deadlines share one timer, so either may have been the reason.
-    if (write_deadline_ <= now) check_write_progress();
+    if (lag_.due(now) <= now) {
+        if (!lagging_) {
+            lag_.stop();
+        } else if (!lag_.check(now, write_rate(owner_->limits()), taken_bytes())) {
+            close(CloseReason::write_stalled);
+        }
+    }
     if (!closing() && session_deadline_ <= now) {
         // Cleared first, because on_deadline() may set a new one.
         session_deadline_ = Instant::max();
@@ -388,22 +405,7 @@ void Connection::expire() {
             session_->on_deadline(*this);
         }
     }
-    arm_for(std::min(session_deadline_, write_deadline_));
-}
-
-// A time-out alone would not stop a client that reads a byte now and then, so each period has to
-// bring a minimum of bytes. The mark is a low half: the difference is right modulo 2^32.
-void Connection::check_write_progress() {
-    const ConnectionLimits& limits = owner_->limits();
-    const ProgressRate rate{.period = limits.write,
-                            .bytes_per_second_min = limits.send_bytes_per_second_min};
-    const auto reached = static_cast<std::uint32_t>(transport_->progress(bytes_sent_));
-    if (!rate.is_met_by(reached - write_mark_)) {
-        close(CloseReason::write_stalled);
-        return;
-    }
-    write_mark_ = reached;
-    write_deadline_ = moment_after(loop().now(), limits.write);
+    arm_for(std::min(session_deadline_, lag_.due(now)));
 }
 
 void Connection::on_turn_end() {
@@ -424,10 +426,7 @@ void Connection::on_turn_end() {
 core::HeldBytes Connection::held_bytes() const {
     core::HeldBytes held = queue_.held();
     held.copied += transport_->held_bytes();
-    // The time since the last check of its progress, for SendRelief's choice.
-    if (write_deadline_ != Instant::max()) {
-        held.waits = loop().now() - (write_deadline_ - owner_->limits().write);
-    }
+    if (lagging_) held.waits = lag_.waits(loop().now());  // for SendRelief's choice
     if (session_ != nullptr) held += session_->held_bytes();
     return held;
 }

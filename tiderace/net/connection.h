@@ -29,6 +29,7 @@
 #include "tiderace/core/event_loop.h"
 #include "tiderace/net/close_reason.h"
 #include "tiderace/net/connection_limits.h"
+#include "tiderace/net/progress_rate.h"
 #include "tiderace/net/session.h"
 #include "tiderace/net/transport.h"
 
@@ -97,8 +98,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void drain() TR_ON_LOOP;
     // Later in this turn, gives on_data again the bytes that the Session left unread.
     void deliver_unread_later() TR_ON_LOOP;
-    // One deadline, which the Session uses for its phases; Instant::max() for none. Moving it is
-    // cheap: a store.
+    // One deadline, which the Session uses for its phases; Instant::max(): none. Cheap to move.
     void set_deadline(Instant when) TR_ON_LOOP;
 
     core::EventLoop& loop() const { return owner_->loop(); }
@@ -165,7 +165,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void after_send() TR_ON_LOOP;
     void after_drained() TR_ON_LOOP;
     void ask_end(Phase how) TR_ON_LOOP;
-    void check_write_progress() TR_ON_LOOP;
+    std::uint64_t taken_bytes() const;
     void update_receiving() TR_ON_LOOP;
     void arm_for(Instant when) TR_ON_LOOP;
     void close_now() TR_ON_LOOP;
@@ -176,11 +176,10 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     core::SendQueue queue_;
     std::unique_ptr<std::string> unread_;
     Instant session_deadline_ = Instant::max();
-    Instant write_deadline_ = Instant::max();
     std::uint64_t bytes_sent_ = 0;
     ConnectionId id_;
     core::Address peer_;
-    std::uint32_t write_mark_ = 0;  // progress, its low half, at the start of the write period
+    LagClock lag_;  // how long the peer may go on taking too little
     CloseReason reason_ = CloseReason::aborted;
     Phase phase_ : 3 = Phase::open;
     Input input_ : 2 = Input::open;
@@ -192,6 +191,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     bool delivering_ : 1 = false;     // on_data is on the stack: its writes are flushed after it
     bool deliver_later_ : 1 = false;  // requested, at the end of the turn
     bool send_pending_ : 1 = false;   // the transport will call on_sent
+    bool lagging_ : 1 = false;        // the peer: not all was taken at once
 };
 
 // Ten thousand idle connections have to fit in little memory (docs/decisions/).

@@ -60,5 +60,85 @@ TEST(ProgressRates, OfAnySizeAreNeverMetByLess) {
               most / 1'000);
 }
 
+TEST(ProgressRates, WhatWasMovedBuysTime) {
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    const ProgressRate rate{.period = 30s, .bytes_per_second_min = 256};
+    EXPECT_EQ(rate.time_for(0), 0s);
+    EXPECT_EQ(rate.time_for(256), 1s);
+    EXPECT_EQ(rate.time_for(65'536), 256s);
+    EXPECT_EQ(rate.time_for(most), 300s);
+    EXPECT_EQ((ProgressRate{.period = 30s}.time_for(1)), 30s);
+    EXPECT_EQ((ProgressRate{.period = 30s, .bytes_per_second_min = most}.time_for(1'000)), 0s);
+    const ProgressRate for_ever{.period = Duration::max(), .bytes_per_second_min = 1};
+    EXPECT_EQ(for_ever.time_for(most), Duration::max());
+}
+
+constexpr ProgressRate thousand{.period = 10s, .bytes_per_second_min = 1'000};
+constexpr Instant start{1'000'000s + 300us};
+
+TEST(LagClocks, GrantAPeriodAndThenWhatWasTaken) {
+    LagClock clock;
+    EXPECT_EQ(clock.due(start), Instant::max());
+    EXPECT_EQ(clock.waits(start + 5s), 0s);
+    clock.begin(start, thousand, 500);
+    EXPECT_GE(clock.due(start), start + 10s);
+    EXPECT_LT(clock.due(start), start + 10s + 1ms);
+    EXPECT_EQ(clock.due(start + 15s), clock.due(start));
+    EXPECT_EQ(clock.waits(start + 4s), 4s);
+    ASSERT_TRUE(clock.check(start + 10s, thousand, 4'500));
+    EXPECT_EQ(clock.waits(start + 10s), 0s);
+    EXPECT_LT(clock.due(start + 10s), start + 14s + 1ms);
+    EXPECT_FALSE(clock.check(start + 14s, thousand, 4'500));
+    clock.stop();
+    EXPECT_EQ(clock.due(start), Instant::max());
+}
+
+// A stream whose queue empties now and then begins to lag again and again.
+TEST(LagClocks, KeepTimeThatWasGrantedWhenThePeerLagsAgain) {
+    LagClock clock;
+    clock.begin(start, thousand, 0);
+    ASSERT_TRUE(clock.check(start + 10s, thousand, 60'000));
+    clock.begin(start + 20s, thousand, 60'000);
+    EXPECT_GE(clock.due(start + 20s), start + 70s);
+    clock.begin(start + 65s, thousand, 60'000);
+    EXPECT_GE(clock.due(start + 65s), start + 75s);
+    // What was granted is over: it begins anew, and what was taken before counts no more.
+    clock.begin(start + 100s, thousand, 200'000);
+    EXPECT_LT(clock.due(start + 100s), start + 110s + 1ms);
+    EXPECT_FALSE(clock.check(start + 110s, thousand, 200'000));
+}
+
+TEST(LagClocks, CountModulo) {
+    constexpr std::uint64_t wrap = std::uint64_t{1} << 32;
+    LagClock clock;
+    clock.begin(start, thousand, wrap - 100);
+    ASSERT_TRUE(clock.check(start + 10s, thousand, wrap + 4'900));
+    EXPECT_LT(clock.due(start + 10s), start + 15s + 1ms);
+    // A count that fell a little, and one that grew by more than the clock can tell.
+    for (const std::uint64_t taken : {wrap + 4'000, 3 * wrap - 1}) {
+        LagClock other = clock;
+        ASSERT_TRUE(other.check(start + 15s, thousand, taken));
+        EXPECT_LT(other.due(start + 15s), start + 25s + 1ms);
+        EXPECT_FALSE(other.check(start + 25s, thousand, taken));
+    }
+}
+
+TEST(LagClocks, RunAcrossTheWrapOfTheirMilliseconds) {
+    constexpr Instant late{std::chrono::milliseconds((std::int64_t{1} << 32) - 2)};
+    LagClock clock;
+    clock.begin(late, thousand, 0);
+    EXPECT_EQ(clock.due(late), late + 10s);
+    EXPECT_EQ(clock.due(late + 5s), late + 10s);
+    EXPECT_EQ(clock.waits(late + 5s), 5s);
+}
+
+TEST(LagClocks, MayBeNever) {
+    LagClock clock;
+    clock.begin(start, {.period = Duration::max()}, 0);
+    EXPECT_EQ(clock.due(start), Instant::max());
+    clock.begin(start + 1s, {.period = 0s}, 0);  // no time at all
+    EXPECT_LE(clock.due(start + 1s), start + 1s + 2ms);
+}
+
 }  // namespace
 }  // namespace tiderace::net

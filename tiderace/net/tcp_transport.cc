@@ -85,6 +85,10 @@ void TcpTransport::set_reset_on_close() {
     if (handle_) reset_on_close(loop_->kernel(), handle_.fd);
 }
 
+std::uint64_t TcpTransport::unacknowledged_bytes() const {
+    return handle_ ? loop_->kernel().unacknowledged_bytes(handle_.fd) : 0;
+}
+
 bool TcpTransport::tune(const SocketOptions& options) {
     if (!handle_) return false;
     bool taken = true;

@@ -42,6 +42,7 @@ class TcpTransport final : public Transport, private core::IoObserver {
     void finish() override;
     void close(core::SendQueue&& unsent) override;
     void set_reset_on_close() override;
+    std::uint64_t unacknowledged_bytes() const override;
     bool tune(const SocketOptions& options) override;
 
   private:

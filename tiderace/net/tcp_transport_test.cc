@@ -20,18 +20,18 @@ namespace {
 class EveryTcpTransport : public ::testing::TestWithParam<std::string> {
   protected:
     EveryTcpTransport() : listener_(world_->listen()), client_(world_->connect()) {
-        int fd = -1;
         EXPECT_TRUE(world_->run_until([&] {
-            fd = world_->kernel().accept(listener_.get(), nullptr, nullptr);
-            return fd >= 0;
+            fd_ = world_->kernel().accept(listener_.get(), nullptr, nullptr);
+            return fd_ >= 0;
         }));
         server_ = std::make_unique<testing::TransportPeer>(
-            world_->loop(), std::move(*TcpTransport::make(world_->loop(), fd)));
+            world_->loop(), std::move(*TcpTransport::make(world_->loop(), fd_)));
     }
 
     std::unique_ptr<testing::World> world_ = testing::make_world(GetParam());
     core::Descriptor listener_;
     std::unique_ptr<testing::Peer> client_;
+    int fd_ = -1;  // server_'s
     std::unique_ptr<testing::Peer> server_;
 };
 
@@ -100,6 +100,19 @@ TEST_P(EveryTcpTransport, CarriesMoreThanTheBuffersHold) {
     world_->settle();
     client_->set_listening(true);
     EXPECT_TRUE(world_->run_until([&] { return client_->heard().size() == much.size(); }));
+}
+
+// Megabytes are in our kernel, or on their way, until the peer reads.
+TEST_P(EveryTcpTransport, CountsWhatThePeerHasNotTaken) {
+    const std::string much(8 << 20, 'x');
+    EXPECT_EQ(world_->kernel().unacknowledged_bytes(fd_), 0U);
+    client_->set_listening(false);
+    server_->say(much);
+    world_->settle();
+    EXPECT_GT(world_->kernel().unacknowledged_bytes(fd_), 0U);
+    client_->set_listening(true);
+    ASSERT_TRUE(world_->run_until([&] { return client_->heard().size() == much.size(); }));
+    EXPECT_TRUE(world_->run_until([&] { return world_->kernel().unacknowledged_bytes(fd_) == 0; }));
 }
 
 // One option at a time, each with its least value.

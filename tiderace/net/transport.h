@@ -75,9 +75,9 @@ class Transport {
     virtual void close(core::SendQueue&& unsent) = 0;
     // The next close() resets the connection instead of ending it in order.
     virtual void set_reset_on_close() = 0;
-    // A number that grows whenever the peer takes some of the `sent` bytes. For a layer that takes
-    // more from send() than it can pass on.
-    virtual std::uint64_t progress(std::uint64_t sent) const { return sent; }
+    // Of the bytes that send() took, those that the peer's system has not acknowledged: whether a
+    // peer reads shows there, and not in what our kernel takes. 0: it cannot be told.
+    virtual std::uint64_t unacknowledged_bytes() const { return 0; }
     // Bytes that it keeps in blocks of the loop's pool, besides those in the queue above.
     virtual std::uint64_t held_bytes() const { return 0; }
     // False: there is no socket below, or it refuses.

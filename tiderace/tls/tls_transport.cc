@@ -460,7 +460,6 @@ void TlsTransport::refuse_clear_text() {
 int TlsTransport::send_below() {
     const core::Sent sent = below_->send(out_);
     below_pending_ = sent.pending;
-    bytes_below_ += sent.bytes;
     if (sent.error != 0) {
         broken_ = sent.error;
         out_.clear();
@@ -520,7 +519,6 @@ void TlsTransport::on_sent(std::int64_t result) {
 
 void TlsTransport::go_on_sending(std::int64_t result) {
     below_pending_ = false;
-    if (result > 0) bytes_below_ += static_cast<std::uint64_t>(result);
     if (result < 0) {
         broken_ = static_cast<int>(result);
         // The layer below is broken, so nothing of this can be sent any more.

@@ -78,7 +78,10 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     void close(core::SendQueue&& unsent) TR_ON_LOOP override;
     void set_reset_on_close() TR_ON_LOOP override;
     bool tune(const net::SocketOptions& options) override { return below_->tune(options); }
-    std::uint64_t progress(std::uint64_t) const override { return bytes_below_; }
+    // With what the records around the bytes add.
+    std::uint64_t unacknowledged_bytes() const override {
+        return out_.bytes() + below_->unacknowledged_bytes();
+    }
     std::uint64_t held_bytes() const override { return out_.copied_bytes() + below_->held_bytes(); }
     const net::TransportSecurity* security() const override {
         return records_ != nullptr ? &security_ : nullptr;
@@ -147,7 +150,6 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     std::unique_ptr<std::string> part_;  // of a record
     core::SendQueue out_;                // sealed, or the handshake's
     net::TransportSecurity security_;
-    std::uint64_t bytes_below_ = 0;  // sealed ones that were taken
     bool* gone_ = nullptr;           // of the innermost Presence; true: this is no more
     bool receiving_ = false;         // what the observer wants
     bool below_receiving_ = false;

@@ -56,6 +56,8 @@ class ForwardingKernel : public Kernel {
     ssize_t receive(int fd, void* buffer, std::size_t bytes) override;
     ssize_t send(int fd, const iovec* pieces, int count, bool more) override;
     ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) override;
+    // Always made: there is no failure to tell.
+    std::uint64_t unacknowledged_bytes(int fd) override { return below_->unacknowledged_bytes(fd); }
     int shut_down(int fd, int how) override;
     // Always made, because the descriptor is gone even where the real call fails.
     int close(int fd) override;

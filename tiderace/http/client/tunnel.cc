@@ -44,7 +44,7 @@ class Tunnel final : public net::Transport, private net::Transport::Observer {
         below_->close(request_.empty() ? std::move(unsent) : std::move(request_));
     }
     void set_reset_on_close() override { below_->set_reset_on_close(); }
-    std::uint64_t progress(std::uint64_t sent) const override { return below_->progress(sent); }
+    std::uint64_t unacknowledged_bytes() const override { return below_->unacknowledged_bytes(); }
     std::uint64_t held_bytes() const override { return below_->held_bytes(); }
 
   private:

@@ -43,7 +43,7 @@ struct H2Options {
     std::uint64_t receive_bytes_per_second_min = 0;
     // A stream's window lets something through at least this often.
     Duration write_timeout = net::ConnectionLimits{}.write;
-    std::uint64_t send_bytes_per_second_min = 0;            // over each write_timeout
+    std::uint64_t send_bytes_per_second_min = 0;  // as net::ConnectionLimits has it
     Duration idle_timeout = MessageDefaults::idle_timeout;  // without a stream
     // A peer that ended its side, and may still read, is served as long as its answers make
     // progress at least this often.

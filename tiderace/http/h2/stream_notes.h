@@ -18,6 +18,7 @@ struct H2StreamNotes {
     wire::H2ReceiveWindow receive_window;
     Instant body_due = Instant::max();   // next check of the body's progress
     Instant write_due = Instant::max();  // next check of the answer's
+    Instant write_since{};               // when its wait began, or the last check was
     std::uint64_t body_mark = 0;         // bytes at the last check
     std::uint64_t write_mark = 0;
     std::uint64_t connection_mark = 0;  // the same of all streams together

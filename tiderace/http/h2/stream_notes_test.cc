@@ -16,7 +16,7 @@ TEST_P(StreamNotes, AreNewForEachRequestOfAnExchange) {
     H2StreamNotes& notes = *exchange;
     notes.state = wire::H2StreamState::ended;
     notes.send_window = wire::H2SendWindow(1);
-    notes.body_due = notes.write_due = world_->loop().now();
+    notes.body_due = notes.write_due = notes.write_since = world_->loop().now();
     notes.body_mark = notes.write_mark = notes.connection_mark = 1;
     notes.window_was_closed = notes.socket_was_behind = notes.stepping = true;
     exchange->recycle();
@@ -24,6 +24,7 @@ TEST_P(StreamNotes, AreNewForEachRequestOfAnExchange) {
     EXPECT_EQ(notes.send_window.available(), 65'535U);
     EXPECT_EQ(notes.body_due, Instant::max());
     EXPECT_EQ(notes.write_due, Instant::max());
+    EXPECT_EQ(notes.write_since, Instant());
     EXPECT_EQ(notes.body_mark + notes.write_mark + notes.connection_mark, 0U);
     EXPECT_FALSE(notes.window_was_closed || notes.socket_was_behind || notes.stepping);
 }

@@ -39,9 +39,7 @@ core::HeldBytes H2Streams::held_bytes() const {
     for (const core::Ref<H2Exchange>& exchange : open_.all()) {
         held += exchange->out().held();
         if (exchange->has_output() && exchange->write_due != Instant::max()) {
-            // write_due was set one write_timeout after the wait began.
-            const Instant since = exchange->write_due - service().options().write_timeout;
-            held.waits = std::max(held.waits, service().loop().now() - since);
+            held.waits = std::max(held.waits, service().loop().now() - exchange->write_since);
         }
         const net::Connection* const tunnel = exchange->tunnel_connection();
         if (tunnel != nullptr) held += tunnel->held_bytes();
@@ -231,11 +229,16 @@ void H2Streams::look_at(H2Exchange& exchange, Instant now, bool socket_behind) {
     if (exchange.write_due <= now) {
         exchange.write_due = Instant::max();
         // While the socket is behind, the connection's own write limits apply.
-        if (!socket_behind && !exchange.socket_was_behind && is_late(exchange)) {
+        Duration time = options.write_timeout;
+        if (!socket_behind && !exchange.socket_was_behind &&
+            exchange.waits_for(sender().window())) {
+            time = time_bought(exchange);
+        }
+        if (time < 1ms) {
             ++service().counters().timed_out;
             return reset(exchange, H2Error::cancel);
         }
-        if (exchange.has_output()) watch_answer(exchange, now, socket_behind);
+        if (exchange.has_output()) watch_answer(exchange, now, time, socket_behind);
     }
     due_ = std::min({due_, exchange.body_due, exchange.write_due});
 }
@@ -256,7 +259,12 @@ void H2Streams::check_half_closed() {
 }
 
 void H2Streams::watch_answer(H2Exchange& exchange, Instant now, bool socket_behind) {
-    exchange.write_due = moment_after(now, service().options().write_timeout);
+    watch_answer(exchange, now, service().options().write_timeout, socket_behind);
+}
+
+void H2Streams::watch_answer(H2Exchange& exchange, Instant now, Duration time, bool socket_behind) {
+    exchange.write_since = now;
+    exchange.write_due = moment_after(now, time);
     due_ = std::min(due_, exchange.write_due);
     exchange.write_mark = exchange.answer_bytes();
     exchange.connection_mark = sender().data_sent();
@@ -264,21 +272,20 @@ void H2Streams::watch_answer(H2Exchange& exchange, Instant now, bool socket_behi
     exchange.socket_was_behind = socket_behind;
 }
 
-// Whether the peer has held the stream up since the last check:
+// How long the peer may hold the stream up after what it let through since the last check:
 //
-//   its own window was closed then and is now:    late, if too little of it was sent meanwhile
-//   the connection's window is closed:            late, if too little of all streams was sent
+//   its own window was closed then and is now:    for what was sent of it meanwhile
+//   the connection's window is closed:            for what was sent of all streams
 //   otherwise it waited for other streams, which is our scheduler's doing
-bool H2Streams::is_late(const H2Exchange& exchange) const {
-    if (!exchange.waits_for(sender().window())) return false;
+Duration H2Streams::time_bought(const H2Exchange& exchange) const {
     const H2Options& options = service().options();
     const net::ProgressRate rate{.period = options.write_timeout,
                                  .bytes_per_second_min = options.send_bytes_per_second_min};
     const bool own_window_closed = exchange.send_window.available() == 0;
     if (own_window_closed && exchange.window_was_closed) {
-        return !rate.is_met_by(exchange.answer_bytes() - exchange.write_mark);
+        return rate.time_for(exchange.answer_bytes() - exchange.write_mark);
     }
-    return !rate.is_met_by(sender().data_sent() - exchange.connection_mark);
+    return rate.time_for(sender().data_sent() - exchange.connection_mark);
 }
 
 void H2Streams::body_is_late(H2Exchange& exchange) {

@@ -97,7 +97,8 @@ class H2Streams {
     void step_done(core::Ref<H2Exchange> held) TR_ON_LOOP;
     void write_reset(std::uint32_t stream, wire::H2Error error) TR_ON_LOOP;
     void look_at(H2Exchange& exchange, Instant now, bool socket_behind) TR_ON_LOOP;
-    bool is_late(const H2Exchange& exchange) const;
+    void watch_answer(H2Exchange& exchange, Instant now, Duration time, bool socket_behind);
+    Duration time_bought(const H2Exchange& exchange) const;
     void body_is_late(H2Exchange& exchange) TR_ON_LOOP;
     void log_answer(const H2Exchange& exchange);
 

@@ -322,6 +322,11 @@ ssize_t FakeNetwork::send_file_now(FakeSocket& socket, int file, off_t* offset, 
     return sent;
 }
 
+std::uint64_t FakeNetwork::unacknowledged_bytes(int fd) {
+    FakeSocket* const target = socket(fd);
+    return target != nullptr ? target->unread_by_other() : 0;
+}
+
 int FakeNetwork::shut_down(int fd, int how) {
     FakeSocket* const target = socket(fd);
     if (target == nullptr) return -EBADF;

@@ -82,6 +82,7 @@ class FakeNetwork final : public core::ForwardingKernel {
     ssize_t receive(int fd, void* buffer, std::size_t bytes) override;
     ssize_t send(int fd, const iovec* pieces, int count, bool more) override;
     ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) override;
+    std::uint64_t unacknowledged_bytes(int fd) override;
     int shut_down(int fd, int how) override;
     int close(int fd) override;
     int file_status(int fd, struct stat* status) override;

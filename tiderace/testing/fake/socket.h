@@ -58,6 +58,7 @@ class FakeSocket {
     bool failed() const;
     std::size_t room() const { return out_ != nullptr ? out_->room() : 0; }
     std::size_t unread() const { return in_ != nullptr ? in_->bytes.size() : 0; }
+    std::size_t unread_by_other() const { return out_ != nullptr ? out_->bytes.size() : 0; }
     State state() const { return state_; }
 
     core::Address local;
