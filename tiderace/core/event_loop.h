@@ -30,7 +30,7 @@
 #include "tiderace/core/clock.h"
 #include "tiderace/core/mailbox.h"
 #include "tiderace/core/send_queue.h"
-#include "tiderace/core/send_relief.h"
+#include "tiderace/core/budget.h"
 #include "tiderace/core/timer_wheel.h"
 #include "tiderace/log/logger.h"
 
@@ -62,7 +62,7 @@ struct LoopOptions {
     BackendOptions backend;
     const Clock* clock = nullptr;            // nullptr: the system's
     std::size_t mailbox_posts_max = 65'536;  // post() is refused above
-    // Bytes that peers have not taken yet, of all connections (send_relief.h).
+    // Bytes that peers have not taken yet, of all connections (budget.h).
     std::size_t send_bytes_max = 64_MiB;
 };
 

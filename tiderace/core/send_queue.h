@@ -62,7 +62,7 @@ class BlockPool {
     std::uint64_t shared_bytes() const { return shared_bytes_; }
 
     // The limit of blocks in use. A block is never refused; above the limit the connection that
-    // holds most is cut at the end of the turn (send_relief.h), and while blocks alone pass it,
+    // holds most is cut at the end of the turn (budget.h), and while blocks alone pass it,
     // writers are pushed back on.
     void set_bytes_max(std::size_t bytes) { taken_max_ = bytes / block_bytes; }
     std::size_t bytes_max() const { return taken_max_ * block_bytes; }

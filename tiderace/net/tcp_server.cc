@@ -166,7 +166,9 @@ std::vector<core::SendHolder::Holding> TcpServer::holdings() {
     connections_.for_each([&](ConnectionId id, Connection& connection) {
         if (connection.closing()) return;
         const std::uint64_t packed = std::uint64_t{id.slot} << 32 | id.generation;
-        all.push_back({.held = connection.held_bytes(), .id = packed});
+        all.push_back({.held = connection.held_bytes(),
+                       .client = core::ClientKey(connection.peer()),
+                       .id = packed});
     });
     return all;
 }

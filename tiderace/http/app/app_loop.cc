@@ -29,7 +29,7 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     for (const App::Scope& scope : app.scopes_) {
         add_chain(pool, scope, chains_.empty() ? nullptr : chains_[scope.parent].get());
     }
-    bodies_ = core::make_ref<MessageRoom>(bodies_bytes_max());
+    bodies_ = core::make_ref<core::Budget>(loop, "bodies read whole", bodies_bytes_max());
     LayerPlace place{loop, pool, runner_, states_};
     for (const App::Route& route : app.routes_) {
         // What an endpoint keeps for each loop (the sockets of a WebSocket's route) is found as a

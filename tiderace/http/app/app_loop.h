@@ -109,7 +109,7 @@ class AppLoop final : public Handler, public AccessLog {
     std::vector<std::unique_ptr<Chain>> chains_;  // by scope
     task::Runner runner_;                         // its tasks end before what they use
     ErrorPages error_pages_;
-    core::Ref<MessageRoom> bodies_;
+    core::Ref<core::Budget> bodies_;
     AccessLog* log_ = nullptr;                  // of ServeOptions
     std::vector<std::shared_ptr<void>> parts_;  // of endpoints, which may have tasks of their own
     bool first_loop_ = false;

@@ -64,8 +64,9 @@ void append_unmasked(std::string& out, ByteView bytes, wire::WebSocketMask mask)
 
 }  // namespace
 
-struct WebSocketConnection::Message final : MessageRoom::Holder {
-    explicit Message(WebSocketConnection& s) : Holder(s.service_->waiting()), socket(&s) {}
+struct WebSocketConnection::Message final : core::Budget::Holder {
+    explicit Message(WebSocketConnection& s)
+        : Holder(s.service_->waiting(), s.connection_->peer()), socket(&s) {}
     void refuse() TR_ON_LOOP override { socket->refuse_messages(); }
     WebSocketConnection* socket;
     std::string bytes;

@@ -29,7 +29,8 @@ std::size_t waiting_bytes_max(const WebSocketOptions& options) {
 WebSocketService::WebSocketService(core::EventLoop& loop, WebSocketOptions options)
     : loop_(&loop),
       options_(std::move(options)),
-      waiting_(core::make_ref<MessageRoom>(waiting_bytes_max(options_))),
+      waiting_(core::make_ref<core::Budget>(loop, "WebSocket messages",
+                                            waiting_bytes_max(options_))),
       random_used_(random_.size()) {
     TR_CHECK(options_.deflate_level >= 1 && options_.deflate_level <= 9);
     TR_CHECK(options_.deflate.server_max_window_bits >= 9 &&

@@ -19,8 +19,8 @@
 
 #include "tiderace/base/intrusive_list.h"
 #include "tiderace/base/slot_map.h"
+#include "tiderace/core/budget.h"
 #include "tiderace/core/event_loop.h"
-#include "tiderace/http/message_room.h"
 #include "tiderace/http/request.h"
 #include "tiderace/http/wire/websocket/deflate.h"
 #include "tiderace/http/wire/websocket/frame.h"
@@ -133,7 +133,7 @@ class WebSocketService final : private ListHook {
     // A key that cannot be guessed (RFC 6455, 10.3).
     wire::WebSocketMask random_mask();
 
-    const core::Ref<MessageRoom>& waiting() const { return waiting_; }
+    const core::Ref<core::Budget>& waiting() const { return waiting_; }
 
     // The right to keep windows; nullptr: context_sockets_max have it.
     class Context {
@@ -164,7 +164,7 @@ class WebSocketService final : private ListHook {
     core::EventLoop* loop_;
     WebSocketOptions options_;
     WebSocketCounters counters_;
-    core::Ref<MessageRoom> waiting_;
+    core::Ref<core::Budget> waiting_;
     SlotMap<Entry> sockets_;
     std::vector<char> unmasked_;
     std::string inflated_;

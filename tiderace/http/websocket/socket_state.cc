@@ -148,8 +148,8 @@ void WebSocketState::serve_senders() {
 void WebSocketState::on_open(WebSocketConnection& socket) {
     connection_ = &socket;
     answered();  // before anything that may fail, because nothing else wakes the task
-    counted_.join(socket.service().waiting());
     peer_ = socket.connection().peer();
+    counted_.join(socket.service().waiting(), peer_);
     if (!socket.subprotocol().empty()) {
         subprotocol_ = std::make_unique<std::string>(socket.subprotocol());
     }

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/http/message_room.h"
+#include "tiderace/core/budget.h"
 #include "tiderace/http/websocket/connection.h"
 #include "tiderace/http/websocket/socket.h"
 
@@ -83,7 +83,7 @@ class WebSocketState final : public WebSocketHandler {
     }
 
   private:
-    class Held final : public MessageRoom::Holder {
+    class Held final : public core::Budget::Holder {
       public:
         explicit Held(WebSocketState& state) : state_(&state) {}
 

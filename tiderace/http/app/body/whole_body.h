@@ -1,25 +1,25 @@
 // WholeBody: a body that is read whole, and its part of the bound for all that its loop reads so.
 //
 //   on_body -> keep() -> within the bound -> held
-//                   \-> above it -> the larger ones, the oldest first, are answered 503
+//                   \-> above it -> the client that sends most is answered 503 (core/budget.h)
 //
 // Owner    The exchange, as its body receiver.
 // Thread   The loop's.
-// Limits   AppOptions::bodies_bytes_max, and more where a route's limit is larger (MessageRoom).
+// Limits   AppOptions::bodies_bytes_max, and more where a route's limit is larger .
 #pragma once
 
 #include <string>
 #include <utility>
 
+#include "tiderace/core/budget.h"
 #include "tiderace/http/exchange.h"
-#include "tiderace/http/message_room.h"
 
 namespace tiderace::http::app_parts {
 
-class WholeBody : public BodyReceiver, private MessageRoom::Holder {
+class WholeBody : public BodyReceiver, private core::Budget::Holder {
   protected:
-    WholeBody(core::Ref<MessageRoom> all, Exchange& exchange)
-        : Holder(std::move(all)), exchange_(&exchange) {}
+    WholeBody(core::Ref<core::Budget> all, Exchange& exchange)
+        : Holder(std::move(all), *exchange.request().peer), exchange_(&exchange) {}
 
     // False: the request was answered meanwhile.
     bool keep(ByteView bytes);

@@ -1,5 +1,3 @@
-#include "tiderace/http/message_room.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>

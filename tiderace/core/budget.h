@@ -1,0 +1,159 @@
+// Budget: one bound for what a loop keeps for peers that are slow, and one rule for who goes when
+// it is passed: the one that takes most, and never the newcomer because it is new.
+//
+//   grow_to() -> within the bound -> held; above half of it is_scarce()
+//            \-> above -> refuse() of holders, until a sixteenth of the bound is free
+//
+// The rule (choose_to_go):
+//
+//   whoever is not trusted goes before whoever is (has authenticated itself)
+//   the client that holds most goes first: an IPv4 address, or a /64 of IPv6; each peer of a Unix
+//     socket is a client of its own
+//   of its holdings, the largest, and of equal ones the oldest
+//   what is younger than a tenth of a second counts for less: its peer had no time to take it
+//
+// Owner    Whoever sets the bound, and every Holder: a task may keep what it has not received when
+//          its socket and the service have ended.
+// Thread   The loop's.
+// Errors   A line of the log says who was refused, at most one each second.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tiderace/base/intrusive_list.h"
+#include "tiderace/base/thread_role.h"
+#include "tiderace/base/units.h"
+#include "tiderace/core/address.h"
+#include "tiderace/core/send_queue.h"
+#include "tiderace/core/shared.h"
+
+namespace tiderace::core {
+
+class EventLoop;
+
+// Whom a shared limit counts as one.
+class ClientKey {
+  public:
+    ClientKey() = default;  // one of its own
+    explicit ClientKey(const Address& peer);
+
+    bool is_alone() const { return !is_known_; }
+    auto operator<=>(const ClientKey&) const = default;
+
+  private:
+    Address::Ip ip_{};
+    bool is_known_ = false;
+};
+
+struct Claim {
+    std::uint64_t bytes = 0;
+    Duration age{};  // since its peer could have taken it, or sent the rest
+    ClientKey client;
+    bool trusted = false;
+};
+
+// Who goes so that `wanted` bytes are free, as indices of `claims`, in this order.
+std::vector<std::size_t> choose_to_go(std::span<const Claim> claims, std::uint64_t wanted);
+
+class Budget final : public Shared {
+  public:
+    class Holder : private ListHook {
+      public:
+        Holder() = default;
+        Holder(Ref<Budget> budget, const Address& peer) { join(std::move(budget), peer); }
+        virtual ~Holder() { shrink_to(0); }
+
+        // While it holds nothing.
+        void join(Ref<Budget> budget, const Address& peer);
+        void trust() { trusted_ = true; }
+        // It holds so many bytes now. refuse() of any may be called, also of this one.
+        void grow_to(std::size_t bytes) TR_ON_LOOP;
+        void shrink_to(std::size_t bytes);
+
+      private:
+        friend class Budget;
+        template <typename T>
+        friend class tiderace::IntrusiveList;
+
+        // To drop what it holds, shrink_to(), and end what it is held for, without a call of the
+        // application. May destroy this holder and others.
+        virtual void refuse() TR_ON_LOOP = 0;
+
+        Ref<Budget> budget_;
+        std::size_t bytes_ = 0;
+        Instant since_{};
+        ClientKey client_;
+        bool trusted_ = false;
+    };
+
+    // `name`: of what is held, for the log; a literal.
+    Budget(EventLoop& loop, const char* name, std::size_t bytes_max)
+        : loop_(&loop), name_(name), bytes_max_(bytes_max) {}
+
+    std::size_t bytes() const { return bytes_; }
+    // Time to push back on peers.
+    bool is_scarce() const { return bytes_ > bytes_max_ / 2; }
+
+  private:
+    void make_room() TR_ON_LOOP;
+    void log_refusals(std::size_t count);
+
+    EventLoop* loop_;
+    const char* name_;
+    const std::size_t bytes_max_;
+    std::size_t bytes_ = 0;
+    std::size_t unlogged_ = 0;
+    Instant logged_ = Instant::min();
+    IntrusiveList<Holder> holders_;  // with bytes, the oldest first
+    IntrusiveList<Holder> refused_;  // whose refuse() is to be called
+};
+
+// A holder of blocks of a loop's pool, for peers that may be slow to read: a server.
+class SendHolder : private ListHook {
+  public:
+    // What is held for one peer.
+    struct Holding {
+        HeldBytes held;
+        ClientKey client = {};
+        std::uint64_t id = 0;          // the holder's own
+        SendHolder* holder = nullptr;  // filled in by SendRelief
+    };
+
+    virtual std::vector<Holding> holdings() TR_ON_LOOP = 0;
+    // Frees the memory that is held for this peer, in this turn.
+    virtual void give_up(std::uint64_t id) TR_ON_LOOP = 0;
+
+  protected:
+    virtual ~SendHolder() = default;
+
+  private:
+    template <typename T>
+    friend class tiderace::IntrusiveList;
+};
+
+// SendRelief: frees memory when a loop's unsent bytes, in blocks and in shared bodies, pass their
+// limit (BlockPool): holders are cut until an eighth of the limit is free, in the order of Budget's
+// rule (budget.h).
+//
+// At most a quarter of the limit counts for one holder's shared bodies: a single answer may be
+// larger than the limit, and nothing is wrong with it.
+//
+// Owner    An EventLoop. The holders are borrowed: each leaves the list when it ends.
+// Thread   The loop's.
+// Limits   The pool's limit, checked once a turn: a turn may pass it by its own output, which is
+//          little while it is passed, since writers are pushed back on then (BlockPool::scarce).
+class SendRelief {
+  public:
+    void add(SendHolder& holder) { holders_.push_back(holder); }
+    // How many holdings were given up.
+    std::size_t relieve(const BlockPool& pool) TR_ON_LOOP;
+
+  private:
+    IntrusiveList<SendHolder> holders_;
+};
+
+}  // namespace tiderace::core
