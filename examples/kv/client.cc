@@ -146,12 +146,14 @@ bool Client::must_wait() const {
 
 // In Redis's words. The reader cannot find the next command, so the connection ends.
 void Client::refuse(Answers& out) {
+    closing_ = true;
+    // Without an answer, as from Redis: a browser must not show one as a page.
+    if (reader_.fault() == resp::Fault::foreign_protocol) return server_->report_foreign(*this);
     std::string text = "ERR Protocol error: " + std::string(to_string(reader_.fault()));
     if (reader_.fault() == resp::Fault::bulk_expected) {
         text = "ERR Protocol error: expected '$', got '" + std::string(1, reader_.found()) + "'";
     }
     resp::Writer(out.text()).error(text);
-    closing_ = true;
 }
 
 void Client::send(ByteView bytes) {

@@ -259,6 +259,16 @@ void Server::end_log_group() {
     if (std::exchange(group_begun_, false)) log_.append("*1\r\n$4\r\nEXEC\r\n");
 }
 
+void Server::report_foreign(const Client& client) {
+    constexpr tiderace::Duration pause = std::chrono::minutes(1);
+    if (foreign_reported_ && loop_->now() < *foreign_reported_ + pause) return;
+    foreign_reported_ = loop_->now();
+    std::fprintf(stderr,
+                 "kv: %s sent HTTP, TLS or other bytes that are no command, so its connection is "
+                 "closed; a page in a browser of that machine may be attacking\n",
+                 client.address().c_str());
+}
+
 void Server::watch(ByteView key, Client& client) {
     auto& transaction = client.transaction();
     if (!transaction.watched.emplace(key).second) return;

@@ -64,6 +64,8 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     void unsubscribe_all(Client& client);
     // False: above options().input_bytes_max.
     bool count_input(std::size_t before, std::size_t now);
+    // It sent HTTP or the like: a page in a browser attacks. At most a line a minute.
+    void report_foreign(const Client& client);
     // Answers wait for the log.
     bool holds_answers() const { return log_.holds_answers(); }
     void wait_for_sync(Client& client) { waiting_.push_back(&client); }
@@ -138,6 +140,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     std::uint64_t next_id_ = 1;
     tiderace::Instant started_;
     std::string rewrite_failure_;  // that was reported
+    std::optional<tiderace::Instant> foreign_reported_;
     bool replaying_ = false;
     bool in_group_ = false;
     bool group_begun_ = false;

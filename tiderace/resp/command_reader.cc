@@ -107,6 +107,7 @@ Step CommandReader::scan_head(ByteView message) {
 Step CommandReader::scan_inline(ByteView message) {
     const ByteView front = message.substr(0, limits_->line_bytes_max + 2);
     const std::size_t end = front.find('\n');
+    if (has_control_bytes(front.substr(0, end))) return refuse(Fault::foreign_protocol);
     // Nothing of it is kept between two calls: MessageBytes calls again only with the whole line.
     if (end == ByteView::npos) {
         if (front.size() == limits_->line_bytes_max + 2) return refuse(Fault::line_too_long);
@@ -117,6 +118,7 @@ Step CommandReader::scan_inline(ByteView message) {
     if (line.size() > limits_->line_bytes_max) return refuse(Fault::line_too_long);
     words_.reserve(line.size() + 1);  // its words have no more bytes than the line
     if (!split_inline(line, words_, ranges_)) return refuse(Fault::unbalanced_quotes);
+    if (is_http(words_, ranges_)) return refuse(Fault::foreign_protocol);
     at_ = end + 1;
     return complete(at_);
 }

@@ -8,7 +8,8 @@
 //   }
 //
 // A command that lies whole in the input is not copied; any other is gathered, each byte once. An
-// empty array and an empty line are commands without arguments, which servers ignore.
+// empty array and an empty line are commands without arguments, which servers ignore. A line that a
+// browser may have sent is refused (foreign_protocol): close without an answer.
 //
 //   start --a part--> within --the rest--> complete --read(), release()--> start
 //     '--all of it-------------------------'            any --a fault--> faulty, for good

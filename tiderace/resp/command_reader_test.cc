@@ -117,6 +117,49 @@ TEST(CommandReader, RefusesWhatIsMalformedAtEverySplit) {
     }
 }
 
+// Whatever a page in a browser can make it send first is no command, and nothing behind it is one.
+TEST(CommandReader, RefusesWhatABrowserSendsAtEverySplit) {
+    using namespace std::string_literals;
+    const std::vector<std::string> table{
+        "GET / HTTP/1.1\r\nHost: a\r\n",
+        "HEAD /FLUSHALL HTTP/1.0\r\n",
+        "OPTIONS * HTTP/1.1\r\n",
+        "PUT /k HTTP/1.1\r\n",
+        "DELETE /k HTTP/1.1\r\n",
+        "SET /k HTTP/1.1\r\n",  // a method of the page's own
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "POST /\r\n",
+        "post\n",
+        "Host: a\r\n",
+        "Content-Type: text/plain\r\n",
+        "\x16\x03\x01\x02"s,
+        "\x16\x03\x01\r\nFLUSHALL\r\n"s,
+        "\0\x03\0\x10\r\nFLUSHALL\r\n"s,
+    };
+    const Limits limits;
+    for (const std::string& input : table) {
+        testing::at_every_split(
+            input, [&](std::span<const ByteView> pieces, const std::string& how) {
+                CommandReader reader(limits);
+                TakenCommands taken;
+                for (const ByteView piece : pieces) feed(reader, piece, taken);
+                EXPECT_EQ(taken.fault, Fault::foreign_protocol) << input << ", " << how;
+                EXPECT_THAT(taken.commands, ElementsAre());
+            });
+    }
+}
+
+TEST(CommandReader, TakesWhatAPersonTypes) {
+    EXPECT_THAT(
+        take_commands("GET k\r\nGET HTTP\nHTTP/1.1\nEXISTS a: b:\nSET k \"\\x16\\x00\"\n\tGET\tü\n")
+            .commands,
+        ElementsAre(Words{"GET", "k"}, Words{"GET", "HTTP"}, Words{"HTTP/1.1"},
+                    Words{"EXISTS", "a:", "b:"}, Words{"SET", "k", std::string("\x16\0", 2)},
+                    Words{"GET", "ü"}));
+    const TakenCommands framed = take_commands("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$8\r\nHTTP/1.1\r\n");
+    EXPECT_THAT(framed.commands, ElementsAre(Words{"SET", "k", "HTTP/1.1"}));
+}
+
 TEST(CommandReader, TakesWhatIsJustWithinItsLimits) {
     EXPECT_THAT(
         take_commands("*4\r\n$10\r\n1234567890\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n", narrow_commands)

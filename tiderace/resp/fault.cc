@@ -16,6 +16,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Fault::count_)> 
     "invalid verbatim string",
     "a bulk string was expected",
     "unbalanced quotes in request",
+    "HTTP, TLS or other bytes that are no command",
     "a bulk string that does not end with CR LF",
     "a push inside another value",
     "a streamed value",

@@ -20,6 +20,7 @@ enum class Fault : std::uint8_t {
     bad_verbatim,       // shorter than "txt:", or without the colon
     bulk_expected,      // an argument of a command that is not a bulk string
     unbalanced_quotes,  // in an inline command
+    foreign_protocol,   // HTTP, TLS or other bytes that no person types as an inline command
     unended_bulk,       // no CR LF behind the bytes of a bulk string
     nested_push,        // a push inside another value
     streamed,           // a string or aggregate of unknown length ("$?"), which no server sends

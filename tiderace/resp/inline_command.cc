@@ -1,19 +1,24 @@
 #include "tiderace/resp/inline_command.h"
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 
 namespace tiderace::resp {
 namespace {
 
 bool is_space(char c) {
-    // isspace() of the C locale, and NUL, which ends a word in Redis as well.
-    return c == ' ' || (c >= '\t' && c <= '\r') || c == '\0';
+    return c == ' ' || (c >= '\t' && c <= '\r');  // isspace() of the C locale
+}
+
+// Of a letter.
+char lower(char c) {
+    return static_cast<char>(c | 0x20);
 }
 
 std::optional<unsigned> hex_digit(char c) {
     if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-    const char lower = static_cast<char>(c | 0x20);
-    if (lower >= 'a' && lower <= 'f') return static_cast<unsigned>(lower - 'a') + 10;
+    if (lower(c) >= 'a' && lower(c) <= 'f') return static_cast<unsigned>(lower(c) - 'a') + 10;
     return std::nullopt;
 }
 
@@ -94,6 +99,18 @@ class Words {
 };
 
 }  // namespace
+
+bool has_control_bytes(ByteView line) {
+    return std::ranges::any_of(line, [](char c) { return c >= 0 && c < ' ' && !is_space(c); });
+}
+
+bool is_http(ByteView text, const std::vector<Range>& words) {
+    if (words.empty()) return false;
+    const auto word = [text](Range range) { return text.substr(range.offset, range.bytes); };
+    const ByteView first = word(words.front());
+    if (first.ends_with(':') || std::ranges::equal(first, ByteView("post"), {}, lower)) return true;
+    return words.size() > 1 && word(words.back()).starts_with("HTTP/");
+}
 
 bool split_inline(ByteView line, std::string& text, std::vector<Range>& words) {
     Words rest(line, text);
