@@ -50,3 +50,50 @@ def test_a_person_may_type_commands(kv):  # noqa: F811
     with connect(kv()) as raw, raw.makefile("rb") as heard:
         raw.sendall(b"SET key 'a b'\r\nGET key\r\nget HTTP\r\n")
         assert heard.read(19) == b"+OK\r\n$3\r\na b\r\n$-1\r\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "FLUSHALL FOO",
+        "FLUSHDB FOO",
+        "FLUSHALL SYNC ASYNC",
+        "FLUSHDB 1",
+        "MEMORY USAGE s FOO",
+        "MEMORY USAGE s SAMPLES",
+        "MEMORY USAGE s SAMPLES x",
+        "CLIENT LIST FOO",
+        "CLIENT LIST TYPE foo",
+        "CLIENT LIST ID 1 FOO",
+        "CLIENT LIST ID",
+        "CLIENT NO-EVICT maybe",
+        "CLIENT NO-TOUCH 1",
+        "CLIENT SETINFO COLOUR red",
+        "CONFIG RESETSTAT FOO",
+        "BGSAVE FOO",
+        "DEBUG SET-ACTIVE-EXPIRE 1 FOO",
+        "SHUTDOWN SAVE NOSAVE",
+    ],
+)
+def test_a_word_that_is_unknown_changes_nothing(kv, words):  # noqa: F811
+    r = client_of(kv())
+    r.set("s", "x")
+    r.get("none")
+    with pytest.raises(redis.ResponseError):
+        r.execute_command(*words.split())
+    assert r.get("s") == "x" and r.info()["keyspace_misses"] == 1
+    assert not r.info()["rdb_bgsave_in_progress"]
+
+
+def test_clients_are_listed_by_type_and_number(kv):  # noqa: F811
+    server = kv()
+    r = client_of(server)
+    own = r.client_id()
+    with connect(server) as subscriber:
+        subscriber.sendall(encode("SUBSCRIBE", "c"))
+        assert subscriber.recv(100)
+        listed = {t: [c["id"] for c in r.client_list(_type=t)] for t in ("normal", "pubsub")}
+        assert listed["normal"] == [str(own)] and len(listed["pubsub"]) == 1
+        assert r.client_list(_type="replica") == []
+        assert [c["id"] for c in r.client_list(client_id=[str(own)])] == [str(own)]
+    assert r.flushall(asynchronous=True) and r.execute_command("FLUSHDB", "sync")

@@ -160,6 +160,57 @@ void client_kill(Call& call) {
     call.reply.integer(1);
 }
 
+// [TYPE normal|pubsub|master|replica] [ID number …]. nullopt: something else, which was answered.
+std::optional<std::string> list(Call& call) {
+    auto& all = call.server.clients();
+    const resp::Arguments rest = call.args.from(2);
+    std::string text;
+    if (rest.empty()) {
+        for (const auto& [id, each] : all) text += describe(*each);
+        return text;
+    }
+    if (same_word(rest[0], "TYPE") && rest.size() == 2) {
+        const bool normal = same_word(rest[1], "NORMAL");
+        const bool pubsub = same_word(rest[1], "PUBSUB");
+        if (!normal && !pubsub && !same_word(rest[1], "MASTER") && !same_word(rest[1], "REPLICA")) {
+            call.reply.error("ERR Unknown client type");
+            return std::nullopt;
+        }
+        for (const auto& [id, each] : all) {
+            if (each->subscription_count() > 0 ? pubsub : normal) text += describe(*each);
+        }
+        return text;
+    }
+    if (!same_word(rest[0], "ID") || rest.size() == 1) {
+        call.syntax_error();
+        return std::nullopt;
+    }
+    for (const ByteView number : rest.from(1)) {
+        const auto id = strict_integer(number);
+        if (!id || *id <= 0) {
+            call.reply.error("ERR Invalid client ID");
+            return std::nullopt;
+        }
+        const auto found = all.find(static_cast<std::uint64_t>(*id));
+        if (found != all.end()) text += describe(*found->second);
+    }
+    return text;
+}
+
+bool is_switch(ByteView word) {
+    return same_word(word, "ON") || same_word(word, "OFF");
+}
+
+// Nothing is kept of what these set: the name of a library, and what Redis evicts and touches.
+bool is_setting_without_effect(resp::Arguments args) {
+    if (args.size() == 3) {
+        return (same_word(args[1], "NO-EVICT") || same_word(args[1], "NO-TOUCH")) &&
+               is_switch(args[2]);
+    }
+    return args.size() == 4 && same_word(args[1], "SETINFO") &&
+           (same_word(args[2], "LIB-NAME") || same_word(args[2], "LIB-VER"));
+}
+
 void client(Call& call) {
     const ByteView word = call.args[1];
     const std::size_t count = call.args.size();
@@ -172,14 +223,10 @@ void client(Call& call) {
         if (!is_name(call, call.args[2])) return;
         call.client.name = call.args[2];
         call.reply.ok();
-    } else if ((same_word(word, "SETINFO") && count == 4) ||
-               (same_word(word, "NO-EVICT") && count == 3) ||
-               (same_word(word, "NO-TOUCH") && count == 3)) {
+    } else if (is_setting_without_effect(call.args)) {
         call.reply.ok();
     } else if (same_word(word, "LIST")) {
-        std::string text;
-        for (const auto& [id, each] : call.server.clients()) text += describe(*each);
-        call.reply.verbatim("txt", text);
+        if (const auto text = list(call)) call.reply.verbatim("txt", *text);
     } else if (same_word(word, "INFO") && count == 2) {
         call.reply.verbatim("txt", describe(call.client));
     } else if (same_word(word, "KILL")) {

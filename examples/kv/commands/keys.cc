@@ -106,7 +106,10 @@ void dbsize(Call& call) {
 }
 
 void flush(Call& call) {
-    if (call.args.size() > 2) return call.syntax_error();
+    // Both words mean the same here: all is gone before the answer.
+    const bool has_word = call.args.size() == 2 &&
+                          (same_word(call.args[1], "ASYNC") || same_word(call.args[1], "SYNC"));
+    if (call.args.size() > 1 && !has_word) return call.syntax_error();
     call.keys.clear();
     call.server.all_keys_changed();
     call.changed_all();
@@ -144,7 +147,11 @@ void object(Call& call) {
 }
 
 void memory(Call& call) {
-    if (!same_word(call.args[1], "USAGE") || call.args.size() < 3) return call.syntax_error();
+    const std::size_t count = call.args.size();
+    const bool samples = count == 5 && same_word(call.args[3], "SAMPLES");
+    if (!same_word(call.args[1], "USAGE") || (count != 3 && !samples)) return call.syntax_error();
+    // All of a value is counted, whatever the number of samples.
+    if (samples && !call.integer(call.args[4])) return;
     const Entry* entry = call.keys.peek(call.args[2]);
     if (entry == nullptr) return call.reply.null();
     // As long as the commands that make it again, and its place in the table (dict.h).

@@ -61,7 +61,7 @@ void config_set(Call& call) {
 void config(Call& call) {
     if (same_word(call.args[1], "GET") && call.args.size() >= 3) return config_get(call);
     if (same_word(call.args[1], "SET")) return config_set(call);
-    if (same_word(call.args[1], "RESETSTAT")) {
+    if (same_word(call.args[1], "RESETSTAT") && call.args.size() == 2) {
         call.server.counters() = {};
         return call.reply.ok();
     }
@@ -122,6 +122,9 @@ void begin(Call& call, std::string_view answer) {
 }
 
 void bgsave(Call& call) {
+    // Nothing else forks here that the save would have to wait for.
+    const bool scheduled = call.args.size() == 2 && same_word(call.args[1], "SCHEDULE");
+    if (call.args.size() > 1 && !scheduled) return call.syntax_error();
     begin(call, "Background saving started");
 }
 
@@ -134,16 +137,19 @@ void lastsave(Call& call) {
 }
 
 void shutdown(Call& call) {
-    bool saves = true;
+    bool save = false;
+    bool no_save = false;
     for (const ByteView word : call.args.from(1)) {
         if (same_word(word, "NOSAVE")) {
-            saves = false;
-        } else if (!same_word(word, "SAVE") && !same_word(word, "NOW") &&
-                   !same_word(word, "FORCE")) {
+            no_save = true;
+        } else if (same_word(word, "SAVE")) {
+            save = true;
+        } else if (!same_word(word, "NOW") && !same_word(word, "FORCE")) {
             return call.syntax_error();
         }
     }
-    const auto done = call.server.shut_down(saves);
+    if (save && no_save) return call.syntax_error();
+    const auto done = call.server.shut_down(!no_save);
     if (!done) return call.reply.error("ERR " + done.error().message());
     call.client.close_soon();  // without an answer, as Redis: the end of the connection is one
 }
@@ -153,7 +159,9 @@ void debug(Call& call) {
         if (call.keys.peek(call.args[2]) == nullptr) return call.reply.error("ERR no such key");
         return call.reply.simple("Value at:0 refcount:1");
     }
-    if (same_word(call.args[1], "SET-ACTIVE-EXPIRE")) return call.reply.ok();
+    if (same_word(call.args[1], "SET-ACTIVE-EXPIRE") && call.args.size() == 3) {
+        return call.reply.ok();
+    }
     call.reply.error("ERR unknown subcommand. Try DEBUG OBJECT.");
 }
 
