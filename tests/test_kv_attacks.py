@@ -97,3 +97,39 @@ def test_clients_are_listed_by_type_and_number(kv):  # noqa: F811
         assert r.client_list(_type="replica") == []
         assert [c["id"] for c in r.client_list(client_id=[str(own)])] == [str(own)]
     assert r.flushall(asynchronous=True) and r.execute_command("FLUSHDB", "sync")
+
+
+WAITS = [
+    "BLPOP l {}",
+    "BRPOP none l {}",
+    "BLMPOP {} 1 l LEFT",
+    "BLMOVE l to LEFT LEFT {}",
+    "BRPOPLPUSH l to {}",
+    "BZPOPMIN z {}",
+    "BZPOPMAX none z {}",
+    "BZMPOP {} 1 z MAX",
+]
+
+
+@pytest.mark.parametrize("words", WAITS)
+def test_a_time_that_is_none_takes_no_element(kv, words):  # noqa: F811
+    """Whether there is an element or none: nan and inf must not wait for ever either."""
+    r = client_of(kv())
+    for filled in (True, False):
+        if filled:
+            r.rpush("l", "a")
+            r.zadd("z", {"a": 1})
+        for time, fault in (
+            ("abc", "not a float"),
+            ("nan", "not a float"),
+            ("inf", "not a float"),
+            ("-inf", "not a float"),
+            ("1e999", "not a float"),
+            ("", "not a float"),
+            ("1e300", "out of range"),
+            ("-1", "timeout is negative"),
+        ):
+            with pytest.raises(redis.ResponseError, match=fault):
+                r.execute_command(*[time if w == "{}" else w for w in words.split()])
+        assert r.llen("l") == r.zcard("z") == filled and not r.exists("to")
+        r.delete("l", "z")

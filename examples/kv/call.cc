@@ -69,17 +69,24 @@ bool Call::is_second_try() const {
     return client.blocked();
 }
 
-void Call::wait_for(std::string_view name, resp::Arguments awaited, ByteView timeout) {
-    const auto seconds = resp::parse_double(timeout);
-    if (!seconds || *seconds < 0) {
-        return reply.error(seconds ? "ERR timeout is negative"
-                                   : "ERR timeout is not a float or out of range");
-    }
+std::optional<double> Call::timeout(ByteView text) {
+    const auto seconds = resp::parse_double(text);
+    // In milliseconds it has to be a number of 64 bits, as in Redis.
+    constexpr double seconds_end = 9.2e15;
+    if (seconds && *seconds >= 0 && *seconds < seconds_end) return seconds;
+    const bool is_number = seconds && std::isfinite(*seconds);
+    reply.error(!is_number     ? "ERR timeout is not a float or out of range"
+                : *seconds < 0 ? "ERR timeout is negative"
+                               : "ERR timeout is out of range");
+    return std::nullopt;
+}
+
+void Call::wait_for(std::string_view name, resp::Arguments awaited, double seconds) {
     // It found nothing either: the client goes on waiting.
     if (is_second_try()) return;
     // A transaction is one step, during which no element can arrive.
     if (client.in_exec() || client.replays()) return reply.null_array();
-    server.blocked().wait(*this, *server.commands().find(name), awaited, *seconds);
+    server.blocked().wait(*this, *server.commands().find(name), awaited, seconds);
 }
 
 void Call::changed(ByteView key) {

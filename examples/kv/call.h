@@ -88,9 +88,12 @@ class Call {
     // What log_as() wrote, which may be several commands; empty: the command as it came.
     const std::string& log_text() const { return log_text_; }
 
+    // How long a command may wait; 0: for ever. It is read before anything is taken: a command that
+    // is refused changes nothing. nullopt: no such time, and that was answered.
+    std::optional<double> timeout(ByteView text);
     // Answers later, when one of the keys has changed: the command is executed again then. At once,
     // where nothing may wait; not at all, if this is the second try.
-    void wait_for(std::string_view name, resp::Arguments keys, ByteView timeout);
+    void wait_for(std::string_view name, resp::Arguments keys, double seconds);
 
     void syntax_error() { reply.error("ERR syntax error"); }
     void wrong_type() {

@@ -303,6 +303,8 @@ void rpoplpush(Call& call) {
 
 void pop_first(Call& call, std::string_view name, bool front) {
     const std::size_t last = call.args.size() - 1;
+    const auto seconds = call.timeout(call.args[last]);
+    if (!seconds) return;
     for (std::size_t i = 1; i < last; ++i) {
         List* list = nullptr;
         if (!call.find_awaited(call.args[i], list)) return;
@@ -314,7 +316,7 @@ void pop_first(Call& call, std::string_view name, bool front) {
         // The one key that gave something, so that a replay need not look for it.
         return call.log_as({front ? "LPOP" : "RPOP", call.args[i]});
     }
-    call.wait_for(name, call.args.part(1, last), call.args[last]);
+    call.wait_for(name, call.args.part(1, last), *seconds);
 }
 
 void blpop(Call& call) {
@@ -348,9 +350,11 @@ void lmpop(Call& call) {
 }
 
 void blmpop(Call& call) {
+    const auto seconds = call.timeout(call.args[1]);
+    if (!seconds) return;
     const auto wanted = read_multi_pop(call, 2, "LEFT", "RIGHT");
     if (wanted && !pop_several(call, *wanted)) {
-        call.wait_for("blmpop", wanted->keys, call.args[1]);
+        call.wait_for("blmpop", wanted->keys, *seconds);
     }
 }
 
@@ -359,11 +363,15 @@ void blmove(Call& call) {
     if (!from) return;
     const auto to = side(call, call.args[4]);
     if (!to) return;
-    if (!move(call, *from, *to)) call.wait_for("blmove", call.args.part(1, 2), call.args[5]);
+    const auto seconds = call.timeout(call.args[5]);
+    if (!seconds) return;
+    if (!move(call, *from, *to)) call.wait_for("blmove", call.args.part(1, 2), *seconds);
 }
 
 void brpoplpush(Call& call) {
-    if (!move(call, false, true)) call.wait_for("brpoplpush", call.args.part(1, 2), call.args[3]);
+    const auto seconds = call.timeout(call.args[3]);
+    if (!seconds) return;
+    if (!move(call, false, true)) call.wait_for("brpoplpush", call.args.part(1, 2), *seconds);
 }
 
 }  // namespace

@@ -200,6 +200,8 @@ void zpopmax(Call& call) {
 // BZPOPMIN, BZPOPMAX: one member of the first key that has one.
 void pop_first_scored(Call& call, std::string_view name, bool highest) {
     const std::size_t last = call.args.size() - 1;
+    const auto seconds = call.timeout(call.args[last]);
+    if (!seconds) return;
     for (const ByteView key : call.args.part(1, last)) {
         SortedSet* set = nullptr;
         if (!call.find_awaited(key, set)) return;
@@ -214,7 +216,7 @@ void pop_first_scored(Call& call, std::string_view name, bool highest) {
         call.shrank(key, *set);
         return call.log_as({highest ? "ZPOPMAX" : "ZPOPMIN", key});
     }
-    call.wait_for(name, call.args.part(1, last), call.args[last]);
+    call.wait_for(name, call.args.part(1, last), *seconds);
 }
 
 void bzpopmin(Call& call) {
@@ -256,9 +258,11 @@ void zmpop(Call& call) {
 }
 
 void bzmpop(Call& call) {
+    const auto seconds = call.timeout(call.args[1]);
+    if (!seconds) return;
     const auto wanted = read_multi_pop(call, 2, "MIN", "MAX");
     if (wanted && !pop_several_scored(call, *wanted)) {
-        call.wait_for("bzmpop", wanted->keys, call.args[1]);
+        call.wait_for("bzmpop", wanted->keys, *seconds);
     }
 }
 
