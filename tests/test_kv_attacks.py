@@ -133,3 +133,37 @@ def test_a_time_that_is_none_takes_no_element(kv, words):  # noqa: F811
                 r.execute_command(*[time if w == "{}" else w for w in words.split()])
         assert r.llen("l") == r.zcard("z") == filled and not r.exists("to")
         r.delete("l", "z")
+
+
+@pytest.mark.parametrize(
+    "before, other, runs",
+    [
+        ("", "SET k 1", False),
+        ("", "SET k 1|DEL k", False),
+        ("", "SET k 1|FLUSHALL", False),
+        ("SET k 1", "FLUSHALL", False),
+        ("SET k 1", "FLUSHDB ASYNC", False),
+        ("SET k 1", "GETEX k EX 100", False),
+        ("SADD s m|SADD k n", "SMOVE s k m", False),
+        # What was absent, or has not changed, lets it run.
+        ("", "FLUSHALL", True),
+        ("SET other 1", "FLUSHALL", True),
+        ("", "DEL k", True),
+        ("SET k 1", "GETEX k PERSIST", True),
+        ("SADD s m|SADD k m", "SMOVE s k m", True),
+    ],
+)
+def test_exec_after_watch_is_that_of_redis(kv, before, other, runs):  # noqa: F811
+    """Each line was compared with Redis 7.0."""
+    server = kv()
+    r = client_of(server)
+    for words in before.split("|") if before else []:
+        r.execute_command(*words.split())
+    with connect(server) as watcher, watcher.makefile("rb") as heard:
+        watcher.sendall(encode("WATCH", "k"))
+        assert heard.readline() == b"+OK\r\n"
+        for words in other.split("|"):
+            r.execute_command(*words.split())
+        watcher.sendall(encode("MULTI") + encode("PING") + encode("EXEC"))
+        assert [heard.readline() for _ in range(2)] == [b"+OK\r\n", b"+QUEUED\r\n"]
+        assert heard.readline() == (b"*1\r\n" if runs else b"*-1\r\n")

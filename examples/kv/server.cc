@@ -300,8 +300,10 @@ void Server::key_changed(ByteView key) {
     for (Client* client : found->second) client->transaction().dirty = true;
 }
 
-void Server::all_keys_changed() {
+void Server::all_keys_go() {
     for (const auto& [key, clients] : watchers_) {
+        // One that is absent stays as it was.
+        if (keys_.peek(key) == nullptr) continue;
         for (Client* client : clients) client->transaction().dirty = true;
     }
 }

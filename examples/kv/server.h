@@ -89,7 +89,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     void watch(ByteView key, Client& client);
     void unwatch(Client& client);
     void key_changed(ByteView key);
-    void all_keys_changed();
+    void all_keys_go();  // before they do
     // Between these, what is logged takes effect together or not at all.
     void begin_log_group() { in_group_ = true; }
     void end_log_group();

@@ -137,6 +137,7 @@ std::optional<std::int64_t> expiry_moment(Call& call, ByteView word, ByteView nu
 }
 
 void change_expiry(Call& call, ByteView key, Entry& entry, std::int64_t when) {
+    if (when == 0 && entry.expires == 0) return;
     // now() is 0 while a log is replayed, and then nothing has passed.
     const bool passed = when != 0 && call.keys.now() != 0 && when <= call.keys.now();
     if (passed) {

@@ -110,8 +110,8 @@ void flush(Call& call) {
     const bool has_word = call.args.size() == 2 &&
                           (same_word(call.args[1], "ASYNC") || same_word(call.args[1], "SYNC"));
     if (call.args.size() > 1 && !has_word) return call.syntax_error();
+    call.server.all_keys_go();
     call.keys.clear();
-    call.server.all_keys_changed();
     call.changed_all();
     call.log_as({"FLUSHALL"});
     call.reply.ok();

@@ -72,9 +72,9 @@ void smove(Call& call) {
     if (from == to) return;
     from->erase(member);
     // `from` stays where it is, whatever the table does: keys hold their sets by pointer.
-    call.find_or_make<Set>(call.args[2])->insert(member);
+    const bool is_new = call.find_or_make<Set>(call.args[2])->insert(member).second;
     call.shrank(call.args[1], *from);
-    call.changed(call.args[2]);
+    if (is_new) call.changed(call.args[2]);
 }
 
 // What is logged names the members: another choice would be made the next time. In small commands,
