@@ -167,3 +167,33 @@ def test_exec_after_watch_is_that_of_redis(kv, before, other, runs):  # noqa: F8
         watcher.sendall(encode("MULTI") + encode("PING") + encode("EXEC"))
         assert [heard.readline() for _ in range(2)] == [b"+OK\r\n", b"+QUEUED\r\n"]
         assert heard.readline() == (b"*1\r\n" if runs else b"*-1\r\n")
+
+
+def last_text(reply):
+    """The last one of a reply that may be nested."""
+    while isinstance(reply, list):
+        reply = reply[-1]
+    return reply.decode()
+
+
+def test_numbers_are_written_as_by_redis(kv):  # noqa: F811
+    """No exponent for a whole number: clients read scores as integers."""
+    server = kv()
+    ask = redis.Connection("127.0.0.1", server.port, socket_timeout=SECONDS_MAX)
+    for text in ("100000", "1000000", "9007199254740992", "1e+17", "0.0001", "1e-05", "-0.5"):
+        for words in (
+            ("ZADD", "z", "INCR", text, "a"),
+            ("ZSCORE", "z", "a"),
+            ("ZMSCORE", "z", "a"),
+            ("ZINCRBY", "z", 0, "a"),
+            ("ZRANGE", "z", 0, -1, "WITHSCORES"),
+            ("ZSCAN", "z", 0),
+            ("ZRANDMEMBER", "z", 1, "WITHSCORES"),
+            ("ZUNION", 1, "z", "WITHSCORES"),
+            ("ZPOPMIN", "z"),
+        ):
+            ask.send_command(*words)
+            assert last_text(ask.read_response()) == text, words
+    for command in (("INCRBYFLOAT", "s"), ("HINCRBYFLOAT", "h", "f")):
+        ask.send_command(*command, "100000")
+        assert last_text(ask.read_response()) == "100000"

@@ -54,7 +54,12 @@ DoubleText::DoubleText(double value) {
         size_ = std::string_view("nan").copy(text_.data(), text_.size());
         return;
     }
-    const auto [end, error] = std::to_chars(text_.data(), text_.data() + text_.size(), value);
+    const double size = std::abs(value);
+    // The shorter of both, which to_chars would choose by itself, writes 100000 as 1e+05.
+    const bool fixed = size == 0 || (size >= 1e-4 && size < 1e17);
+    const auto [end, error] =
+        std::to_chars(text_.data(), text_.data() + text_.size(), value,
+                      fixed ? std::chars_format::fixed : std::chars_format::scientific);
     size_ = static_cast<std::size_t>(end - text_.data());
     static_cast<void>(error);  // 32 characters suffice for each double
 }

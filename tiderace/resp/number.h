@@ -17,7 +17,8 @@ std::optional<double> parse_double(ByteView text);
 // Digits with an optional sign, of any length.
 bool is_big_number(ByteView text);
 
-// The shortest text that reads back as the same number: "1.5", "3", "inf", "nan".
+// The fewest digits that read back as the same number, laid out as by "%.17g", which Redis uses:
+// "1.5", "100000", "1e+17", "1e-05", "inf", "nan".
 class DoubleText {
   public:
     explicit DoubleText(double value);

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +43,29 @@ TEST(Number, BigNumbersAreDigitsOfAnyLength) {
     EXPECT_TRUE(is_big_number("-1"));
     EXPECT_TRUE(is_big_number("+0"));
     for (const char* bad : {"", "-", "1.5", "1e5", "--1"}) EXPECT_FALSE(is_big_number(bad)) << bad;
+}
+
+// The layout of "%.17g": whole numbers have no exponent as long as a double holds each of them, and
+// a little beyond.
+TEST(Number, DoublesAreLaidOutAsByRedis) {
+    const std::vector<std::pair<double, std::string_view>> table{
+        {100'000, "100000"},
+        {-1'000'000, "-1000000"},
+        {9'007'199'254'740'993, "9007199254740992"},
+        {1e16, "10000000000000000"},
+        {99'999'999'999'999'984, "99999999999999984"},
+        {1e17, "1e+17"},
+        {-1.5e300, "-1.5e+300"},
+        {123456.789, "123456.789"},
+        {0.0001, "0.0001"},
+        {0.00012345678901234567, "0.00012345678901234567"},
+        {0.00001, "1e-05"},
+        {-0.0, "-0"},
+    };
+    for (const auto& [value, text] : table) {
+        EXPECT_EQ(DoubleText(value).view(), text);
+        EXPECT_EQ(parse_double(text), value);
+    }
 }
 
 TEST(Number, DoublesAreWrittenAsTheShortestTextThatReadsBack) {
