@@ -197,3 +197,28 @@ def test_numbers_are_written_as_by_redis(kv):  # noqa: F811
     for command in (("INCRBYFLOAT", "s"), ("HINCRBYFLOAT", "h", "f")):
         ask.send_command(*command, "100000")
         assert last_text(ask.read_response()) == "100000"
+
+
+def test_before_auth_a_command_is_small(kv):  # noqa: F811
+    server = kv("--requirepass", "secret")
+    large, many = encode("SET", "k", "x" * 20_000), encode("DEL", *range(20))
+    just = encode("AUTH", "x" * (16 << 10))
+    for sent, heard in (
+        (b"*11\r\n", b"-ERR Protocol error: unauthenticated multibulk length\r\n"),
+        (
+            b"*2\r\n$4\r\nAUTH\r\n$16385\r\n",
+            b"-ERR Protocol error: unauthenticated bulk length\r\n",
+        ),
+        (encode("AUTH", "secret") + large + many, b"+OK\r\n+OK\r\n:0\r\n"),
+        (
+            encode("AUTH", "secret") + encode("RESET") + large,
+            b"+OK\r\n+RESET\r\n-ERR Protocol error: unauthenticated bulk length\r\n",
+        ),
+        (just, b"-WRONGPASS invalid username-password pair or user is disabled.\r\n"),
+    ):
+        with connect(server) as raw, raw.makefile("rb") as answers:
+            raw.sendall(sent)
+            assert answers.read(len(heard)) == heard
+    with connect(kv()) as raw:
+        raw.sendall(large)
+        assert raw.recv(100) == b"+OK\r\n", "without a password all may send as much"

@@ -38,12 +38,17 @@ Client::Client(Server& server, net::Connection* connection, std::uint64_t id)
       held_(server.loose()),
       in_flight_(server.loose()),
       pushed_(server.loose()) {
-    authenticated = server.options().password.empty();
+    set_authenticated(server.options().password.empty());
 }
 
 Client::~Client() {
     server_->forget(*this);
     server_->count_input(counted_input_, 0);
+}
+
+void Client::set_authenticated(bool authenticated) {
+    authenticated_ = authenticated;
+    reader_.set_limits(authenticated ? server_->limits() : server_->limits_of_unknown());
 }
 
 Client::Transaction& Client::transaction() {
@@ -152,6 +157,10 @@ void Client::refuse(Answers& out) {
     std::string text = "ERR Protocol error: " + std::string(to_string(reader_.fault()));
     if (reader_.fault() == resp::Fault::bulk_expected) {
         text = "ERR Protocol error: expected '$', got '" + std::string(1, reader_.found()) + "'";
+    } else if (!authenticated_ && reader_.fault() == resp::Fault::too_many_elements) {
+        text = "ERR Protocol error: unauthenticated multibulk length";
+    } else if (!authenticated_ && reader_.fault() == resp::Fault::bulk_too_large) {
+        text = "ERR Protocol error: unauthenticated bulk length";
     }
     resp::Writer(out.text()).error(text);
 }

@@ -116,13 +116,16 @@ class Client final : public net::Session, public tiderace::ListHook {
     // Its answer is sent, and it reads on.
     void unblock(Answers& answer);
 
+    // Without it, commands are small and few (Server::limits_of_unknown).
+    bool authenticated() const { return authenticated_; }
+    void set_authenticated(bool authenticated);
+
     std::uint64_t id() const { return id_; }
     std::string address() const;
     bool replays() const { return connection_ == nullptr; }
     net::Connection* connection() { return connection_; }
 
     resp::Protocol protocol = resp::Protocol::resp2;
-    bool authenticated = false;
     std::string name;
 
   private:
@@ -156,6 +159,7 @@ class Client final : public net::Session, public tiderace::ListHook {
     std::size_t blocked_bytes_ = 0;  // of the command that waits
     std::string behind_;             // commands behind it, where they are many
     std::size_t behind_used_ = 0;    // of them
+    bool authenticated_ = false;
     bool closing_ = false;
     bool blocked_ = false;
     bool executing_ = false;

@@ -189,7 +189,7 @@ bool Server::may_run(const Command& command, Client& client, resp::Arguments arg
                     "' command");
         return false;
     }
-    if (!client.authenticated && (command.flags & flag::before_auth) == 0 && !replaying_) {
+    if (!client.authenticated() && (command.flags & flag::before_auth) == 0 && !replaying_) {
         reply.error("NOAUTH Authentication required.");
         return false;
     }

@@ -55,6 +55,8 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
 
     // For clients.
     const resp::Limits& limits() const { return limits_; }
+    // Before AUTH.
+    const resp::Limits& limits_of_unknown() const { return limits_of_unknown_; }
     Options& options() { return options_; }
     // The buffer of a batch's answers; reads the clock.
     Answers& begin_batch();
@@ -122,6 +124,8 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     Options options_;
     std::function<void()> stop_;
     resp::Limits limits_;
+    // As in Redis: a password needs no more, and nobody else shall take more memory.
+    resp::Limits limits_of_unknown_{.bulk_bytes_max = 16 << 10, .elements_max = 10};
     CommandTable table_;
     Counters counters_;
     Keyspace keys_;

@@ -14,7 +14,12 @@ Step complete(std::size_t bytes) {
 
 }  // namespace
 
-CommandReader::CommandReader(const Limits& limits) : limits_(&limits) {
+CommandReader::CommandReader(const Limits& limits) {
+    set_limits(limits);
+}
+
+void CommandReader::set_limits(const Limits& limits) {
+    limits_ = &limits;
     // A Range has 32-bit offsets.
     TR_CHECK(limits.message_bytes_max < UINT32_MAX, "message_bytes_max is below 4 GiB");
 }

@@ -78,6 +78,9 @@ class CommandReader {
     // `limits` outlive the reader.
     explicit CommandReader(const Limits& limits);
 
+    // From the next command on: for a peer that may do more once it has authenticated.
+    void set_limits(const Limits& limits);
+
     // One command. `in` moves behind the bytes that were used; with `more` it is empty.
     Progress read(ByteView& in);
 
@@ -105,7 +108,7 @@ class CommandReader {
     Step scan_inline(ByteView message);
     Step refuse(Fault fault);
 
-    const Limits* limits_;
+    const Limits* limits_ = nullptr;
     MessageBytes bytes_;
     std::vector<Range> ranges_;
     std::string words_;  // of an inline command, without quotes

@@ -149,6 +149,17 @@ TEST(CommandReader, RefusesWhatABrowserSendsAtEverySplit) {
     }
 }
 
+TEST(CommandReader, OtherLimitsHoldFromTheNextCommandOn) {
+    const Limits wide;
+    CommandReader reader(narrow_commands);
+    ByteView in = "*1\r\n$4\r\nAUTH\r\n*1\r\n$11\r\n12345678901\r\n";
+    ASSERT_EQ(reader.read(in), Progress::complete);
+    reader.set_limits(wide);
+    EXPECT_EQ(reader.arguments()[0], "AUTH");
+    ASSERT_EQ(reader.read(in), Progress::complete);
+    EXPECT_EQ(reader.arguments()[0], "12345678901");
+}
+
 TEST(CommandReader, TakesWhatAPersonTypes) {
     EXPECT_THAT(
         take_commands("GET k\r\nGET HTTP\nHTTP/1.1\nEXISTS a: b:\nSET k \"\\x16\\x00\"\n\tGET\tü\n")

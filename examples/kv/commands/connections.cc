@@ -36,7 +36,7 @@ bool log_in(Call& call, ByteView user, ByteView password) {
         call.reply.error("WRONGPASS invalid username-password pair or user is disabled.");
         return false;
     }
-    call.client.authenticated = true;
+    call.client.set_authenticated(true);
     return true;
 }
 
@@ -100,7 +100,7 @@ void hello(Call& call) {
     const std::optional<Hello> wanted = read_hello(call);
     if (!wanted) return;
     if (wanted->user && !log_in(call, *wanted->user, wanted->password)) return;
-    if (!call.client.authenticated) {
+    if (!call.client.authenticated()) {
         return call.reply.error(
             "NOAUTH HELLO must be called with the client already "
             "authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
@@ -259,7 +259,7 @@ void reset(Call& call) {
     call.server.unsubscribe_all(call.client);
     call.client.protocol = resp::Protocol::resp2;
     call.client.name.clear();
-    call.client.authenticated = call.server.options().password.empty();
+    call.client.set_authenticated(call.server.options().password.empty());
     call.reply.simple("RESET");
 }
 
