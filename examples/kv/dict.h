@@ -16,18 +16,13 @@
 #include <string>
 #include <utility>
 
+#include "examples/kv/hash_of.h"
 #include "tiderace/base/bytes.h"
-#include "tiderace/base/keyed_hash.h"
 #include "tiderace/base/random.h"
 
 namespace kv {
 
 using tiderace::ByteView;
-
-inline std::uint64_t hash_of(ByteView key) {
-    static const tiderace::KeyedHash hash;
-    return hash(key);
-}
 
 template <typename Mapped>
 class Dict {
@@ -122,19 +117,23 @@ class Dict {
         }
         return after(cursor, mask);
     }
-    // Any; each about as likely. There is at least one.
+    // Any, each as likely as any other. There is at least one.
+    // A bucket and a place in it are chosen until a node is there: a node of any bucket with some
+    // would favour those that stand alone. 8 to 24 tries, or 64 after many were erased.
     Node& random(tiderace::Random& random) {
-        while (true) {
-            const std::uint64_t all = tables_[0].buckets + tables_[1].buckets;
-            std::uint64_t place = random.below(all);
-            Table& table = tables_[place < tables_[0].buckets ? 0 : 1];
-            if (place >= tables_[0].buckets) place -= tables_[0].buckets;
-            std::size_t length = 0;
-            for (Node* node = table.heads[place]; node != nullptr; node = node->next) ++length;
-            if (length == 0) continue;
-            Node* node = table.heads[place];
-            for (std::uint64_t skip = random.below(length); skip > 0; --skip) node = node->next;
-            return *node;
+        // With about one node in a bucket a ninth is there once in a million buckets.
+        for (std::uint64_t places = 8;;) {
+            const std::uint64_t buckets = tables_[0].buckets;
+            const std::uint64_t chosen = random.below((buckets + tables_[1].buckets) * places);
+            const std::uint64_t at = chosen / places;
+            Node* node = at < buckets ? tables_[0].heads[at] : tables_[1].heads[at - buckets];
+            Node* found = nullptr;
+            std::uint64_t length = 0;
+            for (; node != nullptr; node = node->next) {
+                if (length++ == chosen % places) found = node;
+            }
+            if (length <= places && found != nullptr) return *found;
+            if (length > places) places = length;  // all over again: there were too few
         }
     }
 

@@ -1,10 +1,14 @@
 #include "examples/kv/dict.h"
 
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "examples/kv/commands/random_nodes.h"
 
 namespace kv {
 namespace {
@@ -63,6 +67,70 @@ TEST(Dict, RandomElementsAreAllReached) {
     std::set<std::string> seen;
     for (int i = 0; i < 1'000; ++i) seen.insert(dict.random(random).key);
     EXPECT_EQ(seen.size(), 10U);
+}
+
+// How far the counts of equally likely elements are from each other; about as many as elements.
+double chi_squared(const std::map<std::string, int>& counts, std::size_t elements) {
+    double total = 0;
+    for (const auto& [key, count] : counts) total += count;
+    const double expected = total / static_cast<double>(elements);
+    double sum = expected * static_cast<double>(elements - counts.size());
+    for (const auto& [key, count] : counts)
+        sum += (count - expected) * (count - expected) / expected;
+    return sum;
+}
+
+// Fewer than one run in a million comes so far.
+double chi_squared_max(std::size_t elements) {
+    return 2 * static_cast<double>(elements) + 40;
+}
+
+void fill(Dict<int>& dict, int elements) {
+    for (int i = 0; i < elements; ++i) dict.insert(std::to_string(i));
+}
+
+TEST(Dict, ARandomElementIsAnyWithTheSameChance) {
+    tiderace::Random random(5);
+    // Sizes at which the table has just grown, grows, and is about to grow.
+    for (const int elements : {1, 2, 10, 16, 100, 129, 1'000}) {
+        for (const int erased : {0, 4 * elements}) {
+            Dict<int> dict;
+            fill(dict, elements + erased);
+            for (int i = elements; i < elements + erased; ++i) dict.erase(std::to_string(i));
+            std::map<std::string, int> counts;
+            for (int i = 0; i < 100 * elements; ++i) ++counts[dict.random(random).key];
+            const auto size = static_cast<std::size_t>(elements);
+            EXPECT_LT(chi_squared(counts, size), chi_squared_max(size)) << elements << erased;
+        }
+    }
+}
+
+TEST(Dict, TheFirstRandomElementOfATableIsAnyToo) {
+    tiderace::Random random(6);
+    std::map<std::string, int> counts;
+    for (int i = 0; i < 20'000; ++i) {
+        Dict<int> dict;
+        fill(dict, 10);
+        ++counts[dict.random(random).key];
+    }
+    EXPECT_LT(chi_squared(counts, 10), chi_squared_max(10));
+}
+
+TEST(Dict, SeveralRandomElementsAreAnyWithTheSameChance) {
+    tiderace::Random random(7);
+    Dict<int> dict;
+    fill(dict, 100);
+    for (const std::int64_t count : {-10, 3, 30, 60}) {
+        std::map<std::string, int> counts;
+        std::map<std::string, int> firsts;
+        for (int i = 0; i < 5'000; ++i) {
+            const auto nodes = random_nodes(&dict, count, random);
+            ++firsts[nodes->front()->key];
+            for (const auto* node : *nodes) ++counts[node->key];
+        }
+        EXPECT_LT(chi_squared(counts, 100), chi_squared_max(100)) << count;
+        EXPECT_LT(chi_squared(firsts, 100), chi_squared_max(100)) << count;
+    }
 }
 
 TEST(Dict, ClearedItIsEmptyAndCanBeUsed) {

@@ -54,8 +54,11 @@ std::optional<std::vector<typename Dict<Mapped>::Node*>> random_nodes(Dict<Mappe
         return nodes;
     }
     std::set<Node*> chosen;
-    while (chosen.size() < wanted) chosen.insert(&dict->random(random));
-    nodes.assign(chosen.begin(), chosen.end());
+    // In the order of choice: that of the set is the order in which they were made.
+    while (nodes.size() < wanted) {
+        Node* node = &dict->random(random);
+        if (chosen.insert(node).second) nodes.push_back(node);
+    }
     return nodes;
 }
 
