@@ -3,13 +3,15 @@
 What is right is what Redis does, where Redis has an answer; else what README.md says.
 """
 
+import contextlib
 import socket
 import ssl
 
 import pytest
 
 from kv_kills import encode
-from test_kv import SECONDS_MAX, client_of, connect, kv, redis  # noqa: F401
+from server import wait_until
+from test_kv import MIB, SECONDS_MAX, Peak, client_of, connect, kv, on_linux, redis  # noqa: F401
 
 # As a browser sends them; the last line of each would be executed.
 HTTP = [
@@ -222,3 +224,128 @@ def test_before_auth_a_command_is_small(kv):  # noqa: F811
     with connect(kv()) as raw:
         raw.sendall(large)
         assert raw.recv(100) == b"+OK\r\n", "without a password all may send as much"
+
+
+def read_all(connection, size):
+    heard = bytearray()
+    while len(heard) < size and (part := connection.recv(MIB)):
+        heard += part
+    return bytes(heard)
+
+
+@pytest.mark.parametrize("flags", [(), ("--appendonly", "yes", "--fsync", "always")])
+def test_a_client_may_send_all_before_it_reads(kv, tmp_path, flags):  # noqa: F811
+    """As hiredis and its throughput test do; Redis keeps the answers meanwhile."""
+    path = tmp_path / "kv.sock"
+    r = client_of(kv("--listen", f"unix:{path}", *flags))
+    r.set("k", "x" * 1000)
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.settimeout(10)
+        raw.connect(str(path))
+        raw.sendall(encode("GET", "k") * 20_000)
+        answer = b"$1000\r\n" + b"x" * 1000 + b"\r\n"
+        assert read_all(raw, 20_000 * len(answer)) == 20_000 * answer
+        raw.sendall(encode("INCR", "n") * 20_000)
+        assert read_all(raw, 1).startswith(b":1\r\n")
+
+
+def test_a_million_pings_are_answered_when_they_are_read(kv, tmp_path):  # noqa: F811
+    path = tmp_path / "kv.sock"
+    kv("--listen", f"unix:{path}")
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.settimeout(10)
+        raw.connect(str(path))
+        raw.sendall(b"PING\r\n" * 1_000_000)
+        assert read_all(raw, 7_000_000) == b"+PONG\r\n" * 1_000_000
+
+
+@on_linux
+@pytest.mark.parametrize(
+    "words, count",
+    [
+        (("MGET", *["v"] * 20_000), 1),
+        (("HMGET", "h", *["f"] * 20_000), 1),
+        (("LRANGE", "l", 0, -1), 1),
+        (("ZUNION", 300, *["z"] * 300), 0),
+        (("HSCAN", "large", 0, "COUNT", 1_000_000), 1),
+        (("PUBSUB", "NUMSUB", *["c" * 100] * 300_000), 1),
+    ],
+)
+def test_an_answer_that_nobody_may_have_is_not_built(kv, words, count):  # noqa: F811
+    server = kv("--output-max", "16mb")
+    r = client_of(server)
+    value = "x" * 31_000
+    r.set("v", value)
+    r.hset("h", "f", value)
+    for start in range(0, 3000, 500):
+        r.rpush("l", *[value] * 500)
+        r.hset("large", mapping={f"f{start + i}": value for i in range(500)})
+    r.zadd("z", {f"member:{i}": i for i in range(10_000)})
+    peak = Peak(server)
+    with connect(server) as greedy:
+        greedy.sendall(encode(*words))
+        with contextlib.suppress(ConnectionResetError):
+            # Cut, or small after all.
+            assert bool(read_all(greedy, 1)) == (count == 0)
+    assert peak.bytes() < 100 * MIB and r.ping()
+
+
+@on_linux
+def test_clients_that_do_not_read_have_one_bound_for_all(kv):  # noqa: F811
+    """The answers are short, so each is a copy. A client that reads late is served beside them."""
+    server = kv("--output-max", "16mb")
+    r = client_of(server)
+    r.set("k", "x" * 1000)
+    peak = Peak(server)
+    hogs = [connect(server) for _ in range(12)]
+    for each in hogs:
+        with contextlib.suppress(ConnectionError):
+            each.sendall(encode("GET", "k") * 6_000)
+    with connect(server) as late:
+        late.sendall(b"PING\r\n" * 100_000)
+        assert read_all(late, 700_000) == b"+PONG\r\n" * 100_000
+    assert peak.bytes() < 64 * MIB
+    wait_until(lambda: r.info()["connected_clients"] < 12)
+    for each in hogs:
+        each.close()
+
+
+def test_names_count_as_input(kv):  # noqa: F811
+    server = kv("--input-max", "2mb")
+    for words in (
+        ("SUBSCRIBE", *(f"{i}" for i in range(10_000))),
+        ("PSUBSCRIBE", *(f"{i}{'x' * 500}" for i in range(3_000))),
+        ("CLIENT", "SETNAME", "x" * 2_500_000),
+        ("WATCH", *(f"{i}" for i in range(20_000))),
+    ):
+        with connect(server) as greedy:
+            greedy.sendall(encode(*words) + encode("PING"))
+            heard = b""
+            with contextlib.suppress(ConnectionResetError):
+                while part := greedy.recv(MIB):
+                    heard = heard[-1000:] + part
+            assert b"too many bytes" in heard, words[0]
+    with connect(server) as fair:
+        fair.sendall(encode("SUBSCRIBE", *range(100)) + encode("UNSUBSCRIBE") * 100)
+        fair.sendall(encode("SUBSCRIBE", *range(100)) + encode("PING"))
+        assert b"pong" in read_until(fair, b"pong")
+
+
+def read_until(connection, end):
+    heard = b""
+    while end not in heard and (part := connection.recv(MIB)):
+        heard += part
+    return heard
+
+
+@on_linux
+def test_what_a_transaction_publishes_to_itself_has_the_bound_of_subscribers(kv):  # noqa: F811
+    server = kv("--subscriber-output-max", "1mb")
+    r = client_of(server)
+    peak = Peak(server)
+    with connect(server) as raw:
+        raw.sendall(encode("HELLO", 3) + encode("PSUBSCRIBE", *("*" * i for i in range(1, 200))))
+        raw.sendall(encode("MULTI") + encode("PUBLISH", "c", "x" * 20_000) * 20 + encode("EXEC"))
+        with contextlib.suppress(ConnectionResetError):
+            read_all(raw, 100 * MIB)
+    assert r.ping() and peak.bytes() < 32 * MIB

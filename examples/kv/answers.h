@@ -30,6 +30,9 @@ class Answers {
     bool empty() const { return text_.empty() && pieces_.empty(); }
     std::size_t bytes() const { return text_.size() + static_cast<std::size_t>(pieces_.bytes()); }
 
+    // Without the parts of blocks, which answers share with each other and with keys.
+    std::size_t own_bytes() const { return text_.size() + own_bytes_in_pieces_; }
+
     // A part of the block.
     void share(ByteView part, core::Ref<Block> block);
     // Empties `other`.
@@ -43,6 +46,7 @@ class Answers {
 
     core::Ref<LooseBytes> loose_;
     core::SendQueue pieces_;
+    std::size_t own_bytes_in_pieces_ = 0;
     std::string text_;
 };
 

@@ -38,7 +38,17 @@ std::string float_text(long double value) {
     return out == "-0" ? "0" : out;
 }
 
+Call::Call(Server& s, Client& c, resp::Arguments a, Answers& o)
+    : server(s),
+      client(c),
+      keys(s.keys()),
+      args(a),
+      out(o),
+      reply(o.text(), c.protocol, s.options().output_bytes_max) {}
+
 void Call::answer(Text& text, ByteView part) {
+    // The parts before this one have left the writer's string.
+    if (out.own_bytes() >= reply.bytes_max()) return;
     if (part.size() < Text::shared_bytes_min) return reply.bulk(part);
     reply.bulk_head(part.size());
     // It may move the text into a block, so the part is found in it again.

@@ -30,15 +30,14 @@ namespace resp = tiderace::resp;
 
 class Call {
   public:
-    Call(Server& s, Client& c, Keyspace& k, resp::Arguments a, Answers& o, resp::Protocol p)
-        : server(s), client(c), keys(k), args(a), out(o), reply(o.text(), p) {}
+    Call(Server& s, Client& c, resp::Arguments a, Answers& o);
 
     Server& server;
     Client& client;
     Keyspace& keys;
     resp::Arguments args;  // args[0] is the command's name
     Answers& out;
-    resp::Writer reply;  // at the end of `out`
+    resp::Writer reply;  // at the end of `out`; what nobody may have so much of is dropped
 
     // What the key holds as a T; nullptr in `value`: nothing. False: something else, and that was
     // answered.

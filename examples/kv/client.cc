@@ -118,7 +118,8 @@ bool Client::count_input() {
     // commands are whole: it is served however much others hold.
     std::size_t held = reader_.within() ? reader_.held_bytes() : 0;
     if (transaction_ != nullptr) held += transaction_->queue_bytes + transaction_->watched_bytes;
-    held += blocked_bytes_ + behind_.size();
+    if (subscriptions_ != nullptr) held += subscriptions_->bytes;
+    held += blocked_bytes_ + behind_.size() + name.size();
     const std::size_t before = std::exchange(counted_input_, held);
     return server_->count_input(before, held);
 }
@@ -143,7 +144,9 @@ void Client::read_commands(ByteView& in, Answers& out) {
     }
 }
 
-// Its next commands wait, so that a client which does not read cannot make us keep its answers.
+// A client may send all its commands before it reads, as with Redis: they are executed, and the
+// answers count in --output-max. Its next commands wait above that much (has_backlog), and while
+// much is held for a sync.
 bool Client::must_wait() const {
     return blocked_ || connection_->has_backlog() ||
            held_.bytes() + in_flight_.bytes() > held_bytes_high;
@@ -198,16 +201,19 @@ void Client::push(ByteView bytes) {
     // be in the middle of an array.
     if (executing_) {
         pushed_.text() += bytes;
-        return;
+    } else {
+        send(bytes);
     }
-    send(bytes);
     close_if_slow();
 }
 
 void Client::push(Answers& message) {
     if (connection_ == nullptr || leaves()) return message.clear();
-    if (executing_) return pushed_.append(message);
-    send(message);
+    if (executing_) {
+        pushed_.append(message);
+    } else {
+        send(message);
+    }
     close_if_slow();
 }
 
@@ -219,7 +225,11 @@ void Client::close_if_slow() {
 std::size_t Client::unsent_bytes() const {
     if (connection_ == nullptr) return 0;
     return static_cast<std::size_t>(connection_->queue_bytes()) + held_.bytes() +
-           in_flight_.bytes();
+           in_flight_.bytes() + pushed_.bytes();
+}
+
+std::size_t Client::copied_bytes() const {
+    return connection_ != nullptr ? connection_->queue().copied_bytes() : 0;
 }
 
 bool Client::leaves() const {

@@ -9,7 +9,8 @@
 // always). Two buffers: what waits for the sync under way, and what waits for the next one.
 //
 // Owner    Itself: made by the server for a connection, ends in on_close().
-// Limits   What it has to send: commands wait while it does not read. What it sends: Server.
+// Limits   Unsent answers: Options::output_bytes_max; above it, the next commands wait. What it
+//          sends: Server.
 #pragma once
 
 #include <cstdint>
@@ -69,6 +70,7 @@ class Client final : public net::Session, public tiderace::ListHook {
     struct Subscriptions {
         std::set<std::string, std::less<>> channels;
         std::set<std::string, std::less<>> patterns;
+        std::size_t bytes = 0;  // of both, in all tables
         std::size_t size() const { return channels.size() + patterns.size(); }
     };
 
@@ -89,6 +91,7 @@ class Client final : public net::Session, public tiderace::ListHook {
     void kill();
     bool killed() const { return killed_; }
     std::size_t unsent_bytes() const;
+    std::size_t copied_bytes() const;  // of these, those in the connection's own memory
 
     // What is held waits for a sync that starts now; it has ended.
     void sync_started();

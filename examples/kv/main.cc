@@ -25,7 +25,9 @@ int main(int argc, char** argv) {
                           .listen = options->listen,
                           .threads = 1,  // one loop has all keys, so no command takes a lock
                           .engine = options->engine,
-                          .connection = {.queue_bytes_max = options->output_bytes_max},
+                          // No lower mark: a client may send all commands before it reads.
+                          .connection = {.queue_bytes_max = options->output_bytes_max,
+                                         .queue_bytes_high = options->output_bytes_max},
                           .connections_max = options->connections_max,
                           .send_bytes_max = options->output_bytes_max,
                           .refusal = "-ERR max number of clients reached\r\n",

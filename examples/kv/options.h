@@ -39,8 +39,8 @@ struct Options {
     std::uint64_t memory_max = 0;        // bytes; 0: no limit
     Eviction eviction = Eviction::none;  // --maxmemory-policy
     std::size_t bulk_bytes_max = std::size_t{512} << 20;
-    std::size_t input_bytes_max = std::size_t{1} << 30;   // of commands not executed, all clients
-    std::size_t output_bytes_max = std::size_t{1} << 30;  // unsent, all clients together
+    std::size_t input_bytes_max = std::size_t{1} << 30;        // kept of what all clients sent
+    std::size_t output_bytes_max = std::size_t{1} << 30;       // unsent, all clients together
     std::size_t subscriber_bytes_max = std::size_t{32} << 20;  // unsent, of one that subscribes
     std::size_t connections_max = 10'000;
     std::uint64_t rewrite_bytes_min = std::uint64_t{64}

@@ -54,10 +54,19 @@ void answer(Call& call, std::string_view kind, std::optional<ByteView> name) {
     call.reply.integer(static_cast<std::int64_t>(call.client.subscription_count()));
 }
 
+// What a subscription takes: its name is in two tables.
+std::size_t memory_of(ByteView name) {
+    constexpr std::size_t places_bytes = 256;
+    return 2 * name.size() + places_bytes;
+}
+
 void add_all(Call& call, std::string_view kind, PubSub::Subscribers& to,
              std::set<std::string, std::less<>>& own) {
     for (const ByteView name : call.args.from(1)) {
-        if (own.emplace(name).second) PubSub::add(to, name, call.client);
+        if (own.emplace(name).second) {
+            PubSub::add(to, name, call.client);
+            call.client.subscriptions().bytes += memory_of(name);
+        }
         answer(call, kind, name);
     }
 }
@@ -70,7 +79,10 @@ void remove_all(Call& call, std::string_view kind, PubSub::Subscribers& from,
     // Redis answers once in any case, or a client that waits for an answer would wait for ever.
     if (names.empty()) answer(call, kind, std::nullopt);
     for (const std::string& name : names) {
-        if (own.erase(name) > 0) PubSub::remove(from, name, call.client);
+        if (own.erase(name) > 0) {
+            PubSub::remove(from, name, call.client);
+            call.client.subscriptions().bytes -= memory_of(name);
+        }
         answer(call, kind, name);
     }
 }

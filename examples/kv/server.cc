@@ -86,14 +86,12 @@ Answers& Server::begin_batch() {
 
 void Server::end_batch() {
     if (out_.text().capacity() > out_bytes_kept) std::string().swap(out_.text());
-    if (loose_->bytes > options_.output_bytes_max) close_largest();
+    if (loose_->bytes > options_.output_bytes_max) close_largest(loose_->bytes);
 }
 
-// Blocks that no key holds any more pass the limit of unsent bytes: the clients that have most to
-// read are closed.
-void Server::close_largest() {
+// The clients that have most to read are closed.
+void Server::close_largest(std::size_t expected) {
     std::vector<std::pair<std::size_t, Client*>> unsent;
-    std::size_t expected = loose_->bytes;
     for (const auto& [id, client] : clients_) {
         const std::size_t bytes = client->unsent_bytes();
         if (!client->killed()) {
@@ -231,9 +229,14 @@ bool Server::make_room() {
 void Server::run(const Command& command, Client& client, resp::Arguments arguments,
                  ByteView encoded, Answers& out) {
     ++counters_.commands;
-    Call call(*this, client, keys_, arguments, out, client.protocol);
+    Call call(*this, client, arguments, out);
     command.run(call);
     if (call.is_changed()) write_log(call, arguments, encoded);
+    if (out.own_bytes() < options_.output_bytes_max) return;
+    // No client may have so much to read. In a transaction what is left to do is done all the same,
+    // because it is one step.
+    out.clear();
+    client.kill();
 }
 
 void Server::write_log(const Call& call, resp::Arguments arguments, ByteView encoded) {
@@ -350,6 +353,10 @@ void Server::on_expired() {
     loop_->arm(*this, loop_->now() + period);
     set_time();
     keys_.expire_some(expired_max);
+    // Here the copies in the connections' queues count as well, whose own limit is the loop's.
+    std::size_t unsent = loose_->bytes;
+    for (const auto& [id, client] : clients_) unsent += client->copied_bytes();
+    if (unsent > options_.output_bytes_max) close_largest(unsent);
     log_.tick();
     snapshots_.poll();
     // The log is rewritten when most of it is superseded: at twice the size of the keys themselves.

@@ -113,7 +113,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     bool make_room();
     void write_log(const Call& call, resp::Arguments arguments, ByteView encoded);
     void log_text(ByteView text);
-    void close_largest();
+    void close_largest(std::size_t unsent_bytes);
     void sync_started();
     void sync_ended();
     void set_time();

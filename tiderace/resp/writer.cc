@@ -27,11 +27,13 @@ std::size_t write_head(char* at, char type, std::int64_t number) {
 }  // namespace
 
 void Writer::head(char type, std::int64_t number) {
+    if (full()) return;
     std::array<char, head_bytes_max> text;
     out_->append(text.data(), write_head(text.data(), type, number));
 }
 
 void Writer::line(char type, ByteView text) {
+    if (full()) return;
     out_->push_back(type);
     const std::size_t first = out_->size();
     out_->append(text);
@@ -42,6 +44,7 @@ void Writer::line(char type, ByteView text) {
 }
 
 void Writer::bulk(ByteView text) {
+    if (full()) return;
     std::array<char, head_bytes_max> head;
     const std::size_t bytes = write_head(head.data(), '$', static_cast<std::int64_t>(text.size()));
     // In one step if it is short: most are, and append() costs more than their bytes.
@@ -61,17 +64,17 @@ void Writer::bulk(ByteView text) {
 }
 
 void Writer::null() {
-    out_->append(protocol_ == Protocol::resp3 ? "_\r\n" : "$-1\r\n");
+    literal(protocol_ == Protocol::resp3 ? "_\r\n" : "$-1\r\n");
 }
 
 // RESP 2 has two nulls; the commands that return arrays send this one.
 void Writer::null_array() {
-    out_->append(protocol_ == Protocol::resp3 ? "_\r\n" : "*-1\r\n");
+    literal(protocol_ == Protocol::resp3 ? "_\r\n" : "*-1\r\n");
 }
 
 void Writer::boolean(bool value) {
     if (protocol_ == Protocol::resp3) {
-        out_->append(value ? "#t\r\n" : "#f\r\n");
+        literal(value ? "#t\r\n" : "#f\r\n");
     } else {
         integer(value ? 1 : 0);
     }
@@ -101,6 +104,7 @@ void Writer::verbatim(ByteView format, ByteView text) {
         return;
     }
     TR_CHECK(format.size() == 3, "the format of a verbatim string has three characters");
+    if (full()) return;
     head('=', format.size() + 1 + text.size());
     out_->append(format);
     out_->push_back(':');

@@ -10,11 +10,14 @@
 // a push are arrays, a double is a bulk string, a boolean 0 or 1.
 //
 // Owner    The caller owns the string.
+// Limits   `bytes_max`: a value that begins when the string holds as much is dropped, so that an
+//          answer which nobody may have so much of is never built. It is incomplete then (full()).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -26,17 +29,20 @@ enum class Protocol : std::uint8_t { resp2 = 2, resp3 = 3 };
 
 class Writer {
   public:
-    explicit Writer(std::string& out, Protocol protocol = Protocol::resp2)
-        : out_(&out), protocol_(protocol) {}
+    explicit Writer(std::string& out, Protocol protocol = Protocol::resp2,
+                    std::size_t bytes_max = std::numeric_limits<std::size_t>::max())
+        : out_(&out), bytes_max_(bytes_max), protocol_(protocol) {}
 
     Protocol protocol() const { return protocol_; }
     std::string& out() const { return *out_; }
+    std::size_t bytes_max() const { return bytes_max_; }
+    bool full() const { return out_->size() >= bytes_max_; }
 
     // A CR or LF in the text becomes a space: the type has no place for it.
     void simple(ByteView text) { line('+', text); }
     // "ERR …": the first word is the code.
     void error(ByteView text) { line('-', text); }
-    void ok() { out_->append("+OK\r\n"); }
+    void ok() { literal("+OK\r\n"); }
     void integer(std::int64_t value) { head(':', value); }
     void bulk(ByteView text);
     // The head of a bulk string whose bytes, and a CR LF, the caller sends itself: for one that is
@@ -66,11 +72,15 @@ class Writer {
     }
 
   private:
+    void literal(ByteView whole) {
+        if (!full()) out_->append(whole);
+    }
     void line(char type, ByteView text);
     void head(char type, std::int64_t number);
     void head(char type, std::size_t count) { head(type, static_cast<std::int64_t>(count)); }
 
     std::string* out_;
+    std::size_t bytes_max_;
     Protocol protocol_;
 };
 

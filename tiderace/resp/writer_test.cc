@@ -90,5 +90,34 @@ TEST(Writer, CommandsAreReadBack) {
     EXPECT_EQ(reader.encoded(), out);
 }
 
+TEST(Writer, DropsWhatBeginsAboveItsLimit) {
+    for (const Protocol protocol : {Protocol::resp2, Protocol::resp3}) {
+        std::string out = "before";
+        Writer writer(out, protocol, 20);
+        EXPECT_FALSE(writer.full());
+        writer.bulk("one that ends above it");
+        EXPECT_TRUE(writer.full());
+        const std::string so_far = out;
+        writer.bulk("x");
+        writer.bulk_head(1);
+        writer.simple("x");
+        writer.error("x");
+        writer.ok();
+        writer.integer(1);
+        writer.null();
+        writer.null_array();
+        writer.boolean(true);
+        writer.real(1);
+        writer.big_number("1");
+        writer.verbatim("txt", "x");
+        writer.array(1);
+        writer.set(1);
+        writer.push(1);
+        writer.map(1);
+        writer.command({"x"});
+        EXPECT_EQ(out, so_far);
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::resp

@@ -112,7 +112,7 @@ void hello(Call& call) {
         call.client.protocol =
             *wanted->version == 3 ? resp::Protocol::resp3 : resp::Protocol::resp2;
         // HELLO itself is answered in the new protocol.
-        call.reply = resp::Writer(call.reply.out(), call.client.protocol);
+        call.reply = resp::Writer(call.reply.out(), call.client.protocol, call.reply.bytes_max());
     }
     resp::Writer& reply = call.reply;
     reply.map(7);

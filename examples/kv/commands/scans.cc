@@ -1,5 +1,6 @@
 // KEYS, SCAN, HSCAN, SSCAN, ZSCAN.
 #include <charconv>
+#include <type_traits>
 
 #include "examples/kv/commands.h"
 #include "examples/kv/glob.h"
@@ -57,11 +58,19 @@ bool read_scan(Call& call, std::size_t at, bool may_have_type, Scan& scan) {
     return true;
 }
 
-void answer(Call& call, std::uint64_t cursor, const std::vector<std::string>& found) {
+// Of the answer, whose texts follow.
+void begin(Call& call, std::uint64_t cursor, std::size_t texts) {
     call.reply.array(2);
     call.reply.bulk(std::to_string(cursor));
-    call.reply.array(found.size());
-    for (const std::string& each : found) call.reply.bulk(each);
+    call.reply.array(texts);
+}
+
+template <typename Mapped>
+Dict<Mapped>& table_of(Dict<Mapped>& dict) {
+    return dict;
+}
+Dict<double>& table_of(SortedSet& set) {
+    return set.members();
 }
 
 // step(cursor, seen) -> next cursor, until enough elements were seen. Empty buckets count a little.
@@ -90,55 +99,53 @@ void keys(Call& call) {
 void scan_keys(Call& call) {
     Scan scan;
     if (!read_scan(call, 1, true, scan)) return;
-    std::vector<std::string> found;
+    std::vector<const std::string*> found;
     const std::uint64_t next = walk(scan, [&](std::uint64_t cursor, std::size_t& seen) {
         return call.keys.scan(cursor, [&](const Entry& entry) {
             ++seen;
             if (scan.type && !same_word(to_string(entry.type()), *scan.type)) return;
-            if (scan.takes(*entry.key)) found.push_back(*entry.key);
+            if (scan.takes(*entry.key)) found.push_back(entry.key);
         });
     });
-    answer(call, next, found);
+    begin(call, next, found.size());
+    for (const std::string* key : found) call.reply.bulk(*key);
 }
 
+// show(node): `texts` bulk strings.
 template <typename T, typename Show>
-void scan_elements(Call& call, Show&& show) {
+void scan_elements(Call& call, std::size_t texts, Show&& show) {
     Scan scan;
     if (!read_scan(call, 2, false, scan)) return;
     T* value = nullptr;
     if (!call.find(call.args[1], value)) return;
-    std::vector<std::string> found;
-    if (value == nullptr) return answer(call, 0, found);
+    if (value == nullptr) return begin(call, 0, 0);
+    auto& table = table_of(*value);
+    std::vector<typename std::remove_reference_t<decltype(table)>::Node*> found;
     const std::uint64_t next = walk(scan, [&](std::uint64_t cursor, std::size_t& seen) {
-        const auto take = [&](auto& node) {
+        return table.scan(cursor, [&](auto& node) {
             ++seen;
-            if (scan.takes(node.key)) show(node, found);
-        };
-        if constexpr (std::is_same_v<T, SortedSet>) {
-            return value->members().scan(cursor, take);
-        } else {
-            return value->scan(cursor, take);
-        }
+            if (scan.takes(node.key)) found.push_back(&node);
+        });
     });
-    answer(call, next, found);
+    begin(call, next, texts * found.size());
+    for (const auto* node : found) show(*node);
 }
 
 void hscan(Call& call) {
-    scan_elements<Hash>(call, [](auto& node, std::vector<std::string>& found) {
-        found.push_back(node.key);
-        found.push_back(node.mapped);
+    scan_elements<Hash>(call, 2, [&call](const auto& node) {
+        call.reply.bulk(node.key);
+        call.reply.bulk(node.mapped);
     });
 }
 
 void sscan(Call& call) {
-    scan_elements<Set>(
-        call, [](auto& node, std::vector<std::string>& found) { found.push_back(node.key); });
+    scan_elements<Set>(call, 1, [&call](const auto& node) { call.reply.bulk(node.key); });
 }
 
 void zscan(Call& call) {
-    scan_elements<SortedSet>(call, [](auto& node, std::vector<std::string>& found) {
-        found.push_back(node.key);
-        found.emplace_back(resp::DoubleText(node.mapped).view());
+    scan_elements<SortedSet>(call, 2, [&call](const auto& node) {
+        call.reply.bulk(node.key);
+        call.reply.bulk(resp::DoubleText(node.mapped).view());
     });
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <variant>
 
 #include "examples/kv/commands.h"
 #include "examples/kv/commands/counted_keys.h"
@@ -294,13 +295,26 @@ enum class Aggregate { sum, min, max };
 
 // With the key of the process, as in Dict: clients choose the members.
 struct MemberHash {
-    std::size_t operator()(const std::string& member) const { return hash_of(member); }
+    std::size_t operator()(ByteView member) const { return hash_of(member); }
 };
+// Views of the keys' own members, which stay while the result is made. A copy of each source would
+// let one command name the same key a thousand times.
 template <typename Value>
-using ByMember = std::unordered_map<std::string, Value, MemberHash>;
+using ByMember = std::unordered_map<ByteView, Value, MemberHash>;
+using Source = std::variant<std::monostate, Set*, SortedSet*>;  // the first: an absent key
+
+// f(member, score) for each; a set's members have the score 1.
+template <typename F>
+void for_each_scored(const Source& source, F&& f) {
+    if (Set* const* set = std::get_if<Set*>(&source)) {
+        (*set)->for_each([&f](auto& node) { f(node.key, 1.0); });
+    } else if (SortedSet* const* sorted = std::get_if<SortedSet*>(&source)) {
+        (*sorted)->members().for_each([&f](auto& node) { f(node.key, node.mapped); });
+    }
+}
 
 struct Sources {
-    std::vector<ByMember<double>> sets;
+    std::vector<Source> sets;
     std::vector<double> weights;
     Aggregate aggregate = Aggregate::sum;
     bool with_scores = false;
@@ -308,14 +322,13 @@ struct Sources {
 
 bool read_sets(Call& call, std::size_t at, std::size_t count, Sources& sources) {
     for (std::size_t i = 0; i < count; ++i) {
-        auto& scores = sources.sets.emplace_back();
+        Source& source = sources.sets.emplace_back();
         Entry* entry = call.keys.find(call.args[at + i]);
         if (entry == nullptr) continue;
         if (auto* set = std::get_if<std::unique_ptr<Set>>(&entry->value)) {
-            (*set)->for_each([&scores](auto& node) { scores.emplace(node.key, 1.0); });
+            source = set->get();
         } else if (auto* sorted = std::get_if<std::unique_ptr<SortedSet>>(&entry->value)) {
-            (*sorted)->members().for_each(
-                [&scores](auto& node) { scores.emplace(node.key, node.mapped); });
+            source = sorted->get();
         } else {
             call.wrong_type();
             return false;
@@ -374,7 +387,7 @@ double weighed(double score, double weight) {
 void combine_scored(const Sources& sources, ScoredOperation operation, SortedSet& result) {
     ByMember<std::pair<double, std::size_t>> all;
     for (std::size_t i = 0; i < sources.sets.size(); ++i) {
-        for (const auto& [member, score] : sources.sets[i]) {
+        for_each_scored(sources.sets[i], [&](ByteView member, double score) {
             const double part = weighed(score, sources.weights[i]);
             const auto [at, is_new] = all.try_emplace(member, part, 1);
             // Anything that a later set has is out, whether it was in the first or not.
@@ -388,7 +401,7 @@ void combine_scored(const Sources& sources, ScoredOperation operation, SortedSet
                                                             : sum + part;
                 if (std::isnan(sum)) sum = 0;
             }
-        }
+        });
     }
     const std::size_t needed = operation == ScoredOperation::intersection ? sources.sets.size() : 1;
     for (const auto& [member, sum] : all) {

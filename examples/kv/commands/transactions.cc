@@ -54,11 +54,6 @@ void exec(Call& call) {
     call.server.begin_log_group();
     for (const QueuedCommand& each : queue) {
         call.server.run(each.command(), call.client, each.arguments(), {}, call.out);
-        if (call.out.bytes() <= call.server.options().output_bytes_max) continue;
-        // No client may have so much to read. What is left to do is done all the same, because the
-        // transaction is one step.
-        call.out.clear();
-        call.client.kill();
     }
     call.server.end_log_group();
     call.client.set_in_exec(false);
