@@ -52,10 +52,6 @@ if(PROJECT_IS_TOP_LEVEL)
     tiderace_compile_options(-Wshadow)
   endif()
 endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ 12 needs sibling calls for long chains of awaits that complete at once (docs/decisions).
-  target_compile_options(tiderace_flags INTERFACE $<$<CONFIG:Debug>:-foptimize-sibling-calls>)
-endif()
 if(TIDERACE_SANITIZE)
   # For tests: each step takes times longer, and operator new is the sanitizer's.
   target_compile_definitions(tiderace_flags INTERFACE TIDERACE_SANITIZED)

@@ -23,6 +23,7 @@
 
 #include "tiderace/task/lasting.h"
 #include "tiderace/task/runner.h"
+#include "tiderace/task/transfer.h"
 
 namespace tiderace::task {
 
@@ -94,7 +95,7 @@ class Generator<T>::promise_type : private Lasting {
         std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
             promise_type& promise = self.promise();
             promise.running_ = false;
-            return std::exchange(promise.consumer_, std::noop_coroutine());
+            return transfer(std::exchange(promise.consumer_, std::noop_coroutine()));
         }
         void await_resume() noexcept {}
     };
@@ -140,7 +141,7 @@ class Generator<T>::Next {
         // one.
         if (std::exchange(promise.running_, true)) return std::noop_coroutine();
         Context::current() = &promise.context_;
-        return handle_;
+        return transfer(handle_);
     }
     std::optional<T> await_resume() {
         if (handle_ == nullptr) return std::nullopt;

@@ -5,6 +5,7 @@
 #include "tiderace/core/contain.h"
 #include "tiderace/log/logger.h"
 #include "tiderace/task/offload.h"
+#include "tiderace/task/transfer.h"
 
 namespace tiderace::task {
 
@@ -145,7 +146,7 @@ void Runner::enter(std::coroutine_handle<> handle, Context& context) {
     ++root.on_stack_;
     // A fresh allowance with each resumption: a task that gave way has earned it.
     spends_left_ = spends_max;
-    handle.resume();
+    resume(handle);
     --root.on_stack_;
     --depth_;
     Context::current() = outer;

@@ -31,6 +31,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/task/frame_pool.h"
+#include "tiderace/task/transfer.h"
 
 namespace tiderace::task {
 
@@ -80,7 +81,7 @@ class PromiseBase {
         std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) noexcept {
             PromiseBase& promise = ended.promise();
             return promise.joiner_ != nullptr ? promise.joiner_->on_child_done(promise)
-                                              : promise.next_;
+                                              : transfer(promise.next_);
         }
         void await_resume() noexcept {}
     };
@@ -160,7 +161,7 @@ class Task {
         std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) noexcept {
             TR_CHECK(task.handle_ && !task.handle_.done(), "a task is awaited once");
             task.handle_.promise().set_continuation(awaiting);
-            return task.handle_;
+            return transfer(task.handle_);
         }
         T await_resume() { return task.handle_.promise().take_value(); }
 

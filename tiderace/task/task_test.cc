@@ -90,14 +90,6 @@ TEST_F(TaskOf, NothingRunsBeforeTheAwait) {
     EXPECT_FALSE(ran);
 }
 
-TEST_F(TaskOf, AMillionAwaitsThatEndAtOnceNeedNoStack) {
-    std::int64_t sum = 0;
-    run([](std::int64_t& out) -> Task<> {
-        for (int i = 0; i < 1'000'000; ++i) out += co_await seven();
-    }(sum));
-    EXPECT_EQ(sum, 7'000'000);
-}
-
 TEST_F(TaskOf, TwoHundredLevelsOfAwaitsPassAValueUp) {
     struct Level {
         static Task<int> down(int levels) {

@@ -20,6 +20,7 @@
 
 #include "tiderace/task/awaitable.h"
 #include "tiderace/task/runner.h"
+#include "tiderace/task/transfer.h"
 
 namespace tiderace::task {
 
@@ -50,7 +51,7 @@ class Join : private Joiner {
     template <typename T>
     bool start(Task<T>& task) {
         task.handle().promise().set_joiner(*this);
-        task.handle().resume();
+        resume(task.handle());
         Context::current() = context_;  // it may wait under a deadline of its own
         return !finished();
     }
@@ -72,7 +73,7 @@ class Join : private Joiner {
         if (finished()) return std::noop_coroutine();
         --left_;
         failure_ = child.failure();
-        return finished() && !starting_ ? awaiting_ : std::noop_coroutine();
+        return finished() && !starting_ ? transfer(awaiting_) : std::noop_coroutine();
     }
 
     std::coroutine_handle<> awaiting_;

@@ -21,6 +21,7 @@
 #include "tiderace/core/deadline.h"
 #include "tiderace/task/awaitable.h"
 #include "tiderace/task/runner.h"
+#include "tiderace/task/transfer.h"
 
 namespace tiderace::task {
 
@@ -49,7 +50,7 @@ class [[nodiscard("co_await it")]] Within final : private core::Deadline {
         arm(loop, until);
         Context::current() = &context_;
         task_.handle().promise().set_continuation(awaiting);
-        return task_.handle();
+        return transfer(task_.handle());
     }
     std::expected<T, TimedOut> await_resume() {
         // The task may have ended inside its own context, or never have run on.
