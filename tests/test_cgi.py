@@ -241,6 +241,27 @@ def test_programs_that_write_whole_answers(cgi, programs):
         assert (answer.status, bytes(answer.body)) == (202, b"body")
 
 
+def test_head_has_the_fields_of_get_or_none(cgi, programs):
+    programs.program("page", HEAD + "echo body")
+    programs.program("sized", "echo 'Content-Length: 5'\n" + HEAD + "echo body")
+    programs.program("absent", "echo 'Status: 404'\n" + HEAD + "echo own page")
+    server = cgi()
+    for name, status, length in (("page", 200, None), ("sized", 200, "5"), ("absent", 404, None)):
+        for accept in ("identity", "gzip"):
+            field = f"Accept-Encoding: {accept}"
+            got = server.get(f"/cgi-bin/{name}", field)
+            head = server.get(f"/cgi-bin/{name}", field, method="HEAD")
+            assert (head.status, head.body) == (status, b"")
+            assert head.get("content-length") == length, name
+            for field in ("content-type", "content-encoding", "vary", "x-content-type-options"):
+                assert head.get(field) == got.get(field), (name, field)
+        with Client(server.address) as client:
+            stream, request = client.request_bytes(f"/cgi-bin/{name}", "HEAD")
+            client.send(request)
+            answer = client.answer(stream)
+            assert (answer.status, answer.get("content-length")) == (status, length)
+
+
 def test_what_is_no_program_is_not_sent(cgi, programs):
     (programs.path / "secret.txt").write_text("password\n")
     (programs.path / "out").symlink_to("/bin/sh")

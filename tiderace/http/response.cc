@@ -16,6 +16,11 @@ struct OwnedText final : core::Shared {
     std::string text;
 };
 
+// Whoever sends it after all breaks the answer off.
+struct UnsentBody final : BodySource {
+    State pull(core::BlockPool&, core::SendQueue&, std::size_t) override { return State::failed; }
+};
+
 }  // namespace
 
 Response& Response::push(const ResponseField& field) {
@@ -127,6 +132,10 @@ void Response::share_body() {
 
 void Response::set_body(std::unique_ptr<BodySource> source, std::optional<std::uint64_t> length) {
     body_ = Source{std::move(source), length};
+}
+
+void Response::set_unsent_body(std::optional<std::uint64_t> length) {
+    set_body(std::make_unique<UnsentBody>(), length);
 }
 
 bool Response::has_body() const {

@@ -99,6 +99,8 @@ class Response {
     void set_body(core::SendQueue queue) { body_ = std::move(queue); }
     // A body of unknown length (chunked), or of exactly `length` bytes.
     void set_body(std::unique_ptr<BodySource> source, std::optional<std::uint64_t> length = {});
+    // For HEAD: the body that GET would have, with its length where that is known. It is not made.
+    void set_unsent_body(std::optional<std::uint64_t> length);
 
     // The handler has chosen the bytes, by Accept-Encoding among others: no filter changes them.
     void set_as_is() { as_is_ = true; }
@@ -112,10 +114,11 @@ class Response {
     bool has_body() const;
     // nullopt: unknown until it ends.
     std::optional<std::uint64_t> body_bytes() const;
-    // A Content-Length for an answer without its body (HEAD, 304) where the body was not even made.
-    void set_length_hint(std::uint64_t bytes) { length_hint_ = bytes; }
-    void drop_length_hint() { length_hint_.reset(); }
-    std::optional<std::uint64_t> length_hint() const { return length_hint_; }
+    // Of the Content-Length field. HEAD has GET's or none (RFC 9110, 8.6), and no body at all says
+    // nothing of GET's.
+    std::optional<std::uint64_t> content_length(bool to_head) const {
+        return to_head && !has_body() ? std::nullopt : body_bytes();
+    }
 
     // "" unless it is one
     ByteView copied_body() const {
@@ -153,7 +156,6 @@ class Response {
     std::size_t field_count_ = 0;
     std::size_t text_bytes_ = 0;
     std::variant<std::monostate, ByteView, core::SendQueue, Source> body_;
-    std::optional<std::uint64_t> length_hint_;
     core::Ref<core::Shared> owner_;           // of the copied body; empty if it lives on the stack
     std::vector<ResponseField> more_fields_;  // all of them, once there are more than fit inside
     std::string body_text_;                   // the body, where it was given as a small text

@@ -214,11 +214,16 @@ TEST(Response, ASourceSaysItsLengthOrNot) {
     EXPECT_EQ(response.body_bytes(), 7U);  // the length stays when the source was taken
 }
 
-TEST(Response, ALengthHintIsNoBody) {
+TEST(Response, AnUnsentBodyHasALengthAndFailsWhereItIsSentAfterAll) {
     Response response;
-    response.set_length_hint(12);
-    EXPECT_FALSE(response.has_body());
-    EXPECT_EQ(response.length_hint(), 12U);
+    EXPECT_EQ(response.content_length(true), std::nullopt);
+    EXPECT_EQ(response.content_length(false), 0U);
+    response.set_unsent_body(12);
+    EXPECT_TRUE(response.has_body());
+    EXPECT_EQ(response.content_length(true), 12U);
+    core::BlockPool blocks;
+    core::SendQueue out;
+    EXPECT_EQ(response.take_source()->pull(blocks, out, 1), BodySource::State::failed);
 }
 
 }  // namespace

@@ -145,9 +145,9 @@ void H1Stage::add_usual_paths() {
         exchange.respond(response);
     });
     on("/framing", answer_with_all_framing_fields);
-    on("/hint", [](http::Exchange& exchange) {
+    on("/unsent", [](http::Exchange& exchange) {
         http::Response response;
-        response.set_length_hint(42);
+        response.set_unsent_body(42);
         exchange.respond(response);
     });
 }

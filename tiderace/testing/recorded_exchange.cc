@@ -47,9 +47,10 @@ void RecordedExchange::send(http::Response& response) {
                  "a field that cannot be sent");
         fields_.emplace_back(name, field.value);
     }
-    no_body_ = request_.method() == http::wire::Method::head || http::wire::has_no_body(status_);
-    const auto bytes = response.has_body() ? response.body_bytes() : response.length_hint();
-    content_length_ = bytes ? static_cast<std::int64_t>(*bytes) : response.has_body() ? -1 : 0;
+    const bool to_head = request_.method() == http::wire::Method::head;
+    no_body_ = to_head || http::wire::has_no_body(status_);
+    const auto bytes = response.content_length(to_head);
+    content_length_ = bytes ? static_cast<std::int64_t>(*bytes) : -1;
     if (no_body_) return;
     body_ = response.copied_body();
     if (core::SendQueue* queue = response.queued_body()) queue_ = std::move(*queue);

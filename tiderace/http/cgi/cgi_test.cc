@@ -218,8 +218,14 @@ TEST_F(CgiTest, HeadHasNoBodyAndTheProgramRunsToItsEnd) {
     const auto answer = get("/cgi-bin/marks", "HEAD");
     EXPECT_EQ(answer->status(), 200);
     EXPECT_EQ(answer->body(), "");
+    EXPECT_EQ(answer->content_length(), -1);  // GET's, which is unknown
     EXPECT_TRUE(all_gone());
     EXPECT_EQ(::access(folder_.path_of("mark").c_str(), F_OK), 0);
+}
+
+TEST_F(CgiTest, HeadHasTheLengthThatTheProgramPromises) {
+    program("sized", "echo 'Content-Length: 7'; " + std::string(text_head));
+    EXPECT_EQ(get("/cgi-bin/sized", "HEAD")->content_length(), 7);
 }
 
 // Its output has no reader, so it does not count as work.

@@ -198,7 +198,8 @@ bool ProgramCall::answer_without_body() {
     answered_ = drops_output_ = true;
     Response response(head.status);
     copy_head_to(response);
-    if (is_head && head.content_length) response.set_length_hint(*head.content_length);
+    // Most programs write no body for HEAD, so what they wrote is not its length.
+    if (is_head) response.set_unsent_body(head.content_length);
     const core::Ref<Exchange> exchange = exchange_;
     drop_exchange();
     exchange->respond(response);

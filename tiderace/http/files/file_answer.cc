@@ -219,8 +219,7 @@ void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representa
     if (exchange.request().method() != wire::Method::head) {
         set_whole_body(exchange, response, file, small_copy_bytes_max, disk);
     } else {
-        // HEAD: the length that GET would have.
-        response.set_length_hint(file.size());
+        response.set_unsent_body(file.size());
     }
     exchange.respond(response);
 }

@@ -97,11 +97,6 @@ std::string accept_encoding_of(const Request& request) {
     return all;
 }
 
-// For HEAD: a body of unknown length that is never sent.
-class UnsentBody final : public BodySource {
-    State pull(core::BlockPool&, core::SendQueue&, std::size_t) override { return State::failed; }
-};
-
 }  // namespace
 
 void Compress::filter(Exchange& exchange, Response& response) {
@@ -119,8 +114,7 @@ void Compress::filter(Exchange& exchange, Response& response) {
     const ContentCoding coding = wire::choose_coding(accept, options_.codings).coding;
     if (coding == ContentCoding::identity || !compress(exchange, response, coding)) return;
     response.add(FieldName::content_encoding, wire::coding_name(coding));
-    // The length and the ranges were the plain body's.
-    response.drop_length_hint();
+    // The ranges were the plain body's.
     response.remove(FieldName::accept_ranges);
     weaken_tag(response);
 }
@@ -137,9 +131,8 @@ bool Compress::may_compress(Response& response) const {
     }
     const auto type = response.find(FieldName::content_type);
     if (!type || !is_compressible(type->value)) return false;
-    const auto bytes = response.has_body() ? response.body_bytes() : response.length_hint();
-    // Neither a body nor a length: there is nothing to tell by.
-    if (!response.has_body() && !bytes) return false;
+    if (!response.has_body()) return false;
+    const auto bytes = response.body_bytes();
     if (bytes && *bytes < options_.bytes_min) return false;
     // A digest is one of the bytes that are sent (RFC 9530), and no-transform forbids it (RFC 9111,
     // 5.2.2.6).
@@ -159,7 +152,7 @@ bool Compress::compress(Exchange& exchange, Response& response, ContentCoding co
         return compress_at_once(exchange, response, coding);
     }
     if (is_head) {  // the same fields as GET would have, but for the length
-        response.set_body(std::make_unique<UnsentBody>());
+        response.set_unsent_body({});
         return true;
     }
     const ByteView type = response.find(FieldName::content_type)->value;

@@ -120,10 +120,8 @@ TEST_F(CompressTest, HeadSaysWhatGetWouldSay) {
 }
 
 TEST_F(CompressTest, HeadWithALengthAloneSaysNoLengthOfWhatIsNotThere) {
-    auto& answer = ask("HEAD", {{"Accept-Encoding", "br"}}, [](Exchange&, Response& response) {
-        response.drop_body();
-        response.set_length_hint(5000);
-    });
+    auto& answer = ask("HEAD", {{"Accept-Encoding", "br"}},
+                       [](Exchange&, Response& response) { response.set_unsent_body(5000); });
     EXPECT_EQ(answer.field("Content-Encoding"), "br");
     EXPECT_EQ(answer.content_length(), -1);
 }

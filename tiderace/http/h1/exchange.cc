@@ -285,9 +285,8 @@ void H1Exchange::render_head(wire::ResponseHeadWriter& writer, const Response& r
     }
     // RFC 9110, 8.6: never in a 1xx or 204; in a 304 it would be the length of the 200.
     if (!wire::has_no_body(response.status())) {
-        const bool hinted = answer_body_ == AnswerBody::none && response.length_hint();
-        const auto length = hinted ? response.length_hint() : response.body_bytes();
-        if (length) {
+        const bool to_head = head_.method() == wire::Method::head;
+        if (const auto length = response.content_length(to_head)) {
             writer.number(wire::FieldName::content_length, *length);
         } else if (answer_body_ == AnswerBody::chunked) {
             writer.lines("Transfer-Encoding: chunked\r\n");

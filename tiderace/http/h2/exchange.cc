@@ -243,10 +243,7 @@ bool H2Exchange::write_head(const Response& response, bool end_stream) {
                       .end_stream = end_stream,
                       .standing_fields = service_->standing_fields()};
     if (!wire::has_no_body(response.status()) && answer_ != Answer::upgrading) {
-        // HEAD: the length that GET would have, if the handler knows it.
-        const bool is_head = head_.method() == wire::Method::head;
-        head.content_length =
-            is_head && response.length_hint() ? response.length_hint() : response.body_bytes();
+        head.content_length = response.content_length(head_.method() == wire::Method::head);
     }
     net::Connection& connection = connection_->connection();
     const std::uint64_t before = connection.queue().bytes();

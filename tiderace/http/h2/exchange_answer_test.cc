@@ -36,13 +36,6 @@ TEST_P(H2Answers, OneThatNeverHasABodyHasNoLength) {
     EXPECT_EQ(client.answer(stream).field("content-length"), "");
 }
 
-TEST_P(H2Answers, AHintOfALengthIsForHeadAlone) {
-    H2Client& client = connect();
-    const auto stream = client.get("/hint");
-    ASSERT_TRUE(ended(stream));
-    EXPECT_EQ(client.answer(stream).field("content-length"), "0");
-}
-
 TEST_P(H2Answers, OneWhoseHeadCannotBeWrittenGivesUpItsSource) {
     struct Gone final : BodySource {
         explicit Gone(bool& gone) : gone_(&gone) {}

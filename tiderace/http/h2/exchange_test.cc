@@ -92,14 +92,17 @@ TEST_P(H2Requests, AnswersWithoutABodyEndWithTheirHead) {
     const auto empty = client.get("/empty");
     const auto unchanged = client.get("/unchanged");
     const auto head = client.request("HEAD", "/hello", {}, true);
-    const auto hint = client.request("HEAD", "/hint", {}, true);
-    ASSERT_TRUE(ended(hint));
+    const auto unsent = client.request("HEAD", "/unsent", {}, true);
+    const auto silent = client.request("HEAD", "/absent", {}, true);
+    ASSERT_TRUE(ended(silent));
     EXPECT_EQ(client.answer(empty).status, 204);
     EXPECT_EQ(client.answer(unchanged).status, 304);
     EXPECT_EQ(client.answer(unchanged).field("etag"), "\"1\"");
     EXPECT_EQ(client.answer(head).field("content-length"), "6");
-    EXPECT_EQ(client.answer(hint).field("content-length"), "42");
-    for (const auto stream : {empty, unchanged, head, hint}) {
+    EXPECT_EQ(client.answer(unsent).field("content-length"), "42");
+    // No body at all says nothing of GET's.
+    EXPECT_EQ(client.answer(silent).field("content-length"), "");
+    for (const auto stream : {empty, unchanged, head, unsent, silent}) {
         EXPECT_EQ(client.answer(stream).frames, 0U) << stream;
         EXPECT_TRUE(client.answer(stream).ended) << stream;
     }

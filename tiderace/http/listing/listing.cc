@@ -202,11 +202,6 @@ void ListingSource::make_batch() {
     batch_ = listing_->next_batch();
 }
 
-class NoRows final : public BodySource {
-  public:
-    State pull(core::BlockPool&, core::SendQueue&, std::size_t) override { return State::end; }
-};
-
 // A nonce is for HTML.
 void add_fields(Response& response, const std::string& nonce) {
     const bool json = nonce.empty();
@@ -291,7 +286,7 @@ void answer_listing(Exchange& exchange, const files::FileLoader& loader,
         // The length is unknown, as in the answer to GET.
         Response response(200);
         add_fields(response, description.nonce);
-        response.set_body(std::make_unique<NoRows>());
+        response.set_unsent_body({});
         return exchange.respond(response);
     }
 
