@@ -295,6 +295,8 @@ FAILING = {
     "hangs": ("sleep 1000", 504, "too long"),
     "deaf": ("trap '' TERM; sleep 1000; sleep 1000", 504, "too long"),
     "closes": ("exec 1>&-; sleep 0.5", 502, "wrote nothing"),
+    "longer": (r"printf 'Content-Type: a/b\nContent-Length: 4\n\n123456789'", 502,
+               "more than its Content-Length"),
 }
 
 
@@ -313,6 +315,21 @@ def test_a_program_that_fails_is_logged_reaped_and_harms_no_other(cgi, programs,
     with Client(server.address) as client:
         assert client.answer(client.get(f"/cgi-bin/{name}")).status == status
     nothing_runs(server)
+
+
+def test_an_answer_that_fails_behind_its_head_is_seen_to_be_cut(cgi, programs):
+    gate = programs.path / "gate"
+    programs.program("late", "echo 'Content-Length: 4'\n" + HEAD +
+                     f"while [ ! -e {gate} ]; do sleep 0.05; done; echo 123456789")
+    server = cgi()
+    with server.connect() as connection:
+        connection.send("GET /cgi-bin/late HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert connection.read_head().get("content-length") == "4"
+        gate.touch()
+        while connection.receive_some(time.monotonic() + 60):
+            pass
+        assert connection.buffer == b""
+    wait_until(lambda: "more than its Content-Length" in server.stderr, what="a line of the log")
 
 
 def test_a_program_that_dies_in_its_body_breaks_the_answer_off(cgi, programs):

@@ -214,7 +214,7 @@ void CgiRun::read_head() {
     const std::size_t used = take_head(bytes);
     if (over() || !head_complete()) return;
     leftover_ = bytes.substr(used);
-    answer();
+    answer(leftover_.size());
 }
 
 void CgiRun::want_output() {

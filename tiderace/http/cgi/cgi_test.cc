@@ -166,8 +166,8 @@ TEST_F(CgiTest, AProgramThatDiesInItsBodyBreaksTheAnswerOff) {
 TEST_F(CgiTest, ALengthIsKept) {
     program("short", "echo 'Content-Type: a/b'; echo 'Content-Length: 9'; echo; printf abc");
     EXPECT_TRUE(get("/cgi-bin/short")->broken());
-    program("long", "echo 'Content-Type: a/b'; echo 'Content-Length: 2'; echo; printf abc");
-    EXPECT_TRUE(get("/cgi-bin/long")->broken());
+    program("long", R"(printf 'Content-Type: a/b\nContent-Length: 2\n\nabc')");
+    EXPECT_EQ(get("/cgi-bin/long")->status(), 502);  // nothing is sent yet
     program("right", "echo 'Content-Type: a/b'; echo 'Content-Length: 3'; echo; printf abc");
     const auto right = get("/cgi-bin/right");
     EXPECT_EQ(right->content_length(), 3);
@@ -192,7 +192,8 @@ TEST_F(CgiTest, AnAnswerThatStallsIsBrokenOff) {
 TEST_F(CgiTest, AnOutputLimitBreaksTheAnswerOff) {
     options_.rules.output_bytes_max = 1000;
     program("flood", std::string(text_head) + "while :; do echo flood; done");
-    EXPECT_TRUE(get("/cgi-bin/flood")->broken());
+    const auto answer = get("/cgi-bin/flood");
+    EXPECT_TRUE(answer->broken() || answer->status() == 502);  // too much came with the head
     EXPECT_TRUE(all_gone());
 }
 

@@ -107,7 +107,7 @@ void FastCgiCall::keep_received() {
 // The end of the output is not among the bytes that have come.
 void FastCgiCall::answer_now() {
     keep_received();
-    answer();
+    answer(output_.bytes());
 }
 
 // Most answers have come whole. One in a single record is not copied before it is sent.

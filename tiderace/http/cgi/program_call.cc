@@ -231,8 +231,9 @@ void ProgramCall::answer_at_end(Whole body, std::uint64_t bytes) {
     exchange->respond(response);
 }
 
-void ProgramCall::answer() {
+void ProgramCall::answer(std::uint64_t bytes) {
     if (answer_without_body()) return;
+    if (const char* fault = fault_of_length(bytes, false)) return fail(502, fault);
     answered_ = true;
     Response response(reader_.head().status);
     copy_head_to(response);

@@ -40,7 +40,7 @@ struct CallRules {
     std::size_t body_bytes_before_start = 64_KiB;
     std::size_t unknown_body_bytes_max = 1_MiB;  // without a Content-Length; above: 411
     std::size_t collected_bytes_max = 16_MiB;    // of all calls of the handler
-    std::uint64_t output_bytes_max = 0;          // of an answer's body; above: broken off. 0: any
+    std::uint64_t output_bytes_max = 0;          // of an answer's body; above: 502. 0: any
 };
 
 // What the calls of one handler share.
@@ -91,8 +91,8 @@ class ProgramCall {
     // last.
     std::size_t take_head(ByteView bytes);
     bool head_complete() const { return reader_.state() == Reader::State::complete; }
-    // Answers with the head; the body is pulled, perhaps inside.
-    void answer();
+    // Answers with the head; the body is pulled, perhaps inside. `bytes` of it have come.
+    void answer(std::uint64_t bytes);
     // The same for a call whose output has ended: `body` is all of it. The call is over then.
     void answer_whole(ByteView body);
     void answer_whole(core::SendQueue body);

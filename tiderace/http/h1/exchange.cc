@@ -376,10 +376,7 @@ bool H1Exchange::pump_once() {
     BodySource::State state = pull(*source_, pulled);
     // More than the promised length: the client would take the rest for the next answer.
     if (source_left_ && pulled.bytes() > *source_left_) state = BodySource::State::failed;
-    if (state == BodySource::State::failed) {
-        break_connection();
-        return false;
-    }
+    if (state == BodySource::State::failed) return cut_answer();
     // A source that keeps to `pull_bytes` stays below this, and is never wrapped.
     if (pulled.bytes() > 2 * core::BlockPool::block_bytes && !has_room_for(pulled)) {
         source_ = std::make_unique<Portions>(std::move(pulled), std::move(source_), state);
@@ -388,15 +385,25 @@ bool H1Exchange::pump_once() {
     append_pulled(std::move(pulled));
     if (state != BodySource::State::end) return state == BodySource::State::more;
     // Less than promised: the client waits for bytes that will not come, until the connection ends.
-    if (source_left_.value_or(0) > 0) {
-        break_connection();
-        return false;
-    }
+    if (source_left_.value_or(0) > 0) return cut_answer();
     source_.reset();
     if (answer_body_ == AnswerBody::chunked) {
         net::Connection& connection = connection_->connection();
         connection.queue().append(connection.blocks(), wire::last_chunk);
     }
+    enter(Answer::complete);
+    return false;
+}
+
+// What is queued is sent, the head and earlier answers among it, and then the connection ends: the
+// length or the chunks show that a part is missing. Without both, only a reset shows it.
+bool H1Exchange::cut_answer() {
+    if (would_look_whole()) {
+        break_connection();
+        return false;
+    }
+    source_.reset();
+    keep_alive_ = false;
     enter(Answer::complete);
     return false;
 }

@@ -4,6 +4,7 @@
 //                 |                              +--refused--> cut
 //                 +--its end, or refused without it--> complete, cut
 //   answer  awaited --send()--> begun --the source's last byte--> complete
+//             |                             +--the source fails: complete, and the connection ends
 //             +--upgrade()--> upgrading --101--> complete;  --500 in its place--> begun
 //
 // Owner    Its H1Connection, and every handler that deferred it. Reused for the next request when
@@ -120,6 +121,7 @@ class H1Exchange final : public Exchange {
     bool has_room_for(const core::SendQueue& more) const;
     void write_body(Response& response) TR_ON_LOOP;
     bool pump_once() TR_ON_LOOP;
+    [[gnu::cold]] bool cut_answer() TR_ON_LOOP;  // false
     void append_pulled(core::SendQueue&& pulled);
     void send_continue() TR_ON_LOOP;
     std::size_t feed_length(ByteView data) TR_ON_LOOP;
