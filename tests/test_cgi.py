@@ -317,6 +317,21 @@ def test_a_program_that_fails_is_logged_reaped_and_harms_no_other(cgi, programs,
     nothing_runs(server)
 
 
+def test_a_head_is_sent_or_is_too_long(cgi, programs):
+    programs.program("field", "import os\n"
+                     "size = int(os.environ['QUERY_STRING'])\n"
+                     "print('Content-Type: a/b\\nX-A: ' + '{' * (size - 25) + '\\n\\nwell')",
+                     shutil.which("python3"))
+    server = cgi()
+    limit = 28 << 10
+    for size in (8 << 10, 16 << 10, 20 << 10, limit, limit + 1, 33 << 10, 63 << 10, 100 << 10):
+        status = 200 if size <= limit else 502
+        assert server.get(f"/cgi-bin/field?{size}").status == status, size
+        with Client(server.address) as client:
+            assert client.answer(client.get(f"/cgi-bin/field?{size}")).status == status, size
+    wait_until(lambda: "its head is longer than 28 KiB" in server.stderr, what="a line of the log")
+
+
 def test_an_answer_that_fails_behind_its_head_is_seen_to_be_cut(cgi, programs):
     gate = programs.path / "gate"
     programs.program("late", "echo 'Content-Length: 4'\n" + HEAD +

@@ -57,6 +57,16 @@ void Exchange::report_misuse(std::string_view what) {
     }
 }
 
+void Exchange::report_unsendable() {
+    if (log::Logger* log = loop().log()) {
+        log->error("http", "an answer could not be sent",
+                   log::field("why",
+                              "its status is none, a field of its head has a control "
+                              "character or a bad name, or the head is longer than 32 KiB"),
+                   log::field("path", request_.path));
+    }
+}
+
 void Exchange::log_exception(std::string_view thrower) noexcept {
     core::log_exception(loop().log(), "http", thrower);
 }

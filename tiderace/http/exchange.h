@@ -96,8 +96,7 @@ class Exchange : public core::Shared {
     void withdraw_body();
     // Push back on the peer, and go on.
     virtual void set_body_reading(bool on) = 0;
-    // A BodySource that said `wait` has more.
-    virtual void body_ready() = 0;
+    virtual void body_ready() = 0;  // a BodySource that said `wait` has more
 
     // Answers 101 and hands the connection, with what was received beyond the request, to the
     // Session that `make` returns. HTTP/1.1 only; false where it cannot be.
@@ -153,6 +152,7 @@ class Exchange : public core::Shared {
 
     // Writes the answer; responded() is true by then.
     virtual void send(Response& response) = 0;
+    [[gnu::cold]] void report_unsendable();  // to the log: 500 is answered instead
     // The answer has begun and cannot be completed: the peer sees that. Nothing if it is complete.
     virtual void break_off() = 0;
     // As break_off, where it is unknown what of the answer is in the connection's queue.

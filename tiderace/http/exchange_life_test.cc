@@ -9,7 +9,6 @@
 #include <new>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/site.h"
@@ -76,6 +75,12 @@ class ExchangeLife : public ::testing::TestWithParam<bool> {
     ~ExchangeLife() override { kept_ = {}; }
 
     std::unique_ptr<Client> connect() { return std::make_unique<Client>(stage_, GetParam()); }
+    std::unique_ptr<Client> answered(const char* path) {
+        auto client = connect();
+        client->ask(path);
+        EXPECT_TRUE(stage_.run_until([&] { return client->complete(); }));
+        return client;
+    }
     bool run_until(const std::function<bool()>& done) { return stage_.run_until(done); }
     // Exactly one log line reports it; and the next client is served.
     void expect_logged(const std::string& what) {
@@ -116,9 +121,7 @@ TEST_P(ExchangeLife, AHandlerThatThrowsIsAnswered500) {
     for (const auto& [path, what] : {std::pair{"/throws", "no database"},
                                      {"/memory", "bad_alloc"},
                                      {"/number", "not a std::exception"}}) {
-        const auto client = connect();
-        client->ask(path);
-        ASSERT_TRUE(run_until([&] { return client->complete(); }));
+        const auto client = answered(path);
         EXPECT_EQ(client->status(), 500);
         EXPECT_FALSE(client->broken());
         expect_logged(what);
@@ -132,9 +135,7 @@ TEST_P(ExchangeLife, AHandlerThatDefersAndThrowsIsAnsweredAndItsObserverNotified
         exchange.on_abandoned([&] { ++told; });
         throw std::runtime_error("after deferring");
     });
-    const auto client = connect();
-    client->ask("/throws");
-    ASSERT_TRUE(run_until([&] { return client->complete(); }));
+    const auto client = answered("/throws");
     EXPECT_EQ(client->status(), 500);
     EXPECT_EQ(told, 1);
     kept_->respond_status(200);  // does nothing
@@ -159,12 +160,16 @@ TEST_P(ExchangeLife, AnAnswerThatIsCompleteStaysSoWhateverItsHandlerThrows) {
         exchange.respond_status(204);
         throw std::runtime_error("afterwards");
     });
-    const auto client = connect();
-    client->ask("/throws");
-    ASSERT_TRUE(run_until([&] { return client->complete(); }));
+    const auto client = answered("/throws");
     EXPECT_EQ(client->status(), 204);
     EXPECT_FALSE(client->broken());
     expect_logged("afterwards");
+}
+
+TEST_P(ExchangeLife, AHeadThatCannotBeSentIsLogged) {
+    stage_.on("/head", [](auto& e) { e.respond(Response().add("A", std::string(40'000, '{'))); });
+    EXPECT_EQ(answered("/head")->status(), 500);
+    expect_logged("longer than 32 KiB");
 }
 
 TEST_P(ExchangeLife, RulesAndFiltersThatThrowAreAnswered500) {
@@ -187,9 +192,7 @@ TEST_P(ExchangeLife, RulesAndFiltersThatThrowAreAnswered500) {
         exchange.respond(response);
     });
     for (const auto& [path, what] : {std::pair{"/rule", "a rule"}, {"/filter", "a filter"}}) {
-        const auto client = connect();
-        client->ask(path);
-        ASSERT_TRUE(run_until([&] { return client->complete(); }));
+        const auto client = answered(path);
         EXPECT_EQ(client->status(), 500);
         expect_logged(what);
     }
@@ -361,9 +364,7 @@ TEST_P(ExchangeLife, MisuseIsLoggedAndIgnored) {
     });
     for (const auto& [path, why] :
          {std::pair{"/twice", "answered before"}, {"/late", "requested after the answer"}}) {
-        const auto client = connect();
-        client->ask(path);
-        ASSERT_TRUE(run_until([&] { return client->complete(); }));
+        const auto client = answered(path);
         EXPECT_EQ(client->status(), 204);
         expect_logged(why);
     }

@@ -13,8 +13,6 @@
 namespace tiderace::http {
 namespace {
 
-constexpr std::size_t head_bytes_max = 32_KiB;
-
 // Fields that we set ourselves. A handler's own could contradict the framing, and let a proxy see
 // another end of the answer than the client (response splitting).
 bool is_framing(wire::FieldName name) {
@@ -232,6 +230,7 @@ void H1Exchange::send(Response& response) {
     if (!is_final || !write_head(response)) {
         // A field that cannot be written (CR, LF or NUL in a value, or too long) is a fault of the
         // handler. Half a head, or a line that an attacker has put into a value, must not go out.
+        report_unsendable();
         Response fault(500);
         status_ = 500;
         keep_alive_ = false;
@@ -309,13 +308,13 @@ bool H1Exchange::write_head(const Response& response) {
     net::Connection& connection = connection_->connection();
     core::SendQueue& queue = connection.queue();
     // Rendered where it is sent from, which saves a copy.
-    const std::span<char> room = queue.reserve(connection.blocks(), head_bytes_max);
+    const std::span<char> room = queue.reserve(connection.blocks(), wire::response_head_bytes_max);
     wire::ResponseHeadWriter in_place(room);
     render_head(in_place, response);
     queue.commit(in_place.written().size());
     if (in_place.fault() != Fault::overflow) return in_place.fault() == Fault::none;
     // The block is nearly full: render beside it, and let the queue copy it over two blocks.
-    char beside[head_bytes_max];
+    char beside[wire::response_head_bytes_max];
     wire::ResponseHeadWriter writer(beside);
     render_head(writer, response);
     queue.append(connection.blocks(), writer.written());

@@ -5,6 +5,7 @@
 
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/h2/frame_writer.h"
+#include "tiderace/http/wire/response_head.h"
 
 namespace tiderace::http {
 namespace {
@@ -102,10 +103,10 @@ bool write_h2_answer_head(core::BlockPool& blocks, core::SendQueue& queue,
                           const H2AnswerHead& head) {
     if (write_in_place(blocks, queue, encoder, response, head) == InPlace::written) return true;
     // Too large for the rest of the block: rendered aside, and cut into frames.
-    std::array<char, H2AnswerHead::head_bytes_max> beside;
+    std::array<char, wire::response_head_bytes_max> beside;
     const ByteView block = render(encoder, response, head, beside);
     if (block.empty()) return false;
-    // A fault of the encoder: a field that cannot be sent, or more than head_bytes_max.
+    // A fault of the encoder: a field that cannot be sent, or more than response_head_bytes_max.
     append_frames(blocks, queue, block, head);
     return true;
 }

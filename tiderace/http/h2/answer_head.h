@@ -3,7 +3,7 @@
 //
 // Thread   The loop's.
 // Errors   A field that cannot be sent makes it false, and nothing is written: answer 500 instead.
-// Limits   head_bytes_max of block, whatever a handler adds.
+// Limits   wire::response_head_bytes_max of block, whatever a handler adds.
 // Memory   The queue's block. On the stack, for a head that is larger than what is left of it.
 #pragma once
 
@@ -25,8 +25,6 @@ struct H2AnswerHead {
     ByteView standing_fields = {};  // rendered: Server and Date
     // Every peer accepts these; larger ones would hold up the other streams.
     std::uint32_t frame_bytes_max = 16'384;
-
-    static constexpr std::size_t head_bytes_max = 32'768;
 };
 
 bool write_h2_answer_head(core::BlockPool& blocks, core::SendQueue& queue,

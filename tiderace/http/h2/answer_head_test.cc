@@ -4,6 +4,7 @@
 
 #include "tiderace/http/wire/h2/frame_writer.h"
 #include "tiderace/http/wire/h2/hpack_decoder.h"
+#include "tiderace/http/wire/response_head.h"
 
 namespace tiderace::http {
 namespace {
@@ -117,7 +118,7 @@ TEST(H2AnswerHead, WhatCannotBeSentIsNotWritten) {
     bad.add("x-bad", "one\r\ntwo");
     EXPECT_FALSE(write_h2_answer_head(blocks, queue, encoder, bad, {.stream = 1}));
     Response large;
-    const std::string value(H2AnswerHead::head_bytes_max, '{');
+    const std::string value(wire::response_head_bytes_max, '{');
     large.add("x-large", value);
     EXPECT_FALSE(write_h2_answer_head(blocks, queue, encoder, large, {.stream = 1}));
     EXPECT_TRUE(queue.empty());

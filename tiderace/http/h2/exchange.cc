@@ -227,6 +227,7 @@ void H2Exchange::send(Response& response) {
     if (status_ < 200 || !write_head(response, no_body)) {
         // A status or field that cannot be written is a fault of the handler; half a head must not
         // go out.
+        report_unsendable();
         const Response fault(500);
         status_ = 500;
         write_head(fault, true);

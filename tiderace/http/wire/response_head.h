@@ -20,9 +20,13 @@
 #include <span>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/base/units.h"
 #include "tiderace/http/wire/field_name.h"
 
 namespace tiderace::http::wire {
+
+// Of an answer that we send, in every version of HTTP, with all that filters and connection add.
+inline constexpr std::size_t response_head_bytes_max = 32_KiB;
 
 class ResponseHeadWriter {
   public:

@@ -36,7 +36,7 @@ std::string_view to_string(AnswerFault fault) {
         case AnswerFault::none:
             return "nothing is wrong";
         case AnswerFault::too_long:
-            return "its head is longer than 64 KiB";
+            return "its head is longer than 28 KiB";
         case AnswerFault::too_many:
             return "its head has more than 100 fields";
         case AnswerFault::bad_line:

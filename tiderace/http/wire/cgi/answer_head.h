@@ -32,6 +32,7 @@
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
 #include "tiderace/http/wire/field_name.h"
+#include "tiderace/http/wire/response_head.h"
 
 namespace tiderace::http::wire::cgi {
 
@@ -56,7 +57,8 @@ struct AnswerHead {
 
 class AnswerHeadReader {
   public:
-    static constexpr std::size_t head_bytes_max = 64_KiB;
+    // What we send leaves room for the fields that filters and the connection add.
+    static constexpr std::size_t head_bytes_max = response_head_bytes_max - 4_KiB;
     static constexpr std::size_t fields_max = 100;
 
     enum class Form : std::uint8_t { cgi, whole_answer };
