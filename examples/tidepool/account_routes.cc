@@ -38,14 +38,19 @@ struct LanguageForm {
     std::optional<std::string> csrf;
 };
 
-// The session gets a new id: one that was planted before the log-in is worth nothing.
-Task<> log_in(Site& site, Session session, const Request& request, std::int64_t member) {
+// The session gets a new id: one that was planted before the log-in is worth nothing. The log-in
+// itself comes last, in one transaction: until then the session names none that exists, and what
+// ends here leaves no log-in in a list of devices that no browser has. `former`: the one that this
+// session named; the member's list would keep it.
+Task<> log_in(Site& site, Session session, const Request& request, std::int64_t member,
+              std::string former) {
     const std::string agent(request.field("User-Agent"));
-    std::string login = co_await site.accounts.begin_login(member, agent);
+    const std::string login = random_word();
     co_await session.renew();
     // The token first: a log-in without one could send no form (Visitor::sent).
     co_await session.set("csrf", random_word());
-    co_await session.set("login", std::move(login));
+    co_await session.set("login", login);
+    co_await site.accounts.begin_login(member, login, agent, std::move(former));
 }
 
 Task<Answer> show_sign_up(const Request& request, Session session, Site& site) {
@@ -72,7 +77,7 @@ Task<Answer> sign_up(Form<SignUpForm> form, const Request& request, Session sess
         SignUpPage again{visitor.frame(), form->name, form->username, form->email, member.error()};
         co_return page<"sign_up.html">(std::move(again), Reply(422));
     }
-    co_await log_in(site, session, request, *member);
+    co_await log_in(site, session, request, *member, "");
     co_return std::unexpected(Redirect{"/"});
 }
 
@@ -99,9 +104,9 @@ Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session 
         LogInPage again{visitor.frame(), form->who, std::string(words.wrong_log_in)};
         co_return page<"log_in.html">(std::move(again), Reply(403));
     }
-    // The session names one log-in: the other would stay in the list of its member.
-    if (visitor.is_member()) co_await site.accounts.end_login(visitor.viewer().login);
-    co_await log_in(site, session, request, *member);
+    std::string former;
+    if (visitor.is_member()) former = visitor.viewer().login;
+    co_await log_in(site, session, request, *member, std::move(former));
     co_return std::unexpected(Redirect{"/"});
 }
 

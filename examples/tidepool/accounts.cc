@@ -161,11 +161,12 @@ Task<bool> Accounts::check(std::int64_t member, std::string password) {
     co_return co_await passwords_->matches(std::move(password), std::move(hash));
 }
 
-Task<std::string> Accounts::begin_login(std::int64_t member, std::string agent) {
-    std::string login = random_word();
+Task<> Accounts::begin_login(std::int64_t member, std::string login, std::string agent,
+                             std::string former) {
     // A browser may send any bytes as its name.
     agent = is_text(agent) ? tidied(agent) : std::string();
     auto write = [&](db::Transaction& tx) -> Task<> {
+        if (!former.empty()) co_await tx.exec("delete from logins where id = ?", former);
         // The newest stay, so that a program that logs in each minute does not fill the table. A
         // select within a select, because MariaDB takes no limit directly below an `in`.
         co_await tx.exec(
@@ -177,7 +178,6 @@ Task<std::string> Accounts::begin_login(std::int64_t member, std::string agent) 
             login, member, now(), seconds_now(), shortened(agent, agent_characters_max));
     };
     co_await db_.transaction(write);
-    co_return login;
 }
 
 Task<> Accounts::end_login(std::string login) {
@@ -245,9 +245,14 @@ Task<std::string> Accounts::about(std::int64_t member) {
     co_return about.value_or(std::string());
 }
 
-Task<> Accounts::set_password(std::int64_t member, std::string password) {
+Task<> Accounts::set_password(std::int64_t member, std::string password, std::string login) {
     const std::string hash = co_await passwords_->hash(std::move(password));
-    co_await db_.exec("update members set password = ? where id = ?", hash, member);
+    // Both or neither, also where the client leaves between them.
+    auto write = [&](db::Transaction& tx) -> Task<> {
+        co_await tx.exec("update members set password = ? where id = ?", hash, member);
+        co_await tx.exec("delete from logins where member = ? and id <> ?", member, login);
+    };
+    co_await db_.transaction(write, retried);
 }
 
 Generator<std::string> Accounts::exported(std::int64_t member) {

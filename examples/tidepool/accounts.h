@@ -44,8 +44,10 @@ class Accounts {
     tiderace::Task<std::optional<std::int64_t>> check(std::string who, std::string password);
     tiderace::Task<bool> check(std::int64_t member, std::string password);
 
-    // A log-in of that member, for the session to name.
-    tiderace::Task<std::string> begin_login(std::int64_t member, std::string agent);
+    // `login`: a word that the session names already. `former`: the log-in that it named before,
+    // which ends; "": none.
+    tiderace::Task<> begin_login(std::int64_t member, std::string login, std::string agent,
+                                 std::string former = {});
     tiderace::Task<> end_login(std::string login);
     tiderace::Task<> end_other_logins(std::int64_t member, std::string login);
     // One of that member's.
@@ -61,7 +63,8 @@ class Accounts {
 
     tiderace::Task<> set_profile(std::int64_t member, std::string name, std::string about);
     tiderace::Task<std::string> about(std::int64_t member);
-    tiderace::Task<> set_password(std::int64_t member, std::string password);
+    // A password is often changed because another person knows it: all log-ins but `login` end.
+    tiderace::Task<> set_password(std::int64_t member, std::string password, std::string login);
     // All that is kept about a member (account_export.h).
     tiderace::Generator<std::string> exported(std::int64_t member);
     // "": none.

@@ -56,7 +56,8 @@ class CountsTest : public TidepoolTest {
         const auto members = co_await db.all<std::int64_t>("select id from members");
         const auto written = co_await db.all<Written>("select id, author from posts");
         for (const std::int64_t member : members) {
-            const std::string login = co_await accounts.begin_login(member, "a browser");
+            const std::string login = random_word();
+            co_await accounts.begin_login(member, login, "a browser");
             const auto viewer = co_await accounts.viewer(login);
             const auto unseen = co_await db.one<std::int64_t>(
                 "select count(*) from notifications where member = ? and seen = 0", member);

@@ -8,6 +8,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "examples/tidepool/tidepool_fixture.h"
 
@@ -136,6 +137,62 @@ TEST_P(SessionsTest, TheSessionsDataDecidesWhoTheMemberIs) {
         EXPECT_THAT(bob->get("/about").text(), HasSubstr("/members/bob")) << login;
     }
 }
+
+// A statement that fails, as one whose client has left: what was written before it is taken back.
+class FailingStatementTest : public TidepoolTest {
+  protected:
+    // "insert on logins", say.
+    void fail_at(std::string_view what) {
+        const auto change = [](db::Database db, std::string sql) -> Task<int> {
+            co_await db.script(sql);
+            co_return 0;
+        };
+        run(change(*db_, "create trigger failing before " + std::string(what) +
+                             " begin select raise(abort, 'it fails'); end"));
+    }
+    std::int64_t logins() {
+        const auto counted = [](db::Database db) -> Task<std::int64_t> {
+            co_return *co_await db.one<std::int64_t>("select count(*) from logins");
+        };
+        return run(counted(*db_));
+    }
+};
+
+TEST_P(FailingStatementTest, APasswordChangesOnlyWithTheEndOfOtherLogIns) {
+    auto ann = member("ann");
+    Browser desk(*app_, "ann");
+    desk.log_in();
+    fail_at("delete on logins");
+    EXPECT_EQ(ann->send("/settings/password",
+                        {{"old", std::string(password)}, {"password", "a longer shell"}})
+                  .status,
+              500);
+    EXPECT_TRUE(desk.is_logged_in());
+    Browser phone(*app_, "ann");
+    EXPECT_EQ(phone.log_in("a longer shell").status, 403) << "it is not the password";
+}
+
+TEST_P(FailingStatementTest, ALogInWithoutItsSessionIsInNoList) {
+    auto ann = member("ann");
+    EXPECT_EQ(logins(), 1);
+    fail_at("insert on sessions");
+    Browser phone(*app_, "ann");
+    EXPECT_EQ(phone.log_in().status, 500);
+    EXPECT_EQ(logins(), 1);
+}
+
+// One browser, one log-in: the former ends in the statement that begins the new one.
+TEST_P(FailingStatementTest, ALogInThatCannotBeginEndsNone) {
+    auto ann = member("ann");
+    auto bob = member("bob");
+    fail_at("insert on logins");
+    EXPECT_EQ(ann->post("/log-in", {{"who", "bob"}, {"password", std::string(password)}}).status,
+              500);
+    EXPECT_EQ(logins(), 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Databases, FailingStatementTest, ::testing::Values(db::Dialect::sqlite),
+                         name_of_database);
 
 TEST_P(SessionsTest, FollowersComeInPagesThatMissNobody) {
     auto ann = member("ann");

@@ -97,12 +97,12 @@ Task<Answer> set_password(Form<PasswordForm> form, const Request& request, Sessi
     if (!fault.empty()) {
         co_return co_await settings_page(site, visitor, visitor.frame(), fault, 422);
     }
-    co_await site.accounts.set_password(visitor.id(), form->password);
-    // A password is often changed because another person knows it.
-    co_await site.accounts.end_other_logins(visitor.id(), visitor.viewer().login);
-    site.wakes.member(visitor.id());
-    // This browser stays logged in, under a session id that is new as well.
+    // This browser stays logged in, under a session id and a token that are new as well. Before
+    // the password: when the client leaves behind it, no copy of the old id is worth anything.
     co_await session.renew();
+    co_await session.set("csrf", random_word());
+    co_await site.accounts.set_password(visitor.id(), form->password, visitor.viewer().login);
+    site.wakes.member(visitor.id());
     co_return std::unexpected(Redirect{"/settings?notice=password"});
 }
 
