@@ -13,7 +13,7 @@ namespace tiderace::http {
 namespace {
 
 constexpr char guard_key = 0;
-constexpr std::string_view value_name = "csrf";  // in the session and in forms
+constexpr std::string_view value_name = "csrf";  // in forms
 constexpr std::size_t secret_bytes = 32;
 
 std::string random_bytes() {
@@ -70,7 +70,7 @@ class Guard final : public Attachment {
         return equals_in_constant_time(masked(mask, secret), bytes);
     }
 
-    std::string secret;  // "": the session has none
+    std::string secret;  // "": there is none
     bool waits = true;
 };
 
@@ -98,7 +98,7 @@ class CsrfRule final : public AccessRule {
         // and to let the request through would be no protection at all.
         const auto session = app_parts::Argument<Session>::find(call);
         if (!session) return Verdict::answered;
-        auto guard = core::make_ref<Guard>(bytes_of(session->get(value_name)));
+        auto guard = core::make_ref<Guard>(bytes_of(app_parts::csrf_secret(*session)));
         // Pages of another site cannot set a field of that name without CORS.
         if (const wire::Field* given = request.head->find("x-csrf-token"); given != nullptr) {
             if (guard->is_good(given->value)) return Verdict::pass;
@@ -164,12 +164,8 @@ Middleware csrf() {
 }
 
 task::Task<std::string> csrf_token(Session session) {
-    std::string secret = bytes_of(session.get(value_name));
-    if (secret.size() != secret_bytes) {
-        secret = random_bytes();
-        co_await session.set(std::string(value_name), hex_of(secret));
-    }
-    co_return hex_of(masked(random_bytes(), secret));
+    const std::string secret = co_await app_parts::ensure_csrf_secret(std::move(session));
+    co_return hex_of(masked(random_bytes(), bytes_of(secret)));
 }
 
 namespace app_parts {

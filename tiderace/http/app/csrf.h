@@ -20,8 +20,10 @@
 // multipart body, and programs (App::cgi, App::fastcgi) the header.
 //
 // Each token is different (a random mask, and the session's secret under it), so that its text in a
-// compressed answer does not give the secret away (BREACH). All tokens of a session stay valid as
-// long as the session; they are compared in constant time.
+// compressed answer does not give the secret away (BREACH). All tokens of a session stay valid
+// until it ends or renew() gives it a new id; they are compared in constant time. A visitor without
+// a session has the secret in a cookie "__Host-csrf" ("csrf" without SessionOptions::secure), and
+// no entry in the store: a set() keeps these tokens valid, a renew() does not.
 //
 // Owner    The App, as any middleware.
 // Thread   The loop's.
@@ -42,7 +44,7 @@ namespace tiderace::http {
 // After sessions().
 Middleware csrf();
 
-// For a hidden field `csrf`. A visitor has a session from here on.
+// For a hidden field `csrf`.
 task::Task<std::string> csrf_token(Session session);
 
 namespace app_parts {

@@ -21,9 +21,19 @@ struct Rename {
 class CsrfTest : public AppTest {
   protected:
     CsrfTest() {
-        app.use(sessions(std::make_shared<MemorySessions>(10))).use(csrf());
+        app.use(sessions(store)).use(csrf());
         app.get<"/">([](Session session) -> task::Task<std::string> {
             co_return co_await csrf_token(session);
+        });
+        app.get<"/user">([](Session session) { return std::string(session.get("user")); });
+        app.post<"/put">([](Session session) -> task::Task<std::string> {
+            co_await session.set("basket", "1");
+            co_return "put";
+        });
+        app.post<"/login">([](Session session) -> task::Task<std::string> {
+            co_await session.renew();
+            co_await session.set("user", "ann");
+            co_return "in";
         });
         app.post<"/rename">([this](Form<Rename> form) {
             ++calls;
@@ -54,13 +64,37 @@ class CsrfTest : public AppTest {
             co_return std::to_string(bytes);
         });
     }
-    // Opens a session, as a browser does.
+    // The name and value of a cookie that an answer sets; "": it sets none of that name.
+    static std::string pair_in(const std::string& answer, const std::string& name) {
+        const std::size_t at = answer.find("Set-Cookie: " + name + "=");
+        if (at == std::string::npos) return "";
+        return answer.substr(at + 12, answer.find(';', at) - at - 12);
+    }
+    // Keeps the cookies of an answer, as a browser does.
+    void keep(const std::string& answer) {
+        const std::string id = pair_in(answer, "__Host-id");
+        const std::string secret = pair_in(answer, "__Host-csrf");
+        if (!id.empty()) id_pair = id.ends_with("=") ? "" : id;
+        if (!secret.empty()) secret_pair = secret.ends_with("=") ? "" : secret;
+        const std::string between = id_pair.empty() || secret_pair.empty() ? "" : "; ";
+        cookie = "Cookie: " + id_pair + between + secret_pair + "\r\n";
+        if (id_pair.empty() && secret_pair.empty()) cookie.clear();
+    }
+    // Opens the page of another visitor, who has no session.
     std::string visit() {
+        id_pair.clear();
+        secret_pair.clear();
         const std::string answer = get("/");
-        const std::size_t at = answer.find("__Host-id=");
-        EXPECT_NE(at, std::string::npos) << answer;
-        cookie = "Cookie: " + answer.substr(at, answer.find(';', at) - at) + "\r\n";
+        keep(answer);
+        EXPECT_NE(secret_pair, "") << answer;
         return body_of(answer);
+    }
+    // Has a session from here on.
+    std::string sign_in() {
+        const std::string answer = post("/login", "csrf=" + visit());
+        EXPECT_EQ(body_of(answer), "in");
+        keep(answer);
+        return another_token();
     }
     std::string another_token() { return body_of(ask("GET", "/", cookie)); }
     std::string post(std::string_view path, std::string_view body,
@@ -78,12 +112,74 @@ class CsrfTest : public AppTest {
         return post(path, body, "multipart/form-data; boundary=XX");
     }
 
+    std::shared_ptr<MemorySessions> store = std::make_shared<MemorySessions>(10);
     std::string cookie;
+    std::string id_pair;
+    std::string secret_pair;
     int calls = 0;
 };
 
-TEST_F(CsrfTest, AFormWithATokenOfItsSessionPasses) {
+// A stranger without cookies must not push out who is signed in.
+TEST_F(CsrfTest, VisitorsWithoutASessionFillNoStore) {
+    sign_in();
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(body_of(get("/")).size(), 128u);
+    EXPECT_EQ(store->size(), 1u);
+    EXPECT_EQ(body_of(ask("GET", "/user", cookie)), "ann");
+}
+
+TEST_F(CsrfTest, AVisitorHasTheSecretInACookieOfThisHost) {
+    const std::string answer = get("/");
+    EXPECT_NE(answer.find("; Path=/; Secure; HttpOnly; SameSite=Lax\r\n"), std::string::npos)
+        << answer;
+    EXPECT_NE(answer.find("Cache-Control: private, no-cache\r\n"), std::string::npos);
     const std::string token = visit();
+    EXPECT_EQ(body_of(post("/rename", "name=ann&csrf=" + token)), "to ann");
+    const std::string again = ask("GET", "/", cookie);
+    EXPECT_EQ(pair_in(again, "__Host-csrf"), "") << "it has one";
+    EXPECT_EQ(body_of(post("/rename", "name=bob&csrf=" + body_of(again))), "to bob");
+    EXPECT_EQ(store->size(), 0u);
+    for (const char* const other : {"", "Cookie: __Host-csrf=0\r\n", "Cookie: __Host-csrf=\r\n"}) {
+        cookie = other;
+        EXPECT_EQ(status_of(post("/rename", "name=ann&csrf=" + token)), "403") << other;
+    }
+}
+
+// A page that a visitor opened before keeps working when something is stored.
+TEST_F(CsrfTest, TheFirstValueTakesTheTokensAlong) {
+    const std::string token = visit();
+    const std::string put = post("/put", "csrf=" + token);
+    EXPECT_EQ(body_of(put), "put");
+    keep(put);
+    EXPECT_EQ(store->size(), 1u);
+    secret_pair.clear();  // from here on the session has it
+    keep(put);
+    EXPECT_EQ(body_of(post("/rename", "name=ann&csrf=" + token)), "to ann");
+    EXPECT_EQ(body_of(post("/rename", "name=bob&csrf=" + another_token())), "to bob");
+}
+
+TEST_F(CsrfTest, ALogInMakesAllTokensNew) {
+    const std::string before = visit();
+    const std::string former = cookie;
+    const std::string in = post("/login", "csrf=" + before);
+    EXPECT_EQ(pair_in(in, "__Host-csrf"), "__Host-csrf=") << "the browser forgets it";
+    keep(in);
+    EXPECT_EQ(status_of(post("/rename", "name=ann&csrf=" + before)), "403");
+    const std::string token = another_token();
+    EXPECT_EQ(body_of(post("/rename", "name=ann&csrf=" + token)), "to ann");
+    EXPECT_EQ(status_of(post("/rename", "name=ann&csrf=" + before)), "403");
+    // With the visitor's cookie beside the session's: the session decides.
+    cookie = "Cookie: " + id_pair + "; " + former.substr(8);
+    EXPECT_EQ(status_of(post("/rename", "name=ann&csrf=" + before)), "403");
+    EXPECT_EQ(body_of(post("/rename", "name=ann&csrf=" + token)), "to ann");
+    // The same browser signs in again: the session had a secret of its own.
+    const std::string second = post("/login", "csrf=" + token);
+    keep(second);
+    EXPECT_EQ(status_of(post("/rename", "name=ann&csrf=" + token)), "403");
+    EXPECT_EQ(body_of(post("/rename", "name=ann&csrf=" + another_token())), "to ann");
+}
+
+TEST_F(CsrfTest, AFormWithATokenOfItsSessionPasses) {
+    const std::string token = sign_in();
     EXPECT_EQ(token.size(), 128u);
     EXPECT_EQ(body_of(post("/rename", "name=ann&csrf=" + token)), "to ann");
     EXPECT_EQ(body_of(post("/rename", "csrf=" + token + "&name=bob")), "to bob");
@@ -94,7 +190,7 @@ TEST_F(CsrfTest, AFormWithATokenOfItsSessionPasses) {
 }
 
 TEST_F(CsrfTest, EachTokenDiffersAndAllAreGood) {
-    visit();
+    sign_in();
     std::set<std::string> tokens;
     for (int i = 0; i < 5; ++i) {
         const std::string token = another_token();
@@ -105,8 +201,8 @@ TEST_F(CsrfTest, EachTokenDiffersAndAllAreGood) {
 }
 
 TEST_F(CsrfTest, WithoutAGoodTokenTheHandlerIsNotCalled) {
-    const std::string foreign = visit();
-    const std::string token = visit();  // of another session
+    const std::string foreign = sign_in();
+    const std::string token = sign_in();  // of another session
     std::string changed = token;
     changed[127] = changed[127] == '0' ? '1' : '0';
     std::string upper = token;
@@ -123,8 +219,11 @@ TEST_F(CsrfTest, WithoutAGoodTokenTheHandlerIsNotCalled) {
     EXPECT_EQ(status_of(post("/json", "csrf=" + token, "text/plain")), "403")
         << "a form of another type is no form";
     EXPECT_EQ(calls, 0);
-    cookie.clear();
+    const std::string own = visit();
     EXPECT_EQ(status_of(post("/rename", "name=ann&csrf=" + token)), "403") << "no session";
+    EXPECT_EQ(status_of(post("/rename", "name=ann&csrf=" + own.substr(0, 127) + "g")), "403");
+    cookie.clear();
+    EXPECT_EQ(status_of(post("/rename", "name=ann&csrf=" + token)), "403") << "no cookie";
     // A session that never asked for a token has no secret, and none fits it.
     EXPECT_EQ(status_of(post("/rename", "name=ann&csrf=" + std::string(128, '0'))), "403");
     EXPECT_EQ(calls, 0);
@@ -198,7 +297,7 @@ TEST_F(CsrfTest, ABodyMayBeCutAnywhere) {
 
 TEST_F(CsrfTest, AnUploadOverHttp2Passes) {
     const std::string token = visit();
-    const std::string id = cookie.substr(8, cookie.size() - 10);
+    const std::string id = cookie.substr(8, cookie.size() - 10);  // without name and line end
     const std::string body = part("csrf", token) + part("file", std::string(9'000, 'x')) + "--XX--";
     for (const std::size_t cut : {std::size_t{5}, std::size_t{190}, body.size()}) {
         auto peer = connect();

@@ -18,6 +18,8 @@ namespace {
 
 constexpr char session_key = 0;
 constexpr std::size_t id_random_bytes = 32;
+// The value of a session that is not the handlers'.
+constexpr std::string_view csrf_value = "tiderace.csrf";
 
 // Without branches and tables, so that the compiler writes many digits at once.
 constexpr char hex_digit(unsigned half) {
@@ -81,7 +83,21 @@ class Session::Record final : public Attachment {
             if (wire::append_query_pair(out, name, value)) continue;
             throw Problem{.status = 413, .detail = "the session is full"};
         }
+        if (adopts_secret() && !wire::append_query_pair(out, csrf_value, guest_secret)) {
+            throw Problem{.status = 413, .detail = "the session is full"};
+        }
         return std::string(out.view());
+    }
+    // A new session takes over the visitor's secret: pages that are open keep good tokens.
+    bool adopts_secret() const {
+        return id.empty() && !guest_secret.empty() && !values.contains(csrf_value);
+    }
+    // What was known of the browser before a log-in is worth nothing behind it.
+    void drop_secrets() {
+        values.erase(std::string(csrf_value));
+        if (guest_secret.empty()) return;
+        guest_secret.clear();
+        guest_client = Client::has_to_forget;
     }
     void read(std::string_view text) {
         std::string room(text.size(), '\0');
@@ -108,6 +124,7 @@ class Session::Record final : public Attachment {
             // Ours only once the store has it.
             std::string made = make_id();
             co_await store->save(key_of(made), std::move(data), expires());
+            if (adopts_secret()) values.emplace(std::string(csrf_value), guest_secret);
             id = std::move(made);
         }
         if (!is_there) {
@@ -178,7 +195,11 @@ class Session::Record final : public Attachment {
     Values values;
     std::any attached;     // empty once a value changes
     bool is_over = false;  // another request has ended it
+    bool is_read = false;  // a handler has it
     Client client = Client::keeps;
+    // Of the tokens of csrf(), while there is no session; "": none.
+    std::string guest_secret;
+    Client guest_client = Client::keeps;
 };
 
 namespace {
@@ -199,7 +220,10 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
     Verdict check(Exchange& exchange) override {
         auto record = core::make_ref<Session::Record>(*store_, options_, exchange.loop());
         exchange.attach(record);
-        const auto id = Cookies(exchange.request()).get(name());
+        const Cookies cookies(exchange.request());
+        const auto secret = cookies.get(guest_name());
+        if (secret && is_id(*secret)) record->guest_secret = *secret;
+        const auto id = cookies.get(name());
         // An id that we cannot have made is not looked up: strangers' texts cost the store nothing.
         if (!id || !is_id(*id)) return Verdict::pass;
         app_parts::Call call{exchange, *runner_, *states_, "a session",
@@ -213,27 +237,42 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
 
     void filter(Exchange& exchange, Response& response) override {
         const auto* record = static_cast<Session::Record*>(exchange.attached(&session_key));
-        // Most requests change nothing about the session, so their answers have no Set-Cookie and
-        // stay cacheable.
-        if (record == nullptr || record->client == Session::Record::Client::keeps) return;
-        const bool forget = record->client == Session::Record::Client::has_to_forget;
-        const auto age = std::chrono::duration_cast<std::chrono::seconds>(options_.lifetime);
-        std::array<char, 512> memory;
-        wire::BoundedText text(memory);
-        const wire::SetCookie cookie{.name = name(),
-                                     .value = forget ? ByteView() : ByteView(record->kept_id()),
-                                     .max_age = forget ? 0 : age.count(),
-                                     .secure = options_.secure};
-        TR_CHECK(wire::append_set_cookie(text, cookie), "the cookie of a session is valid");
-        response.add(wire::FieldName::set_cookie, response.keep(text.view()));
-        // A shared cache would give one visitor's session to others.
+        if (record == nullptr) return;
+        using Client = Session::Record::Client;
+        const bool changes = record->client != Client::keeps;
+        const bool changes_guest = record->guest_client != Client::keeps;
+        if (changes) {
+            const bool keeps = record->client == Client::has_to_keep;
+            const auto age = std::chrono::duration_cast<std::chrono::seconds>(options_.lifetime);
+            add_cookie(response, {.name = name(),
+                                  .value = keeps ? ByteView(record->kept_id()) : ByteView(),
+                                  .max_age = keeps ? age.count() : 0});
+        }
+        if (changes_guest) {
+            const bool keeps = record->guest_client == Client::has_to_keep;
+            add_cookie(response,
+                       {.name = guest_name(),
+                        .value = record->guest_secret,
+                        .max_age = keeps ? std::optional<std::int64_t>() : std::int64_t{0}});
+        }
+        // Answers that have nothing to do with the session stay cacheable. A cache would give one
+        // visitor's page to others, or to the same browser after its log-out.
+        if (!record->is_read && !changes && !changes_guest) return;
         if (!response.find(wire::FieldName::cache_control)) {
-            response.add(wire::FieldName::cache_control, "private");
+            response.add(wire::FieldName::cache_control, "private, no-cache");
         }
     }
 
   private:
     ByteView name() const { return options_.secure ? "__Host-id" : "id"; }
+    ByteView guest_name() const { return options_.secure ? "__Host-csrf" : "csrf"; }
+    void add_cookie(Response& response, wire::SetCookie cookie) const {
+        cookie.secure = options_.secure;
+        std::array<char, 512> memory;
+        wire::BoundedText text(memory);
+        TR_CHECK(wire::append_set_cookie(text, cookie), "the cookie of a session is valid");
+        response.add(wire::FieldName::set_cookie, response.keep(text.view()));
+    }
 
     std::shared_ptr<SessionStore> store_;
     SessionOptions options_;
@@ -321,8 +360,9 @@ task::Task<> Session::erase(std::string name) {
 // The old id ends before the new one is stored: a failure between them signs the user out, and
 // never leaves an id valid that somebody else may know.
 task::Task<> Session::renew() {
-    if (!exists()) co_return;  // the first set() makes a new one anyway
     const core::Ref<Record> record = this->record();
+    record->drop_secrets();
+    if (!exists()) co_return;  // the first set() makes a new one anyway
     record->replace_id();
     const bool was_there = co_await record->end_replaced();
     // What another request has ended must not come back under another id: the log-in of a second
@@ -333,6 +373,7 @@ task::Task<> Session::renew() {
 
 task::Task<> Session::end() {
     const core::Ref<Record> record = this->record();
+    record->drop_secrets();
     record->values.clear();
     record->replace_id();
     // Only after the store has erased it, so that a log-out that failed can be tried again.
@@ -342,9 +383,32 @@ task::Task<> Session::end() {
 
 namespace app_parts {
 
+std::string csrf_secret(const Session& session) {
+    const bool is_guest = !session.exists();
+    const std::string_view secret =
+        is_guest ? std::string_view(session.record()->guest_secret) : session.get(csrf_value);
+    return is_id(secret) ? std::string(secret) : std::string();
+}
+
+task::Task<std::string> ensure_csrf_secret(Session session) {
+    std::string secret = csrf_secret(session);
+    if (!secret.empty()) co_return secret;
+    secret = make_id();
+    if (session.exists()) {
+        co_await session.set(std::string(csrf_value), secret);
+    } else {
+        session.record()->guest_secret = secret;
+        session.record()->guest_client = Session::Record::Client::has_to_keep;
+    }
+    co_return secret;
+}
+
 std::optional<Session> Argument<Session>::find(Call& call) {
     Attachment* const record = call.exchange.attached(&session_key);
-    if (record != nullptr) return Session(core::Ref<Attachment>(record));
+    if (record != nullptr) {
+        static_cast<Session::Record*>(record)->is_read = true;
+        return Session(core::Ref<Attachment>(record));
+    }
     call.fail_missing("a handler takes a Session, and no sessions() stands before it");
     return std::nullopt;
 }

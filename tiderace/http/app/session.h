@@ -16,7 +16,8 @@
 // The id is 256 bits of the system's randomness, in a cookie that is HttpOnly, Secure, SameSite=Lax
 // and called "__Host-id"; the store has its SHA-256 alone. An id
 // that the store does not know is never taken over. A visitor has no session, no cookie and no
-// entry in the store before the first set().
+// entry in the store before the first set(). Answers of handlers that take a Session are this
+// browser's alone: "Cache-Control: private, no-cache", unless the handler set a Cache-Control.
 //
 // Two requests of one session at a time: the later set() replaces what the earlier one kept. What
 // one has ended, by end() or renew(), does not come back by the other.
@@ -54,6 +55,16 @@ struct SessionOptions {
 // Before the routes that take a Session.
 Middleware sessions(std::shared_ptr<SessionStore> store, SessionOptions options = {});
 
+class Session;
+
+namespace app_parts {
+// The secret under the tokens of csrf(): the session's where there is one. Before that it is the
+// browser's own, in a cookie "__Host-csrf" that no other site can set, so that visitors who only
+// look around fill no store. The first set() takes it over; renew() and end() forget it.
+std::string csrf_secret(const Session& session);  // "": none, or not one of ours
+task::Task<std::string> ensure_csrf_secret(Session session);
+}  // namespace app_parts
+
 class Session final {
   public:
     class Record;
@@ -78,18 +89,21 @@ class Session final {
     // before.
     task::Task<> set(std::string name, std::string value);
     task::Task<> erase(std::string name);
-    // The same values under a new id; the old one is gone. At each log-in, and when rights change.
-    // Nothing without a session. Without values if another request has ended the session meanwhile.
-    // When it throws, either the old id could not be erased, and stays valid with the values that
-    // the store has, or it is gone and the new one could not be saved: then the browser has no
-    // session any more. Nothing is saved under the old id in either case: a later set() of the same
-    // request ends it first, and makes a new one.
+    // The same values under a new id; the old one is gone, and so are the tokens of csrf(). At each
+    // log-in, and when rights change. Without a session, only the tokens go. Without values if
+    // another request has ended the session meanwhile. When it throws, either the old id could not
+    // be erased, and stays valid with the values that the store has, or it is gone and the new one
+    // could not be saved: then the browser has no session any more. Nothing is saved under the old
+    // id in either case: a later set() of the same request ends it first, and makes a new one.
     task::Task<> renew();
     // Removes it from the store, and the cookie from the browser. At log-out. When it throws, the
     // session and its cookie are still there.
     task::Task<> end();
 
   private:
+    friend std::string app_parts::csrf_secret(const Session& session);
+    friend task::Task<std::string> app_parts::ensure_csrf_secret(Session session);
+
     core::Ref<Record> record() const;
     const std::any& attachment() const;
 

@@ -56,10 +56,29 @@ TEST_F(SessionTest, IsMadeAtTheFirstSetAndKept) {
     EXPECT_EQ(id.size(), 64u);
     EXPECT_EQ(set_cookie(login),
               "__Host-id=" + id + "; Path=/; Max-Age=1209600; Secure; HttpOnly; SameSite=Lax");
-    EXPECT_NE(login.find("Cache-Control: private\r\n"), std::string::npos);
+    EXPECT_NE(login.find("Cache-Control: private, no-cache\r\n"), std::string::npos);
     EXPECT_EQ(body_of(ask_with("GET", "/", id)), "[ann & bob]");
     EXPECT_EQ(store->size(), 1u);
     EXPECT_EQ(body_of(get("/")), "[]") << "another browser";
+}
+
+TEST_F(SessionTest, AnAnswerThatDependsOnItIsThisBrowsersAlone) {
+    serve_sessions();
+    app.get<"/public">([] { return "the same for all"; });
+    app.get<"/own">([](Session) { return Reply().field("Cache-Control", "max-age=9").text("x"); });
+    app.get<"/fails">([](Session) -> std::string { throw Problem{.status = 404}; });
+    app.group("/members").use(signed_in("user", Redirect{"/login"})).get<"/">([] { return "hi"; });
+    const std::string id = id_of(ask("POST", "/login"));
+    for (const std::string& who : {std::string(), id}) {
+        for (const char* const path : {"/", "/fails", "/members"}) {
+            const std::string answer = ask_with("GET", path, who);
+            EXPECT_NE(answer.find("Cache-Control: private, no-cache\r\n"), std::string::npos);
+            EXPECT_EQ(set_cookie(answer), "") << answer;
+        }
+        EXPECT_EQ(ask_with("GET", "/public", who).find("Cache-Control"), std::string::npos);
+        const std::string own = ask_with("GET", "/own", who);
+        EXPECT_NE(own.find("Cache-Control: max-age=9\r\n"), std::string::npos) << own;
+    }
 }
 
 TEST_F(SessionTest, RenewingNoneMakesNone) {
