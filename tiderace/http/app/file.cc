@@ -7,6 +7,7 @@
 #include "tiderace/http/files/file_answer.h"
 #include "tiderace/http/files/file_cache.h"
 #include "tiderace/http/files/root_directory.h"
+#include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/mime.h"
 
 namespace tiderace::http {
@@ -77,6 +78,11 @@ File&& File::type(std::string type) && {
     return std::move(*this);
 }
 
+File&& File::with_hidden() && {
+    with_hidden_ = true;
+    return std::move(*this);
+}
+
 File&& File::download(std::string_view as) && {
     disposition_ = attachment(as);
     return std::move(*this);
@@ -88,7 +94,8 @@ File&& File::cache_control(std::string value) && {
 }
 
 void File::answer(Exchange& exchange, task::Runner& runner) && {
-    if (name_.empty()) return exchange.respond_status(404);
+    const bool is_hidden = beneath_ && !with_hidden_ && wire::has_hidden_segment(name_);
+    if (name_.empty() || is_hidden) return exchange.respond_status(404);
     core::Kernel& kernel = exchange.loop().kernel();
     // Opened for each answer: the handler names the folder, so there may be as many as there are
     // users, and a descriptor for each would run out.

@@ -32,11 +32,14 @@ class File {
     // from the program; what a client sends belongs into beneath().
     explicit File(std::string path);
     // `name` in `folder`, never outside: neither "..", nor a link that leads out. It may have
-    // folders of its own.
+    // folders of its own. A name that begins with a dot, or lies in such a folder, is 404 as with
+    // App::files(): ".git/config" and ".htpasswd" are not meant for clients. ".well-known" is.
     static File beneath(std::string folder, std::string_view name);
 
     // The Content-Type; otherwise the name's extension decides.
     File&& type(std::string type) &&;
+    // beneath() finds names that begin with a dot, too.
+    File&& with_hidden() &&;
     // Browsers save it under this name instead of showing it.
     File&& download(std::string_view as) &&;
     // A Cache-Control field, such as "private, max-age=60"; none otherwise.
@@ -50,6 +53,7 @@ class File {
     std::string folder_;
     std::string name_;  // begins with '/'; "": no file can have it
     bool beneath_;
+    bool with_hidden_ = false;
     std::string type_;
     std::string disposition_;
     std::string cache_control_;

@@ -30,6 +30,7 @@ class FileTest : public AppTest {
         app.post<"/a">([this] { return File(folder.path() + "/a.txt"); });
         app.get<"/large">([this] { return File(folder.path() + "/large.bin"); });
         app.get<"/beneath">([this] { return File::beneath(folder.path(), name); });
+        app.get<"/hidden">([this] { return File::beneath(folder.path(), name).with_hidden(); });
         app.get<"/as">([this] {
             return File::beneath(folder.path(), "a.txt").download(name).cache_control("private");
         });
@@ -107,6 +108,23 @@ TEST_F(FileTest, ItsNameStaysInItsFolder) {
     }
     // A form can have a zero in it; the system would open what stands before.
     EXPECT_EQ(status_of(get_beneath(std::string_view("a.txt\0.png", 10))), "404");
+}
+
+TEST_F(FileTest, ANameThatBeginsWithADotIsSentOnRequestAlone) {
+    for (const char* const inner : {"/.git", "/inner/.well-known", "/.well-known"}) {
+        std::filesystem::create_directory(folder.path() + inner);
+    }
+    for (const char* const which :
+         {".git/config", ".htpasswd", "inner/.env", "inner/.well-known/a", ".well-known/.a"}) {
+        write(which, "secret");
+        name = which;
+        EXPECT_EQ(status_of(get("/beneath")), "404") << which;
+        EXPECT_EQ(body_of(get("/hidden")), "secret") << which;
+    }
+    write(".well-known/a", "public");
+    name = ".well-known/a";
+    EXPECT_EQ(body_of(get("/beneath")), "public") << "RFC 8615";
+    EXPECT_EQ(status_of(get("/there/.htpasswd")), "200") << "a path of the program's own";
 }
 
 TEST_F(FileTest, IsSavedUnderTheNameThatTheHandlerGives) {
