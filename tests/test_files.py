@@ -69,7 +69,7 @@ def send_half(place, offset, announced, sent):
     """A request that ends in its middle, once the server counts what came."""
     host, port, path = place.removeprefix("http://").replace("/", ":", 1).split(":", 2)
     with socket.create_connection((host, int(port)), timeout=60) as wire:
-        wire.sendall(f"PATCH /{path} HTTP/1.1\r\nHost: a\r\n{TUS}\r\n{BYTES}\r\n"
+        wire.sendall(f"PATCH /{path} HTTP/1.1\r\nHost: localhost\r\n{TUS}\r\n{BYTES}\r\n"
                      f"Upload-Offset: {offset}\r\nContent-Length: {announced}\r\n\r\n"
                      .encode() + sent)
         # A client that leaves takes with it what the handler has not read yet.
@@ -179,7 +179,7 @@ def test_a_newer_request_takes_over_from_one_that_hangs(start):
     place = create(start(), "a", 6)
     host, port, path = place.removeprefix("http://").replace("/", ":", 1).split(":", 2)
     with socket.create_connection((host, int(port)), timeout=60) as wire:
-        wire.sendall(f"PATCH /{path} HTTP/1.1\r\nHost: a\r\n{TUS}\r\n{BYTES}\r\n"
+        wire.sendall(f"PATCH /{path} HTTP/1.1\r\nHost: localhost\r\n{TUS}\r\n{BYTES}\r\n"
                      "Upload-Offset: 0\r\nContent-Length: 6\r\n\r\nabc".encode())
         wait_until(lambda: offset_of(place) == 3, what="three bytes are there")
         curl("-X", "PATCH", "-H", TUS, "-H", BYTES, "-H", "Upload-Offset: 3", "-d", "def", place,

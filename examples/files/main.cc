@@ -1,10 +1,15 @@
 // files FOLDER [ADDRESS [CERTIFICATE KEY]]
 //
-// FILES_MAX and FILES_ALL_MAX bound one file and all of them: 2GiB, say.
+// FILES_MAX and FILES_ALL_MAX bound one file and all of them: 2GiB, say. FILES_HOSTS names the
+// server besides its IP addresses and localhost: "files.example.org,nas".
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "examples/files/site.h"
 
@@ -23,6 +28,16 @@ bool read_bytes(const char* variable, std::uint64_t& bytes) {
     return true;
 }
 
+std::vector<std::string> names_in(std::string_view list) {
+    std::vector<std::string> names;
+    while (!list.empty()) {
+        const std::size_t comma = std::min(list.find(','), list.size());
+        if (comma > 0) names.emplace_back(list.substr(0, comma));
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+    return names;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -33,9 +48,10 @@ int main(int argc, char** argv) {
     UploadLimits limits;
     if (!read_bytes("FILES_MAX", limits.file_bytes_max)) return 2;
     if (!read_bytes("FILES_ALL_MAX", limits.all_bytes_max)) return 2;
+    const char* const hosts = std::getenv("FILES_HOSTS");
     try {
         const auto uploads = std::make_shared<Uploads>(argv[1], limits, std::time(nullptr));
-        auto app = make_files(uploads);
+        auto app = make_files(uploads, names_in(hosts != nullptr ? hosts : ""));
         tiderace::http::ServeOptions options{.listen = argc > 2 ? argv[2] : "127.0.0.1:8080"};
         if (argc > 4) options.tls = {{argv[3], argv[4]}};
         return app.serve(options);

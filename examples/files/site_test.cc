@@ -152,6 +152,37 @@ TEST_F(FilesTest, AFormThatFitsNowhereSaysSoOnThePage) {
     EXPECT_NE(answer.text().find("there is no room for a file of this size"), std::string::npos);
 }
 
+// A page of another site whose name was pointed here (DNS rebinding) would read all files.
+TEST_F(FilesTest, OnlyNamesOfThisServerAreAnswered) {
+    std::ofstream(folder / "private.txt") << "private";
+    const auto named = make_files(uploads, {"Files.example.org", "nas"});
+    const auto status = [](const tiderace::http::App& of, const std::string& host) {
+        Client person(of, {.host = host});
+        return person.get("/files/private.txt").status;
+    };
+    for (const char* const host :
+         {"localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1", "127.0.0.1:8080",
+          "192.0.2.7:80", "[::1]", "[::1]:8080", "[2001:db8::7]:80"}) {
+        EXPECT_EQ(status(*app, host), 200) << host;
+        EXPECT_EQ(status(named, host), 200) << host;
+    }
+    for (const char* const host :
+         {"files.example.org", "files.EXAMPLE.org:8443", "nas", "nas.:1"}) {
+        EXPECT_EQ(status(*app, host), 421) << host;
+        EXPECT_EQ(status(named, host), 200) << host;
+    }
+    for (const char* const host :
+         {"evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example",
+          "unix", "xlocalhost", "files.example.org.evil.example", "1.example"}) {
+        EXPECT_EQ(status(named, host), 421) << host;
+    }
+    Client rebound(*app, {.host = "evil.example"});
+    for (const char* const path : {"/", "/static/files.js", "/uploads", "/none"}) {
+        EXPECT_EQ(rebound.get(path).status, 421) << path;
+    }
+    EXPECT_EQ(rebound.get("/healthz").status, 200) << "for balancers; it says nothing";
+}
+
 TEST_F(FilesTest, AnotherSitesFormIsRefused) {
     const auto answer =
         client->post("/remove", form({{"name", "a"}}), {{"Sec-Fetch-Site", "cross-site"}});
