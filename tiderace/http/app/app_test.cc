@@ -122,7 +122,14 @@ TEST_F(AppTest, JsonIsReadAndWhatIsWrongIsNamed) {
               "201");
     EXPECT_EQ(status_of(ask("POST", "/users", json, R"({"name":"bob",)")), "400");
     EXPECT_EQ(status_of(ask("POST", "/users", "", R"({"name":"bob","age":30})")), "415");
-    EXPECT_EQ(status_of(ask("POST", "/users", "Content-Type: text/plain\r\n", "{}")), "415");
+    for (const char* const bad : {"text/plain", "application/+json", "text/x+json"}) {
+        const std::string type = "Content-Type: " + std::string(bad) + "\r\n";
+        EXPECT_EQ(status_of(ask("POST", "/users", type, "{}")), "415") << bad;
+    }
+    for (const char* const good : {"Application/JSON", "APPLICATION/VND.X+Json;v=1"}) {
+        const std::string type = "Content-Type: " + std::string(good) + "\r\n";
+        EXPECT_NE(status_of(ask("POST", "/users", type, "{}")), "415") << good;
+    }
     const std::string wrong = ask("POST", "/users", json, R"({"name":"","age":200})");
     EXPECT_EQ(status_of(wrong), "422");
     EXPECT_EQ(body_of(wrong),

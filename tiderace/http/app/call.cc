@@ -96,10 +96,13 @@ bool Call::body_is(std::string_view type) {
 
 bool Call::body_is_json() {
     const ByteView trimmed = type_of_body(exchange.request());
-    if (wire::equals_ignoring_case(trimmed, "application/json") ||
-        (trimmed.starts_with("application/") && trimmed.ends_with("+json"))) {
-        return true;
-    }
+    constexpr ByteView tree = "application/";
+    constexpr ByteView suffix = "+json";
+    const bool is_suffixed =
+        trimmed.size() > tree.size() + suffix.size() &&
+        wire::equals_ignoring_case(trimmed.substr(0, tree.size()), tree) &&
+        wire::equals_ignoring_case(trimmed.substr(trimmed.size() - suffix.size()), suffix);
+    if (is_suffixed || wire::equals_ignoring_case(trimmed, "application/json")) return true;
     fail({.status = 415, .detail = "the body has to be JSON: send Content-Type: application/json"});
     return false;
 }
