@@ -1,5 +1,7 @@
 #include "examples/files/file_name.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace {
@@ -27,11 +29,25 @@ Character first_character(std::string_view text) {
     return {code, bytes};
 }
 
-// Marks that change the direction of the text behind them, and invisible ones.
-bool is_invisible(std::uint32_t code) {
-    return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x200B && code <= 0x200F) ||
-           (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
-           code == 0xFEFF;
+struct Range {
+    std::uint32_t first, last;
+};
+
+// Controls, marks that change the direction of the text behind them, and what shows nothing. Not
+// the selectors of variants (U+FE00 to FE0F), which choose between two pictures of a character.
+constexpr Range invisible[] = {
+    {0x00, 0x1F},       {0x7F, 0x9F},      {0xAD, 0xAD},     {0x34F, 0x34F},   {0x61C, 0x61C},
+    {0x115F, 0x1160},   {0x17B4, 0x17B5},  {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},
+    {0x2060, 0x206F},   {0x3164, 0x3164},  {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF9, 0xFFFB},
+    {0x1D173, 0x1D17A}, {0xE0000, 0xE007F}};
+
+constexpr Range spaces[] = {{0xA0, 0xA0},     {0x1680, 0x1680}, {0x2000, 0x200A},
+                            {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}};
+
+template <std::size_t count>
+bool is_one_of(const Range (&ranges)[count], std::uint32_t code) {
+    return std::ranges::any_of(
+        ranges, [code](const Range& one) { return code >= one.first && code <= one.last; });
 }
 
 std::string visible(std::string_view text) {
@@ -43,7 +59,9 @@ std::string visible(std::string_view text) {
                                std::string_view("<>:\"|?*").find(text[0]) != std::string_view::npos;
         if (one.bytes == 0 || forbidden) {
             made += '_';
-        } else if (!is_invisible(one.code)) {
+        } else if (is_one_of(spaces, one.code)) {
+            made += ' ';
+        } else if (!is_one_of(invisible, one.code)) {
             made += text.substr(0, bytes);
         }
         text.remove_prefix(bytes);
@@ -76,8 +94,17 @@ std::string joined(std::string_view stem, std::string_view added, std::string_vi
 
 }  // namespace
 
-// The last part only, without the dots that hide a file or lead to its folder, and without what
-// Windows does not take: the same name is then usable where it is downloaded.
+namespace {
+
+std::string_view without_end(std::string_view name) {
+    while (name.ends_with('.') || name.ends_with(' ')) name.remove_suffix(1);
+    return name;
+}
+
+}  // namespace
+
+// The last part only, without the dots that hide a file or lead to its folder, and without the
+// characters that Windows does not take. Every space is " ", or one would hide a dot behind it.
 std::string safe_name(std::string_view wanted) {
     if (const std::size_t slash = wanted.find_last_of("/\\"); slash != std::string_view::npos) {
         wanted.remove_prefix(slash + 1);
@@ -86,10 +113,11 @@ std::string safe_name(std::string_view wanted) {
     std::string_view name = text;
     const std::size_t first = name.find_first_not_of(". ");
     name.remove_prefix(first == std::string_view::npos ? name.size() : first);
-    while (name.ends_with('.') || name.ends_with(' ')) name.remove_suffix(1);
+    name = without_end(name);
     if (name.empty()) return "file";
     const std::size_t extension = extension_of(name);
-    return joined(name.substr(0, extension), "", name.substr(extension));
+    const std::string made = joined(name.substr(0, extension), "", name.substr(extension));
+    return std::string(without_end(made));
 }
 
 std::string numbered_name(std::string_view name, unsigned number) {

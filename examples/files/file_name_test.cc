@@ -22,6 +22,13 @@ TEST(FileName, WhatIsWantedBecomesSafe) {
         {"trailing. . ", "trailing"},
         {"txt.\u202Eexe", "txt.exe"},
         {"zero\u200Bwidth\uFEFF", "zerowidth"},
+        {"a\u061Cb\u200Ec\u2066d\u2069e", "abcde"},  // all marks of direction
+        {"soft\u00ADhyphen\u180E\u034F\uFFF9.txt", "softhyphen.txt"},
+        {"tag\U000E0041\U000E007F.txt", "tag.txt"},
+        {"\u115F\u3164\uFFA0", "file"},  // letters that show nothing
+        {"\u061C.bashrc", "bashrc"},
+        {"\u00A0\u3000 .bashrc", "bashrc"},  // spaces that are no " "
+        {"trailing.\u2003\u00A0", "trailing"},
         {std::string_view("nul\0and\nline", 12), "nulandline"},
         {"bad\xFFutf\xC0\x80", "bad_utf__"},
         {"\xED\xA0\x80", "___"},  // a surrogate
@@ -38,6 +45,8 @@ TEST(FileName, ALongOneKeepsItsExtensionAndWholeCharacters) {
     for (int i = 0; i < 100; ++i) wide += "潮";
     EXPECT_EQ(safe_name(wide).size(), 198u);
     EXPECT_EQ(safe_name("a." + std::string(300, 'e')).size(), name_bytes_max) << "no extension";
+    const std::string cut(name_bytes_max - 2, 'x');
+    EXPECT_EQ(safe_name(cut + ". " + std::string(30, 'y')), cut) << "what is cut off ends so, too";
 }
 
 TEST(FileName, NumbersStandBeforeTheExtension) {
