@@ -1,6 +1,8 @@
 // The routes: a page with a plain form, uploads that can be resumed (tus 1.0), downloads.
 #include "examples/files/site.h"
 
+#include <tiderace/http/wire/field_syntax.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -151,8 +153,11 @@ Reply with_state(int status, const UploadState& state) {
         .field("Cache-Control", "no-store");
 }
 
+// In any case, and whatever parameters it has.
 bool has_bytes(const Request& request) {
-    return request.field("Content-Type") == "application/offset+octet-stream";
+    const std::string_view type = request.field("Content-Type");
+    return wire::equals_ignoring_case(wire::trim_ows(type.substr(0, type.find(';'))),
+                                      "application/offset+octet-stream");
 }
 
 Task<UploadState> receive(const Shared& uploads, std::string id, std::uint64_t offset,
@@ -181,6 +186,31 @@ Task<Reply> create(const Shared& uploads, const Request& request, BodyStream& bo
     co_return with_state(201, state).field("Location", "/uploads/" + id);
 }
 
+Task<Reply> show_state(Shared uploads, std::string id) {
+    auto step = [uploads, id = std::move(id)] { return uploads->find(id); };
+    co_return with_state(200, co_await offload(step));
+}
+
+Task<Reply> go_on(Shared uploads, std::string id, const Request& request, BodyStream body) {
+    if (!has_bytes(request)) {
+        throw Problem{.status = 415,
+                      .detail = "send Content-Type: application/offset+octet-stream"};
+    }
+    const std::uint64_t offset = tus::number(request, "Upload-Offset");
+    const auto digest = tus::checksum(request);
+    co_return with_state(204, co_await receive(uploads, std::move(id), offset, digest, body));
+}
+
+Task<Reply> remove(Shared uploads, std::string id) {
+    auto step = [uploads, id = std::move(id)] { uploads->remove(id); };
+    co_await offload(step);
+    co_return Reply(204);
+}
+
+Task<Reply> no_such_method() {
+    co_return Reply(405).field("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS");
+}
+
 // What every answer of the protocol says, and what OPTIONS asks for.
 void describe(const UploadLimits& limits, const Request& request, Response& response) {
     response.set("Tus-Resumable", "1.0.0");
@@ -201,30 +231,22 @@ void add_uploads(Group<0> tus, const Shared& uploads) {
         return Reply(412).field("Tus-Version", "1.0.0").text("send Tus-Resumable: 1.0.0\n");
     });
     tus.use(body_limit(uploads->limits().file_bytes_max));
-    tus.post<"/">(
-        [uploads](const Request& request, BodyStream body) -> Task<Reply> {
-            co_return co_await create(uploads, request, body);
-        },
-        rate_limit({.per_minute = 120, .burst = 60}));
+    tus.post<"/">([uploads](const Request& request, BodyStream body) -> Task<Reply> {
+        co_return co_await create(uploads, request, body);
+    });
     // HEAD, too: how far it came.
-    tus.get<"/{id}">([uploads](std::string id) -> Task<Reply> {
-        auto step = [uploads, id = std::move(id)] { return uploads->find(id); };
-        co_return with_state(200, co_await offload(step));
+    tus.get<"/{id}">([uploads](std::string id) { return show_state(uploads, std::move(id)); });
+    tus.patch<"/{id}">([uploads](std::string id, const Request& request, BodyStream body) {
+        return go_on(uploads, std::move(id), request, std::move(body));
     });
-    tus.patch<"/{id}">([uploads](std::string id, const Request& request,
-                                 BodyStream body) -> Task<Reply> {
-        if (!has_bytes(request)) {
-            throw Problem{.status = 415,
-                          .detail = "send Content-Type: application/offset+octet-stream"};
-        }
-        const std::uint64_t offset = tus::number(request, "Upload-Offset");
-        const auto digest = tus::checksum(request);
-        const UploadState state = co_await receive(uploads, std::move(id), offset, digest, body);
-        co_return with_state(204, state);
-    });
-    tus.del<"/{id}">([uploads](std::string id) -> Task<> {
-        auto step = [uploads, id = std::move(id)] { uploads->remove(id); };
-        co_await offload(step);
+    tus.del<"/{id}">([uploads](std::string id) { return remove(uploads, std::move(id)); });
+    // For networks that pass no other method. Of a POST alone, which cross_origin() checks.
+    tus.post<"/{id}">([uploads](std::string id, const Request& request, BodyStream body) {
+        const std::string_view method = request.field("X-HTTP-Method-Override");
+        if (method == "PATCH") return go_on(uploads, std::move(id), request, std::move(body));
+        if (method == "DELETE") return remove(uploads, std::move(id));
+        if (method == "HEAD") return show_state(uploads, std::move(id));
+        return no_such_method();
     });
 }
 
@@ -275,6 +297,10 @@ App make_files(const std::shared_ptr<Uploads>& uploads, const std::vector<std::s
         if (!request.path.starts_with("/files/") || response.status() >= 400) return;
         response.set("Content-Disposition", "attachment");
         response.set("Content-Security-Policy", "sandbox; default-src 'none'");
+    });
+    // The next new upload may come in half a second (UploadLimits::rate).
+    app.use([](const Request&, Response& response) {
+        if (response.status() == 429) response.set("Retry-After", "1");
     });
     app.templates(FILES_FOLDER "/templates");
     app.files("/static", FILES_FOLDER "/page").files("/files", uploads->folder());

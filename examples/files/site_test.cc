@@ -108,6 +108,65 @@ TEST_F(FilesTest, ADigestIsChecked) {
     EXPECT_EQ(send(place, 0, "abc", digest).status, 204);
 }
 
+// tus 1.0: a server MUST take the method from this field; some networks pass no PATCH or DELETE.
+TEST_F(FilesTest, APostMayNameTheMethodThatItIs) {
+    const std::string place(create(3).field("Location"));
+    const auto post = [&](const char* method, const Content& content = {}, Fields more = {}) {
+        more.add("X-HTTP-Method-Override", method);
+        return client->post(place, content, more);
+    };
+    const auto sent = post("PATCH", Content(offset_type, "ab"), {{"Upload-Offset", "0"}});
+    EXPECT_EQ(sent.status, 204) << sent.text();
+    EXPECT_EQ(sent.field("Upload-Offset"), "2");
+    EXPECT_EQ(post("HEAD").field("Upload-Offset"), "2");
+    EXPECT_EQ(post("HEAD").text(), "");
+    EXPECT_EQ(post("PATCH", Content("text/plain", "c"), {{"Upload-Offset", "2"}}).status, 415);
+    EXPECT_EQ(post("TRACE").status, 405);
+    EXPECT_EQ(client->post(place).status, 405) << "no method, no change";
+    EXPECT_NE(client->post(place).field("Allow"), "");
+    // A GET never changes anything: it passes where another site's POST does not.
+    EXPECT_EQ(client->get(place, {{"X-HTTP-Method-Override", "DELETE"}}).status, 200);
+    EXPECT_EQ(post("DELETE", {}, {{"Sec-Fetch-Site", "cross-site"}}).status, 403);
+    EXPECT_EQ(post("DELETE").status, 204);
+    EXPECT_EQ(client->head(place).status, 404);
+}
+
+TEST_F(FilesTest, AMediaTypeIsTheSameInAnyCase) {
+    for (const char* const type :
+         {"Application/Offset+Octet-Stream", "application/offset+octet-stream; x=1",
+          "APPLICATION/OFFSET+OCTET-STREAM ;"}) {
+        const std::string place(create(1).field("Location"));
+        const auto sent = client->patch(place, Content(type, "a"), {{"Upload-Offset", "0"}});
+        EXPECT_EQ(sent.status, 204) << type;
+        EXPECT_EQ(create(1, Content(type, "a")).field("Upload-Offset"), "1") << type;
+    }
+    const std::string place(create(1).field("Location"));
+    for (const char* const type : {"application/offset+octet-streams", "text/plain", ";"}) {
+        const auto sent = client->patch(place, Content(type, "a"), {{"Upload-Offset", "0"}});
+        EXPECT_EQ(sent.status, 415) << type;
+    }
+}
+
+TEST_F(FilesTest, TheRateOfNewUploadsCountsTheFilesOfAForm) {
+    std::string body;
+    for (int i = 0; i < 100; ++i) {
+        body += "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" +
+                std::to_string(i) + "\"\r\n\r\nx\r\n";
+    }
+    const auto answer =
+        client->post("/", Content("multipart/form-data; boundary=b", body + "--b--\r\n"));
+    EXPECT_EQ(answer.status, 429);
+    EXPECT_EQ(answer.field("Retry-After"), "1");
+    EXPECT_NE(answer.text().find("too many files at once"), std::string::npos) << answer.text();
+    const std::size_t kept = uploads->files().size();
+    EXPECT_GE(kept, limits.rate.burst);
+    EXPECT_LT(kept, 100u);
+    // Both doors have one rate. Some may pass by now, and no two bursts.
+    std::size_t more = 0;
+    while (more < 60 && create(0).status == 201) ++more;
+    EXPECT_LT(more, 60u);
+}
+
 TEST_F(FilesTest, WhatIsNoUploadIsRefused) {
     EXPECT_EQ(client->post("/uploads").status, 400) << "no length";
     EXPECT_EQ(create(1'000'001).status, 413);

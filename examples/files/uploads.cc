@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -108,7 +109,10 @@ bool is_listed(const fs::directory_entry& entry) {
 }  // namespace
 
 Uploads::Uploads(fs::path folder, UploadLimits limits, Seconds now)
-    : folder_(std::move(folder)), unfinished_(folder_ / ".unfinished"), limits_(limits) {
+    : folder_(std::move(folder)),
+      unfinished_(folder_ / ".unfinished"),
+      limits_(limits),
+      rate_(limits.rate) {
     fs::create_directories(unfinished_);
     load(now);
     count_files();
@@ -239,6 +243,13 @@ std::uint64_t Uploads::room() {
     return room_beside(count_under_way(""));
 }
 
+// Here, where a form's files and the protocol's uploads both come by.
+void Uploads::check_rate(std::string_view client, Seconds now) {
+    latest_ = std::max(latest_, now);
+    if (!rate_.take(client, tiderace::Instant(std::chrono::seconds(latest_)))) return;
+    throw Problem{.status = 429, .detail = "too many files at once: send the rest a little later"};
+}
+
 void Uploads::check_room(std::uint64_t wanted, std::string_view client) {
     if (wanted > limits_.file_bytes_max) {
         throw Problem{.status = 413,
@@ -280,6 +291,7 @@ UploadState Uploads::create(std::string_view name, std::uint64_t length, Length 
     part->touched = now;
     {
         const std::lock_guard lock(mutex_);
+        check_rate(client, now);
         check_room(length, client);
         forget_oldest_finished();
         parts_.emplace(part->id, part);  // its room is taken from here on

@@ -12,7 +12,8 @@
 //
 // Owner    The program; all loops share one.
 // Thread   Any. Every function but limits() waits for the disk: call it by offload().
-// Errors   A Problem for the client: 404, 409, 413, 423, 460 (the digest differs), 507 (no room).
+// Errors   A Problem for the client: 404, 409, 413, 423, 429 (too many of this client), 460 (the
+//          digest differs), 507 (no room).
 //          What the disk fails with is an exception: 500.
 // Limits   UploadLimits; of a file, and of all together.
 #pragma once
@@ -39,7 +40,8 @@ struct UploadLimits {
     std::uint64_t all_bytes_max = std::uint64_t{50} << 30;  // with what was announced
     std::uint64_t disk_bytes_free_min = std::uint64_t{1} << 30;
     std::size_t unfinished_max = 100;
-    std::size_t unfinished_each_max = 20;  // of one client
+    std::size_t unfinished_each_max = 20;                                           // of one client
+    tiderace::http::filter::RateLimitOptions rate{.per_minute = 120, .burst = 60};  // of new ones
     std::size_t files_max = 10'000;
     std::size_t finished_max = 1'000;  // remembered, for clients that missed the last answer
     tiderace::UnixSeconds expiry = 24 * 60 * 60;  // after the last byte
@@ -107,6 +109,7 @@ class Uploads {
     struct UnderWay;  // the unfinished ones, counted
     UnderWay count_under_way(std::string_view client);
     std::uint64_t room_beside(const UnderWay& others) const;
+    void check_rate(std::string_view client, Seconds now);
     void check_room(std::uint64_t wanted, std::string_view client);
     void forget_oldest_finished();
     Seconds expiry_of(const Part& part) const;
@@ -117,7 +120,9 @@ class Uploads {
     const std::filesystem::path folder_;
     const std::filesystem::path unfinished_;
     const UploadLimits limits_;
-    std::mutex mutex_;  // of parts_; taken before a Part's own
+    tiderace::http::filter::RateTable rate_;
+    std::mutex mutex_;    // of all below; taken before a Part's own
+    Seconds latest_ = 0;  // that a call handed in: the system's clock may be set back
     std::map<std::string, std::shared_ptr<Part>, std::less<>> parts_;
     std::atomic<std::uint64_t> file_bytes_ = 0;
     std::atomic<std::size_t> file_count_ = 0;
