@@ -50,7 +50,9 @@ int main(int argc, char** argv) {
     if (!read_bytes("FILES_ALL_MAX", limits.all_bytes_max)) return 2;
     const char* const hosts = std::getenv("FILES_HOSTS");
     try {
-        const auto uploads = std::make_shared<Uploads>(argv[1], limits, std::time(nullptr));
+        const auto uploads = std::make_shared<Uploads>(
+            argv[1], limits, std::time(nullptr),
+            [](const std::string& line) { std::fprintf(stderr, "files: %s\n", line.c_str()); });
         auto app = make_files(uploads, names_in(hosts != nullptr ? hosts : ""));
         tiderace::http::ServeOptions options{.listen = argc > 2 ? argv[2] : "127.0.0.1:8080"};
         if (argc > 4) options.tls = {{argv[3], argv[4]}};

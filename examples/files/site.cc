@@ -61,7 +61,8 @@ std::string readable_date(UnixSeconds when) {
 }
 
 std::string client_of(const Request& request) {
-    if (request.peer == nullptr) return "";
+    // Behind a Unix socket stands a proxy, for clients that we cannot tell apart.
+    if (request.peer == nullptr || request.peer->is_unix()) return "";
     char text[core::Address::ip_text_bytes_max];
     return {text, request.peer->subscriber().format_ip(text)};
 }
@@ -71,7 +72,7 @@ std::string client_of(const Request& request) {
 Task<Page> show(Shared uploads, std::string fault = "", Reply reply = Reply()) {
     auto list = [uploads] { return uploads->files(); };
     const std::vector<StoredFile> files = co_await offload(list);
-    auto look = [uploads] { return uploads->room(); };
+    auto look = [uploads] { return uploads->room(now()); };
     FilesPage shown{.fault = std::move(fault)};
     shown.free = readable(co_await offload(look));
     for (const StoredFile& file : files) {
@@ -88,7 +89,7 @@ Task<> write(const WriterRef& writer, std::string bytes) {
 }
 
 Task<UploadState> finish(WriterRef writer) {
-    auto step = [writer = std::move(writer)] { return writer->finish(now()); };
+    auto step = [writer = std::move(writer)] { return writer->finish(); };
     co_return co_await offload(step);
 }
 

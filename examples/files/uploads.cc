@@ -12,6 +12,7 @@
 #include <iterator>
 #include <random>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "examples/files/file_name.h"
@@ -27,6 +28,7 @@ struct Uploads::Record {
     bool exact = true;
     // While bytes come whose digest is not known yet: those before it count.
     std::optional<std::uint64_t> proven;
+    std::optional<std::string> client;
 };
 
 // An upload:
@@ -40,7 +42,7 @@ struct Uploads::Part {
     std::mutex mutex;
     std::string id;
     std::string name;
-    std::string client;  // "" after a restart
+    std::string client;
     std::uint64_t length = 0;
     Length kind = Length::exact;
     std::uint64_t offset = 0;
@@ -108,10 +110,11 @@ bool is_listed(const fs::directory_entry& entry) {
 
 }  // namespace
 
-Uploads::Uploads(fs::path folder, UploadLimits limits, Seconds now)
+Uploads::Uploads(fs::path folder, UploadLimits limits, Seconds now, Log log)
     : folder_(std::move(folder)),
       unfinished_(folder_ / ".unfinished"),
       limits_(limits),
+      log_(std::move(log)),
       rate_(limits.rate) {
     fs::create_directories(unfinished_);
     load(now);
@@ -145,6 +148,7 @@ void Uploads::load(Seconds now) {
             continue;
         }
         part->name = record->name;
+        part->client = record->client.value_or("");
         part->length = record->length;
         part->offset = record->proven.value_or(static_cast<std::uint64_t>(found.st_size));
         part->offset = std::min(part->offset, part->length);  // whatever the folder holds
@@ -175,7 +179,8 @@ void Uploads::keep(const Part& part) const {
     const fs::path path = record_path(part.id);
     const fs::path fresh = path.string() + ".new";
     std::ofstream file(fresh, std::ios::trunc);
-    file << json::write(Record{part.name, part.length, part.kind == Length::exact, part.proven});
+    file << json::write(
+        Record{part.name, part.length, part.kind == Length::exact, part.proven, part.client});
     file.close();
     if (!file) throw_system(ENOSPC, "cannot write", fresh);
     fs::rename(fresh, path);
@@ -207,40 +212,48 @@ Uploads::Seconds Uploads::expiry_of(const Part& part) const {
     return part.touched + (part.kind == Length::exact ? limits_.expiry : limits_.form_expiry);
 }
 
+bool Uploads::is_idle(const Part& part, Seconds now) const {
+    return part.touched + limits_.idle < now;
+}
+
 struct Uploads::UnderWay {
-    std::uint64_t announced = 0;  // bytes of all of them
-    std::uint64_t missing = 0;
+    std::uint64_t reserved = 0;  // bytes of all of them
+    std::uint64_t missing = 0;   // of those, what did not come yet
+    std::uint64_t reserved_of_client = 0;
     std::size_t count = 0;
     std::size_t of_client = 0;
 };
 
-Uploads::UnderWay Uploads::count_under_way(std::string_view client) {
+Uploads::UnderWay Uploads::count_under_way(std::string_view client, Seconds now) {
     UnderWay all;
     for (const auto& [id, part] : parts_) {
         const std::lock_guard lock(part->mutex);
         // Its bytes are counted with the files by now.
         if (part->is_complete) continue;
+        const std::uint64_t missing = is_idle(*part, now) ? 0 : part->length - part->offset;
         ++all.count;
-        all.of_client += part->client == client ? 1 : 0;
-        all.announced += part->length;
-        all.missing += part->length - part->offset;
+        all.missing += missing;
+        all.reserved += part->offset + missing;
+        if (part->client != client) continue;
+        ++all.of_client;
+        all.reserved_of_client += part->offset + missing;
     }
     return all;
 }
 
-// What others announced has its place already, on the disk too.
+// What others reserved has its place already, on the disk too.
 std::uint64_t Uploads::room_beside(const UnderWay& others) const {
     const auto left = [](std::uint64_t all, std::uint64_t taken) {
         return all - std::min(all, taken);
     };
     const std::uint64_t disk = fs::space(folder_).available;
-    return std::min(left(limits_.all_bytes_max, file_bytes_ + others.announced),
+    return std::min(left(limits_.all_bytes_max, file_bytes_ + others.reserved),
                     left(disk, others.missing + limits_.disk_bytes_free_min));
 }
 
-std::uint64_t Uploads::room() {
+std::uint64_t Uploads::room(Seconds now) {
     const std::lock_guard lock(mutex_);
-    return room_beside(count_under_way(""));
+    return room_beside(count_under_way("", now));
 }
 
 // Here, where a form's files and the protocol's uploads both come by.
@@ -250,22 +263,75 @@ void Uploads::check_rate(std::string_view client, Seconds now) {
     throw Problem{.status = 429, .detail = "too many files at once: send the rest a little later"};
 }
 
-void Uploads::check_room(std::uint64_t wanted, std::string_view client) {
+void Uploads::check_room(std::uint64_t wanted, std::string_view client, Seconds now) {
     if (wanted > limits_.file_bytes_max) {
         throw Problem{.status = 413,
                       .detail = "a file has at most " + std::to_string(limits_.file_bytes_max) +
                                 " bytes here"};
     }
-    const UnderWay others = count_under_way(client);
-    if (others.of_client >= limits_.unfinished_each_max) {
-        throw Problem{.status = 429, .detail = "finish or remove your other uploads first"};
-    }
-    if (others.count >= limits_.unfinished_max || file_count_ + others.count >= limits_.files_max) {
-        throw Problem{.status = 507, .detail = "too many files are here or on their way"};
-    }
-    if (wanted > room_beside(others)) {
+    const UnderWay others = count_under_way(client, now);
+    const std::uint64_t room = room_beside(others);
+    if (wanted > room) {
         throw Problem{.status = 507, .detail = "there is no room for a file of this size"};
     }
+    const std::uint64_t share = (room + others.reserved) / 2;
+    const bool is_over = others.reserved_of_client > 0 &&  // a single one may have more
+                         others.reserved_of_client + wanted > share;
+    if (!client.empty() && (is_over || others.of_client >= limits_.unfinished_each_max)) {
+        throw Problem{.status = 429, .detail = "finish or remove your other uploads first"};
+    }
+    // Last: none is given up for a newcomer that is refused.
+    if (file_count_ < limits_.files_max && (others.count >= limits_.unfinished_max ||
+                                            file_count_ + others.count >= limits_.files_max)) {
+        give_up_one(now);
+    } else if (file_count_ >= limits_.files_max) {
+        throw Problem{.status = 507, .detail = "too many files are here or on their way"};
+    }
+}
+
+void Uploads::give_up_one(Seconds now) {
+    std::map<std::string, std::size_t> of_client;
+    for (const auto& [id, part] : parts_) {
+        const std::lock_guard lock(part->mutex);
+        if (!part->is_complete) ++of_client[part->client];
+    }
+    // The least of these goes.
+    using Order = std::tuple<bool, std::size_t, Seconds>;
+    std::shared_ptr<Part> least;
+    Order order;
+    for (const auto& [id, part] : parts_) {
+        const std::lock_guard lock(part->mutex);
+        if (part->is_complete || !is_idle(*part, now)) continue;
+        const Order own{part->offset > 0, parts_.size() - of_client[part->client], part->touched};
+        if (least && own >= order) continue;
+        least = part;
+        order = own;
+    }
+    if (!least) throw Problem{.status = 507, .detail = "too many files are here or on their way"};
+    parts_.erase(least->id);
+    const std::lock_guard lock(least->mutex);
+    if (least->is_complete) return;  // it went on meanwhile, and its place is free all the same
+    erase(*least);
+    if (!log_) return;
+    log_("gave up an upload of " + least->client +
+         " for another: " + std::to_string(least->offset) + " of " + std::to_string(least->length) +
+         " bytes came, none for " + std::to_string(now - least->touched) + " s");
+}
+
+// An upload that was idle has no room any more, and goes on only where there is some. `bytes`: how
+// many came for it; with none it stays idle, or empty requests would hold its room for ever.
+void Uploads::reserve_again(const std::shared_ptr<Part>& part, std::size_t bytes, Seconds now) {
+    {
+        const std::lock_guard held(part->mutex);
+        if (!is_idle(*part, now)) return;
+    }
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t room = room_beside(count_under_way("", now));
+    const std::lock_guard held(part->mutex);
+    if (part->length - part->offset > room) {
+        throw Problem{.status = 507, .detail = "there is no room for the rest of this file"};
+    }
+    if (bytes > 0) part->touched = now;
 }
 
 void Uploads::forget_oldest_finished() {
@@ -292,7 +358,7 @@ UploadState Uploads::create(std::string_view name, std::uint64_t length, Length 
     {
         const std::lock_guard lock(mutex_);
         check_rate(client, now);
-        check_room(length, client);
+        check_room(length, client, now);
         forget_oldest_finished();
         parts_.emplace(part->id, part);  // its room is taken from here on
     }
@@ -307,7 +373,7 @@ UploadState Uploads::create(std::string_view name, std::uint64_t length, Length 
         throw;
     }
     // No bytes will follow, so no Writer would complete it.
-    if (length == 0 && kind == Length::exact) return write(part->id, 0, {}, now)->finish(now);
+    if (length == 0 && kind == Length::exact) return write(part->id, 0, {}, now)->finish();
     return state_of(*part);
 }
 
@@ -356,6 +422,7 @@ void Uploads::sweep(Seconds now) {
 std::shared_ptr<Uploads::Writer> Uploads::write(std::string_view id, std::uint64_t offset,
                                                 const Digest& digest, Seconds now) {
     const std::shared_ptr<Part> found = part(id);
+    reserve_again(found, 0, now);
     const std::lock_guard lock(found->mutex);
     // Removed between part() and the lock.
     if (found->is_removed) throw Problem{.status = 404, .detail = "there is no such upload"};
@@ -368,7 +435,6 @@ std::shared_ptr<Uploads::Writer> Uploads::write(std::string_view id, std::uint64
         found->length - found->offset + limits_.disk_bytes_free_min) {
         throw Problem{.status = 507, .detail = "the server's disk is nearly full"};
     }
-    found->touched = now;
     found->proven.reset();
     if (digest) found->proven = offset;
     // Before the first byte: load() finds after a crash how many of the bytes count.
@@ -430,6 +496,7 @@ Uploads::Writer::~Writer() {
 }
 
 void Uploads::Writer::add(std::string_view bytes, Seconds now) {
+    uploads_->reserve_again(part_, bytes.size(), now);
     const std::lock_guard lock(part_->mutex);
     if (part_->is_removed || number_ != part_->newest_writer) {
         throw Problem{.status = 423, .detail = "another request goes on with this upload"};
@@ -438,6 +505,7 @@ void Uploads::Writer::add(std::string_view bytes, Seconds now) {
         throw Problem{.status = 413, .detail = "this is more than was announced"};
     }
     if (hash_) hash_->add(bytes);
+    if (!bytes.empty()) part_->touched = now;
     while (!bytes.empty()) {
         const ssize_t written =
             ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at_));
@@ -452,10 +520,9 @@ void Uploads::Writer::add(std::string_view bytes, Seconds now) {
         // digest nothing counts before all of it has been compared.
         if (!hash_) part_->offset = at_;
     }
-    part_->touched = now;
 }
 
-UploadState Uploads::Writer::finish(Seconds now) {
+UploadState Uploads::Writer::finish() {
     const std::lock_guard lock(part_->mutex);
     if (part_->is_removed || number_ != part_->newest_writer) {
         throw Problem{.status = 423, .detail = "another request goes on with this upload"};
@@ -470,7 +537,6 @@ UploadState Uploads::Writer::finish(Seconds now) {
         part_->proven.reset();
         uploads_->keep(*part_);
     }
-    part_->touched = now;
     if (part_->offset == part_->length || part_->kind == Length::at_most) {
         uploads_->complete(*part_, descriptor_);
     }

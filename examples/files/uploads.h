@@ -15,7 +15,11 @@
 // Errors   A Problem for the client: 404, 409, 413, 423, 429 (too many of this client), 460 (the
 //          digest differs), 507 (no room).
 //          What the disk fails with is an exception: 500.
-// Limits   UploadLimits; of a file, and of all together.
+// Limits   UploadLimits; of a file, and of all together. What an upload announced is reserved while
+//          bytes come. One client's uploads announce at most half of the room that the files leave,
+//          but for a single one. Where all places for unfinished uploads are taken, an idle one
+//          is given up for the newcomer: first those without a byte, then those of the client that
+//          has the most, then the longest idle.
 #pragma once
 
 #include <tiderace/app.h>
@@ -44,6 +48,8 @@ struct UploadLimits {
     tiderace::http::filter::RateLimitOptions rate{.per_minute = 120, .burst = 60};  // of new ones
     std::size_t files_max = 10'000;
     std::size_t finished_max = 1'000;  // remembered, for clients that missed the last answer
+    // After the last byte: its room on the disk is free for others until it goes on.
+    tiderace::UnixSeconds idle = 60;
     tiderace::UnixSeconds expiry = 24 * 60 * 60;  // after the last byte
     tiderace::UnixSeconds form_expiry = 5 * 60;   // the same, for plain forms
 };
@@ -68,18 +74,20 @@ class Uploads {
     using Seconds = tiderace::UnixSeconds;
     // What a piece must hash to; nothing: it is taken as it comes.
     using Digest = std::optional<Checksum>;
+    using Log = std::function<void(const std::string& line)>;
     class Writer;
     enum class Length : std::uint8_t { exact, at_most };
 
     // Throws a std::filesystem::filesystem_error where the folder cannot be used.
-    Uploads(std::filesystem::path folder, UploadLimits limits, Seconds now);
+    // `log` is called with a line for each upload that is given up.
+    Uploads(std::filesystem::path folder, UploadLimits limits, Seconds now, Log log = {});
     ~Uploads();
 
     const UploadLimits& limits() const { return limits_; }
     const std::filesystem::path& folder() const { return folder_; }
 
     // `at_most`: of a plain form, which cannot continue after a fault.
-    // `client`: the peer's address, or whatever stands for one.
+    // `client`: the peer's address, or whatever stands for one; "": it has no share of its own.
     UploadState create(std::string_view name, std::uint64_t length, Length kind,
                        std::string_view client, Seconds now);
     UploadState find(std::string_view id);
@@ -91,7 +99,7 @@ class Uploads {
     void sweep(Seconds now);
 
     // For new files: of what all may hold, and of the disk.
-    std::uint64_t room();
+    std::uint64_t room(Seconds now);
     std::vector<StoredFile> files() const;  // the newest first
     void remove_file(std::string_view name);
 
@@ -107,10 +115,13 @@ class Uploads {
     UploadState state_of(const Part& part) const;
     std::shared_ptr<Part> part(std::string_view id);
     struct UnderWay;  // the unfinished ones, counted
-    UnderWay count_under_way(std::string_view client);
+    UnderWay count_under_way(std::string_view client, Seconds now);
     std::uint64_t room_beside(const UnderWay& others) const;
+    bool is_idle(const Part& part, Seconds now) const;
+    void reserve_again(const std::shared_ptr<Part>& part, std::size_t bytes, Seconds now);
+    void give_up_one(Seconds now);
     void check_rate(std::string_view client, Seconds now);
-    void check_room(std::uint64_t wanted, std::string_view client);
+    void check_room(std::uint64_t wanted, std::string_view client, Seconds now);
     void forget_oldest_finished();
     Seconds expiry_of(const Part& part) const;
     void complete(Part& part, int descriptor);
@@ -120,6 +131,7 @@ class Uploads {
     const std::filesystem::path folder_;
     const std::filesystem::path unfinished_;
     const UploadLimits limits_;
+    const Log log_;
     tiderace::http::filter::RateTable rate_;
     std::mutex mutex_;    // of all below; taken before a Part's own
     Seconds latest_ = 0;  // that a call handed in: the system's clock may be set back
@@ -138,7 +150,7 @@ class Uploads::Writer {
     Writer& operator=(const Writer&) = delete;
 
     void add(std::string_view bytes, Seconds now);
-    UploadState finish(Seconds now);
+    UploadState finish();
 
   private:
     Uploads* uploads_;

@@ -29,7 +29,7 @@ class UploadsTest : public testing::Test {
     UploadState send(std::string_view id, std::uint64_t offset, std::string_view bytes) {
         const auto writer = uploads->write(id, offset, {}, now);
         writer->add(bytes, now);
-        return writer->finish(now);
+        return writer->finish();
     }
     std::string content(const std::string& name) {
         std::ifstream file(folder / name);
@@ -104,9 +104,9 @@ TEST_F(UploadsTest, TheNewestWriterCounts) {
     old->add("ab", now);
     const auto fresh = uploads->write(id, 2, {}, now);
     EXPECT_EQ(status_of([&] { old->add("cd", now); }), 423);
-    EXPECT_EQ(status_of([&] { old->finish(now); }), 423);
+    EXPECT_EQ(status_of([&] { old->finish(); }), 423);
     fresh->add("cd", now);
-    fresh->finish(now);
+    fresh->finish();
     EXPECT_EQ(content("a"), "abcd");
 }
 
@@ -116,14 +116,14 @@ TEST_F(UploadsTest, WithADigestAllOfAPieceCountsOrNothing) {
     send(id, 0, "ab");
     const auto wrong = uploads->write(id, 2, sha256("cd"), now);
     wrong->add("cX", now);
-    EXPECT_EQ(status_of([&] { wrong->finish(now); }), 460);
+    EXPECT_EQ(status_of([&] { wrong->finish(); }), 460);
     const auto broken = uploads->write(id, 2, sha256("cdef"), now);
     broken->add("cd", now);
     EXPECT_EQ(uploads->find(id).offset, 2u);
     const auto right = uploads->write(id, 2, sha256("cdef"), now);
     right->add("cd", now);
     right->add("ef", now);
-    EXPECT_EQ(right->finish(now).offset, 6u);
+    EXPECT_EQ(right->finish().offset, 6u);
     EXPECT_EQ(content("a"), "abcdef");
 }
 
@@ -192,7 +192,7 @@ TEST_F(UploadsTest, APlainFormsFileMayBeShorterAndIsSoonForgotten) {
     const auto made = uploads->create("a", 100, Uploads::Length::at_most, "a", now);
     const auto writer = uploads->write(made.id, 0, {}, now);
     writer->add("short", now);
-    EXPECT_EQ(writer->finish(now).length, 5u);
+    EXPECT_EQ(writer->finish().length, 5u);
     EXPECT_EQ(content("a"), "short");
     const auto left = uploads->create("b", 100, Uploads::Length::at_most, "a", now);
     uploads->sweep(now + limits.form_expiry + 1);
@@ -207,19 +207,135 @@ TEST_F(UploadsTest, EachAndAllHaveABound) {
     open();
     EXPECT_EQ(status_of([&] { begin("a", 101); }), 413);
     const std::string first = begin("a", 100);
-    begin("b", 100);
+    begin("b", 1);
     EXPECT_EQ(status_of([&] { begin("c", 1); }), 429) << "of one client";
-    EXPECT_EQ(status_of([&] { begin("c", 51, "other"); }), 507) << "announced bytes count";
-    const std::string third = begin("c", 50, "other");
-    EXPECT_EQ(status_of([&] { begin("d", 0, "other"); }), 507) << "too many under way";
+    const std::string second = begin("b", 100, "other");
+    EXPECT_EQ(status_of([&] { begin("c", 50, "third"); }), 507) << "announced bytes count";
+    EXPECT_EQ(status_of([&] { begin("c", 1, "third"); }), 507) << "too many under way";
     send(first, 0, std::string(100, 'x'));
-    EXPECT_EQ(status_of([&] { begin("d", 1, "other"); }), 507) << "and so do files";
-    uploads->remove(third);
-    begin("d", 50, "other");
+    EXPECT_EQ(status_of([&] { begin("c", 50, "third"); }), 507) << "and so do files";
+    uploads->remove(second);
+    begin("c", 50, "third");
+    EXPECT_EQ(uploads->room(now), 99u);
     uploads->remove_file("a");
-    EXPECT_EQ(uploads->room(), 100u);
-    begin("e", 100);
-    EXPECT_EQ(uploads->room(), 0u);
+    EXPECT_EQ(uploads->room(now), 199u);
+}
+
+// Five announcements of one client took all room for a day.
+TEST_F(UploadsTest, AnnouncementsOfOneClientLeaveRoomForOthers) {
+    limits.file_bytes_max = 100;
+    limits.all_bytes_max = 300;
+    open();
+    begin("a", 100);
+    EXPECT_EQ(status_of([&] { begin("b", 51); }), 429);
+    begin("b", 50);
+    EXPECT_EQ(status_of([&] { begin("c", 1); }), 429);
+    begin("d", 100, "other");
+    EXPECT_EQ(status_of([&] { begin("e", 51, "third"); }), 507);
+    begin("e", 50, "third");
+}
+
+TEST_F(UploadsTest, ASingleFileMayNeedAllRoom) {
+    limits.all_bytes_max = 100;
+    open();
+    begin("a", 100);
+}
+
+TEST_F(UploadsTest, WithoutAnAddressThereAreNoShares) {
+    limits.all_bytes_max = 100;
+    limits.unfinished_each_max = 2;
+    open();
+    for (const int each : {1, 2, 3, 4}) begin(std::to_string(each), 25, "");
+}
+
+TEST_F(UploadsTest, WhatIsIdleKeepsItsBytesAndReservesNothing) {
+    limits.all_bytes_max = 100;
+    open();
+    const std::string slow = begin("a", 60);
+    send(slow, 0, "0123456789");
+    now += limits.idle;
+    EXPECT_EQ(uploads->room(now), 40u);
+    ++now;
+    EXPECT_EQ(uploads->room(now), 90u) << "the bytes that came have their room";
+    // Requests without bytes do not hold it.
+    send(slow, 10, "");
+    EXPECT_EQ(uploads->room(now), 90u);
+    const std::string other = begin("b", 80, "other");
+    EXPECT_EQ(status_of([&] { send(slow, 10, "1"); }), 507);
+    EXPECT_EQ(uploads->find(slow).offset, 10u);
+    uploads->remove(other);
+    send(slow, 10, std::string(50, 'x'));
+    EXPECT_EQ(content("a").size(), 60u);
+}
+
+// A request that stood still for long, and goes on.
+TEST_F(UploadsTest, AWriterThatWasIdleReservesAgain) {
+    limits.all_bytes_max = 100;
+    open();
+    const std::string slow = begin("a", 60);
+    const auto writer = uploads->write(slow, 0, {}, now);
+    writer->add("0123456789", now);
+    now += limits.idle + 1;
+    const std::string other = begin("b", 80, "other");
+    EXPECT_EQ(status_of([&] { writer->add("1", now); }), 507);
+    uploads->remove(other);
+    writer->add("1", now);
+    EXPECT_EQ(uploads->room(now), 40u);
+}
+
+TEST_F(UploadsTest, AnIdleUploadGivesItsPlaceToANewcomer) {
+    limits.unfinished_max = 3;
+    std::vector<std::string> lines;
+    uploads = std::make_unique<Uploads>(folder, limits, now,
+                                        [&](const std::string& line) { lines.push_back(line); });
+    const auto is_there = [&](const std::string& id) {
+        return status_of([&] { uploads->find(id); }) == 200;
+    };
+    const std::string kept = begin("a", 4, "one");
+    send(kept, 0, "ab");
+    const std::string hog = begin("b", 4, "hog");
+    send(hog, 0, "ab");
+    const std::string empty = begin("c", 4, "hog");
+    EXPECT_EQ(status_of([&] { begin("d", 4, "other"); }), 507) << "none is idle";
+    now += limits.idle + 1;
+    const std::string first = begin("d", 4, "other");
+    EXPECT_FALSE(is_there(empty)) << "no byte came";
+    send(first, 0, "a");
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_EQ(lines[0], "gave up an upload of hog for another: 0 of 4 bytes came, none for 61 s");
+    const std::string second = begin("e", 4, "other");
+    send(second, 0, "a");
+    EXPECT_NE(is_there(kept), is_there(hog)) << "the longest idle one";
+    EXPECT_TRUE(is_there(first));
+    EXPECT_EQ(status_of([&] { begin("f", std::uint64_t{1} << 62, "other"); }), 413);
+    EXPECT_TRUE(is_there(kept) || is_there(hog)) << "none goes for one that is refused";
+    EXPECT_EQ(lines.size(), 2u);
+}
+
+TEST_F(UploadsTest, WhoHasMostGivesUpFirst) {
+    limits.unfinished_max = 4;
+    open();
+    const std::string kept = begin("a", 4, "one");
+    send(kept, 0, "ab");
+    now += 10;
+    std::vector<std::string> hogs;
+    for (int i = 0; i < 3; ++i) {
+        hogs.push_back(begin("b", 4, "hog"));
+        send(hogs.back(), 0, "ab");
+    }
+    now += limits.idle + 1;
+    send(begin("c", 4, "other"), 0, "a");
+    EXPECT_EQ(uploads->find(kept).offset, 2u) << "the longest idle one, and its client's only one";
+}
+
+TEST_F(UploadsTest, ARestartKnowsWhoseUploadsTheyAre) {
+    limits.unfinished_each_max = 1;
+    open();
+    begin("a", 4);
+    now = std::time(nullptr);
+    open();
+    EXPECT_EQ(status_of([&] { begin("b", 4); }), 429);
+    begin("b", 4, "other");
 }
 
 TEST_F(UploadsTest, TheDiskKeepsSomeRoom) {
@@ -228,7 +344,7 @@ TEST_F(UploadsTest, TheDiskKeepsSomeRoom) {
     limits.disk_bytes_free_min = std::uint64_t{1} << 62;
     now = std::time(nullptr);
     open();
-    EXPECT_EQ(uploads->room(), 0u);
+    EXPECT_EQ(uploads->room(now), 0u);
     EXPECT_EQ(status_of([&] { begin("b", 1); }), 507);
     EXPECT_EQ(status_of([&] { send(id, 0, "abcd"); }), 507) << "it may have filled meanwhile";
 }
