@@ -363,6 +363,33 @@ def test_a_program_that_dies_in_its_body_breaks_the_answer_off(cgi, programs):
     nothing_runs(server)
 
 
+@pytest.mark.parametrize("kind", ["readers", "uploads"])
+def test_one_address_does_not_hold_all_places(cgi, programs, kind):
+    """Slow readers, and uploads that stall behind what is collected, each hold a program."""
+    programs.program("flood", HEAD + "exec yes")
+    programs.program("takes", HEAD + "exec wc -c")
+    programs.program("quick", HEAD + "echo quick")
+    server = cgi("--cgi-max", "8", "--body-timeout", "600s", "--min-receive-rate", "0")
+    upload = "POST /cgi-bin/takes HTTP/1.1\r\nHost: a\r\nContent-Length: 900000\r\n\r\n"
+    held = []
+    for _ in range(12):
+        connection = socket.create_connection(server.address)
+        held.append(connection)
+        if kind == "readers":
+            connection.sendall(b"GET /cgi-bin/flood HTTP/1.1\r\nHost: a\r\n\r\n")
+        else:
+            connection.sendall(upload.encode() + b"x" * 200_000)
+    wait_until(lambda: len(children(server.process.pid)) >= 6, what="six programs of one address")
+    other = socket.create_connection(server.address, source_address=("127.0.0.2", 0), timeout=60)
+    other.sendall(b"GET /cgi-bin/quick HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    answer = b"".join(iter(lambda: other.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 200 ") and b"quick\n" in answer, answer
+    assert len(children(server.process.pid)) == 6  # the last two are for others
+    for connection in [*held, other]:
+        connection.close()
+    nothing_runs(server)
+
+
 def test_a_program_that_forks_takes_its_children_with_it(cgi, programs):
     mark = f"mark-{os.getpid()}"
     programs.program("forks", f"for i in 1 2 3 4 5; do sh -c 'sleep 1000; : {mark}' & done\n" +

@@ -33,9 +33,10 @@ Result<std::unique_ptr<Cgi>> Cgi::create(core::EventLoop& loop, CgiOptions optio
 }
 
 Cgi::Cgi(core::EventLoop& loop, CgiOptions options, ProgramFolder folder)
-    : loop_(&loop), options_(std::move(options)), folder_(std::move(folder)) {
-    room_.rules = options_.rules;
-}
+    : loop_(&loop),
+      options_(std::move(options)),
+      folder_(std::move(folder)),
+      room_(loop, options_.rules) {}
 
 Cgi::~Cgi() {
     loop_->forget_turn_end(*this);

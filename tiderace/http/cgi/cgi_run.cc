@@ -59,13 +59,13 @@ CgiRun::~CgiRun() {
 
 void CgiRun::on_ready_to_start() {
     if (content_length()) variables_.add("CONTENT_LENGTH", *content_length());
-    switch (ask()) {
+    switch (ask(client())) {
         case Outcome::now:
             return let_in();
         case Outcome::later:
             return;
         case Outcome::full:
-            return refuse("too many wait for a program");
+            return refuse(too_many_wait);
     }
 }
 

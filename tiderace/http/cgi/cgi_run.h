@@ -34,6 +34,8 @@ class CgiRun final : public ProgramCall,
     void close_files();
 
   private:
+    static constexpr std::string_view too_many_wait = "too many wait for a program";
+
     struct Reaping final : core::Timer {
         explicit Reaping(CgiRun& r) : run(&r) {}
         void on_expired() override;
@@ -43,6 +45,7 @@ class CgiRun final : public ProgramCall,
 
     void on_ready_to_start() override;
     void on_granted() override { let_in(); }
+    void on_displaced() override { refuse(too_many_wait); }
     void start() override;
     void on_body() override;
     void want_output() override;

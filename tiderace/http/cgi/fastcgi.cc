@@ -26,12 +26,14 @@ Result<std::unique_ptr<FastCgi>> FastCgi::create(core::EventLoop& loop, FastCgiO
 }
 
 FastCgi::FastCgi(core::EventLoop& loop, FastCgiOptions options, std::optional<ProgramFolder> folder)
-    : loop_(&loop), options_(std::move(options)), folder_(std::move(folder)) {
+    : loop_(&loop),
+      options_(std::move(options)),
+      folder_(std::move(folder)),
+      room_(loop, options_.rules) {
     // Most handlers have none, and then no request for a folder looks for files.
     has_index_ = !is_path() && std::ranges::any_of(options_.index, [this](const auto& name) {
         return is_script("/" + name);
     });
-    room_.rules = options_.rules;
     peer_ = std::make_unique<FastCgiPeer>(loop, options_);
 }
 

@@ -22,6 +22,7 @@ constexpr std::uint64_t queue_bytes_high = 128_KiB;
 // An idle connection does not check more often than this whether a request waits: a loop that has
 // nothing else to do would be busy with it.
 constexpr Duration idle_look_every = 10ms;
+constexpr std::string_view too_many_wait = "too many wait for a connection to the peer";
 constexpr std::string_view no_memory = "no memory is left";
 
 }  // namespace
@@ -185,8 +186,13 @@ void FastCgiConnection::begin(FastCgiCall& call) {
 
 // A script notices the end of its connection sooner than an abort record, which many peers ignore.
 void FastCgiConnection::leave() {
-    call_ = nullptr;
+    release();
     close();
+}
+
+FastCgiCall* FastCgiConnection::release() {
+    if (call_ != nullptr) peer_->places_.give_back(call_->client());
+    return std::exchange(call_, nullptr);
 }
 
 // A part of a record would shift all that follow it, so without memory the connection ends.
@@ -214,7 +220,7 @@ void FastCgiConnection::close() {
 
 void FastCgiConnection::fail(std::string_view why) {
     close();  // first: on_lost() may ask for another connection at once
-    FastCgiCall* const call = std::exchange(call_, nullptr);
+    FastCgiCall* const call = release();
     if (call == nullptr) return;
     // One that cannot be sent again for lack of memory is over, too.
     if (!core::contain(peer_->loop_->log(), "cgi", "a lost request", [&] { call->on_lost(why); })) {
@@ -260,7 +266,7 @@ void FastCgiConnection::take(const FcgiEvent& event) {
 }
 
 void FastCgiConnection::take_end(const FcgiEvent& end) {
-    FastCgiCall& call = *std::exchange(call_, nullptr);
+    FastCgiCall& call = *release();
     // What of its input is still to come belongs to no request.
     if (!call.input_ended_) close();
     contain(call, [&] { call.on_end(end); });
@@ -307,6 +313,7 @@ void FastCgiConnection::on_close(net::Connection&, net::CloseReason) {
 FastCgiPeer::FastCgiPeer(core::EventLoop& loop, const FastCgiOptions& options)
     : loop_(&loop),
       options_(&options),
+      places_(options.connections_max),
       // How long it may take no input is for each call's deadline.
       connector_(loop, {.connection = {.write = Duration::max()},
                         .timeout = options.connect_max,
@@ -325,7 +332,11 @@ void FastCgiPeer::ask(FastCgiCall& call) {
     // Subtracted, because both limits may be SIZE_MAX.
     if (find_free() == nullptr && waiting_.size() >= being_made &&
         waiting_.size() - being_made >= options_->waiting_max) {
-        return call.refuse("too many wait for a connection to the peer");
+        std::vector<core::ClientKey> clients;
+        for (const FastCgiCall* each : waiting_) clients.push_back(each->client());
+        const std::optional<std::size_t> chosen = who_gives_way(clients, call.client());
+        if (!chosen) return call.refuse(too_many_wait);
+        take(*chosen).refuse(too_many_wait);
     }
     waiting_.push_back(&call);
     serve_waiting();
@@ -345,20 +356,32 @@ FastCgiConnection* FastCgiPeer::find_free() {
 void FastCgiPeer::serve_waiting() {
     while (!ending_ && !waiting_.empty()) {
         FastCgiConnection* const connection = find_free();
-        if (connection == nullptr) break;
-        FastCgiCall& call = take_first();
+        const auto next = std::ranges::find_if(waiting_, [this](const FastCgiCall* each) {
+            return places_.has_room_for(each->client());
+        });
+        if (connection == nullptr || next == waiting_.end()) break;
+        FastCgiCall& call = take(static_cast<std::size_t>(next - waiting_.begin()));
+        if (!contain([&] { places_.take(call.client()); })) {
+            call.fail(503, no_memory);
+            continue;
+        }
         connection->begin(call);
         call.let_in();
     }
-    // One connection for each call that waits, and no more: those under way count.
-    while (!ending_ && waiting_.size() > connecting_ && connections() < options_->connections_max) {
-        if (!contain([this] { connect(); })) take_first().fail(503, no_memory);
+    // One connection for each call that waits for none of its client's, and no more: those under
+    // way count.
+    const auto may_have_one = [this] {
+        return static_cast<std::size_t>(std::ranges::count_if(
+            waiting_, [this](const auto* each) { return places_.has_room_for(each->client()); }));
+    };
+    while (!ending_ && connections() < options_->connections_max && may_have_one() > connecting_) {
+        if (!contain([this] { connect(); })) take(0).fail(503, no_memory);
     }
 }
 
-FastCgiCall& FastCgiPeer::take_first() {
-    FastCgiCall& call = *waiting_.front();
-    waiting_.erase(waiting_.begin());
+FastCgiCall& FastCgiPeer::take(std::size_t at) {
+    FastCgiCall& call = *waiting_[at];
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(at));
     return call;
 }
 
@@ -399,7 +422,7 @@ void FastCgiPeer::on_connected(Result<net::Connection*> made,
     const bool all = connections_.empty() && connecting_ == 0;
     const std::string why = made.error().message();
     do {
-        take_first().fail(502, why);
+        take(0).fail(502, why);
     } while (all && !waiting_.empty());
 }
 

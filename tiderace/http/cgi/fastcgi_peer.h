@@ -17,6 +17,7 @@
 #include "tiderace/core/send_queue.h"
 #include "tiderace/http/cgi/error_lines.h"
 #include "tiderace/http/cgi/fastcgi.h"
+#include "tiderace/http/places.h"
 #include "tiderace/http/wire/cgi/fcgi_records.h"
 #include "tiderace/net/connection.h"
 #include "tiderace/net/connector.h"
@@ -104,6 +105,8 @@ class FastCgiConnection final : public net::Session {
     template <typename Step>
     void contain(FastCgiCall& call, Step&& step);
     void watch_idle();
+    // The call that it had, which has its place no more.
+    FastCgiCall* release();
     [[gnu::cold]] void close();
     // Closes. The call is sent again or fails.
     [[gnu::cold]] void fail(std::string_view why);
@@ -134,7 +137,7 @@ class FastCgiPeer {
 
     [[gnu::cold]] void connect();
     void on_connected(Result<net::Connection*> made, std::unique_ptr<FastCgiConnection> one);
-    FastCgiCall& take_first();
+    FastCgiCall& take(std::size_t at);
     template <typename Step>
     bool contain(Step&& step);
     void serve_waiting();
@@ -150,6 +153,7 @@ class FastCgiPeer {
         connections_;                                       // in the order in which they were made
     std::vector<std::unique_ptr<FastCgiConnection>> gone_;  // until the next is made
     std::vector<FastCgiCall*> waiting_;
+    Places places_;  // of calls on connections
     std::size_t connecting_ = 0;
     bool ending_ = false;
     net::Connector connector_;  // last: its end ends the sessions

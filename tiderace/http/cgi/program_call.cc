@@ -57,6 +57,8 @@ void ProgramCall::begin(Exchange& exchange) {
     if (!length.empty()) length_ = wire::parse_content_length(length).value;
     // The answer comes later: without this it would be 500 as soon as the handler returns.
     exchange_ = exchange.defer();
+    client_ = core::ClientKey(*exchange.request().peer);
+    collected_.join(room_->collected, *exchange.request().peer);
     try {
         exchange.observe(gone_);
         if (!exchange.has_body()) {
@@ -77,22 +79,21 @@ void ProgramCall::begin(Exchange& exchange) {
 void ProgramCall::take_body(ByteView bytes) {
     if (over()) return;
     pending_.append(bytes);
-    room_->collected_bytes += bytes.size();
-    const CallRules& rules = room_->rules;
     // Of all calls together: many slow uploads must not add up without a bound.
-    const bool crowded = room_->collected_bytes > rules.collected_bytes_max;
+    collected_.grow_to(pending().size());
+    if (over()) return;
+    const CallRules& rules = room_->rules;
     if (phase_ == Phase::running) {
         note_progress();
         on_body();
     } else if (phase_ == Phase::collecting && !length_) {
         // The program needs CONTENT_LENGTH before its first byte (RFC 3875, 4.1.2), so a body of
         // unknown length is collected whole.
-        if (crowded) return fail(503, "too much is collected of bodies of unknown length");
         if (pending_.size() > rules.unknown_body_bytes_max) {
             return fail(411, "the body is too long to be collected; send a Content-Length");
         }
-    } else if (phase_ == Phase::collecting &&
-               (crowded || pending_.size() >= rules.body_bytes_before_start)) {
+    } else if (phase_ == Phase::collecting && (room_->collected->is_scarce() ||
+                                               pending_.size() >= rules.body_bytes_before_start)) {
         ready_to_start();
     }
     // A body ahead of its program waits at the client.
@@ -115,7 +116,7 @@ void ProgramCall::end_body() {
 void ProgramCall::take_pending(std::size_t bytes) {
     note_progress();
     pending_taken_ += bytes;
-    room_->collected_bytes -= bytes;
+    collected_.shrink_to(pending().size());
     if (pending_taken_ < pending_.size()) return;
     // A buffer that grew while it was collected is not kept for the rest.
     pending_ = {};
@@ -126,10 +127,14 @@ void ProgramCall::take_pending(std::size_t bytes) {
     }
 }
 
-void ProgramCall::drop_body() {
-    room_->collected_bytes -= pending().size();
+void ProgramCall::drop_pending() {
     pending_ = {};
     pending_taken_ = 0;
+    collected_.shrink_to(0);
+}
+
+void ProgramCall::drop_body() {
+    drop_pending();
     body_ended_ = true;
     if (exchange_ && std::exchange(has_body_, false)) exchange_->withdraw_body();
 }
@@ -326,9 +331,7 @@ void ProgramCall::drop_exchange() {
     if (source_ != nullptr) std::exchange(source_, nullptr)->forget();
     const core::Ref<Exchange> exchange = std::exchange(exchange_, {});
     if (exchange && std::exchange(has_body_, false)) exchange->withdraw_body();
-    room_->collected_bytes -= pending().size();
-    pending_ = {};
-    pending_taken_ = 0;
+    drop_pending();
 }
 
 void ProgramCall::end() {

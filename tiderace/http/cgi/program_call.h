@@ -17,7 +17,7 @@
 // Thread     The loop's.
 // Errors     502: the program died or wrote no sound head. 503: no place. 504: the deadline. After
 //            the head the answer is broken off, so that the client sees it. One log line each.
-// Memory     Up to the limits of CallRules in collected bodies, of all calls together too.
+// Memory     Up to the limits of CallRules in collected bodies, of all calls too (core/budget.h).
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@
 #include <string_view>
 
 #include "tiderace/base/units.h"
+#include "tiderace/core/budget.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/wire/cgi/answer_head.h"
@@ -45,8 +46,13 @@ struct CallRules {
 
 // What the calls of one handler share.
 struct CallRoom {
+    CallRoom(core::EventLoop& loop, const CallRules& r)
+        : rules(r),
+          collected(
+              core::make_ref<core::Budget>(loop, "bodies for programs", r.collected_bytes_max)) {}
+
     CallRules rules;
-    std::size_t collected_bytes = 0;
+    core::Ref<core::Budget> collected;
 };
 
 class ProgramCall {
@@ -123,6 +129,7 @@ class ProgramCall {
     const std::string& name() const { return name_; }
     // Until the call has answered.
     const Request& request() const { return exchange_->request(); }
+    const core::ClientKey& client() const { return client_; }
     // CONTENT_LENGTH, from on_ready_to_start() on.
     std::optional<std::uint64_t> content_length() const { return length_; }
 
@@ -135,6 +142,11 @@ class ProgramCall {
         void on_abandoned() override { call->on_client_gone(); }
         ProgramCall* call;
     };
+    struct Collected final : core::Budget::Holder {
+        explicit Collected(ProgramCall& c) : call(&c) {}
+        void refuse() TR_ON_LOOP override { call->fail(503, "too much of bodies is collected"); }
+        ProgramCall* call;
+    };
     struct Deadline final : core::Timer {
         explicit Deadline(ProgramCall& c) : call(&c) {}
         void on_expired() override { call->on_deadline(); }
@@ -142,6 +154,7 @@ class ProgramCall {
     };
 
     void take_body(ByteView bytes);
+    void drop_pending();
     void end_body();
     bool answer_without_body();
     template <typename Whole>
@@ -169,6 +182,8 @@ class ProgramCall {
     std::optional<std::uint64_t> length_;  // of the body: as the client gave it, or as collected
     std::string pending_;
     std::size_t pending_taken_ = 0;
+    Collected collected_{*this};  // what is pending
+    core::ClientKey client_;
     bool has_body_ = false;  // there is a receiver
     bool body_ended_ = false;
     bool reading_ = true;

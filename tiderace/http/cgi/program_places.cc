@@ -1,13 +1,16 @@
 #include "tiderace/http/cgi/program_places.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace tiderace::http::cgi {
 
 struct ProgramPlaces::Waiter::Asked {
     core::EventLoop* loop;
     Waiter* waiter;  // the loop's; nullptr: it gave up
+    core::ClientKey client;
 };
 
 ProgramPlaces::Waiter::Waiter(std::shared_ptr<ProgramPlaces> places, core::EventLoop& loop)
@@ -17,20 +20,23 @@ ProgramPlaces::Waiter::~Waiter() {
     cancel();
 }
 
-ProgramPlaces::Waiter::Outcome ProgramPlaces::Waiter::ask() {
+ProgramPlaces::Waiter::Outcome ProgramPlaces::Waiter::ask(const core::ClientKey& client) {
     const std::lock_guard guard(places_->lock_);
-    if (places_->taken_ < places_->places_max_) {
-        ++places_->taken_;
+    client_ = client;
+    if (places_->places_.has_room_for(client)) {
+        places_->places_.take(client);
         return Outcome::now;
     }
-    if (places_->queue_.size() >= places_->waiting_max_) return Outcome::full;
-    asked_ = std::make_shared<Asked>(Asked{loop_, this});
+    if (places_->queue_.size() >= places_->waiting_max_ && !places_->displace_for(client)) {
+        return Outcome::full;
+    }
+    asked_ = std::make_shared<Asked>(Asked{loop_, this, client});
     places_->queue_.push_back(asked_);
     return Outcome::later;
 }
 
 void ProgramPlaces::Waiter::give_back() {
-    places_->pass_on();
+    places_->pass_on(client_);
 }
 
 void ProgramPlaces::Waiter::cancel() {
@@ -44,7 +50,7 @@ void ProgramPlaces::Waiter::cancel() {
 
 std::size_t ProgramPlaces::taken() const {
     const std::lock_guard guard(lock_);
-    return taken_;
+    return places_.taken();
 }
 
 std::size_t ProgramPlaces::waiting() const {
@@ -52,24 +58,46 @@ std::size_t ProgramPlaces::waiting() const {
     return queue_.size();
 }
 
-// The place of one that is done goes to the first that waits.
-void ProgramPlaces::pass_on() {
+// With the lock. False: nobody waits more often than the newcomer's client.
+bool ProgramPlaces::displace_for(const core::ClientKey& newcomer) {
+    std::vector<core::ClientKey> clients;
+    for (const auto& each : queue_) clients.push_back(each->client);
+    const std::optional<std::size_t> chosen = who_gives_way(clients, newcomer);
+    if (!chosen) return false;
+    const auto place = queue_.begin() + static_cast<std::ptrdiff_t>(*chosen);
+    const std::shared_ptr<Waiter::Asked> displaced = *place;
+    // A loop that takes no posts any more ends, and with it who waits there.
+    displaced->loop->post([displaced] {
+        Waiter* const waiter = std::exchange(displaced->waiter, nullptr);
+        if (waiter == nullptr) return;
+        waiter->asked_.reset();
+        waiter->on_displaced();
+    });
+    queue_.erase(place);
+    return true;
+}
+
+// The place of one that is done goes to the first that waits and whose client may have more.
+void ProgramPlaces::pass_on(const core::ClientKey& from) {
+    core::ClientKey giver = from;
     for (;;) {
         std::shared_ptr<Waiter::Asked> next;
         {
             const std::lock_guard guard(lock_);
-            if (queue_.empty()) {
-                --taken_;
-                return;
-            }
-            next = std::move(queue_.front());
-            queue_.pop_front();
+            places_.give_back(giver);
+            const auto found = std::ranges::find_if(
+                queue_, [this](const auto& each) { return places_.has_room_for(each->client); });
+            if (found == queue_.end()) return;
+            // The place belongs to `next` while it is on its way.
+            places_.take((*found)->client);
+            next = std::move(*found);
+            queue_.erase(found);
         }
+        giver = next->client;
         core::EventLoop& loop = *next->loop;
-        // taken_ stays: the place belongs to `next` while it is on its way.
         const bool posted = loop.post([places = shared_from_this(), next = std::move(next)] {
             Waiter* const waiter = std::exchange(next->waiter, nullptr);
-            if (waiter == nullptr) return places->pass_on();
+            if (waiter == nullptr) return places->pass_on(next->client);
             waiter->asked_.reset();
             waiter->on_granted();
         });

@@ -1,7 +1,9 @@
 // ProgramPlaces: how many programs may run at a time, for all loops, and the queue for them.
 //
 //   ask() -> now
-//         -> later: granted() on the asker's loop, in the order of asking
+//         -> later: on_granted() on the asker's loop, in the order of asking, except for clients
+//            that have their share (http/places.h); or on_displaced(), for a newcomer's client that
+//            waits less often
 //         -> full
 //   give_back() for each one that was had
 //
@@ -18,6 +20,7 @@
 #include <mutex>
 
 #include "tiderace/core/event_loop.h"
+#include "tiderace/http/places.h"
 
 namespace tiderace::http::cgi {
 
@@ -33,8 +36,8 @@ class ProgramPlaces final : public std::enable_shared_from_this<ProgramPlaces> {
         Waiter& operator=(const Waiter&) = delete;
 
         enum class Outcome : unsigned char { now, later, full };
-        // Once at a time.
-        Outcome ask();
+        // Once at a time, for a request of this client.
+        Outcome ask(const core::ClientKey& client);
         // Passes the place on, after `now` or on_granted().
         void give_back();
         // Waits no more. Nothing where it does not wait.
@@ -46,26 +49,29 @@ class ProgramPlaces final : public std::enable_shared_from_this<ProgramPlaces> {
 
         // On the loop, after `later`.
         virtual void on_granted() = 0;
+        // The same: it waits no more, and has no place.
+        virtual void on_displaced() = 0;
 
         std::shared_ptr<ProgramPlaces> places_;
         core::EventLoop* loop_;
         std::shared_ptr<Asked> asked_;
+        core::ClientKey client_;  // of the last ask()
     };
 
     ProgramPlaces(std::size_t places_max, std::size_t waiting_max)
-        : places_max_(places_max), waiting_max_(waiting_max) {}
+        : places_(places_max), waiting_max_(waiting_max) {}
 
     std::size_t taken() const;
     std::size_t waiting() const;
 
   private:
-    void pass_on();
+    void pass_on(const core::ClientKey& from);
+    bool displace_for(const core::ClientKey& newcomer);
 
-    const std::size_t places_max_;
-    const std::size_t waiting_max_;
     mutable std::mutex lock_;  // guards all below
+    Places places_;
+    const std::size_t waiting_max_;
     std::deque<std::shared_ptr<Waiter::Asked>> queue_;
-    std::size_t taken_ = 0;
 };
 
 }  // namespace tiderace::http::cgi

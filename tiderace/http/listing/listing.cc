@@ -69,10 +69,14 @@ void read_readme(const files::FileLoader& loader, ListingDescription& listing) {
 // A directory that is being listed, in the room that it entered: what the loop and the pool's
 // threads hand to each other. One of them has it at a time.
 struct Listing {
-    Listing(files::FileLoader l, const ListingOptions& options)
-        : loader(l), hidden(options.hidden), room(options.room), entered(room->enter()) {}
+    Listing(files::FileLoader l, const ListingOptions& options, const core::Address& peer)
+        : loader(l),
+          hidden(options.hidden),
+          room(options.room),
+          client(peer),
+          entered(room->enter(client)) {}
     ~Listing() {
-        if (entered) room->leave();
+        if (entered) room->leave(client);
     }
     Listing(const Listing&) = delete;
     Listing& operator=(const Listing&) = delete;
@@ -83,6 +87,7 @@ struct Listing {
     files::FileLoader loader;
     bool hidden;
     std::shared_ptr<ListingRoom> room;
+    const core::ClientKey client;
     const bool entered;
     int error = 0;  // errno of a directory that could not be read
     ListingDescription description;
@@ -266,7 +271,7 @@ class OpenErrand final : public core::BlockingJob {
 void answer_listing(Exchange& exchange, const files::FileLoader& loader,
                     const ListingOptions& options, core::BlockingJobs* jobs) {
     const Request& request = exchange.request();
-    auto listing = std::make_shared<Listing>(loader, options);
+    auto listing = std::make_shared<Listing>(loader, options, *request.peer);
     if (!listing->entered) return answer_busy(exchange);
     ListingDescription& description = listing->description;
     description.host = request.authority.empty() ? ByteView("Home") : request.authority;

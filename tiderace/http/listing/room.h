@@ -2,7 +2,7 @@
 // with a few bytes, and may then take as long as it likes to read it.
 //
 // Owner    Shared by the handler and its listings.
-// Thread   Any: a listing is begun and ended on the loop, its names are collected by the pool.
+// Thread   Listings: the loop's. Names: any, because the pool collects them.
 // Errors   enter() and keep_name() are false where there is no room.
 // Limits   ListingLimits.
 #pragma once
@@ -11,6 +11,7 @@
 #include <cstddef>
 
 #include "tiderace/base/check.h"
+#include "tiderace/http/places.h"
 
 namespace tiderace::http::listing {
 
@@ -25,13 +26,18 @@ struct ListingLimits {
 
 class ListingRoom {
   public:
-    explicit ListingRoom(const ListingLimits& limits) : limits_(limits) {}
+    explicit ListingRoom(const ListingLimits& limits)
+        : limits_(limits), listings_(limits.listings_max) {}
 
     const ListingLimits& limits() const { return limits_; }
 
-    // Room for one more listing, until leave().
-    bool enter() { return take(listings_, limits_.listings_max); }
-    void leave() { give_back(listings_, 1); }
+    // Room for one more listing of this client, until leave().
+    bool enter(const core::ClientKey& client) {
+        if (!listings_.has_room_for(client)) return false;
+        listings_.take(client);
+        return true;
+    }
+    void leave(const core::ClientKey& client) { listings_.give_back(client); }
 
     // Room for the name of a listing that has `kept` already, until drop_names().
     bool keep_name(std::size_t kept) {
@@ -42,7 +48,7 @@ class ListingRoom {
         if (kept > limits_.names_free) give_back(names_, kept - limits_.names_free);
     }
 
-    std::size_t listings() const { return listings_; }
+    std::size_t listings() const { return listings_.taken(); }
     std::size_t names() const { return names_; }
 
   private:
@@ -57,7 +63,7 @@ class ListingRoom {
     }
 
     const ListingLimits limits_;
-    std::atomic<std::size_t> listings_ = 0;
+    Places listings_;
     std::atomic<std::size_t> names_ = 0;
 };
 

@@ -6,13 +6,24 @@ namespace tiderace::http::listing {
 namespace {
 
 TEST(ListingRoom, HoldsSoManyListings) {
+    const core::ClientKey unix;
     ListingRoom room({.listings_max = 2});
-    EXPECT_TRUE(room.enter());
-    EXPECT_TRUE(room.enter());
-    EXPECT_FALSE(room.enter());
-    room.leave();
-    EXPECT_TRUE(room.enter());
+    EXPECT_TRUE(room.enter(unix));
+    EXPECT_TRUE(room.enter(unix));
+    EXPECT_FALSE(room.enter(unix));
+    room.leave(unix);
+    EXPECT_TRUE(room.enter(unix));
     EXPECT_EQ(room.listings(), 2U);
+}
+
+// As slow readers of one address would deny them to everyone.
+TEST(ListingRoom, NoClientHasAllOfThem) {
+    const core::ClientKey hog(*core::Address::parse("192.0.2.1:80"));
+    const core::ClientKey other(*core::Address::parse("192.0.2.2:80"));
+    ListingRoom room({.listings_max = 8});
+    for (int i = 0; i < 6; ++i) EXPECT_TRUE(room.enter(hog));
+    EXPECT_FALSE(room.enter(hog));
+    EXPECT_TRUE(room.enter(other));
 }
 
 TEST(ListingRoom, NamesOfSmallDirectoriesAreFree) {
@@ -31,7 +42,7 @@ TEST(ListingRoom, NamesOfSmallDirectoriesAreFree) {
 
 TEST(ListingRoomDeathTest, LeavingWithoutEnteringAborts) {
     ListingRoom room({});
-    EXPECT_DEATH(room.leave(), "given back");
+    EXPECT_DEATH(room.leave({}), "given back");
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// Places: a number of places that clients share so that none of them has all: of the last quarter,
+// a client gets one only while it holds less than a quarter. For what cannot be taken back from
+// whoever has it: a program that runs, a listing that is being read (bytes that are held can:
+// core/budget.h).
+//
+// Owner    Whoever sets the number.
+// Thread   Its owner's.
+// Errors   take() of a client that holds none throws std::bad_alloc where thousands hold some.
+// Limits   places_max; below four there is no quarter to keep.
+// Memory   32 bytes a place.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tiderace/core/budget.h"
+
+namespace tiderace::http {
+
+class Places {
+  public:
+    explicit Places(std::size_t places_max);
+
+    std::size_t taken() const { return taken_; }
+    bool has_room_for(const core::ClientKey& client) const;
+    void take(const core::ClientKey& client);
+    void give_back(const core::ClientKey& client);
+
+  private:
+    const std::size_t places_max_;
+    std::size_t taken_ = 0;
+    struct Held {
+        core::ClientKey client;
+        std::size_t places;
+    };
+    std::vector<Held> held_;  // more than none
+};
+
+// Of those that wait in a full queue, in its order, who gives way to a newcomer: the last one of
+// the client that waits most often. nullopt: the newcomer's own client waits as often.
+std::optional<std::size_t> who_gives_way(std::span<const core::ClientKey> waiting,
+                                         const core::ClientKey& newcomer);
+
+}  // namespace tiderace::http
