@@ -189,6 +189,9 @@ def test_clean_urls_find_the_html_file(serve, site, head_server):
     assert server.get("/a.txt").body == b"hello\n"
     assert server.get("/absent").status == 404
     assert server.get("/dir").status in (301, 308)
+    (site / "dir.html").write_text("the page of dir\n")
+    wait_until(lambda: server.get("/dir").body == b"the page of dir\n", what="the page")
+    assert server.get("/dir/").status == head_server.get("/dir/").status
 
 
 def test_a_single_page_application_gets_its_page_where_nothing_is_found(serve, site):

@@ -80,6 +80,11 @@ TEST_P(EveryChange, SiblingsIndexesPagesAndFallbacksComeAndGo) {
     EXPECT_EQ(next("/about"), "about us");
     folder_.remove("about.html");
     EXPECT_EQ(next("/about"), "app");
+    EXPECT_EQ(next("/docs"), "301");
+    folder_.write("docs.html", "the page of docs");
+    EXPECT_EQ(next("/docs"), "the page of docs");
+    folder_.remove("docs.html");
+    EXPECT_EQ(next("/docs"), "301");
     folder_.replace("app/index.html", "another app");
     EXPECT_EQ(next("/orders/7"), "another app");
 }

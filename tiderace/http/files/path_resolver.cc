@@ -60,7 +60,7 @@ core::Ref<ResolvedPath> PathResolver::resolve(ByteView path, const ResolvedPath*
             resolve_directory(*resolved);
             break;
         case Found::missing:
-            resolve_missing(*resolved);
+            resolve_page(*resolved);
             break;
         case Found::refused:
             resolved->stands_for = StandsFor::refused;
@@ -147,7 +147,8 @@ void PathResolver::resolve_directory(ResolvedPath& to) const {
     // Relative links in a folder's page need the final slash.
     if (!to.path.ends_with('/')) {
         to.stands_for = StandsFor::redirect;
-        return;
+        // Site generators put the pages of a section into a folder beside its page.
+        return resolve_page(to);
     }
     to.stands_for = StandsFor::directory;
     for (const std::string& name : rules_.index) {
@@ -161,7 +162,8 @@ void PathResolver::resolve_directory(ResolvedPath& to) const {
     }
 }
 
-void PathResolver::resolve_missing(ResolvedPath& to) const {
+// What it is without such a page stays.
+void PathResolver::resolve_page(ResolvedPath& to) const {
     // "/about/" is a folder's name, not a page's.
     if (!rules_.clean_urls || to.path.ends_with('/')) return;
     constexpr ByteView suffix = ".html";

@@ -3,7 +3,7 @@
 //
 //   /a.css      -> file, with its precompressed siblings a.css.br, a.css.zst, a.css.gz
 //   /docs/      -> alias of /docs/index.html, or directory
-//   /docs       -> redirect to /docs/, or alias of /docs.html where clean URLs are on
+//   /docs       -> redirect to /docs/, or alias of /docs.html: clean URLs are on, and it is there
 //   /.git/x     -> missing, unless hidden files are shown
 //
 // Thread   The loop's.
@@ -117,7 +117,7 @@ class PathResolver {
                       UnixSeconds now) const;
     void resolve_siblings(ResolvedPath& to, const ResolvedPath* previous, UnixSeconds now) const;
     void resolve_directory(ResolvedPath& to) const;
-    void resolve_missing(ResolvedPath& to) const;
+    void resolve_page(ResolvedPath& to) const;
     FileLoader::Loaded take(ResolvedPath& to, FileLoader::Opened&& opened, const CachedFile* known,
                             UnixSeconds now) const;
     void decide_compression(ResolvedPath& to, const ResolvedPath* previous) const;

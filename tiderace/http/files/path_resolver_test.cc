@@ -191,6 +191,23 @@ TEST_F(PathResolverTest, APageMayBeNamedWithoutItsSuffix) {
     EXPECT_FALSE(failed->stable);
 }
 
+TEST_F(PathResolverTest, APageComesBeforeTheFolderOfItsName) {
+    folder_.write("join.html", "join");
+    folder_.write("join/team.html", "team");
+    folder_.write("plain/index.html", "index");
+    PathRules rules;
+    EXPECT_EQ(resolver(rules).resolve("/join", nullptr, much_later)->stands_for,
+              StandsFor::redirect);
+    rules.clean_urls = true;
+    const auto page = resolver(rules).resolve("/join", nullptr, much_later);
+    EXPECT_EQ(page->stands_for, StandsFor::alias);
+    EXPECT_EQ(page->target, "/join.html");
+    EXPECT_EQ(resolver(rules).resolve("/join/", nullptr, much_later)->stands_for,
+              StandsFor::directory);
+    EXPECT_EQ(resolver(rules).resolve("/plain", nullptr, much_later)->stands_for,
+              StandsFor::redirect);
+}
+
 TEST_F(PathResolverTest, HiddenNamesCostNoCall) {
     folder_.write(".secret", "x");
     kernel_.reset();
