@@ -8,10 +8,11 @@
 namespace tiderace::http::files {
 namespace {
 
-constexpr std::int64_t second_ns = 1'000'000'000;
-
-std::int64_t nanoseconds(const struct timespec& time) {
-    return static_cast<std::int64_t>(time.tv_sec) * second_ns + time.tv_nsec;
+// It only tells one state from another, and may wrap around.
+std::int64_t ticks(UnixSeconds seconds, std::int64_t nanoseconds) {
+    constexpr std::uint64_t second_ns = 1'000'000'000;
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(seconds) * second_ns +
+                                     static_cast<std::uint64_t>(nanoseconds));
 }
 
 }  // namespace
@@ -25,22 +26,19 @@ FileIdentity::FileIdentity(const struct stat& status)
     : device(status.st_dev),
       inode(status.st_ino),
       bytes(static_cast<std::uint64_t>(status.st_size)),
-      modified_ns(nanoseconds(status.st_mtim)),
-      changed_ns(nanoseconds(status.st_ctim)) {}
-
-UnixSeconds FileIdentity::modified() const {
-    // Rounded down, also before 1970, where a division rounds up.
-    const std::int64_t seconds = modified_ns / second_ns;
-    return modified_ns % second_ns < 0 ? seconds - 1 : seconds;
-}
+      modified(status.st_mtim.tv_sec),
+      modified_ns(status.st_mtim.tv_nsec),
+      changed(status.st_ctim.tv_sec),
+      changed_ns(status.st_ctim.tv_nsec) {}
 
 CachedFile::CachedFile(const FileIdentity& identity, FileBudget::Place place)
     : place_(std::move(place)),
       identity_(identity),
       // The tag is made of the time of change (ctime), which no program can set: rsync and tar
       // restore the time of modification, so that a changed file could keep it.
-      etag_(wire::format_entity_tag(identity.changed_ns, identity.bytes, identity.inode)),
-      last_modified_(wire::format_http_date(identity.modified())) {}
+      etag_(wire::format_entity_tag(ticks(identity.changed, identity.changed_ns), identity.bytes,
+                                    identity.inode)),
+      last_modified_(wire::format_http_date(identity.modified)) {}
 
 CachedFile::CachedFile(const FileIdentity& identity, core::Descriptor descriptor,
                        FileBudget::Place place)

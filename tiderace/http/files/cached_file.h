@@ -38,14 +38,16 @@ struct FileIdentity {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::uint64_t bytes = 0;
+    // Seconds apart from their parts: a time of modification may be any, and 2262 is the end of
+    // nanoseconds in 64 bits.
+    UnixSeconds modified = 0;
     std::int64_t modified_ns = 0;
+    UnixSeconds changed = 0;
     std::int64_t changed_ns = 0;
 
     explicit FileIdentity(const struct stat& status);
     FileIdentity() = default;
     auto operator<=>(const FileIdentity&) const = default;
-
-    UnixSeconds modified() const;
 };
 
 class CachedFile final : public core::SharedFile {

@@ -39,11 +39,17 @@ TEST(CachedFile, AFileThatWasGivenItsOldTimeBackHasAnotherTag) {
     EXPECT_NE(tag, in_memory(FileIdentity(status))->etag());
 }
 
-TEST(CachedFile, TimesBefore1970RoundDown) {
-    EXPECT_EQ(FileIdentity(status_of(1, -1, 500'000'000, 0)).modified(), -1);
-    EXPECT_EQ(FileIdentity(status_of(1, 1, 999'999'999, 0)).modified(), 1);
-    for (const std::int64_t whole : {-2, -1, 0, 1, 2}) {
-        EXPECT_EQ(FileIdentity(status_of(1, whole, 0, 0)).modified(), whole);
+TEST(CachedFile, AnyTimeIsKept) {
+    EXPECT_EQ(FileIdentity(status_of(1, -1, 500'000'000, 0)).modified, -1);
+    EXPECT_EQ(FileIdentity(status_of(1, 1, 999'999'999, 0)).modified, 1);
+    // 1969, 1970, 2038, 2106, 2262 (nanoseconds in 64 bits end), 2300, 10000, the last.
+    for (const std::int64_t whole :
+         {std::int64_t{-1}, std::int64_t{0}, std::int64_t{2'147'483'648},
+          std::int64_t{4'294'967'296}, std::int64_t{9'223'372'037}, std::int64_t{10'413'792'000},
+          std::int64_t{253'402'300'800}, INT64_MAX, INT64_MIN}) {
+        const FileIdentity identity(status_of(1, whole, 999'999'999, 0));
+        EXPECT_EQ(identity.modified, whole);
+        EXPECT_FALSE(in_memory(identity)->etag().empty());
     }
 }
 

@@ -123,7 +123,7 @@ bool answer_known_variant(Exchange& exchange, const ResolvedPath& path,
 
 wire::Validators validators_of(const CachedFile& file, UnixSeconds now) {
     return {.tag = wire::EntityTag{false, file.etag()},
-            .last_modified = file.identity().modified(),
+            .last_modified = file.identity().modified,
             .now = now};
 }
 
@@ -154,8 +154,10 @@ void add_validators(auto& to, const ResolvedPath& path, const CachedFile& file) 
 }
 
 void add_description(auto& to, const CachedFile& file, ContentCoding coding, UnixSeconds now) {
-    // A file from the future would claim a change that has not happened yet (RFC 9110 8.8.2.1).
-    if (file.identity().modified() <= now) to.add(FieldName::last_modified, file.last_modified());
+    // A file from the future would claim a change that has not happened yet (RFC 9110 8.8.2.1). One
+    // of before 1970 has no date that we write.
+    const UnixSeconds modified = file.identity().modified;
+    if (modified >= 0 && modified <= now) to.add(FieldName::last_modified, file.last_modified());
     if (coding != ContentCoding::identity) {
         to.add(FieldName::content_encoding, wire::coding_name(coding));
     }
@@ -304,7 +306,7 @@ void render_fields(ResolvedPath& path, UnixSeconds now) {
     const auto render = [&](const core::Ref<CachedFile>& file, ContentCoding coding) {
         // Without a block the fields are made for each answer: a modification time in the future
         // must not be sent (RFC 9110, 8.8.2.1), and it may pass while the block is kept.
-        if (!file || file->identity().modified() > now) return;
+        if (!file || file->identity().modified > now) return;
         FieldBlock& block = path.fields[static_cast<std::size_t>(coding)];
         add_validators(block, path, *file);
         add_description(block, *file, coding, now);

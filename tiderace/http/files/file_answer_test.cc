@@ -234,6 +234,37 @@ TEST_F(FileAnswerTest, AFileFromTheFutureHasNoLastModified) {
     }
 }
 
+// Whatever the file system makes of the last one, it is in the future.
+TEST_F(FileAnswerTest, ATimeAtTheEdgeIsTrueOrNotSaid) {
+    struct Case {
+        long time;
+        const char* last_modified;
+        int status;  // to a client that has what there was in 1980
+    };
+    constexpr Case cases[] = {{-86'400, "", 304},
+                              {-1, "", 304},
+                              {0, "Thu, 01 Jan 1970 00:00:00 GMT", 304},
+                              {2'147'483'648, "Tue, 19 Jan 2038 03:14:08 GMT", 200},
+                              {4'294'967'296, "", 200},     // 2106
+                              {10'413'792'000, "", 200},    // 2300
+                              {253'402'300'800, "", 200}};  // 10000
+    ASSERT_GT(loop_->unix_now(), 2'147'483'648);
+    for (const Case& c : cases) {
+        const std::string name = "edge" + std::to_string(c.time);
+        for (const std::string& file : {name, name + ".gz"}) {
+            folder_.write(file, file);
+            folder_.set_time(file, c.time);
+        }
+        for (const char* coding : {"gzip", "identity"}) {
+            const Fields plain = {{"Accept-Encoding", coding}};
+            EXPECT_EQ(get("/" + name, plain).field("Last-Modified"), c.last_modified) << c.time;
+            const Fields since = {{"Accept-Encoding", coding},
+                                  {"If-Modified-Since", "Tue, 01 Jan 1980 00:00:00 GMT"}};
+            EXPECT_EQ(get("/" + name, since).status(), c.status) << c.time;
+        }
+    }
+}
+
 TEST_F(FileAnswerTest, WithoutSiblingsThereIsNothingToVaryBy) {
     EXPECT_FALSE(get("/plain.txt", {{"Accept-Encoding", "gzip"}}).has("Vary"));
     options_.paths.precompressed = false;

@@ -17,7 +17,7 @@ using wire::ContentCoding;
 constexpr UnixSeconds settled_after_s = 2;
 
 bool is_settled(const FileIdentity& identity, UnixSeconds now) {
-    return identity.changed_ns / 1'000'000'000 + settled_after_s < now;
+    return identity.changed + settled_after_s < now;
 }
 
 void set_failed(ResolvedPath& to, int error) {

@@ -66,7 +66,7 @@ TEST_F(PathResolverTest, AChangeIsSettledWhenTwoWholeSecondsHavePassed) {
     folder_.write("a.txt", "a");
     struct stat status{};
     ASSERT_EQ(::stat(folder_.path_of("a.txt").c_str(), &status), 0);
-    const UnixSeconds changed = FileIdentity(status).changed_ns / 1'000'000'000;
+    const UnixSeconds changed = FileIdentity(status).changed;
     EXPECT_FALSE(resolver().resolve("/a.txt", nullptr, changed + 2)->settled);
     EXPECT_TRUE(resolver().resolve("/a.txt", nullptr, changed + 3)->settled);
 }

@@ -35,7 +35,8 @@ std::string key_text(const VariantKey& key) {
     const FileIdentity& file = key.file;
     std::string text;
     for (const std::uint64_t number :
-         {file.device, file.inode, file.bytes, static_cast<std::uint64_t>(file.modified_ns),
+         {file.device, file.inode, file.bytes, static_cast<std::uint64_t>(file.modified),
+          static_cast<std::uint64_t>(file.modified_ns), static_cast<std::uint64_t>(file.changed),
           static_cast<std::uint64_t>(file.changed_ns)}) {
         text.append(std::to_string(number)).append(" ");
     }

@@ -167,6 +167,12 @@ bool append_json_href(wire::BoundedText& out, const ListingRow& row) {
            out.append(row.directory ? "/\"" : "\"");
 }
 
+bool append_time(wire::BoundedText& out, ByteView iso) {
+    return iso.empty() || (out.append("<time datetime=\"") && out.append(iso) &&
+                           out.append("\">") && out.append(iso.substr(0, 10)) && out.append(' ') &&
+                           out.append(iso.substr(11, 5)) && out.append("</time>"));
+}
+
 }  // namespace
 
 std::string human_size(std::uint64_t bytes) {
@@ -185,7 +191,8 @@ std::string human_size(std::uint64_t bytes) {
 }
 
 std::string iso_time(UnixSeconds time) {
-    time = std::clamp<UnixSeconds>(time, 0, wire::http_date_max);
+    constexpr UnixSeconds first = -62'135'596'800;  // 0001-01-01: `<time>` knows no year before
+    if (time < first || time > wire::http_date_max) return {};
     const std::chrono::sys_seconds when{std::chrono::seconds(time)};
     const auto day = std::chrono::floor<std::chrono::days>(when);
     const std::chrono::year_month_day date(day);
@@ -233,9 +240,8 @@ bool HtmlListing::append_row(wire::BoundedText& out, const ListingRow& row) {
                       (linked || out.append(" <i>no address can hold this name</i>")) &&
                       out.append("</a></td><td class=\"s\">") &&
                       out.append(row.directory ? std::string() : human_size(row.bytes)) &&
-                      out.append("</td><td class=\"t\"><time datetime=\"") && out.append(time) &&
-                      out.append("\">") && out.append(time.substr(0, 10)) && out.append(' ') &&
-                      out.append(time.substr(11, 5)) && out.append("</time></td></tr>\n");
+                      out.append("</td><td class=\"t\">") && append_time(out, time) &&
+                      out.append("</td></tr>\n");
     if (!fits) out.shrink_to(before);
     return fits;
 }
@@ -275,13 +281,14 @@ std::string JsonListing::head(const ListingDescription& listing) {
 
 bool JsonListing::append_row(wire::BoundedText& out, const ListingRow& row) {
     const std::size_t before = out.size();
+    const std::string time = iso_time(row.modified);
     const bool fits =
         out.append(first_ ? "\n{\"name\":\"" : ",\n{\"name\":\"") &&
         wire::append_json(out, row.name) && out.append("\",\"href\":") &&
         append_json_href(out, row) &&
-        out.append(row.directory ? ",\"type\":\"directory\",\"modified\":\""
-                                 : ",\"type\":\"file\",\"modified\":\"") &&
-        out.append(iso_time(row.modified)) && out.append("\"") &&
+        out.append(row.directory ? ",\"type\":\"directory\"" : ",\"type\":\"file\"") &&
+        (time.empty() ||
+         (out.append(",\"modified\":\"") && out.append(time) && out.append("\""))) &&
         (row.directory || (out.append(",\"bytes\":") && out.append_number(row.bytes))) &&
         out.append("}");
     if (!fits) {

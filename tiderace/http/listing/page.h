@@ -58,6 +58,7 @@ class HtmlListing final : public ListingFormat {
 // {"name":"b","href":"./b/","type":"directory","modified":"2026-01-02T03:04:05Z"},
 // {"name":"c","href":"./c","type":"file","modified":"…","bytes":12}
 // ],"complete":true}                                    "href":null  where there is no address
+// Without "modified" where the year has more than four digits.
 class JsonListing final : public ListingFormat {
   public:
     std::string head(const ListingDescription& listing) override;
@@ -70,7 +71,7 @@ class JsonListing final : public ListingFormat {
 
 // "1.4 KiB", "812 B".
 std::string human_size(std::uint64_t bytes);
-// "2026-01-02T03:04:05Z"
+// "2026-01-02T03:04:05Z". "": the year has more than four digits, or is before the first.
 std::string iso_time(UnixSeconds time);
 
 }  // namespace tiderace::http::listing

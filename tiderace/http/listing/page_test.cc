@@ -36,8 +36,24 @@ TEST(ListingPage, SizesAreForPeople) {
 TEST(ListingPage, TimesAreIso) {
     EXPECT_EQ(iso_time(0), "1970-01-01T00:00:00Z");
     EXPECT_EQ(iso_time(784'111'777), "1994-11-06T08:49:37Z");
-    EXPECT_EQ(iso_time(-5), "1970-01-01T00:00:00Z");
-    EXPECT_EQ(iso_time(INT64_MAX), "9999-12-31T23:59:59Z");
+    EXPECT_EQ(iso_time(-5), "1969-12-31T23:59:55Z");
+    EXPECT_EQ(iso_time(2'147'483'648), "2038-01-19T03:14:08Z");
+    EXPECT_EQ(iso_time(4'294'967'296), "2106-02-07T06:28:16Z");
+    EXPECT_EQ(iso_time(10'413'792'000), "2300-01-01T00:00:00Z");
+    EXPECT_EQ(iso_time(253'402'300'799), "9999-12-31T23:59:59Z");
+    EXPECT_EQ(iso_time(-62'135'596'800), "0001-01-01T00:00:00Z");
+    for (const UnixSeconds beyond :
+         {UnixSeconds{253'402'300'800}, UnixSeconds{-62'135'596'801}, INT64_MAX, INT64_MIN}) {
+        EXPECT_EQ(iso_time(beyond), "");
+    }
+}
+
+TEST(ListingPage, ATimeThatCannotBeShownIsLeftOut) {
+    HtmlListing html;
+    JsonListing json;
+    EXPECT_THAT(row_of(html, {.name = "a", .modified = INT64_MAX}), Not(HasSubstr("<time")));
+    EXPECT_THAT(row_of(json, {.name = "a", .modified = INT64_MAX}), Not(HasSubstr("modified")));
+    EXPECT_THAT(row_of(html, {.name = "a", .modified = -5}), HasSubstr("1969-12-31 23:59<"));
 }
 
 TEST(ListingPage, HostileNamesStayNames) {

@@ -86,8 +86,11 @@ void ListingRows::sort() {
             ListingRow row;
             if (!look_at(name.text.c_str(), row)) continue;
             name.directory = row.directory;
-            name.key = order_.sort == ListingSort::size ? row.bytes
-                                                        : static_cast<std::uint64_t>(row.modified);
+            // The sign bit turned: times before 1970 come first.
+            constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+            name.key = order_.sort == ListingSort::size
+                           ? row.bytes
+                           : static_cast<std::uint64_t>(row.modified) ^ sign;
         }
     }
     const auto before = [&](const Name& a, const Name& b) {
@@ -117,7 +120,7 @@ bool ListingRows::look_at(const char* name, ListingRow& row) const {
     }
     row.name = name;
     row.bytes = row.directory ? 0 : identity.bytes;
-    row.modified = identity.modified();
+    row.modified = identity.modified;
     return true;
 }
 

@@ -63,6 +63,8 @@ TEST_F(ListingRowsTest, FoldersComeFirstAndEachOrderHolds) {
     EXPECT_THAT(names({size, false}), ElementsAre("zoo/", "small.txt", "mid.txt", "large.txt"));
     EXPECT_THAT(names({time, true}), ElementsAre("zoo/", "small.txt", "mid.txt", "large.txt"));
     EXPECT_TRUE(sorted_);
+    folder_.set_time("large.txt", -100);  // 1969
+    EXPECT_THAT(names({time, false}), ElementsAre("zoo/", "large.txt", "mid.txt", "small.txt"));
 }
 
 TEST_F(ListingRowsTest, WhatWouldNotBeServedDoesNotShow) {
