@@ -114,6 +114,12 @@ bool equal_in_constant_time(std::string_view left, std::string_view right) {
     return difference == 0;
 }
 
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view spaces = " \t\r";
+    const std::size_t first = std::min(text.find_first_not_of(spaces), text.size());
+    return text.substr(first, text.find_last_not_of(spaces) + 1 - first);
+}
+
 // A file, or a pipe: `--basic-auth <(pass show site)`. Without O_NONBLOCK even the open of a pipe
 // waits for its writer, which may never come.
 Result<std::string> read_file(const std::string& path, Duration pipe_wait_max) {
@@ -195,13 +201,16 @@ Result<PasswordFile> PasswordFile::parse(std::string_view text, std::string_view
     return file;
 }
 
-// As htpasswd writes them. Empty lines, comments and the line ends of Windows are accepted,
-// because such files are edited by hand.
+// As htpasswd writes them. Empty lines, comments, the marks and line ends of Windows, and spaces
+// around a name or a hash are accepted, because such files are edited by hand: a user whose name
+// begins with a space would be locked out without a word.
 Result<> PasswordFile::add_lines(std::string_view text, std::string_view path) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     for (std::size_t number = 1; !text.empty(); ++number) {
         std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
-        if (line.ends_with('\r')) line.remove_suffix(1);
+        line = trimmed(line);
         if (line.empty() || line.starts_with('#')) continue;
         const std::string place = std::string(path) + ":" + std::to_string(number);
         const std::size_t colon = line.find(':');
@@ -210,8 +219,14 @@ Result<> PasswordFile::add_lines(std::string_view text, std::string_view path) {
         }
         // Some tools write further fields after a second colon.
         const std::string_view rest = line.substr(colon + 1);
-        Entry entry{std::string(line.substr(0, colon)),
-                    std::string(rest.substr(0, rest.find(':')))};
+        Entry entry{std::string(trimmed(line.substr(0, colon))),
+                    std::string(trimmed(rest.substr(0, rest.find(':'))))};
+        // No client can send such a name (basic_credentials.h). A file of UTF-16 has them, too.
+        if (std::ranges::any_of(entry.user,
+                                [](char c) { return (c >= 0 && c < ' ') || c == 127; })) {
+            return fail(Error(0, "read passwords from", place,
+                              "the name has a control character; is the file UTF-8?"));
+        }
         if (auto added = add(std::move(entry), place); !added) return added;
     }
     return {};

@@ -41,6 +41,22 @@ TEST(PasswordFile, VerifiesEveryAcceptedHash) {
     }
 }
 
+TEST(PasswordFile, ReadsWhatEditorsMakeOfALine) {
+    const std::string hash = "$2y$04$mfUEoxLkZ3bzr1.EvdZY/Otd/E3DVYxPGdmvOl9s1CvatLfYZNueS";
+    for (const std::string& text :
+         {" alice:" + hash, "\talice:" + hash, "alice:" + hash + "  ", "alice : " + hash,
+          "alice:" + hash + " :more",
+          "\xEF\xBB\xBF"
+          "alice:" +
+              hash + "\r\n",
+          "\xEF\xBB\xBF# people\r\n \r\n  # more\r\n\t\n alice:" + hash + " \r\n\r\n"}) {
+        const PasswordFile file = parsed(text);
+        EXPECT_EQ(file.size(), 1U) << text;
+        EXPECT_TRUE(file.verify("alice", "open sesame")) << text;
+    }
+    EXPECT_TRUE(parsed("alice b:" + hash).verify("alice b", "open sesame"));
+}
+
 TEST(PasswordFile, RefusesEverybodyElse) {
     const PasswordFile file = parsed(lines);
     for (const std::string_view user : {"", "Bcrypt", "bcrypt ", "nobody", "# people", "bcryp"}) {
@@ -91,6 +107,9 @@ TEST(PasswordFile, NamesTheLineThatCannotBeUsed) {
         {"alice:$2y$05$short",
          "read passwords from users:1: the hash of alice is not of a safe kind; make one with "
          "htpasswd -nB alice"},
+        {" : x", "read passwords from users:1: a line is NAME:HASH"},
+        {"ali\vce:hash",
+         "read passwords from users:1: the name has a control character; is the file UTF-8?"},
         {"alice:",
          "read passwords from users:1: the hash of alice is not of a safe kind; make one with "
          "htpasswd -nB alice"},
