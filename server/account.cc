@@ -36,15 +36,47 @@ Result<gid_t> find_group(const std::string& text) {
     return fail(Error(0, "find group", text, "there is none of that name; " + std::string(advice)));
 }
 
+// As a word of a shell's command.
+std::string word(const std::string& text) {
+    constexpr std::string_view plain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,@%:=";
+    if (text.find_first_not_of(plain) == std::string::npos) return text;
+    std::string quoted = "'";
+    for (const char c : text) c == '\'' ? quoted += "'\\''" : quoted += c;
+    return quoted + "'";
+}
+
+// `last` opens the folder; before it, whatever is needed to open those above, from the first on
+// that this user may not enter. Nothing is known of those below that one.
+std::string command_that_opens(const std::string& path, const std::string& last) {
+    std::string above;
+    for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+         slash = path.find('/', slash + 1)) {
+        const std::string folder = path.substr(0, slash);
+        if (!above.empty() || ::access(folder.c_str(), X_OK) != 0) above += " " + word(folder);
+    }
+    return (above.empty() ? "" : "chmod a+x" + above + " && ") + last + " " + word(path);
+}
+
+// Root may read every folder. So may its owner, who shows only where those above it are open.
+std::string user_who_may(const std::string& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0 || (status.st_mode & 0500) != 0500) return "root";
+    const passwd* owner = ::getpwuid(status.st_uid);
+    return owner != nullptr ? owner->pw_name : std::to_string(status.st_uid);
+}
+
+// access(2) judges by the real user, which become() has set as well.
 Result<> check_folder(const std::string& path, int mode, const Account& account,
-                      std::string_view operation, std::string_view what) {
-    // access(2) judges by the real user, which become() has set as well.
+                      std::string_view operation, std::string_view what,
+                      const std::string& opening) {
     if (::access(path.c_str(), mode) == 0) return {};
-    return fail(Error(errno, operation, path,
+    const int code = errno;
+    return fail(Error(code, operation, path,
                       "the server runs as user " + account.name + ", which may not " +
-                          std::string(what) +
-                          " this folder or one above it: change its mode, or choose a user with "
-                          "--user"));
+                          std::string(what) + " this folder: run `" +
+                          command_that_opens(path, opening) + "`, or add --user " +
+                          user_who_may(path)));
 }
 
 }  // namespace
@@ -114,11 +146,12 @@ Result<> become(const Account& account) {
 }
 
 Result<> check_readable_folder(const std::string& path, const Account& account) {
-    return check_folder(path, R_OK | X_OK, account, "serve", "read");
+    return check_folder(path, R_OK | X_OK, account, "serve", "read", "chmod a+rx");
 }
 
 Result<> check_writable_folder(const std::string& path, const Account& account) {
-    return check_folder(path, R_OK | W_OK | X_OK, account, "write to", "write to");
+    return check_folder(path, R_OK | W_OK | X_OK, account, "write to", "write to",
+                        "chown " + word(account.name));
 }
 
 Result<> check_log_folder(const std::string& file, const Account& account) {

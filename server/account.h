@@ -37,7 +37,8 @@ Result<Account> find_account(std::string_view text);
 Result<std::optional<Account>> account_to_become(const std::string& flag, uid_t user, gid_t group);
 // For good: root cannot be taken back.
 Result<> become(const Account& account);
-// Whether the process, as it is now, may read (enter, list) what is there.
+// Whether the process, as it is now, may read (enter, list) what is there. The error names a
+// command that lets it.
 Result<> check_readable_folder(const std::string& path, const Account& account);
 Result<> check_writable_folder(const std::string& path, const Account& account);
 // The folder of a log file, in which rotation renames the file and makes a new one.

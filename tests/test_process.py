@@ -228,7 +228,31 @@ def test_a_folder_that_nobody_may_not_read_is_one_sentence(binary, folder):
     assert done.returncode == 1
     assert done.stderr == (
         f"tiderace: serve {folder}/site: permission denied; the server runs as user nobody, which "
-        "may not read this folder or one above it: change its mode, or choose a user with --user\n")
+        f"may not read this folder: run `chmod a+rx {folder}/site`, or add --user root\n")
+
+
+@needs_root
+def test_the_command_that_a_refused_folder_names_works(serve, binary, folder):
+    site = folder / "a b" / "it's" / "site"
+    (folder / "site").rename(folder / "moved")
+    site.parent.mkdir(parents=True)
+    (folder / "moved").rename(site)
+    for closed in (site, site.parent, site.parent.parent):
+        closed.chmod(0o700)
+    said = [binary, "serve", site, "--listen", "127.0.0.1:0"]
+    done = subprocess.run(said, capture_output=True, text=True, timeout=20)
+    command, user = re.search("run `(.*)`, or add --user (.*)\n", done.stderr).groups()
+    assert user == "root"
+    assert serve(site, "--user", user, stays_root=False).get("/a.txt").status == 200
+    subprocess.run(["sh", "-c", command], check=True)
+    assert serve(site, stays_root=False).get("/a.txt").status == 200
+    # One who owns it may read it.
+    site.chmod(0o700)
+    os.chown(site, 54321, 54321)
+    done = subprocess.run(said, capture_output=True, text=True, timeout=20)
+    user = re.search("or add --user (.*)\n", done.stderr).group(1)
+    assert user == "54321"
+    assert serve(site, "--user", user, stays_root=False).get("/a.txt").status == 200
 
 
 def become_nobody():
