@@ -349,3 +349,51 @@ def test_what_a_transaction_publishes_to_itself_has_the_bound_of_subscribers(kv)
         with contextlib.suppress(ConnectionResetError):
             read_all(raw, 100 * MIB)
     assert r.ping() and peak.bytes() < 32 * MIB
+
+
+def test_hostile_patterns_do_not_hold_up_the_loop(kv):  # noqa: F811
+    """Each was 4 * 10^9 steps."""
+    server = kv()
+    names = [f"{i}{'a' * MIB}" for i in range(4)]
+    r = client_of(server)
+    r.mset(dict.fromkeys(names, 1))
+    r.sadd("set", *names)
+    impatient = redis.Redis("127.0.0.1", server.port, socket_timeout=15, decode_responses=True)
+    pattern = "*" + "a" * 1000 + "b"
+    assert impatient.keys(pattern) == []
+    assert impatient.scan(match=pattern, count=100)[1] == []
+    assert impatient.sscan("set", match=pattern, count=100)[1] == []
+    assert len(impatient.keys("*" + "a" * 1000)) == 4
+
+
+def test_long_patterns_and_channels_are_refused(kv):  # noqa: F811
+    server = kv()
+    client_of(server).sadd("s", "m")
+    for name, wanted in (("x" * 1024, True), ("x" * 1025, False)):
+        for words in (
+            ("KEYS", name),
+            ("SCAN", 0, "MATCH", name),
+            ("SSCAN", "s", 0, "MATCH", name),
+            ("CONFIG", "GET", name),
+            ("PUBSUB", "CHANNELS", name),
+            ("PUBLISH", name, "m"),
+            ("SUBSCRIBE", name),
+            ("PSUBSCRIBE", name),
+        ):
+            with connect(server) as raw:
+                raw.sendall(encode(*words))
+                heard = raw.recv(4096)
+            assert (b"is longer than 1024 bytes" not in heard) == wanted, words[0]
+
+
+def test_a_key_that_is_named_often_is_waited_for_once(kv):  # noqa: F811
+    server = kv()
+    r = client_of(server)
+    with connect(server) as first, connect(server) as second:
+        first.sendall(encode("BLPOP", *["k"] * 200_000, 0))
+        wait_until(lambda: r.info()["blocked_clients"] == 1)
+        second.sendall(encode("BLPOP", "other", *["k"] * 200_000, 0))
+        wait_until(lambda: r.info()["blocked_clients"] == 2)
+        assert r.rpush("k", "1", "2") == 2
+        assert first.recv(100) == encode("k", "1") and second.recv(100) == encode("k", "2")
+    assert r.info()["blocked_clients"] == 0 and r.rpush("other", "x") == 1

@@ -15,7 +15,8 @@ struct Blocked::Wait final : core::Timer {
     Blocked* blocked;
     Client* client;
     QueuedCommand again;
-    std::vector<std::string> keys;
+    std::uint64_t number = 0;
+    std::vector<std::string> keys;  // each once, however often it was named
 };
 
 Blocked::Blocked(core::EventLoop& loop, core::Ref<LooseBytes> loose)
@@ -27,9 +28,11 @@ void Blocked::wait(Call& call, const Command& command, resp::Arguments keys, dou
     auto wait = std::make_unique<Wait>(*this, client, command, call.args);
     // Twice: its keys are kept by name as well.
     client.block(2 * wait->again.bytes());
+    wait->number = ++waits_so_far_;
     for (const ByteView key : keys) {
-        wait->keys.emplace_back(key);
-        by_key_[wait->keys.back()].push_back(&client);
+        auto found = by_key_.find(key);
+        if (found == by_key_.end()) found = by_key_.try_emplace(std::string(key)).first;
+        if (found->second.emplace(wait->number, &client).second) wait->keys.emplace_back(key);
     }
     // Zero waits for ever, as in Redis.
     if (seconds > 0) {
@@ -50,13 +53,17 @@ void Blocked::serve(Server& server) {
     // A command that is served may change further keys (BLMOVE), which come into the set meanwhile.
     while (!ready_.empty()) {
         const std::string key = std::move(ready_.extract(ready_.begin()).value());
-        const auto found = by_key_.find(key);
-        if (found == by_key_.end()) continue;
-        // A copy, because forget() changes the queue while we go through it.
-        for (Client* client : std::deque<Client*>(found->second)) {
+        // Looked up anew for each, because those that are served leave the queue, and the last one
+        // ends it.
+        for (std::uint64_t last = 0;;) {
+            const auto queue = by_key_.find(key);
+            if (queue == by_key_.end()) break;
+            const auto next = queue->second.upper_bound(last);
+            if (next == queue->second.end()) break;
+            last = next->first;
+            Client* const client = next->second;
+            if (client->leaves()) continue;
             const auto wait = waits_.find(client);
-            // It was served by another key, or has left, since the copy was made.
-            if (wait == waits_.end() || client->leaves()) continue;
             Answers out(server.loose());
             const QueuedCommand& again = wait->second->again;
             // The command is executed again as a whole: it knows how it moves, logs and answers.
@@ -77,7 +84,7 @@ void Blocked::forget(Client& client) {
     for (const std::string& key : found->second->keys) {
         const auto at = by_key_.find(key);
         if (at == by_key_.end()) continue;
-        std::erase(at->second, &client);
+        at->second.erase(found->second->number);
         if (at->second.empty()) by_key_.erase(at);
     }
     waits_.erase(found);

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,7 +47,9 @@ class Blocked {
     core::EventLoop* loop_;
     core::Ref<LooseBytes> loose_;
     std::map<Client*, std::unique_ptr<Wait>> waits_;
-    std::map<std::string, std::deque<Client*>, std::less<>> by_key_;
+    // By the order in which they came.
+    std::map<std::string, std::map<std::uint64_t, Client*>, std::less<>> by_key_;
+    std::uint64_t waits_so_far_ = 0;
     std::set<std::string, std::less<>> ready_;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "examples/kv/glob.h"
 #include "examples/kv/server.h"
 
 namespace kv {
@@ -77,6 +78,12 @@ std::optional<double> Call::real(ByteView text) {
 
 bool Call::is_second_try() const {
     return client.blocked();
+}
+
+bool Call::takes_pattern(ByteView pattern) {
+    if (pattern.size() <= Glob::bytes_max) return true;
+    reply.error("ERR pattern is longer than " + std::to_string(Glob::bytes_max) + " bytes");
+    return false;
 }
 
 std::optional<double> Call::timeout(ByteView text) {

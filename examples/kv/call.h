@@ -87,6 +87,8 @@ class Call {
     // What log_as() wrote, which may be several commands; empty: the command as it came.
     const std::string& log_text() const { return log_text_; }
 
+    // False: it is too long (Glob::bytes_max), and that was answered.
+    bool takes_pattern(ByteView pattern);
     // How long a command may wait; 0: for ever. It is read before anything is taken: a command that
     // is refused changes nothing. nullopt: no such time, and that was answered.
     std::optional<double> timeout(ByteView text);

@@ -87,11 +87,25 @@ void remove_all(Call& call, std::string_view kind, PubSub::Subscribers& from,
     }
 }
 
+// A channel is held against all patterns, so neither may be long. False: one is, and that was
+// answered.
+bool are_short(Call& call, resp::Arguments names) {
+    for (const ByteView name : names) {
+        if (name.size() <= Glob::bytes_max) continue;
+        call.reply.error("ERR a channel or pattern is longer than " +
+                         std::to_string(Glob::bytes_max) + " bytes");
+        return false;
+    }
+    return true;
+}
+
 void subscribe(Call& call) {
+    if (!are_short(call, call.args.from(1))) return;
     add_all(call, "subscribe", call.server.pubsub().channels, call.client.subscriptions().channels);
 }
 
 void psubscribe(Call& call) {
+    if (!are_short(call, call.args.from(1))) return;
     add_all(call, "psubscribe", call.server.pubsub().patterns,
             call.client.subscriptions().patterns);
 }
@@ -107,6 +121,7 @@ void punsubscribe(Call& call) {
 }
 
 void publish(Call& call) {
+    if (!are_short(call, call.args.part(1, 2))) return;
     const std::size_t count = call.server.pubsub().publish(call.args[1], call.args[2]);
     call.reply.integer(static_cast<std::int64_t>(count));
 }
@@ -114,9 +129,12 @@ void publish(Call& call) {
 void pubsub(Call& call) {
     PubSub& all = call.server.pubsub();
     if (same_word(call.args[1], "CHANNELS") && call.args.size() <= 3) {
+        const ByteView wanted = call.args.size() == 3 ? call.args[2] : "*";
+        if (!call.takes_pattern(wanted)) return;
+        Glob pattern(wanted);
         std::vector<ByteView> names;
         for (const auto& [name, clients] : all.channels) {
-            if (call.args.size() == 2 || glob_matches(call.args[2], name)) names.push_back(name);
+            if (pattern.matches(name)) names.push_back(name);
         }
         call.reply.array(names.size());
         for (const ByteView name : names) call.reply.bulk(name);
@@ -146,7 +164,7 @@ std::size_t PubSub::publish(ByteView channel, ByteView message) {
     }
     // A client whose channel and pattern both match gets the message twice, as from Redis.
     for (const auto& [pattern, clients] : patterns) {
-        if (!glob_matches(pattern, channel)) continue;
+        if (!Glob(pattern).matches(channel)) continue;
         Message text({"pmessage", pattern, channel, message}, loose_);
         for (Client* client : clients) text.send_to(*client);
         count += clients.size();

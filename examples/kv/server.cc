@@ -280,7 +280,7 @@ void Server::watch(ByteView key, Client& client) {
     transaction.watched_bytes += 2 * key.size() + place_bytes;
     auto found = watchers_.find(key);
     if (found == watchers_.end()) found = watchers_.try_emplace(std::string(key)).first;
-    found->second.push_back(&client);
+    found->second.insert(&client);
 }
 
 void Server::unwatch(Client& client) {
@@ -288,7 +288,7 @@ void Server::unwatch(Client& client) {
     if (transaction == nullptr) return;
     for (const std::string& key : transaction->watched) {
         const auto found = watchers_.find(key);
-        std::erase(found->second, &client);
+        found->second.erase(&client);
         if (found->second.empty()) watchers_.erase(found);
     }
     transaction->watched.clear();

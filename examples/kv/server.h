@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -135,7 +136,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     AppendLog log_;
     Snapshots snapshots_;
     std::map<std::uint64_t, Client*> clients_;
-    std::map<std::string, std::vector<Client*>, std::less<>> watchers_;
+    std::map<std::string, std::set<Client*>, std::less<>> watchers_;
     std::vector<Client*> waiting_;    // for the next sync
     std::vector<Client*> in_flight_;  // for the one under way
     tiderace::Random random_;

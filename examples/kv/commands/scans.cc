@@ -11,11 +11,11 @@ namespace {
 
 struct Scan {
     std::uint64_t cursor = 0;
-    std::optional<ByteView> pattern;
+    std::optional<Glob> pattern;
     std::optional<std::string> type;  // in capitals
     std::size_t count = 10;
 
-    bool takes(ByteView name) const { return !pattern || glob_matches(*pattern, name); }
+    bool takes(ByteView name) { return !pattern || pattern->matches(name); }
 };
 
 std::optional<std::uint64_t> cursor_of(ByteView text) {
@@ -36,7 +36,8 @@ bool read_scan(Call& call, std::size_t at, bool may_have_type, Scan& scan) {
     for (std::size_t i = at + 1; i < call.args.size(); i += 2) {
         const bool has_value = i + 1 < call.args.size();
         if (has_value && same_word(call.args[i], "MATCH")) {
-            scan.pattern = call.args[i + 1];
+            if (!call.takes_pattern(call.args[i + 1])) return false;
+            scan.pattern.emplace(call.args[i + 1]);
         } else if (has_value && same_word(call.args[i], "TYPE") && may_have_type) {
             scan.type.emplace();
             for (const char c : call.args[i + 1]) {
@@ -87,10 +88,12 @@ std::uint64_t walk(const Scan& scan, Step&& step) {
 }
 
 void keys(Call& call) {
+    if (!call.takes_pattern(call.args[1])) return;
+    Glob pattern(call.args[1]);
     // Gathered first, because their number stands before them.
     std::vector<const std::string*> found;
     call.keys.for_each([&](const Entry& entry) {
-        if (glob_matches(call.args[1], *entry.key)) found.push_back(entry.key);
+        if (pattern.matches(*entry.key)) found.push_back(entry.key);
     });
     call.reply.array(found.size());
     for (const std::string* key : found) call.reply.bulk(*key);

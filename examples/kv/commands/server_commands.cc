@@ -1,4 +1,5 @@
 // What concerns the server: CONFIG, COMMAND, SAVE, BGSAVE, BGREWRITEAOF, SHUTDOWN, DEBUG, TIME.
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -11,12 +12,14 @@ namespace {
 
 void config_get(Call& call) {
     std::vector<std::string_view> found;
+    std::vector<Glob> patterns;
+    for (const ByteView each : call.args.from(2)) {
+        if (!call.takes_pattern(each)) return;
+        patterns.emplace_back(each);
+    }
     for (const std::string_view name : option_names()) {
-        for (const ByteView pattern : call.args.from(2)) {
-            if (!glob_matches(pattern, name)) continue;
-            found.push_back(name);
-            break;
-        }
+        const auto matches = [name](Glob& pattern) { return pattern.matches(name); };
+        if (std::ranges::any_of(patterns, matches)) found.push_back(name);
     }
     // What redis-benchmark asks for: here no snapshot is made by a schedule.
     const bool save = call.args.size() == 3 && same_word(call.args[2], "SAVE");
