@@ -193,10 +193,16 @@ def test_uploads_are_bounded_from_outside(start):
     options = curl("-X", "OPTIONS", url + "/uploads", status=204)
     assert options["tus-max-size"] == "1000"
     create(url, "a", 1000)
-    for length, status in ((1001, 413), (501, 507)):
+    for length, status in ((1001, 413), (501, 507), (500, 429)):
         curl("-X", "POST", "-H", TUS, "-H", f"Upload-Length: {length}", url + "/uploads",
              status=status)
-    create(url, "b", 500)
+
+
+def test_only_names_that_were_given_are_answered(start):
+    url = start(env={"FILES_HOSTS": "files.example.org,nas"})
+    for host, status in (("files.example.org", 200), ("NAS:80", 200), ("[::1]:1", 200),
+                         ("evil.example", 421)):
+        curl("-H", f"Host: {host}", url + "/", status=status)
 
 
 def test_wrong_words_on_the_command_line_are_explained(binary, tmp_path):
