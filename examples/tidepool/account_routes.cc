@@ -28,6 +28,11 @@ struct SignUpForm {
 struct LogInForm {
     std::string who;
     std::string password;
+    std::optional<std::string> back;
+    std::optional<std::string> draft;
+};
+struct BackQuery {
+    std::optional<std::string> back;
 };
 struct LogOutForm {
     std::string csrf;
@@ -56,7 +61,8 @@ Task<> log_in(Site& site, Session session, const Request& request, std::int64_t 
 Task<Answer> show_sign_up(const Request& request, Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (visitor.is_member()) co_return std::unexpected(Redirect{"/"});
-    co_return page<"sign_up.html">(SignUpPage{visitor.frame()});
+    co_return page<"sign_up.html">(
+        SignUpPage{.frame = visitor.frame(), .in_clear = keeps_no_log_in(request)});
 }
 
 Task<Answer> sign_up(Form<SignUpForm> form, const Request& request, Session session, Site& site) {
@@ -81,33 +87,47 @@ Task<Answer> sign_up(Form<SignUpForm> form, const Request& request, Session sess
     co_return std::unexpected(Redirect{"/"});
 }
 
-Task<Answer> show_log_in(const Request& request, Session session, Site& site) {
+Task<Answer> show_log_in(Query<BackQuery> query, const Request& request, Session session,
+                         Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (visitor.is_member()) co_return std::unexpected(Redirect{"/"});
-    co_return page<"log_in.html">(LogInPage{visitor.frame()});
+    std::string back = own_path(query->back.value_or("/"));
+    if (visitor.is_member()) co_return std::unexpected(Redirect{std::move(back)});
+    co_return page<"log_in.html">(LogInPage{
+        .frame = visitor.frame(), .back = std::move(back), .in_clear = keeps_no_log_in(request)});
 }
 
 Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session session,
                           Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     const FormWords& words = visitor.words().form;
+    // If it is refused: with what was written before.
+    LogInPage shown{.frame = visitor.frame(),
+                    .back = own_path(form->back.value_or("/")),
+                    .draft = tidied(form->draft.value_or("")),
+                    .in_clear = keeps_no_log_in(request),
+                    .who = form->who};
     // As it was typed, whether there is such a member or not, so that a refusal shows nothing.
     const std::string account = "account:" + hash_of(small_letters(tidied(form->who)));
     // By the account, besides the address (add_account_routes): guesses at one password may come
     // from thousands of addresses.
     if (!co_await site.limits.allows(account, account_rate)) {
-        LogInPage later{visitor.frame(), form->who, std::string(words.too_many_tries)};
-        co_return page<"log_in.html">(std::move(later), Reply(429).field("Retry-After", "60"));
+        shown.fault = words.too_many_tries;
+        co_return page<"log_in.html">(std::move(shown), Reply(429).field("Retry-After", "60"));
     }
     const auto member = co_await site.accounts.check(form->who, form->password);
     if (!member) {
-        LogInPage again{visitor.frame(), form->who, std::string(words.wrong_log_in)};
-        co_return page<"log_in.html">(std::move(again), Reply(403));
+        shown.fault = words.wrong_log_in;
+        co_return page<"log_in.html">(std::move(shown), Reply(403));
     }
     std::string former;
     if (visitor.is_member()) former = visitor.viewer().login;
     co_await log_in(site, session, request, *member, std::move(former));
-    co_return std::unexpected(Redirect{"/"});
+    if (shown.draft.empty()) co_return std::unexpected(Redirect{std::move(shown.back)});
+    // Shown and not sent: the member presses, and may think again.
+    Visitor member_now = co_await Visitor::of(site, session, request);
+    Unsent unsent{std::move(shown.draft)};
+    co_return co_await unsent_page(site, std::move(member_now), std::move(shown.back),
+                                   std::move(unsent));
 }
 
 Task<Answer> log_out(Form<LogOutForm> form, const Request& request, Session session, Site& site) {

@@ -66,7 +66,7 @@ template <Change change>
 Task<Answer> press(std::string username, Form<PressForm> form, const Request& request,
                    Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     if (!co_await (site.members.*change)(visitor.id(), username)) co_return not_found(visitor);
     co_return std::unexpected(Redirect{"/members/" + username});
@@ -74,7 +74,7 @@ Task<Answer> press(std::string username, Form<PressForm> form, const Request& re
 
 Task<Answer> show_notifications(const Request& request, Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     NotificationsPage shown{visitor.frame(), {}};
     shown.notifications = co_await site.members.notifications(visitor.id(), visitor.words());
     // Showing them marks them as seen; the frame was made before that.

@@ -92,6 +92,7 @@ struct FaultPage {
     Frame frame;
     std::string title;
     std::string explanation;
+    std::string draft = {};  // what the visitor wrote for a page that is not there
 };
 struct SignUpFaults {
     std::string name;
@@ -107,9 +108,13 @@ struct SignUpPage {
     std::string username = {};
     std::string email = {};
     SignUpFaults faults = {};
+    bool in_clear = false;  // this browser will keep no log-in (keeps_no_log_in)
 };
 struct LogInPage {
     Frame frame;
+    std::string back = {};   // where the visitor goes then; "/" for ""
+    std::string draft = {};  // what the visitor wrote for that page, and could not send
+    bool in_clear = false;   // this browser will keep no log-in (keeps_no_log_in)
     std::string who = {};
     std::string fault = {};
 };
@@ -123,6 +128,8 @@ struct FeedPage {
 };
 struct ThreadPage {
     Frame frame;
+    std::string draft;  // of a reply
+    std::string fault;
     PostView post;
     std::vector<PostView> posts;
     std::string next;

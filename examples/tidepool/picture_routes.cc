@@ -72,9 +72,9 @@ Task<Upload> receive(Site& site, const Visitor& visitor, Multipart& form, Pictur
     while (auto part = co_await form.next()) {
         if (upload.forged) break;
         if (part->name == "csrf") {
-            upload.sent = visitor.sent(co_await form.text());
-        } else if (!upload.sent) {
-            break;
+            upload.sent = visitor.is_member() && visitor.sent(co_await form.text());
+        } else if (!upload.sent && (visitor.is_member() || part->name == "picture")) {
+            break;  // of a visitor whose log-in ended the text is kept
         } else if (part->name == "body") {
             upload.body = co_await text_of(form, upload);
         } else if (part->name == "alt") {
@@ -112,9 +112,11 @@ Task<> refuse_forged(Site& site, Upload& upload) {
 
 Task<Answer> add_post_with_picture(Multipart form, const Request& request, Session session,
                                    Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    Visitor visitor = co_await Visitor::of(site, session, request);
     Upload upload = co_await receive(site, visitor, form, PictureShape::post);
+    if (!visitor.is_member()) {
+        co_return log_in_with(visitor, path_of_form(upload.parent), std::move(upload.body));
+    }
     if (!upload.sent) co_return refused(visitor);
     co_await refuse_forged(site, upload);
     if (upload.fault.empty() && !is_body(upload.body)) {
@@ -124,10 +126,11 @@ Task<Answer> add_post_with_picture(Multipart form, const Request& request, Sessi
     if (!upload.picture.name.empty()) unused.push_back(upload.picture.name);
     if (!upload.fault.empty()) {
         co_await site.pictures.remove(std::move(unused));
-        co_return co_await feed_page(site, visitor, newest, std::move(upload.body),
-                                     std::move(upload.fault), 422);
+        Unsent unsent{std::move(upload.body), std::move(upload.fault), 422};
+        co_return co_await unsent_page(site, std::move(visitor), path_of_form(upload.parent),
+                                       std::move(unsent));
     }
-    Draft draft{.body = std::move(upload.body),
+    Draft draft{.body = upload.body,
                 .parent = upload.parent,
                 .picture = upload.picture,
                 .picture_alt = std::move(upload.alt),
@@ -137,7 +140,7 @@ Task<Answer> add_post_with_picture(Multipart form, const Request& request, Sessi
     if (added && !added->again) co_return std::unexpected(to_post(*added));
     co_await site.pictures.remove(std::move(unused));
     if (added) co_return std::unexpected(to_post(*added));
-    co_return not_found(visitor);
+    co_return not_found(visitor, std::move(upload.body));
 }
 
 Task<> replace_face(Site& site, std::int64_t member, std::optional<std::string> name) {
@@ -150,7 +153,7 @@ Task<> replace_face(Site& site, std::int64_t member, std::optional<std::string> 
 
 Task<Answer> set_face(Multipart form, const Request& request, Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     Upload upload = co_await receive(site, visitor, form, PictureShape::face);
     if (!upload.sent) co_return refused(visitor);
     co_await refuse_forged(site, upload);
@@ -167,7 +170,7 @@ Task<Answer> set_face(Multipart form, const Request& request, Session session, S
 Task<Answer> remove_face(Form<PressForm> form, const Request& request, Session session,
                          Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     co_await replace_face(site, visitor.id(), std::nullopt);
     co_return std::unexpected(Redirect{"/settings?notice=saved"});

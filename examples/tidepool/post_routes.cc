@@ -2,6 +2,7 @@
 
 #include <tiderace/app.h>
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,16 +52,66 @@ std::string next_of(const std::string& path, const Posts& posts, std::string_vie
 
 }  // namespace
 
-Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before, std::string draft,
-                     std::string fault, int status) {
+namespace {
+
+// The posts of those whom the visitor follows, and the form for a new one.
+Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before, Unsent unsent) {
     Posts posts = co_await site.posts.feed(visitor.id(), before);
     FeedPage feed{.frame = visitor.frame(),
-                  .draft = std::move(draft),
-                  .fault = std::move(fault),
+                  .draft = std::move(unsent.text),
+                  .fault = std::move(unsent.fault),
                   .posts = std::move(posts.posts),
                   .next = next_of("/", posts),
                   .empty = visitor.words().post.nothing_here};
-    co_return page<"feed.html">(std::move(feed), Reply(status));
+    co_return page<"feed.html">(std::move(feed), Reply(unsent.status));
+}
+
+// A post with its replies, and the form for one.
+Task<Page> thread_page(Site& site, Visitor visitor, std::int64_t id, std::int64_t after,
+                       std::string notice, Unsent unsent) {
+    auto post = co_await site.posts.find(visitor.id(), id);
+    if (!post) co_return not_found(visitor, std::move(unsent.text));
+    const Words& words = visitor.words();
+    Posts replies;
+    if (post->replies > 0) {  // most posts have none, and the page one statement less
+        replies = co_await site.posts.replies(visitor.id(), id, after);
+    }
+    ThreadPage thread{.frame = std::move(visitor).take_frame(std::move(notice)),
+                      .draft = std::move(unsent.text),
+                      .fault = std::move(unsent.fault),
+                      .post = std::move(*post),
+                      .posts = std::move(replies.posts),
+                      .next = next_of("/posts/" + std::to_string(id), replies, "after"),
+                      .empty = words.post.no_replies};
+    // An answer to a form has the form's address.
+    thread.frame.back = "/posts/" + std::to_string(id);
+    co_return page<"thread.html">(std::move(thread), Reply(unsent.status));
+}
+
+}  // namespace
+
+std::string path_of_form(std::optional<std::int64_t> parent) {
+    return parent ? "/posts/" + std::to_string(*parent) : "/";
+}
+
+Task<Page> unsent_page(Site& site, Visitor visitor, std::string path, Unsent unsent) {
+    constexpr std::string_view posts = "/posts/";
+    std::int64_t id = 0;
+    if (!path.starts_with(posts)) {
+        co_return co_await feed_page(site, visitor, newest, std::move(unsent));
+    }
+    const auto read = std::from_chars(path.data() + posts.size(), path.data() + path.size(), id);
+    const std::string_view rest(read.ptr, path.data() + path.size());
+    if (read.ec == std::errc() && rest.empty()) {
+        co_return co_await thread_page(site, std::move(visitor), id, 0, "", std::move(unsent));
+    }
+    const bool edits = read.ec == std::errc() && rest == "/edit";
+    if (!edits || !co_await site.posts.text(visitor.id(), id)) {
+        co_return not_found(visitor, std::move(unsent.text));
+    }
+    EditPage again{visitor.frame(), id, std::move(unsent.text), std::move(unsent.fault)};
+    again.frame.back = path;
+    co_return page<"edit.html">(std::move(again), Reply(unsent.status));
 }
 
 namespace {
@@ -68,47 +119,41 @@ namespace {
 Task<Page> show_front(Query<From> from, const Request& request, Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
     if (!visitor.is_member()) co_return page<"landing.html">(LandingPage{visitor.frame()});
-    co_return co_await feed_page(site, visitor, from->before.value_or(newest), "", "", 200);
+    co_return co_await feed_page(site, visitor, from->before.value_or(newest), Unsent());
 }
 
 Task<Answer> add_post(Form<PostForm> form, const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    Visitor visitor = co_await Visitor::of(site, session, request);
+    if (!visitor.is_member()) {
+        co_return log_in_with(visitor, path_of_form(form->parent), tidied(form->body));
+    }
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     Draft draft{
         .body = tidied(form->body), .parent = form->parent, .form = form->form.value_or("")};
-    // With what was written: a draft must not be lost to a fault.
+    // With what was written: a draft must not be lost to a fault. In the form that it came from: a
+    // reply is not to become a post of its own.
     if (!is_body(draft.body)) {
-        co_return co_await feed_page(site, visitor, newest, std::move(draft.body),
-                                     std::string(visitor.words().post.post_empty), 422);
+        Unsent unsent{draft.body, std::string(visitor.words().post.post_empty), 422};
+        co_return co_await unsent_page(site, std::move(visitor), path_of_form(draft.parent),
+                                       std::move(unsent));
     }
+    std::string text = draft.body;
     const auto added = co_await site.posts.add(visitor.id(), std::move(draft));
-    if (!added) co_return not_found(visitor);
+    if (!added) co_return not_found(visitor, std::move(text));
     co_return std::unexpected(to_post(*added));
 }
 
 Task<Page> show_post(std::int64_t id, Query<From> from, const Request& request, Session session,
                      Site& site) {
     Visitor visitor = co_await Visitor::of(site, session, request);
-    auto post = co_await site.posts.find(visitor.id(), id);
-    if (!post) co_return not_found(visitor);
-    const Words& words = visitor.words();
-    Posts replies;
-    if (post->replies > 0) {  // most posts have none, and the page one statement less
-        replies = co_await site.posts.replies(visitor.id(), id, from->after.value_or(0));
-    }
-    ThreadPage thread{
-        .frame = std::move(visitor).take_frame(notice_named(from->notice.value_or(""), words)),
-        .post = std::move(*post),
-        .posts = std::move(replies.posts),
-        .next = next_of("/posts/" + std::to_string(id), replies, "after"),
-        .empty = words.post.no_replies};
-    co_return page<"thread.html">(std::move(thread));
+    std::string notice = notice_named(from->notice.value_or(""), visitor.words());
+    co_return co_await thread_page(site, std::move(visitor), id, from->after.value_or(0),
+                                   std::move(notice), Unsent());
 }
 
 Task<Answer> show_edit(std::int64_t id, const Request& request, Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     auto body = co_await site.posts.text(visitor.id(), id);
     if (!body) co_return not_found(visitor);
     co_return page<"edit.html">(EditPage{visitor.frame(), id, std::move(*body)});
@@ -117,9 +162,11 @@ Task<Answer> show_edit(std::int64_t id, const Request& request, Session session,
 Task<Answer> edit_post(std::int64_t id, Form<EditForm> form, const Request& request,
                        Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
     std::string body = tidied(form->body);
+    if (!visitor.is_member()) {
+        co_return log_in_with(visitor, visitor.frame().back, std::move(body));
+    }
+    if (!visitor.sent(form->csrf)) co_return refused(visitor);
     if (!is_body(body)) {
         EditPage again{visitor.frame(), id, std::move(body),
                        std::string(visitor.words().post.post_empty)};
@@ -133,7 +180,7 @@ Task<Answer> edit_post(std::int64_t id, Form<EditForm> form, const Request& requ
 Task<Answer> delete_post(std::int64_t id, Form<PostPressForm> form, const Request& request,
                          Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     auto pictures = co_await site.posts.remove(visitor.id(), id);
     if (!pictures) co_return not_found(visitor);
@@ -146,7 +193,7 @@ Task<Answer> delete_post(std::int64_t id, Form<PostPressForm> form, const Reques
 Task<Answer> report_post(std::int64_t id, Form<PostPressForm> form, const Request& request,
                          Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     // Only what the visitor can see can be reported, or a report would show that a hidden post
     // exists.
@@ -163,7 +210,7 @@ Task<Pressed> press(std::int64_t id, bool liked, const PostPressForm& form, cons
     // Without scripts the button is a form, whose Accept begins with text/html.
     const bool script = request.field("Accept").starts_with("application/json");
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return to_log_in();
+    if (!visitor.is_member()) co_return to_log_in(visitor);
     if (!visitor.sent(form.csrf)) co_return refused(visitor);
     const auto now = co_await site.posts.like(visitor.id(), id, liked);
     if (!now) co_return not_found(visitor);
@@ -196,7 +243,7 @@ Task<Page> show_tag(std::string tag, Query<From> from, const Request& request, S
 
 Task<Answer> search(Query<SearchQuery> query, const Request& request, Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     const std::string words = tidied(query->q.value_or(""));
     SearchPage found{.frame = visitor.frame_for_search(words),
                      .people = {},

@@ -1,20 +1,27 @@
-// Writers of the same posts, on PostgreSQL: they take their locks in one order (lock_posts), so
-// that none waits until a deadlock is detected.
+// Writers of the same posts, and what happens to a text that is not taken.
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "examples/tidepool/post_text.h"
 #include "examples/tidepool/tidepool_fixture.h"
 
 namespace tidepool {
 namespace {
 
 using namespace tiderace;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using tiderace::testing::Answer;
 
 constexpr std::int64_t writers = 6;
 constexpr int rounds = 20;
 
+// On PostgreSQL: they take their locks in one order (lock_posts), so that none waits until a
+// deadlock is detected.
 class LocksTest : public TidepoolTest {
   protected:
     void SetUp() override {
@@ -151,6 +158,158 @@ TEST_P(LocksTest, MembersGoWithWhatTheyWroteAndLiked) {
 
 INSTANTIATE_TEST_SUITE_P(Databases, LocksTest, ::testing::Values(db::Dialect::postgres),
                          name_of_database);
+
+// What a member wrote is not lost: to a fault of the form, or to a log-in that has ended.
+class DraftsTest : public TidepoolTest {
+  protected:
+    // Everywhere, as a member's own press on another device.
+    void end_log_ins() {
+        const auto end = [](db::Database db) -> Task<int> {
+            co_await db.exec("delete from logins");
+            co_return 0;
+        };
+        run(end(*db_));
+    }
+    // A form with a text in its field that leads to a reply, not to a public post.
+    static void expect_reply_form(const Answer& answer, const std::string& post,
+                                  std::string_view text) {
+        EXPECT_THAT(answer.text(), HasSubstr("name=\"parent\" value=\"" + post + "\""));
+        EXPECT_THAT(answer.text(), HasSubstr(">" + std::string(text) + "</textarea>"));
+    }
+    static Answer log_in_again(Browser& person, std::string_view back, std::string_view draft,
+                               std::string_view word = password) {
+        return person.post("/log-in", {{"who", "ann"},
+                                       {"password", std::string(word)},
+                                       {"back", std::string(back)},
+                                       {"draft", std::string(draft)}});
+    }
+};
+
+TEST_P(DraftsTest, ARefusedReplyStaysAReply) {
+    auto ann = member("ann");
+    const std::string post = ann->write("The tide is out.");
+    const Answer blank = ann->send("/posts", {{"body", " \n "}, {"parent", post}});
+    EXPECT_EQ(blank.status, 422);
+    expect_reply_form(blank, post, "");
+    EXPECT_THAT(blank.text(), HasSubstr("1 to 2,000 characters"));
+    const Answer broken = ann->send_file(
+        "/posts/with-picture", {{"csrf", ann->token()}, {"parent", post}, {"body", "look <here>"}},
+        "no picture");
+    EXPECT_EQ(broken.status, 422);
+    expect_reply_form(broken, post, "look &lt;here&gt;");
+    EXPECT_THAT(broken.text(), HasSubstr("name=\"back\" value=\"/posts/" + post + "\""));
+    const Answer own = ann->send_file("/posts/with-picture",
+                                      {{"csrf", ann->token()}, {"body", "for all"}}, "no picture");
+    EXPECT_THAT(own.text(), HasSubstr(">for all</textarea>"));
+    EXPECT_THAT(own.text(), Not(HasSubstr("name=\"parent\"")));
+}
+
+TEST_P(DraftsTest, AReplyToWhatIsGoneIsShownAndNoPublicPost) {
+    auto ann = member("ann");
+    for (const char* const body : {"to nobody", " "}) {
+        const Answer gone = ann->send("/posts", {{"body", body}, {"parent", "77"}});
+        EXPECT_EQ(gone.status, 404);
+        EXPECT_THAT(gone.text(), Not(HasSubstr("action=\"/posts")));
+    }
+    EXPECT_THAT(ann->send("/posts", {{"body", "to nobody"}, {"parent", "77"}}).text(),
+                HasSubstr("readonly>to nobody</textarea>"));
+}
+
+TEST_P(DraftsTest, ATextOutlivesTheLogIn) {
+    auto ann = member("ann");
+    const std::string post = ann->write("The tide is out.");
+    const struct {
+        std::string path, parent, back, shown;
+    } cases[] = {
+        {"/posts", "", "/", "action=\"/posts"},
+        {"/posts", post, "/posts/" + post, "name=\"parent\" value=\"" + post + "\""},
+        {"/posts/with-picture", post, "/posts/" + post, "name=\"parent\" value=\"" + post + "\""},
+        {"/posts/" + post + "/edit", "", "/posts/" + post + "/edit",
+         "action=\"/posts/" + post + "/edit\""},
+    };
+    for (const auto& one : cases) {
+        pass_a_minute(*ann);
+        const std::string token = ann->token();
+        end_log_ins();
+        std::vector<std::pair<std::string, std::string>> fields{
+            {"csrf", token}, {"parent", one.parent}, {"body", "two\nlines \"here\""}};
+        if (one.parent.empty()) fields.erase(fields.begin() + 1);
+        const bool has_file = one.path.ends_with("picture");
+        const Answer ended = has_file ? ann->send_file(one.path, fields, bytes_of(small_png))
+                                      : ann->post(one.path, fields);
+        EXPECT_EQ(ended.status, 403) << one.path;
+        EXPECT_THAT(ended.text(), HasSubstr("name=\"back\" value=\"" + one.back + "\""));
+        EXPECT_THAT(ended.text(), HasSubstr("name=\"draft\" value=\"two\nlines &#34;here&#34;\""));
+        EXPECT_THAT(ended.text(), HasSubstr("your text is here again"));
+        const Answer wrong = log_in_again(*ann, one.back, "two\nlines \"here\"", "a guess");
+        EXPECT_EQ(wrong.status, 403);
+        EXPECT_THAT(wrong.text(), HasSubstr("name=\"draft\" value=\"two\nlines"));
+        const Answer in = log_in_again(*ann, one.back, "two\nlines \"here\"");
+        EXPECT_EQ(in.status, 200) << one.path;
+        EXPECT_THAT(in.text(), HasSubstr(one.shown));
+        EXPECT_THAT(in.text(), HasSubstr(">two\nlines &#34;here&#34;</textarea>"));
+        EXPECT_THAT(in.text(), HasSubstr("action=\"/log-out\"")) << "logged in";
+        EXPECT_TRUE(ann->is_logged_in());
+    }
+    EXPECT_EQ(count(ann->get("/").text(), "<article"), 1U) << "shown, not sent";
+}
+
+// The form for a text of another member's post is not shown by naming it.
+TEST_P(DraftsTest, AStrangersPostIsNotEditedByALogIn) {
+    auto bob = member("bob");
+    const std::string post = bob->write("mine");
+    auto ann = member("ann");
+    end_log_ins();
+    const Answer in = log_in_again(*ann, "/posts/" + post + "/edit", "hers");
+    EXPECT_EQ(in.status, 404);
+    EXPECT_THAT(in.text(), HasSubstr("readonly>hers</textarea>"));
+}
+
+TEST_P(DraftsTest, ALogInLeadsBackToAPageOfThisSite) {
+    auto ann = member("ann");
+    const std::string post = ann->write("The tide is out.");
+    end_log_ins();
+    const Answer sent = ann->get("/search?q=tide%20pool");
+    ASSERT_EQ(sent.status, 303);
+    const std::string page = ann->get(sent.field("Location")).text();
+    EXPECT_THAT(page, HasSubstr("name=\"back\" value=\"/search?q=tide%20pool\""));
+    EXPECT_EQ(log_in_again(*ann, "/search?q=tide%20pool", "").field("Location"),
+              "/search?q=tide%20pool");
+    end_log_ins();
+    EXPECT_EQ(ann->post("/posts/" + post + "/like", {{"csrf", "0"}}).field("Location"),
+              "/log-in?back=%2Fposts%2F" + post);
+    EXPECT_EQ(ann->post("/members/bob/follow", {{"csrf", "0"}}).field("Location"),
+              "/log-in?back=%2Fmembers%2Fbob");
+    for (const char* const elsewhere : {"//evil.example", "/\\evil.example", "https://evil.example",
+                                        "evil", "/\t/evil.example"}) {
+        end_log_ins();
+        EXPECT_EQ(log_in_again(*ann, elsewhere, "").field("Location"), "/") << elsewhere;
+        Browser guest(*app_, "ann");
+        EXPECT_THAT(guest.get("/log-in?back=" + escaped(elsewhere)).text(),
+                    HasSubstr("name=\"back\" value=\"/\""));
+        pass_a_minute(*ann);
+    }
+}
+
+TEST_P(DraftsTest, APageInClearSaysThatNoLogInIsKept) {
+    for (const char* const path : {"/log-in", "/sign-up"}) {
+        const auto page = [&](std::string host, tiderace::testing::Fields fields = {}) {
+            tiderace::testing::Client guest(*app_, {.host = std::move(host)});
+            return guest.get(path, fields).text();
+        };
+        EXPECT_THAT(page("tidepool.example"), HasSubstr("without encryption"));
+        EXPECT_THAT(page("192.0.2.7:8080"), HasSubstr("without encryption"));
+        EXPECT_THAT(page("localhost.example"), HasSubstr("without encryption"));
+        for (const char* const here : {"localhost", "localhost:8080", "127.0.0.1:1", "[::1]:1"}) {
+            EXPECT_THAT(page(here), Not(HasSubstr("without encryption"))) << here;
+        }
+        // A browser that trusts the origin says so: TLS ends at a proxy that does not.
+        EXPECT_THAT(page("tidepool.example", {{"Sec-Fetch-Site", "none"}}),
+                    Not(HasSubstr("without encryption")));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Databases, DraftsTest, each_database, name_of_database);
 
 }  // namespace
 }  // namespace tidepool

@@ -59,7 +59,7 @@ namespace {
 Task<Answer> show_settings(Query<NoticeQuery> query, const Request& request, Session session,
                            Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     Frame frame = visitor.frame_with(notice_named(query->notice.value_or(""), visitor.words()));
     co_return co_await settings_page(site, visitor, std::move(frame), "", 200);
 }
@@ -67,7 +67,7 @@ Task<Answer> show_settings(Query<NoticeQuery> query, const Request& request, Ses
 Task<Answer> set_profile(Form<ProfileForm> form, const Request& request, Session session,
                          Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     const std::string name = tidied(form->name);
     const std::string fault = fault_of_name(name, visitor.words());
@@ -87,7 +87,7 @@ Task<Answer> set_profile(Form<ProfileForm> form, const Request& request, Session
 Task<Answer> set_password(Form<PasswordForm> form, const Request& request, Session session,
                           Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     // The cheap check first: the hash of a password is slow by intent.
     std::string fault = fault_of_password(form->password, visitor.words());
@@ -114,7 +114,7 @@ struct LoginForm {
 Task<Answer> log_out_there(Form<LoginForm> form, const Request& request, Session session,
                            Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     co_await site.accounts.end_login_of(visitor.id(), tidied(form->login));
     site.wakes.member(visitor.id());
@@ -124,7 +124,7 @@ Task<Answer> log_out_there(Form<LoginForm> form, const Request& request, Session
 Task<Answer> log_out_elsewhere(Form<PressForm> form, const Request& request, Session session,
                                Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     co_await site.accounts.end_other_logins(visitor.id(), visitor.viewer().login);
     site.wakes.member(visitor.id());
@@ -134,7 +134,7 @@ Task<Answer> log_out_elsewhere(Form<PressForm> form, const Request& request, Ses
 Task<Answer> delete_account(Form<DeleteForm> form, const Request& request, Session session,
                             Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     // The password is required again: a page that was left open must not be enough to delete an
     // account.
@@ -155,7 +155,7 @@ template <bool blocked>
 Task<Answer> show_hidden(Query<FromPerson> query, const Request& request, Session session,
                          Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     std::string from = query->from.value_or("");
     Task<People> work = blocked ? site.members.blocked(visitor.id(), std::move(from))
                                 : site.members.muted(visitor.id(), std::move(from));
@@ -173,7 +173,7 @@ using Exported = std::expected<Reply, Redirect>;
 
 Task<Exported> export_data(const Request& request, Session session, Site& site) {
     const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in());
+    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
     co_return Reply()
         // A file to keep, and a body that is made piece by piece while it is sent.
         .field("Content-Disposition", "attachment; filename=\"tidepool.json\"")

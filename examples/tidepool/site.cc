@@ -31,7 +31,14 @@ std::string back_to(const Request& request) {
         return std::string(path) + (request.has_query ? "?" + std::string(request.query) : "");
     }
     if (path.starts_with("/settings")) return "/settings";
-    return path.ends_with("/edit") || !path.starts_with("/posts") ? std::string(path) : "/";
+    if (path.starts_with("/reports")) return "/reports";
+    if (path == "/posts/with-picture" || path == "/posts") return "/";
+    if (path.ends_with("/edit")) return std::string(path);
+    // A press: "/posts/7/like", "/members/ann/follow".
+    if (path.starts_with("/posts/") || path.starts_with("/members/")) {
+        return std::string(path.substr(0, path.rfind('/')));
+    }
+    return std::string(path);
 }
 
 }  // namespace
@@ -83,10 +90,10 @@ bool Visitor::sent(std::string_view csrf) const {
     return !frame_.csrf.empty() && equals_in_constant_time(frame_.csrf, csrf);
 }
 
-Page not_found(const Visitor& visitor) {
+Page not_found(const Visitor& visitor, std::string draft) {
     const Words& words = visitor.words();
     return page<"fault.html">(FaultPage{visitor.frame(), std::string(words.fault.not_found),
-                                        std::string(words.fault.not_found_more)},
+                                        std::string(words.fault.not_found_more), std::move(draft)},
                               Reply(404));
 }
 
@@ -97,8 +104,27 @@ Page refused(const Visitor& visitor) {
                               Reply(403));
 }
 
-Redirect to_log_in() {
-    return {"/log-in"};
+Redirect to_log_in(const Visitor& visitor) {
+    return {"/log-in?back=" + escaped(visitor.frame().back)};
+}
+
+Page log_in_with(const Visitor& visitor, std::string path, std::string text) {
+    return page<"log_in.html">(LogInPage{.frame = visitor.frame(),
+                                         .back = std::move(path),
+                                         .draft = std::move(text),
+                                         .fault = std::string(visitor.words().form.logged_out)},
+                               Reply(403));
+}
+
+// The second is sent to origins that a browser trusts: TLS, also where a proxy in front of us has
+// it and does not say so, and this computer.
+bool keeps_no_log_in(const Request& request) {
+    if (request.secure || !request.field("Sec-Fetch-Site").empty()) return false;
+    const std::string_view host = request.authority;
+    const auto is = [&](std::string_view name) {
+        return host == name || (host.starts_with(name) && host[name.size()] == ':');
+    };
+    return !is("localhost") && !is("127.0.0.1") && !is("[::1]");
 }
 
 Redirect to_post(const Added& added) {

@@ -93,9 +93,21 @@ class Visitor {
 std::string_view language_of(const tiderace::http::Request& request,
                              const tiderace::http::Session& session);
 
-Page not_found(const Visitor& visitor);
+Page not_found(const Visitor& visitor, std::string draft = {});
 Page refused(const Visitor& visitor);
-Redirect to_log_in();
+// What the visitor wrote for a page: "/" a post, "/posts/7" a reply, "/posts/7/edit" a new text.
+struct Unsent {
+    std::string text;
+    std::string fault = {};  // what is wrong with it
+    int status = 200;
+};
+
+// To the log-in, and back to the page where the visitor pressed.
+Redirect to_log_in(const Visitor& visitor);
+// The log-in, at once: a log-in that ended meanwhile takes no text along. `path`: as of Unsent.
+Page log_in_with(const Visitor& visitor, std::string path, std::string text);
+// Whether the browser will drop the session's cookie, which is for TLS and for this computer alone.
+bool keeps_no_log_in(const tiderace::http::Request& request);
 // Where a new post is seen.
 Redirect to_post(const Added& added);
 
@@ -133,9 +145,11 @@ void add_picture_routes(tiderace::http::App& app, const std::string& folder);
 void add_report_routes(tiderace::http::App& app);
 void add_settings_routes(tiderace::http::App& app);
 
-// A page with the posts of those whom the visitor follows, and the form for a new one.
-tiderace::Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before,
-                               std::string draft, std::string fault, int status);
+// The page for a text that was not taken, with the text in its form; 404 with the text where that
+// page is not there for the visitor. `path`: as of Unsent; any other is "/".
+tiderace::Task<Page> unsent_page(Site& site, Visitor visitor, std::string path, Unsent unsent);
+// The path of Unsent, for a post or a reply.
+std::string path_of_form(std::optional<std::int64_t> parent);
 
 tiderace::Task<Page> settings_page(Site& site, const Visitor& visitor, Frame frame,
                                    std::string fault, int status);

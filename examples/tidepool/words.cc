@@ -63,6 +63,10 @@ constexpr Words english = {
             .passwords_differ = "The two passwords differ.",
             .wrong_log_in = "User name or password is wrong.",
             .too_many_tries = "Too many tries for this account. Wait a minute, then try again.",
+            .logged_out = "You are not logged in any more. Log in, and your text is here again.",
+            .in_clear =
+                "This page came without encryption (http), and your browser keeps no log-in then."
+                " Use the address with https.",
         },
     .post =
         {
@@ -70,6 +74,7 @@ constexpr Words english = {
             .post = "Post",
             .post_hint = "#tags and @names become links.",
             .post_empty = "A post has 1 to 2,000 characters.",
+            .your_text = "Your text",
             .posts = "Posts",
             .new_posts = "Show new posts",
             .older = "Older",
@@ -247,6 +252,8 @@ constexpr Words chinese = {
             .passwords_differ = "两次输入的密码不同。",
             .wrong_log_in = "用户名或密码不对。",
             .too_many_tries = "此账号的尝试次数过多，请一分钟后再试。",
+            .logged_out = "你已退出登录。登录后，你写的内容还在这里。",
+            .in_clear = "此页面未加密（http），浏览器不会保存登录状态。请使用 https 地址。",
         },
     .post =
         {
@@ -254,6 +261,7 @@ constexpr Words chinese = {
             .post = "发布",
             .post_hint = "#标签 和 @用户名 会变成链接。",
             .post_empty = "短文要有 1 到 2000 个字。",
+            .your_text = "你写的内容",
             .posts = "短文",
             .new_posts = "显示新内容",
             .older = "更早",

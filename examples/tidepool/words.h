@@ -56,12 +56,15 @@ struct FormWords {
     std::string_view passwords_differ;
     std::string_view wrong_log_in;
     std::string_view too_many_tries;
+    std::string_view logged_out;
+    std::string_view in_clear;
 };
 struct PostWords {
     std::string_view whats_up;
     std::string_view post;
     std::string_view post_hint;
     std::string_view post_empty;
+    std::string_view your_text;
     std::string_view posts;
     std::string_view new_posts;
     std::string_view older;

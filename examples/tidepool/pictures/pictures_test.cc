@@ -72,7 +72,7 @@ TEST_P(PicturesTest, WhatIsNoPictureIsRefusedAndLeavesNothing) {
                   .status,
               404);
     Browser guest(*app_);
-    EXPECT_EQ(guest.send_file("/posts/with-picture", fields, png).status, 303);
+    EXPECT_EQ(guest.send_file("/posts/with-picture", fields, png).status, 403);
     EXPECT_EQ(files(), 0U);
     EXPECT_EQ(count(ann->get("/").text(), "<article"), 0U);
 }
