@@ -51,6 +51,7 @@ Task<> log_in(Site& site, Session session, const Request& request, std::int64_t 
               std::string former) {
     const std::string agent(request.field("User-Agent"));
     const std::string login = random_word();
+    co_await site.limits.remember(std::to_string(member), place_of(request));
     co_await session.renew();
     // The token first: a log-in without one could send no form (Visitor::sent).
     co_await session.set("csrf", random_word());
@@ -106,22 +107,28 @@ Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session 
                     .draft = tidied(form->draft.value_or("")),
                     .in_clear = keeps_no_log_in(request),
                     .who = form->who};
-    // As it was typed, whether there is such a member or not, so that a refusal shows nothing.
-    const std::string account = "account:" + hash_of(small_letters(tidied(form->who)));
+    auto account = co_await site.accounts.find(form->who);
+    // One limit for the name and the e-mail address of an account. What was typed, where there is
+    // none, so that a refusal shows nothing.
+    std::string key =
+        account ? std::to_string(account->id) : hash_of(small_letters(tidied(form->who)));
+    std::string place = place_of(request);
     // By the account, besides the address (add_account_routes): guesses at one password may come
     // from thousands of addresses.
-    if (!co_await site.limits.allows(account, account_rate)) {
+    const bool allowed = co_await site.limits.allows_guess(std::move(key), std::move(place));
+    if (!allowed) {
         shown.fault = words.too_many_tries;
         co_return page<"log_in.html">(std::move(shown), Reply(429).field("Retry-After", "60"));
     }
-    const auto member = co_await site.accounts.check(form->who, form->password);
-    if (!member) {
+    const std::int64_t member = account ? account->id : 0;
+    const bool matches = co_await site.accounts.check(std::move(account), form->password);
+    if (!matches) {
         shown.fault = words.wrong_log_in;
         co_return page<"log_in.html">(std::move(shown), Reply(403));
     }
     std::string former;
     if (visitor.is_member()) former = visitor.viewer().login;
-    co_await log_in(site, session, request, *member, std::move(former));
+    co_await log_in(site, session, request, member, std::move(former));
     if (shown.draft.empty()) co_return std::unexpected(Redirect{std::move(shown.back)});
     // Shown and not sent: the member presses, and may think again.
     Visitor member_now = co_await Visitor::of(site, session, request);

@@ -21,11 +21,6 @@ constexpr std::size_t name_characters_max = 50;
 constexpr std::size_t email_bytes_max = 254;
 constexpr std::size_t agent_characters_max = 200;
 
-struct PasswordRow {
-    std::int64_t id;
-    std::string password;
-};
-
 struct LoginRow {
     std::string id;
     std::string agent;
@@ -139,26 +134,25 @@ Task<std::expected<std::int64_t, SignUpFaults>> Accounts::sign_up(SignUp form, c
     co_return *member;
 }
 
-Task<std::optional<std::int64_t>> Accounts::check(std::string who, std::string password) {
+Task<std::optional<Account>> Accounts::find(std::string who) {
     const std::string name = small_letters(tidied(who));
-    auto row = co_await db_.one<PasswordRow>(
+    co_return co_await db_.one<Account>(
         "select id, password from members where username = ? or email = ?", name, name);
+}
+
+Task<bool> Accounts::check(std::optional<Account> account, std::string password) {
     // No such password can be right, and hashing a megabyte would be a way to keep the processor
     // busy. The comparison goes on, so that the answer takes as long as any other.
     if (password.size() > Passwords::bytes_max) password.clear();
     std::string hash;  // with a name: g++ 12 destroys conditional temporaries of an await twice
-    if (row) hash = std::move(row->password);
-    const bool matches = co_await passwords_->matches(std::move(password), std::move(hash));
-    if (!matches) co_return std::nullopt;
-    co_return row->id;
+    if (account) hash = std::move(account->password);
+    co_return co_await passwords_->matches(std::move(password), std::move(hash));
 }
 
 Task<bool> Accounts::check(std::int64_t member, std::string password) {
-    auto known = co_await db_.one<std::string>("select password from members where id = ?", member);
-    std::string hash;
-    if (known) hash = std::move(*known);
-    if (password.size() > Passwords::bytes_max) password.clear();
-    co_return co_await passwords_->matches(std::move(password), std::move(hash));
+    auto account =
+        co_await db_.one<Account>("select id, password from members where id = ?", member);
+    co_return co_await check(std::move(account), std::move(password));
 }
 
 Task<> Accounts::begin_login(std::int64_t member, std::string login, std::string agent,

@@ -29,6 +29,11 @@ struct SignUp {
     std::string again;
 };
 
+struct Account {
+    std::int64_t id;
+    std::string password;  // its hash
+};
+
 class Accounts {
   public:
     static constexpr std::int64_t logins_max = 20;        // of a member; the oldest ends
@@ -41,7 +46,9 @@ class Accounts {
     tiderace::Task<std::expected<std::int64_t, SignUpFaults>> sign_up(SignUp form,
                                                                       const Words& words);
     // By user name or e-mail address.
-    tiderace::Task<std::optional<std::int64_t>> check(std::string who, std::string password);
+    tiderace::Task<std::optional<Account>> find(std::string who);
+    // Takes as long where there is no such account.
+    tiderace::Task<bool> check(std::optional<Account> account, std::string password);
     tiderace::Task<bool> check(std::int64_t member, std::string password);
 
     // `login`: a word that the session names already. `former`: the log-in that it named before,

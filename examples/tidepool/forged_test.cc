@@ -325,6 +325,38 @@ TEST_P(ForgedTest, GuessesOfOneAccountAreLimitedWhereverTheyComeFrom) {
     }
 }
 
+// Who guesses from elsewhere must not lock the member out at home, by the name or by the e-mail
+// address.
+TEST_P(ForgedTest, AStrangersGuessesLockNoMemberOutAtHome) {
+    app_->trusted_proxies({.networks = {"0.0.0.0/0", "::/0", "unix"}});
+    const auto at = [&](const char* address, std::string who = "ann") {
+        auto person = std::make_unique<Browser>(*app_, std::move(who));
+        person->client().set_field("X-Forwarded-For", address);
+        return person;
+    };
+    auto home = at("192.0.2.1");
+    ASSERT_EQ(home->sign_up().status, 303);
+    int guesses = 0;
+    for (const char* address : {"198.51.100.1", "198.51.100.2", "2001:db8:7::1"}) {
+        auto stranger = at(address, guesses % 2 == 0 ? "ann" : "Ann@Example.ORG");
+        for (int i = 0; i < 10 && stranger->log_in("a guess").status == 403; ++i) ++guesses;
+    }
+    EXPECT_GE(guesses, 15);
+    EXPECT_LT(guesses, 20) << "the name and the e-mail address are one account";
+    EXPECT_EQ(at("198.51.100.9")->log_in().status, 429) << "a new place";
+    EXPECT_EQ(at("192.0.2.1")->log_in().status, 303);
+    EXPECT_EQ(at("192.0.2.1", "ann@example.org")->log_in().status, 303);
+    // There, too, guesses have a limit.
+    auto neighbour = at("192.0.2.1");
+    pass_a_minute(*neighbour);
+    int last = 0;
+    for (int i = 0; i < 30 && last != 429; ++i) {
+        if (i == 10) pass_a_minute(*neighbour);
+        last = neighbour->log_in("a guess").status;
+    }
+    EXPECT_EQ(last, 429);
+}
+
 // A member is deleted by another program while something is written to the member's rows.
 TEST_P(ForgedTest, WhatWentMeanwhileIsNotFound) {
     auto ann = member("ann");

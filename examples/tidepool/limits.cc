@@ -82,19 +82,76 @@ Task<bool> SharedLimits::database_allows(std::string key, Rate rate) {
     co_return moved.rows > 0;
 }
 
+namespace {
+
+// Of fixed length, and no list of addresses.
+std::string place_key(const std::string& account, const std::string& place) {
+    return account + ":" + hash_of(account + " " + place).substr(0, 32);
+}
+
+}  // namespace
+
+Task<bool> SharedLimits::allows_guess(std::string account, std::string place) {
+    std::string key = place_key(account, place);
+    const bool known = co_await is_remembered("known:" + key);
+    if (!known) key = std::move(account);
+    co_return co_await allows("account:" + key, account_rate);
+}
+
+// In the table of rates, as one that is exceeded until then: sweep() removes it.
+Task<> SharedLimits::remember(std::string account, std::string place) {
+    const std::string key = "known:" + place_key(account, place);
+    const std::chrono::milliseconds kept = place_kept;
+    try {
+        if (redis_) {
+            const std::string name = "tidepool:rate:" + key;
+            const redis::SetOptions options{.expires = kept};
+            co_await redis_->set(name, "1", options);
+        } else {
+            const std::string_view otherwise =
+                db_.dialect() == db::Dialect::mariadb
+                    ? "on duplicate key update next = values(next)"
+                    : "on conflict (id) do update set next = excluded.next";
+            const std::string sql =
+                "insert into rates (id, next) values (?, ?) " + std::string(otherwise);
+            co_await db_.exec(sql, key, milliseconds_now() + kept.count());
+        }
+    } catch (const db::Error&) {
+        // The next log-in there tries again.
+    }
+}
+
+Task<bool> SharedLimits::is_remembered(std::string key) {
+    try {
+        if (redis_) {
+            const std::string name = "tidepool:rate:" + key;
+            co_return (co_await redis_->get(name)).has_value();
+        }
+        const auto until =
+            co_await db_.one<std::int64_t>("select next from rates where id = ?", key);
+        co_return until.value_or(0) > milliseconds_now();
+    } catch (const db::Error&) {
+        co_return false;
+    }
+}
+
 Task<> SharedLimits::sweep() {
     if (redis_) co_return;
     // A moment that is past is the same as no row.
     co_await db_.exec("delete from rates where next < ?", milliseconds_now() - minute_ms);
 }
 
+std::string place_of(const Request& request) {
+    std::array<char, core::Address::ip_text_bytes_max> memory{};
+    const std::size_t size = request.peer->subscriber().format_ip(memory.data());
+    return {memory.data(), size};
+}
+
 Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate) {
     return [name = std::move(name), rate](const Request& request,
                                           Site& site) -> Task<std::optional<Reply>> {
         if (!site.limits.shared()) co_return std::nullopt;
-        std::array<char, core::Address::ip_text_bytes_max> memory{};
-        const std::size_t size = request.peer->subscriber().format_ip(memory.data());
-        std::string key = name + ":" + std::string(memory.data(), size);
+        std::string key = name + ":" + place_of(request);
         if (co_await site.limits.allows(std::move(key), rate)) co_return std::nullopt;
         const std::string seconds = std::to_string(interval_of(rate) / 1'000 + 1);
         Reply reply(429);

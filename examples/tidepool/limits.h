@@ -14,6 +14,7 @@
 #include <tiderace/db.h>
 #include <tiderace/redis.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +33,12 @@ class SharedLimits {
 
     // False: the rate is exceeded for now.
     tiderace::Task<bool> allows(std::string key, Rate rate);
+    // A guess of an account's password. Of all places where nobody has logged in to it there is one
+    // limit, whatever addresses the guesses come from; each other place has one of its own, so that
+    // no stranger keeps a member from logging in at home. `place`: an address.
+    tiderace::Task<bool> allows_guess(std::string account, std::string place);
+    // Somebody has logged in to the account there, and is not forgotten for place_kept.
+    tiderace::Task<> remember(std::string account, std::string place);
     // False: one program has this database, and its own limits suffice for each address.
     bool shared() const { return redis_ || db_.dialect() != tiderace::db::Dialect::sqlite; }
     // Forgets clients that have not come for a while.
@@ -40,6 +47,7 @@ class SharedLimits {
   private:
     tiderace::Task<bool> redis_allows(std::string key, Rate rate);
     tiderace::Task<bool> database_allows(std::string key, Rate rate);
+    tiderace::Task<bool> is_remembered(std::string key);
 
     std::int64_t milliseconds_now() const;
 
@@ -55,10 +63,15 @@ inline constexpr SharedLimits::Rate write_rate{.per_minute = 30, .burst = 20};
 // node, all of them together on all nodes.
 inline constexpr SharedLimits::Rate press_rate{.per_minute = 60, .burst = 30};
 
-// Guesses of one account's password from all addresses together: a thousand computers guess no
-// faster than one. The price is that they can also keep its member from logging in meanwhile;
-// log-ins that exist go on.
+// Guesses of one account's password from all strange addresses together: a thousand computers guess
+// no faster than one. The price is that they can also keep its member from logging in at a place
+// that is new; log-ins that exist go on.
 inline constexpr SharedLimits::Rate account_rate{.per_minute = 4, .burst = 15};
+
+inline constexpr std::chrono::days place_kept{90};  // after the last log-in there
+
+// The client's address that limits count.
+std::string place_of(const tiderace::http::Request& request);
 
 // Nothing where limits are not shared.
 tiderace::http::Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate);
