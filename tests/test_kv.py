@@ -1237,6 +1237,29 @@ def test_a_transaction_changes_nothing_while_the_log_fails(kv, tmp_path):
         assert not r.exists("late")
 
 
+def test_whoever_has_not_authenticated_makes_way(kv):
+    """Else strangers who fill the bound would have those refused who know the password."""
+    server = kv("--input-max", "200kb", "--requirepass", "secret")
+    with contextlib.ExitStack() as stack:
+        strangers = [stack.enter_context(connect(server)) for _ in range(8)]
+        for each in strangers:
+            each.sendall(b"*2\r\n$4\r\nAUTH\r\n$16000\r\n" + b"x" * 15_000)
+        member = stack.enter_context(connect(server))
+        member.sendall(encode("AUTH", "secret") + encode("MULTI") +
+                       encode("SET", "a", "x" * 150_000) + encode("EXEC"))
+        heard = b""
+        while not heard.endswith(b"*1\r\n+OK\r\n"):
+            piece = member.recv(4096)
+            assert piece, heard
+            heard += piece
+        refused = 0
+        for each in strangers:
+            each.settimeout(1)
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                refused += each.recv(100).startswith(b"-ERR too many bytes")
+        assert 1 <= refused < 8
+
+
 def test_queued_commands_of_all_have_the_bound_of_incomplete_ones(kv):
     server = kv("--input-max", "2mb")
     with connect(server) as one, connect(server) as two:
@@ -1246,10 +1269,11 @@ def test_queued_commands_of_all_have_the_bound_of_incomplete_ones(kv):
             while not heard.endswith(b"+QUEUED\r\n"):
                 heard += each.recv(100)
         with connect(server) as three:
-            three.sendall(encode("MULTI") + encode("SET", "a", "x" * 700_000))
+            three.sendall(encode("MULTI") + encode("SET", "a", "x" * 800_000))
             heard = b""
             while piece := three.recv(4096):
                 heard += piece
+            # All are of one address, so the largest goes.
             assert heard.endswith(b"-ERR too many bytes of incomplete commands, of all clients\r\n")
         one.sendall(encode("DISCARD"))
         assert one.recv(100) == b"+OK\r\n"

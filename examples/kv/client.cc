@@ -38,16 +38,17 @@ Client::Client(Server& server, net::Connection* connection, std::uint64_t id)
       held_(server.loose()),
       in_flight_(server.loose()),
       pushed_(server.loose()) {
+    if (connection != nullptr) input_.join(server.input(), connection->peer());
     set_authenticated(server.options().password.empty());
 }
 
 Client::~Client() {
     server_->forget(*this);
-    server_->count_input(counted_input_, 0);
 }
 
 void Client::set_authenticated(bool authenticated) {
     authenticated_ = authenticated;
+    input_.set_trusted(authenticated);
     reader_.set_limits(authenticated ? server_->limits() : server_->limits_of_unknown());
 }
 
@@ -72,11 +73,7 @@ std::size_t Client::on_data(net::Connection&, ByteView data) {
     // An idle client keeps no memory of its last command.
     if (!reader_.within()) reader_.release();
     if (!killed_) {
-        if (!count_input()) {
-            send("-ERR too many bytes of incomplete commands, of all clients\r\n");
-            closing_ = true;
-            server_->blocked().forget(*this);
-        }
+        count_input();
         if (closing_ && !holds()) connection_->finish();
     }
     server_->end_batch();
@@ -113,15 +110,32 @@ std::size_t Client::read_on(ByteView data, Answers& out) {
     return data.size() - 1;
 }
 
-bool Client::count_input() {
+void Client::count_input() {
+    if (replays()) return;
     // What the reader keeps for the next command is small, and no fault of a client whose
     // commands are whole: it is served however much others hold.
     std::size_t held = reader_.within() ? reader_.held_bytes() : 0;
     if (transaction_ != nullptr) held += transaction_->queue_bytes + transaction_->watched_bytes;
     if (subscriptions_ != nullptr) held += subscriptions_->bytes;
     held += blocked_bytes_ + behind_.size() + name.size();
-    const std::size_t before = std::exchange(counted_input_, held);
-    return server_->count_input(before, held);
+    input_.shrink_to(held);
+    input_.grow_to(held);
+}
+
+// Perhaps in a call of another client, whose input is what was too much.
+void Client::refuse_input() {
+    closing_ = true;
+    server_->blocked().forget(*this);
+    server_->unwatch(*this);
+    server_->unsubscribe_all(*this);
+    end_transaction();
+    reader_.release();
+    behind_ = {};
+    behind_used_ = blocked_bytes_ = 0;
+    name.clear();
+    input_.shrink_to(0);
+    send("-ERR too many bytes of incomplete commands, of all clients\r\n");
+    if (!holds()) connection_->finish();
 }
 
 void Client::read_commands(ByteView& in, Answers& out) {
@@ -281,7 +295,7 @@ void Client::block(std::size_t command_bytes) {
 void Client::unblock(Answers& answer) {
     blocked_ = false;
     blocked_bytes_ = 0;
-    static_cast<void>(count_input());  // it shrank
+    count_input();  // it shrank
     send(answer);
     resume();
 }

@@ -24,6 +24,7 @@
 
 #include "examples/kv/answers.h"
 #include "tiderace/base/intrusive_list.h"
+#include "tiderace/core/budget.h"
 #include "tiderace/net/connection.h"
 
 namespace kv {
@@ -132,6 +133,12 @@ class Client final : public net::Session, public tiderace::ListHook {
     std::string name;
 
   private:
+    struct Input final : core::Budget::Holder {
+        explicit Input(Client& c) : client(&c) {}
+        void refuse() TR_ON_LOOP override { client->refuse_input(); }
+        Client* client;
+    };
+
     std::size_t on_data(net::Connection& connection, ByteView data) override;
     void on_drained(net::Connection& connection) override;
     void on_peer_finished(net::Connection& connection) override;
@@ -140,8 +147,9 @@ class Client final : public net::Session, public tiderace::ListHook {
 
     std::size_t read_on(ByteView data, Answers& out);
     void read_commands(ByteView& in, Answers& out);
-    // Commands that it sent and that are not executed: false, those of all clients are too many.
-    bool count_input();
+    // What it sent and is kept. Those of all clients may be too many: then some are refused.
+    void count_input();
+    void refuse_input();
     bool must_wait() const;
     void refuse(Answers& out);
     bool may_send_now();
@@ -158,7 +166,7 @@ class Client final : public net::Session, public tiderace::ListHook {
     Answers pushed_;  // by its own command, to go behind the answer
     std::unique_ptr<Transaction> transaction_;
     std::unique_ptr<Subscriptions> subscriptions_;
-    std::size_t counted_input_ = 0;  // of the server's input_bytes
+    Input input_{*this};
     std::size_t blocked_bytes_ = 0;  // of the command that waits
     std::string behind_;             // commands behind it, where they are many
     std::size_t behind_used_ = 0;    // of them

@@ -35,6 +35,7 @@ Server::Server(core::EventLoop& loop, const Options& options, std::function<void
       // A message is larger than its longest argument: the command's other words come on top.
       limits_{.bulk_bytes_max = options.bulk_bytes_max,
               .message_bytes_max = std::max(std::size_t{1} << 30, options.bulk_bytes_max + 4096)},
+      input_(core::make_ref<core::Budget>(loop, "input", options.input_bytes_max)),
       blocked_(loop, loose_),
       pool_(2, 64),
       log_(loop, pool_, {.started = [this] { sync_started(); }, .ended = [this] { sync_ended(); }}),
@@ -107,12 +108,6 @@ void Server::close_largest(std::size_t expected) {
         client->kill();
         expected -= std::min(expected, bytes);
     }
-}
-
-bool Server::count_input(std::size_t before, std::size_t now) {
-    input_bytes_ += now - before;
-    // Only a client that grows is refused; others keep what they have.
-    return now <= before || input_bytes_ <= options_.input_bytes_max;
 }
 
 net::Session& Server::make_session(net::Connection& connection) {

@@ -65,8 +65,8 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     void execute(Client& client, resp::Arguments arguments, ByteView encoded, Answers& out);
     void forget(Client& client);
     void unsubscribe_all(Client& client);
-    // False: above options().input_bytes_max.
-    bool count_input(std::size_t before, std::size_t now);
+    // Of what all clients sent and is kept.
+    const core::Ref<core::Budget>& input() const { return input_; }
     // It sent HTTP or the like: a page in a browser attacks. At most a line a minute.
     void report_foreign(const Client& client);
     // Answers wait for the log.
@@ -131,6 +131,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     Counters counters_;
     Keyspace keys_;
     PubSub pubsub_{loose_};
+    core::Ref<core::Budget> input_;
     Blocked blocked_;
     core::WorkerPool pool_;
     AppendLog log_;
@@ -141,7 +142,6 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     std::vector<Client*> in_flight_;  // for the one under way
     tiderace::Random random_;
     Answers out_{loose_};
-    std::size_t input_bytes_ = 0;
     std::uint64_t next_id_ = 1;
     tiderace::Instant started_;
     std::string rewrite_failure_;  // that was reported

@@ -113,8 +113,11 @@ void Budget::make_room() {
     std::vector<Claim> claims;
     std::vector<Holder*> holders;
     holders_.for_each([&](Holder& holder) {
-        claims.push_back(
-            {holder.bytes_, loop_->now() - holder.since_, holder.client_, holder.trusted_});
+        // What a peer sends is held because of the peer, from the first moment on.
+        claims.push_back({.bytes = holder.bytes_,
+                          .age = loop_->now() - holder.since_ + time_to_take,
+                          .client = holder.client_,
+                          .trusted = holder.trusted_});
         holders.push_back(&holder);
     });
     const std::vector<std::size_t> chosen =

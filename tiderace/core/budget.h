@@ -10,7 +10,7 @@
 //   the client that holds most goes first: an IPv4 address, or a /64 of IPv6; each peer of a Unix
 //     socket is a client of its own
 //   of its holdings, the largest, and of equal ones the oldest
-//   what is younger than a tenth of a second counts for less: its peer had no time to take it
+//   what waits for a peer to take it counts for less in its first tenth of a second
 //
 // Owner    Whoever sets the bound, and every Holder: a task may keep what it has not received when
 //          its socket and the service have ended.
@@ -51,7 +51,7 @@ class ClientKey {
 
 struct Claim {
     std::uint64_t bytes = 0;
-    Duration age{};  // since its peer could have taken it, or sent the rest
+    Duration age{};  // how long its peer could have taken it
     ClientKey client;
     bool trusted = false;
 };
@@ -69,7 +69,7 @@ class Budget final : public Shared {
 
         // While it holds nothing.
         void join(Ref<Budget> budget, const Address& peer);
-        void trust() { trusted_ = true; }
+        void set_trusted(bool trusted) { trusted_ = trusted; }
         // It holds so many bytes now. refuse() of any may be called, also of this one.
         void grow_to(std::size_t bytes) TR_ON_LOOP;
         void shrink_to(std::size_t bytes);

@@ -223,7 +223,7 @@ TEST_F(BudgetTest, PeersOfUnixSocketsAreNotOneClient) {
 
 TEST_F(BudgetTest, WhoeverIsNotTrustedGoesFirst) {
     Held& known = add("known", peer("192.0.2.1:80"));
-    known.trust();
+    known.set_trusted(true);
     known.grow_to(1'400);
     add("unknown", peer("192.0.2.1:81")).grow_to(150);
     add("other", peer("192.0.2.2:80")).grow_to(10);
@@ -233,17 +233,20 @@ TEST_F(BudgetTest, WhoeverIsNotTrustedGoesFirst) {
     EXPECT_EQ(refused, (std::vector<std::string>{"unknown", "other", "known"}));
 }
 
-// A tenth of a second is enough to take, or send, what is small.
-TEST_F(BudgetTest, WhatWasJustMadeCountsForLess) {
+// A tenth of a second is enough to take what is small. What a peer sends is not excused.
+TEST_F(BudgetTest, WhatWasJustMadeForAPeerCountsForLess) {
+    std::vector<Claim> claims = {
+        {.bytes = 700, .age = 1h, .client = ClientKey(peer("192.0.2.1:1"))},
+        {.bytes = 900, .age = 99ms, .client = ClientKey(peer("192.0.2.2:1"))},
+        {.bytes = 60'000, .age = 0ms, .client = ClientKey(peer("192.0.2.3:1"))}};
+    EXPECT_EQ(choose_to_go(claims, 1'601), (std::vector<std::size_t>{1, 0, 2}));
+    EXPECT_EQ(choose_to_go(claims, 900), (std::vector<std::size_t>{1}));
+    EXPECT_TRUE(choose_to_go(claims, 0).empty());
     add("old", peer("192.0.2.1:80")).grow_to(700);
-    clock.advance(99ms);
+    clock.advance(1s);
     loop->turn(0s);
     add("new", peer("192.0.2.2:80")).grow_to(901);
-    EXPECT_EQ(refused, (std::vector<std::string>{"old"}));
-    clock.advance(100ms);
-    loop->turn(0s);
-    add("newer", peer("192.0.2.3:80")).grow_to(700);
-    EXPECT_EQ(refused, (std::vector<std::string>{"old", "new"}));
+    EXPECT_EQ(refused, (std::vector<std::string>{"new"}));
 }
 
 TEST_F(BudgetTest, ALineEachSecondSaysSo) {
