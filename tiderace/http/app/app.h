@@ -74,7 +74,7 @@ class App : public Routes<App, 0> {
     // … with parameters, which its handlers take first.
     template <route::PatternText prefix>
     auto group() {
-        constexpr std::size_t parameters = route::count_parameters(prefix.view());
+        constexpr std::size_t parameters = route::count_parameters(prefix);
         return Group<parameters>({this, add_scope(0, std::string(prefix.view()))});
     }
     // Routes of one host ("api.example.org", or "*.example.org"), without its port. A host with

@@ -57,7 +57,7 @@ class Group : public Routes<Group<prefix_parameters>, prefix_parameters> {
     Group group(std::string prefix) { return Group(scope_.inner(std::move(prefix))); }
     template <route::PatternText prefix>
     auto group() {
-        constexpr std::size_t parameters = route::count_parameters(prefix.view());
+        constexpr std::size_t parameters = route::count_parameters(prefix);
         return Group<prefix_parameters + parameters>(scope_.inner(std::string(prefix.view())));
     }
 

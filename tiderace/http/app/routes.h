@@ -137,7 +137,7 @@ class Routes {
     }
     template <route::PatternText pattern>
     static consteval bool is_pattern() {
-        constexpr route::PatternFault fault = route::check_pattern(pattern.view());
+        constexpr route::PatternFault fault = route::check_pattern(pattern);
         constexpr bool has_slash = fault != route::PatternFault::no_slash;
         constexpr bool has_brace = fault == route::PatternFault::brace_in_literal;
         static_assert(has_slash, "a pattern begins with '/'");
@@ -153,8 +153,7 @@ class Routes {
             return false;
         } else {
             using Signature = app_parts::SignatureOf<F>;
-            constexpr std::size_t named =
-                route::count_parameters(pattern.view()) + prefix_parameters;
+            constexpr std::size_t named = route::count_parameters(pattern) + prefix_parameters;
             constexpr bool by_value = !Signature::refers_to_parameters;
             static_assert(by_value,
                           "a parameter of the path: take it by value, as `int` or `std::string`,"

@@ -79,9 +79,10 @@ struct CallWithStates {
 
 template <typename F>
 Background background(F task, BackgroundOptions options) {
-    using Call = typename SignatureOf<F>::template Arguments<CallWithStates>;
-    return {[task = std::move(task)](const States& states) { return Call::call(task, states); },
-            options};
+    using Arguments = typename SignatureOf<F>::template Arguments<CallWithStates>;
+    return {
+        [task = std::move(task)](const States& states) { return Arguments::call(task, states); },
+        options};
 }
 
 class BackgroundTasks final : private core::TurnEnd {

@@ -82,8 +82,8 @@ class Page {
     template <typename T>
     struct ContentOf final : Content {
         template <typename V>
-        ContentOf(std::string_view template_name, V&& given, Reply&& reply)
-            : Content(template_name, std::move(reply)), shown(std::forward<V>(given)) {
+        ContentOf(std::string_view template_name, V&& from, Reply&& given)
+            : Content(template_name, std::move(given)), shown(std::forward<V>(from)) {
             value = text::ref_to(shown);
         }
 
