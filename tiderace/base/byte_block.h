@@ -19,6 +19,8 @@
 #include <arm_neon.h>
 #endif
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 #if defined(__SSE2__)

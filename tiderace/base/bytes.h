@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 using ByteView = std::string_view;

@@ -4,6 +4,8 @@
 // Errors   Never use these for a peer's or the machine's fault: those are values (result.h, enums).
 #pragma once
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line,

@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 template <typename E>

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 inline constexpr std::size_t members_max = 64;

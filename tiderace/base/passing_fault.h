@@ -8,6 +8,8 @@
 // Thread   Any.
 #pragma once
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 class PassingFault {

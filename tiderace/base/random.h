@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 class Random {

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 class Error {

@@ -10,6 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 template <typename T>

@@ -11,6 +11,8 @@
 
 #include <cerrno>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 class SignalsBlocked {

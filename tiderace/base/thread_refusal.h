@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 // Runs `make`, which makes threads. 0, or the errno of the first that was refused: those made

@@ -15,6 +15,8 @@
 #include <chrono>
 #endif
 
+#include "tiderace/base/language.h"
+
 namespace tiderace {
 
 using namespace std::chrono_literals;

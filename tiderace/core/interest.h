@@ -1,6 +1,8 @@
 // Interest: the directions in which a descriptor is watched, or was found ready.
 #pragma once
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::core {
 
 struct Interest {

@@ -20,6 +20,8 @@
 #include <string>
 #include <string_view>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::db {
 
 enum class Dialect : std::uint8_t { sqlite, postgres, mariadb };

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::json {
 
 struct CheckedBounds {

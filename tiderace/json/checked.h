@@ -25,6 +25,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::json {
 
 template <typename T>

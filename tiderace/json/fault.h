@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::json {
 
 inline constexpr std::size_t faults_max = 16;

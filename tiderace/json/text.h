@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::json {
 
 // Bytes of the character at the front of `text`; 0 where it is not UTF-8 (RFC 3629).

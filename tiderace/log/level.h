@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "tiderace/base/language.h"
+
 // The CMake cache variable of the same name sets it for the whole program.
 #if !defined(TIDERACE_LOG_FLOOR)
 #define TIDERACE_LOG_FLOOR trace

@@ -10,6 +10,8 @@
 #include <limits>
 #include <optional>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::log {
 
 class Seldom {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::net {
 
 enum class CloseReason : std::uint8_t {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::task {
 
 class Runner;

@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::task {
 
 inline constexpr std::uint32_t transfers_max = 64;

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::text {
 
 inline constexpr std::size_t excerpt_columns_max = 90;

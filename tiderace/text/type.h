@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::text {
 
 struct Type;

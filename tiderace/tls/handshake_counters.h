@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::tls {
 
 enum class HandshakeFailure : std::uint8_t {

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::db::redis {
 
 using Arguments = std::span<const std::string_view>;

@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::db::redis {
 
 struct Place {

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::http {
 
 struct ClientFault {

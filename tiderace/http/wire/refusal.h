@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::http::wire {
 
 enum class Refusal : std::uint8_t {

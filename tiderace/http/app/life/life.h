@@ -12,6 +12,8 @@
 #include <mutex>
 #include <utility>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::http::app_parts {
 
 class Life final {

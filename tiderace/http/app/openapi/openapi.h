@@ -18,6 +18,8 @@
 
 #include <string>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::http {
 
 struct OpenApiInfo {

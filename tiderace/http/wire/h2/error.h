@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::http::wire {
 
 enum class H2Error : std::uint32_t {
