@@ -91,11 +91,12 @@ Generator<std::string> listed(db::Database db, std::string name, std::string sql
 std::vector<Generator<std::string>> lists_of(const db::Database& db, std::int64_t member) {
     const std::string nobody;
     std::vector<Generator<std::string>> lists;
-    lists.push_back(listed<ExportedPost>(
-        db, "posts",
-        "select id, created_at, edited_at, parent as in_reply_to, body, picture, picture_alt"
-        " from posts where author = ? and id < ? order by id desc limit ?",
-        member, newest));
+    lists.push_back(
+        listed<ExportedPost>(db, "posts",
+                             "select id, created_at, edited_at, coalesce(parent, gone_parent) as "
+                             "in_reply_to, body, picture, picture_alt"
+                             " from posts where author = ? and id < ? order by id desc limit ?",
+                             member, newest));
     lists.push_back(
         listed<std::string>(db, "following",
                             "select m.username from follows f join members m on m.id = f.followee"

@@ -270,22 +270,26 @@ Task<std::string> Accounts::set_face(std::int64_t member, std::optional<std::str
 }
 
 Task<std::vector<std::string>> Accounts::remove(std::int64_t member) {
-    const std::vector<db::Value> own{db::Value(member), db::Value(member), db::Value(member)};
+    const std::vector<db::Value> own(4, db::Value(member));
     auto write = [&](db::Transaction& tx) -> Task<std::vector<std::string>> {
         co_await lock_posts(tx, db_.dialect(),
-                            "with recursive gone (id) as (select id from posts where author = ?"
-                            " union select p.id from posts p join gone g on p.parent = g.id)"
-                            " select id from gone union select parent from posts where author = ?"
+                            "select id from posts where author = ?"
+                            " union select id from posts where parent in"
+                            " (select id from posts where author = ?)"
+                            " union select parent from posts where author = ?"
                             " union select post from likes where member = ?",
                             own);
         // The files are removed by the caller, after the commit: a transaction that fails has
-        // removed none. Replies to the member's posts go with them (on delete cascade), and so do
-        // their pictures.
+        // removed none.
         auto pictures = co_await tx.all<std::string>(
-            "with recursive gone (id) as (select id from posts where author = ?"
-            " union select p.id from posts p join gone g on p.parent = g.id)"
-            " select p.picture from posts p join gone g on g.id = p.id where p.picture is not null"
+            "select picture from posts where author = ? and picture is not null"
             " union select face from members where id = ? and face is not null",
+            member, member);
+        // What others replied stays (PostStore::remove). A select within a select, because MariaDB
+        // reads no table that the statement changes.
+        co_await tx.exec(
+            "update posts set gone_parent = parent, parent = null where author <> ? and parent in"
+            " (select id from (select id from posts where author = ?) as own)",
             member, member);
         co_await tx.exec("delete from members where id = ?", member);
         co_return pictures;

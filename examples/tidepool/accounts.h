@@ -78,7 +78,8 @@ class Accounts {
     tiderace::Task<std::string> face(std::int64_t member);
     // The one that it replaces; "": none.
     tiderace::Task<std::string> set_face(std::int64_t member, std::optional<std::string> name);
-    // With all that the member wrote; the pictures that nothing names any more.
+    // With all that the member wrote; the pictures that nothing names any more. What others replied
+    // stays.
     tiderace::Task<std::vector<std::string>> remove(std::int64_t member);
 
   private:

@@ -51,6 +51,7 @@ struct PostRow {
     std::optional<Time> edited_at;
     std::int64_t author;
     std::optional<std::int64_t> parent;
+    std::optional<std::int64_t> gone_parent;
     std::int64_t depth;
     std::string body;
     std::optional<std::string> picture;
@@ -203,10 +204,11 @@ Task<std::vector<std::string>> save_tables(db::Transaction& tx, Output& out) {
                              " from members order by id",
                              &Line::member);
     // A reply is younger than what it answers.
-    co_await save<PostRow>(tx, out,
-                           "select id, created_at, edited_at, author, parent, depth, body, picture,"
-                           " picture_alt, picture_width, picture_height from posts order by id",
-                           &Line::post);
+    co_await save<PostRow>(
+        tx, out,
+        "select id, created_at, edited_at, author, parent, gone_parent, depth, body,"
+        " picture, picture_alt, picture_width, picture_height from posts order by id",
+        &Line::post);
     co_await save<LikeRow>(tx, out, "select member, post, created_at from likes", &Line::like);
     co_await save<FollowRow>(tx, out, "select follower, followee, created_at from follows",
                              &Line::follow);
@@ -271,10 +273,12 @@ Task<> restore_content(db::Transaction& tx, db::Dialect dialect, const Line& lin
             m->id, m->created_at, m->username, m->name, m->email, m->password, m->about, m->face);
     } else if (const auto& p = line.post) {
         co_await tx.exec(
-            "insert into posts (id, created_at, edited_at, author, parent, depth, body, picture,"
-            " picture_alt, picture_width, picture_height) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            p->id, p->created_at, p->edited_at, p->author, p->parent, p->depth, p->body, p->picture,
-            p->picture_alt, p->picture_width, p->picture_height);
+            "insert into posts (id, created_at, edited_at, author, parent, gone_parent, depth, "
+            "body,"
+            " picture, picture_alt, picture_width, picture_height)"
+            " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            p->id, p->created_at, p->edited_at, p->author, p->parent, p->gone_parent, p->depth,
+            p->body, p->picture, p->picture_alt, p->picture_width, p->picture_height);
         co_await index_words(tx, dialect, p->id, p->body);
     } else if (const auto& t = line.tag) {
         co_await tx.exec("insert into tags (tag, post) values (?, ?)", t->tag, t->post);

@@ -55,6 +55,9 @@ TEST_P(BackupTest, AllComesBackInAnotherDatabase) {
     bob->send("/members/ann/follow", {});
     ann->send("/members/bob/follow", {});
     bob->send("/posts/" + post + "/report", {});
+    const std::string gone = ann->write("gone soon");
+    bob->write("still here", gone);
+    ann->send("/posts/" + gone + "/delete", {});
     if (pictures_are_built()) {
         ann->send_file("/settings/face", {{"csrf", ann->token()}}, bytes_of(small_png));
     }
@@ -79,6 +82,7 @@ TEST_P(BackupTest, AllComesBackInAnotherDatabase) {
         const std::string page = again.get("/posts/" + post).text();
         EXPECT_THAT(page, HasSubstr("indeed"));
         EXPECT_THAT(page, HasSubstr("<span data-likes>1</span>"));
+        EXPECT_THAT(again.get("/posts/" + gone).text(), HasSubstr("still here"));
         EXPECT_THAT(again.get("/members/ann").text(), HasSubstr("<b>1</b> followers"));
         EXPECT_EQ(count(again.get("/tags/shore").text(), "<article"), 1U);
         EXPECT_EQ(count(again.get("/search?q=%E6%BD%AE%E6%B0%B4").text(), "<article"), 1U);

@@ -42,15 +42,11 @@ struct Model {
         return blocks.contains({a, b}) || blocks.contains({b, a});
     }
     void remove(std::int64_t id) {
-        std::vector<std::int64_t> replies;
-        for (const auto& [each, post] : posts) {
-            if (post.parent == id) replies.push_back(each);
-        }
-        for (const std::int64_t each : replies) remove(each);
+        // Replies keep the number of what they answered.
         posts.erase(id);
         std::erase_if(likes, [&](const auto& like) { return like.second == id; });
     }
-    // Removes the member's posts with all replies to them, the likes and the relations.
+    // Removes the member's posts, likes and relations.
     void leave(std::size_t who) {
         std::vector<std::int64_t> own;
         for (const auto& [id, post] : posts) {

@@ -130,6 +130,7 @@ struct ThreadPage {
     Frame frame;
     std::string draft;  // of a reply
     std::string fault;
+    bool removed;  // then `post` is none, and `posts` are the replies that it left
     PostView post;
     std::vector<PostView> posts;
     std::string next;

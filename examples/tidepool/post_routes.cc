@@ -70,16 +70,21 @@ Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before, Un
 Task<Page> thread_page(Site& site, Visitor visitor, std::int64_t id, std::int64_t after,
                        std::string notice, Unsent unsent) {
     auto post = co_await site.posts.find(visitor.id(), id);
-    if (!post) co_return not_found(visitor, std::move(unsent.text));
     const Words& words = visitor.words();
     Posts replies;
-    if (post->replies > 0) {  // most posts have none, and the page one statement less
+    const bool removed = !post;
+    if (removed && unsent.text.empty() && unsent.fault.empty()) {
+        replies = co_await site.posts.replies_to_gone(visitor.id(), id, after);
+    }
+    if (removed && replies.posts.empty()) co_return not_found(visitor, std::move(unsent.text));
+    if (!removed && post->replies > 0) {  // most posts have none, and the page one statement less
         replies = co_await site.posts.replies(visitor.id(), id, after);
     }
     ThreadPage thread{.frame = std::move(visitor).take_frame(std::move(notice)),
                       .draft = std::move(unsent.text),
                       .fault = std::move(unsent.fault),
-                      .post = std::move(*post),
+                      .removed = removed,
+                      .post = removed ? PostView{.id = id} : std::move(*post),
                       .posts = std::move(replies.posts),
                       .next = next_of("/posts/" + std::to_string(id), replies, "after"),
                       .empty = words.post.no_replies};

@@ -58,7 +58,8 @@ std::string columns_of(db::Dialect dialect) {
             ? " (select count(*) from likes l where l.post = p.id) as likes,"
               " (select count(*) from posts r where r.parent = p.id) as replies,"
             : " p.like_count as likes, p.reply_count as replies,";
-    return "select p.id, p.created_at, p.edited_at, p.parent, p.author, m.username, m.name,"
+    return "select p.id, p.created_at, p.edited_at, coalesce(p.parent, p.gone_parent) as parent, "
+           "p.author, m.username, m.name,"
            " coalesce(m.face, '') as face, p.body, coalesce(p.picture, '') as picture,"
            " p.picture_alt, p.picture_width, p.picture_height," +
            std::string(counts) +
@@ -304,8 +305,8 @@ Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& dr
             // The one that gets the reply, as below.
             const std::vector<db::Value> post{db::Value(depth_max), db::Value(*draft.parent)};
             co_await lock_posts(tx, db_.dialect(),
-                                "select case when depth < ? then id else parent end from posts"
-                                " where id = ?",
+                                "select case when depth < ? or parent is null then id else parent"
+                                " end from posts where id = ?",
                                 post);
             answered = co_await tx.one<Answered>(
                 "select p.author, p.parent, p.depth from posts p where p.id = ?" +
@@ -315,10 +316,10 @@ Task<std::optional<Added>> PostStore::write(std::int64_t author, const Draft& dr
         }
         std::optional<std::int64_t> parent = draft.parent;
         std::int64_t depth = answered ? answered->depth + 1 : 0;
-        // As a sibling of the one it answers: a delete cascades through all replies, and databases
-        // bound how deep.
+        // As a sibling of the one it answers: when a member leaves, a delete cascades through
+        // replies, and databases bound how deep. One whose parent was removed begins a new chain.
         if (depth > depth_max) {
-            parent = answered->parent;
+            if (answered->parent) parent = answered->parent;
             depth = depth_max;
         }
         std::optional<std::string> picture;
@@ -389,30 +390,26 @@ Task<std::optional<std::vector<std::string>>> PostStore::remove_reported(std::in
     return remove_where(id, "exists (select 1 from reports r where r.post = posts.id)", {});
 }
 
-// The pictures of all replies, too: the database deletes those rows by itself (on delete cascade),
-// and their files are then known to none.
+// Replies are others' words: they stay, under the number of what is gone.
 Task<std::optional<std::vector<std::string>>> PostStore::remove_where(
     std::int64_t id, std::string allowed, std::vector<db::Value> values) {
     using Gone = std::optional<std::vector<std::string>>;
-    std::vector<db::Value> locked{db::Value(id)};
-    locked.insert(locked.end(), values.begin(), values.end());
-    locked.emplace_back(id);
+    const std::vector<db::Value> locked(3, db::Value(id));
+    // Against a reply at the same moment. PostgreSQL has locked it by then.
+    const std::string_view alone = db_.dialect() == db::Dialect::mariadb ? " for update" : "";
+    const std::string find = "select coalesce(picture, '') from posts where id = ? and " + allowed;
     auto write = [&](db::Transaction& tx) -> Task<Gone> {
-        co_await lock_posts(
-            tx, db_.dialect(),
-            "with recursive gone (id) as (select id from posts where id = ? and " + allowed +
-                " union all select p.id from posts p join gone g on p.parent = g.id)"
-                " select id from gone union select parent from posts where id = ?",
-            locked);
-        auto pictures = co_await tx.all<std::string>(
-            "with recursive gone (id) as (select id from posts where id = ? and " + allowed +
-                " union all select p.id from posts p join gone g on p.parent = g.id)"
-                " select p.picture from posts p join gone g on g.id = p.id"
-                " where p.picture is not null",
-            id, values);
-        const db::Done done =
-            co_await tx.exec("delete from posts where id = ? and " + allowed, id, values);
-        if (done.rows == 0) co_return std::nullopt;
+        co_await lock_posts(tx, db_.dialect(),
+                            "select id from posts where id = ? or parent = ?"
+                            " union select parent from posts where id = ?",
+                            locked);
+        auto picture = co_await tx.one<std::string>(find + std::string(alone), id, values);
+        if (!picture) co_return std::nullopt;
+        co_await tx.exec("update posts set gone_parent = parent, parent = null where parent = ?",
+                         id);
+        co_await tx.exec("delete from posts where id = ?", id);
+        std::vector<std::string> pictures;
+        if (!picture->empty()) pictures.push_back(std::move(*picture));
         co_return pictures;
     };
     co_return co_await db_.transaction(write, retried);
@@ -541,6 +538,10 @@ Task<Posts> PostStore::with_words(std::int64_t viewer, std::string words, std::i
 
 Task<Posts> PostStore::replies(std::int64_t viewer, std::int64_t parent, std::int64_t after) {
     return list(Order::oldest_first, viewer, "p.parent = ? and p.id > ?", {parent, after});
+}
+
+Task<Posts> PostStore::replies_to_gone(std::int64_t viewer, std::int64_t gone, std::int64_t after) {
+    return list(Order::oldest_first, viewer, "p.gone_parent = ? and p.id > ?", {gone, after});
 }
 
 Task<std::optional<PostView>> PostStore::find(std::int64_t viewer, std::int64_t id) {

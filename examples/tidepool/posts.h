@@ -77,7 +77,7 @@ class PostStore {
     tiderace::Task<std::optional<Added>> add(std::int64_t author, Draft draft);
     // False: there is none of that author.
     tiderace::Task<bool> edit(std::int64_t author, std::int64_t id, std::string body);
-    // The pictures of all that went with it; nullopt: there is none of that author.
+    // The pictures that went with it; nullopt: there is none of that author. Replies stay.
     tiderace::Task<std::optional<std::vector<std::string>>> remove(std::int64_t author,
                                                                    std::int64_t id);
     // The text of one's own post.
@@ -101,6 +101,9 @@ class PostStore {
     tiderace::Task<Posts> with_words(std::int64_t viewer, std::string words, std::int64_t before);
     // Oldest first; `after` an id.
     tiderace::Task<Posts> replies(std::int64_t viewer, std::int64_t parent, std::int64_t after);
+    // … to a post that was removed.
+    tiderace::Task<Posts> replies_to_gone(std::int64_t viewer, std::int64_t gone,
+                                          std::int64_t after);
     tiderace::Task<std::optional<PostView>> find(std::int64_t viewer, std::int64_t id);
 
   private:

@@ -1,6 +1,7 @@
 // Writers of the same posts, and what happens to a text that is not taken.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -310,6 +311,85 @@ TEST_P(DraftsTest, APageInClearSaysThatNoLogInIsKept) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, DraftsTest, each_database, name_of_database);
+
+// A post that is removed takes nobody else's words along.
+class RemovedTest : public TidepoolTest {
+  protected:
+    // ann's post, bob's reply to it, and cem's to that.
+    void converse() {
+        ann = member("ann");
+        bob = member("bob");
+        cem = member("cem");
+        cem->send("/members/bob/follow", {});
+        first = ann->write("The tide is out.");
+        reply = bob->write("Not here.", first);
+        answer = cem->write("Wait for it.", reply);
+    }
+    void expect_kept() {
+        const Answer page = cem->get("/posts/" + first);
+        EXPECT_EQ(page.status, 200);
+        EXPECT_THAT(page.text(), HasSubstr("This post was removed."));
+        EXPECT_THAT(page.text(), Not(HasSubstr("The tide is out.")));
+        EXPECT_THAT(page.text(), HasSubstr("Not here."));
+        EXPECT_THAT(page.text(), Not(HasSubstr("<textarea"))) << "nothing to reply to";
+        const Answer under = cem->get("/posts/" + reply);
+        EXPECT_THAT(under.text(), HasSubstr("href=\"/posts/" + first + "\">in reply to a post"));
+        EXPECT_THAT(under.text(), HasSubstr("Wait for it."));
+        EXPECT_THAT(cem->get("/").text(), Not(HasSubstr("Not here."))) << "no post of its own";
+        EXPECT_EQ(cem->send("/posts", {{"body", "late"}, {"parent", first}}).status, 404);
+        // Following fills the feed with posts alone.
+        cem->send("/members/bob/unfollow", {});
+        cem->send("/members/bob/follow", {});
+        EXPECT_THAT(cem->get("/").text(), Not(HasSubstr("Not here.")));
+    }
+
+    std::unique_ptr<Browser> ann;
+    std::unique_ptr<Browser> bob;
+    std::unique_ptr<Browser> cem;
+    std::string first;
+    std::string reply;
+    std::string answer;
+};
+
+TEST_P(RemovedTest, RepliesStayUnderWhatTheirAuthorRemoved) {
+    converse();
+    EXPECT_EQ(ann->send("/posts/" + first + "/delete", {}).status, 303);
+    expect_kept();
+    EXPECT_EQ(bob->send("/posts/" + reply + "/delete", {}).status, 303);
+    EXPECT_EQ(cem->get("/posts/" + first).status, 404) << "nothing is left under it";
+    EXPECT_THAT(cem->get("/posts/" + reply).text(), HasSubstr("Wait for it."));
+}
+
+TEST_P(RemovedTest, RepliesStayWhenAMemberLeaves) {
+    converse();
+    EXPECT_EQ(ann->send("/settings/delete", {{"password", std::string(password)}}).status, 303);
+    expect_kept();
+}
+
+TEST_P(RemovedTest, RepliesStayUnderWhatAModeratorRemoved) {
+    converse();
+    auto judge = moderator();
+    bob->send("/posts/" + first + "/report", {});
+    EXPECT_EQ(judge->send("/reports/" + first + "/remove", {}).status, 303);
+    expect_kept();
+}
+
+// Deep in a conversation, a reply stands beside what it answers; what was removed is beside none.
+TEST_P(RemovedTest, AReplyToAReplyWithoutAParentIsNoPublicPost) {
+    auto person = member("ann");
+    std::vector<std::string> chain{person->write("first")};
+    for (std::int64_t depth = 1; depth <= depth_max; ++depth) {
+        pass_a_minute(*person);
+        chain.push_back(person->write("deeper", chain.back()));
+    }
+    EXPECT_EQ(person->send("/posts/" + chain[chain.size() - 2] + "/delete", {}).status, 303);
+    pass_a_minute(*person);
+    const std::string last = person->write("the last one", chain.back());
+    EXPECT_THAT(person->get("/posts/" + chain.back()).text(), HasSubstr("the last one"));
+    EXPECT_THAT(person->get("/").text(), Not(HasSubstr("the last one")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Databases, RemovedTest, each_database, name_of_database);
 
 }  // namespace
 }  // namespace tidepool

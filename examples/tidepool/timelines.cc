@@ -94,7 +94,7 @@ Task<> fill_timeline(db::Transaction& tx, db::Dialect dialect, std::int64_t memb
                      std::int64_t followee) {
     co_await tx.exec(
         "insert into timelines (member, post) select ?, n.id from (select p.id from posts p"
-        " where p.author = ? and p.parent is null"
+        " where p.author = ? and p.parent is null and p.gone_parent is null"
         // Those are joined in when the feed is read.
         " and not exists (select 1 from wide_posts w where w.post = p.id)"
         " order by p.id desc limit ?) n where 1 = 1" +
@@ -115,19 +115,20 @@ Task<> rebuild_timelines(db::Transaction& tx, std::int64_t followers_max) {
     co_await tx.exec(
         "insert into wide_posts (post, author) select id, author from (select p.id, p.author,"
         " row_number() over (partition by p.author order by p.id desc) as place from posts p"
-        " where p.parent is null and p.author in"
+        " where p.parent is null and p.gone_parent is null and p.author in"
         " (select followee from follows group by followee having count(*) > ?)) newest"
         " where place <= ?",
         followers_max, wide_kept);
     co_await tx.exec(
         "insert into timelines (member, post) select f.follower, p.id from follows f"
         " join posts p on p.author = f.followee where p.parent is null"
-        " and f.followee not in"
+        " and p.gone_parent is null and f.followee not in"
         " (select followee from follows group by followee having count(*) > ?)",
         followers_max);
     co_await tx.exec(
         "insert into timelines (member, post)"
-        " select p.author, p.id from posts p where p.parent is null");
+        " select p.author, p.id from posts p where p.parent is null"
+        " and p.gone_parent is null");
 }
 
 }  // namespace tidepool

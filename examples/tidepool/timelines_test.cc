@@ -24,7 +24,8 @@ class TimelinesTest : public TidepoolTest {
     // What a feed is by its definition.
     static Task<Ids> searched(db::Database db, std::int64_t viewer) {
         auto ids = co_await db.all<std::int64_t>(
-            "select p.id from posts p where p.parent is null and (p.author = ? or p.author in"
+            "select p.id from posts p where p.parent is null and p.gone_parent is null"
+            " and (p.author = ? or p.author in"
             " (select followee from follows where follower = ?)) order by p.id desc limit ?",
             viewer, viewer, page_size);
         co_return ids;

@@ -82,6 +82,7 @@ struct PostWords {
     std::string_view more;
     std::string_view edit;
     std::string_view delete_post;
+    std::string_view removed;
     std::string_view report;
     std::string_view reported;
     std::string_view text;
