@@ -423,6 +423,10 @@ void Connection::on_turn_end() {
     });
 }
 
+bool Connection::is_idle() const {
+    return phase_ == Phase::open && queue_.empty() && !send_pending_ && session_->is_idle();
+}
+
 core::HeldBytes Connection::held_bytes() const {
     core::HeldBytes held = queue_.held();
     held.copied += transport_->held_bytes();

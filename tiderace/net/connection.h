@@ -94,12 +94,12 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     // While false, on_data stops and TCP pushes back on the peer. Starts true.
     void set_reading(bool on) TR_ON_LOOP;
     bool reading() const { return reading_; }  // what set_reading() said last
-    // Notifies the Session that the server stops.
-    void drain() TR_ON_LOOP;
+    void drain() TR_ON_LOOP;                   // tells the Session that the server stops
     // Later in this turn, gives on_data again the bytes that the Session left unread.
     void deliver_unread_later() TR_ON_LOOP;
     // One deadline, which the Session uses for its phases; Instant::max(): none. Cheap to move.
     void set_deadline(Instant when) TR_ON_LOOP;
+    Instant deadline() const { return session_deadline_; }
 
     core::EventLoop& loop() const { return owner_->loop(); }
     core::BlockPool& blocks() const { return owner_->loop().blocks(); }
@@ -118,7 +118,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     // An end was requested: nothing more may be written, and incoming bytes are dropped.
     bool finishing() const { return phase_ != Phase::open && phase_ != Phase::closing; }
     bool has_unread() const { return unread_ != nullptr; }
-    bool pushes_back() const { return has_backlog(); }   // on the peer, until on_drained
+    bool is_idle() const;  // nothing is under way: it may be closed for a newcomer
     ConnectionId id() const { return id_; }              // any thread; never reused while held
     const core::Address& peer() const { return peer_; }  // any thread; fixed when made
     const TransportSecurity* security() const { return transport_->security(); }

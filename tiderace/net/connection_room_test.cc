@@ -1,9 +1,13 @@
 #include "tiderace/net/connection_room.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <thread>
 #include <vector>
+
+#include "tiderace/net/tcp_server.h"
+#include "tiderace/testing/world.h"
 
 namespace tiderace::net {
 namespace {
@@ -43,6 +47,87 @@ TEST(ConnectionRoom, LetsInAsManyAsItHasRoomForFromAllThreadsTogether) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(entered, connections_max);
     EXPECT_EQ(room.taken(), connections_max);
+}
+
+// --- whom a full server closes for a newcomer ----------------------------------------------------
+
+// Says nothing, and is idle or busy as it is told.
+class Quiet final : public SessionFactory {
+  public:
+    class One final : public Session {
+      public:
+        std::size_t on_data(Connection&, ByteView data) override { return data.size(); }
+        bool is_idle() const override { return idle; }
+        void on_close(Connection&, CloseReason reason) override {
+            owner->closed.push_back({number, reason});
+            delete this;
+        }
+        Quiet* owner = nullptr;
+        int number = 0;
+        bool idle = true;
+    };
+    Session& make_session(Connection& connection) override {
+        auto* const made = new One;
+        made->owner = this;
+        made->number = static_cast<int>(all.size());
+        all.push_back(made);
+        connection.set_deadline(connection.loop().now() + 1h - made->number * 1s);
+        return *made;
+    }
+    std::vector<One*> all;
+    std::vector<std::pair<int, CloseReason>> closed;
+};
+
+class AFullServer : public ::testing::Test {
+  protected:
+    // Whether it is served.
+    bool come(const char* address) {
+        int pair[2];
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+        peers_.emplace_back(core::system_kernel(), pair[1]);
+        const std::uint64_t refused = server_.counters().refused;
+        server_.adopt(pair[0], *core::Address::parse(address));
+        world_->settle();
+        return server_.counters().refused == refused;
+    }
+
+    std::unique_ptr<testing::World> world_ = testing::make_world("poll");
+    Quiet sessions_;
+    std::vector<core::Descriptor> peers_;
+    std::shared_ptr<ConnectionRoom> room_ = std::make_shared<ConnectionRoom>(4);
+    TcpServer server_{world_->loop(), sessions_, {.room = room_}};
+};
+
+TEST_F(AFullServer, ClosesTheIdlestOfTheClientThatHasMost) {
+    for (const char* each : {"192.0.2.1:1", "192.0.2.2:1", "192.0.2.1:2", "192.0.2.1:3"}) {
+        EXPECT_TRUE(come(each));
+    }
+    EXPECT_FALSE(come("192.0.2.1:4")) << "its own client has most";
+    world_->advance(100ms);
+    sessions_.all[3]->idle = false;
+    EXPECT_TRUE(come("192.0.2.3:1"));
+    using Closed = std::vector<std::pair<int, CloseReason>>;
+    EXPECT_EQ(sessions_.closed, (Closed{{2, CloseReason::idle_expired}})) << "the next to expire";
+    EXPECT_EQ(room_->taken(), 4U);
+    EXPECT_EQ(server_.size(), 4U);
+    EXPECT_TRUE(come("192.0.2.4:1"));
+    EXPECT_FALSE(come("192.0.2.5:1")) << "it would have as many as the one that has most";
+}
+
+TEST_F(AFullServer, ClosesNoneThatIsBusyAndLooksSeldom) {
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(come("[2001:db8::1]:1"));
+    for (auto* each : sessions_.all) each->idle = false;
+    EXPECT_FALSE(come("192.0.2.3:1"));
+    sessions_.all[0]->idle = true;
+    EXPECT_FALSE(come("192.0.2.3:1"));
+    world_->advance(100ms);
+    EXPECT_TRUE(come("192.0.2.3:1"));
+    EXPECT_EQ(sessions_.closed.size(), 1U);
+}
+
+TEST_F(AFullServer, PeersOfUnixSocketsMakeNoWay) {
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(come("unix:@peer"));
+    EXPECT_FALSE(come("192.0.2.3:1"));
 }
 
 }  // namespace

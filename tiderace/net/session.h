@@ -39,6 +39,9 @@ class Session {
     // Bytes that it keeps for the peer in blocks of the loop's pool, besides the connection's
     // queue.
     virtual core::HeldBytes held_bytes() const { return {}; }
+    // No request is under way, so the connection may be closed for a newcomer when there are too
+    // many.
+    virtual bool is_idle() const { return false; }
     // The last call, exactly once, after close() too. Drop every pointer to the connection here.
     virtual void on_close(Connection& connection, CloseReason reason) TR_ON_LOOP = 0;
 

@@ -1,7 +1,10 @@
 #include "tiderace/net/tcp_server.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
+#include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/net/tcp_transport.h"
 
@@ -61,9 +64,14 @@ void TcpServer::listen(core::Descriptor listener, TransportLayer* layer) {
 void TcpServer::adopt(int fd, const core::Address& peer, TransportLayer* layer) {
     // Also while draining: another loop may have handed it over before it learned of the end
     // (HandOff).
-    if (draining_ || !enter()) {
-        refuse(fd, layer);
-        return;
+    if (draining_) return refuse(fd, layer);
+    if (!enter()) {
+        bool has_room = false;
+        core::contain(loop_->log(), "net", "a newcomer",
+                      [&]() TR_ON_LOOP { has_room = make_way_for(peer); });
+        if (!has_room) return refuse(fd, layer);
+        // One too many, until the end of this turn.
+        if (options_.room != nullptr) options_.room->enter_anyway();
     }
     std::unique_ptr<Transport> transport = make_transport(fd, layer);
     transport != nullptr ? static_cast<void>(begin(std::move(transport), peer)) : leave();
@@ -76,6 +84,38 @@ bool TcpServer::enter() {
 
 void TcpServer::leave() {
     if (options_.room != nullptr) options_.room->leave();
+}
+
+// A limit that refuses whoever comes last is one that a single client can fill with connections on
+// which it says nothing.
+bool TcpServer::make_way_for(const core::Address& newcomer) {
+    if (loop_->now() < look_again_) return false;
+    std::map<core::ClientKey, std::size_t> counts;
+    connections_.for_each([&](ConnectionId, const Connection& each) {
+        const core::ClientKey client(each.peer());
+        if (!each.closing() && !client.is_alone()) ++counts[client];
+    });
+    const auto most =
+        std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+    std::vector<Connection*> idle;
+    // Otherwise the newcomer's client would have more then than the other.
+    if (most != counts.end() && most->second > counts[core::ClientKey(newcomer)] + 1) {
+        connections_.for_each([&](ConnectionId, Connection& each) {
+            if (each.is_idle() && core::ClientKey(each.peer()) == most->first)
+                idle.push_back(&each);
+        });
+    }
+    if (idle.empty()) {
+        // Looking at all connections for each of a flood would help the flood.
+        look_again_ = moment_after(loop_->now(), 100ms);
+        return false;
+    }
+    // Some more than needed, for the same reason. The next to expire has been idle for longest.
+    const std::size_t count = std::min(idle.size(), 1 + most->second / 64);
+    std::ranges::partial_sort(idle, idle.begin() + static_cast<std::ptrdiff_t>(count), {},
+                              &Connection::deadline);
+    for (std::size_t i = 0; i < count; ++i) idle[i]->close(CloseReason::idle_expired);
+    return true;
 }
 
 // nullptr: it is closed, for lack of room in the engine or of memory. The others go on.

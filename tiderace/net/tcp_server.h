@@ -2,8 +2,9 @@
 //
 // Owner    Its creator, on the loop's thread; it must outlive the loop's last turn.
 // Thread   Its loop's. Other threads post to the loop and find connections by id.
-// Limits   connections_max, and what `room` has for all servers together: above either a new one
-//          is sent `refusal` and closed.
+// Limits   connections_max, and what `room` has for all servers together: above either, idle ones
+//          of the client that has most here make way (core/budget.h says who is a client); if that
+//          is the newcomer's own, or none is idle, the newcomer is sent `refusal` and closed.
 // Memory   A slot of about 220 bytes a connection, kept for reuse.
 #pragma once
 
@@ -78,6 +79,7 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
     void release(Connection& connection, CloseReason reason) TR_ON_LOOP override;
     bool enter();
     void leave();
+    bool make_way_for(const core::Address& newcomer) TR_ON_LOOP;
     // One that has entered.
     Connection* begin(std::unique_ptr<Transport> transport, const core::Address& peer) TR_ON_LOOP;
     std::unique_ptr<Transport> make_transport(int fd, TransportLayer* layer) TR_ON_LOOP;
@@ -93,6 +95,7 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
     SlotMap<Connection> connections_;
     std::unique_ptr<DrainTimer> drain_timer_;
     unique_function<void()> drained_;
+    Instant look_again_ = Instant::min();  // for some that make way
     bool draining_ = false;
 };
 

@@ -44,7 +44,8 @@ void config_set(Call& call) {
         // These are used once, at the start.
         const bool fixed = name == "dir" || name == "appendonly" || name == "appendfsync" ||
                            name == "fsync" || name == "engine" || name == "maxclients" ||
-                           name == "output-max" || name == "input-max" || name == "proto-max-bulk-len";
+                           name == "output-max" || name == "input-max" ||
+                           name == "proto-max-bulk-len";
         if (fixed) {
             return call.reply.error("ERR CONFIG SET failed: '" + name +
                                     "' can be given at the start only");

@@ -415,7 +415,7 @@ void H1Connection::check_half_closed() {
 
 void H1Connection::check_body_progress() {
     // We are the slow one, or the peer takes no answer, for which there are limits of their own.
-    if (exchange_->body_paused() || connection_->pushes_back()) return enter(Phase::body);
+    if (exchange_->body_paused() || connection_->has_backlog()) return enter(Phase::body);
     const H1Options& options = service_->options();
     const net::ProgressRate rate{.period = options.body_timeout,
                                  .bytes_per_second_min = options.receive_bytes_per_second_min};

@@ -63,6 +63,7 @@ class H1Connection final : public net::Session {
     void on_peer_finished(net::Connection& connection) TR_ON_LOOP override;
     void on_deadline(net::Connection& connection) TR_ON_LOOP override;
     void on_drain(net::Connection& connection) TR_ON_LOOP override;
+    bool is_idle() const override { return !exchange_; }
     void on_close(net::Connection& connection, net::CloseReason reason) override;
 
     std::size_t consume(ByteView data) TR_ON_LOOP;

@@ -84,7 +84,7 @@ std::size_t H2Connection::on_data(net::Connection&, ByteView data) {
 // A frame's deadline runs only while we wait for the peer. While the queue is too full for us to
 // read on, the rest of the frame may be here already.
 void H2Connection::watch_frame(bool is_new) {
-    if (!in_frame_ || peer_finished_ || connection().pushes_back()) {
+    if (!in_frame_ || peer_finished_ || connection().has_backlog()) {
         frame_due_ = Instant::max();
     } else if (is_new || frame_due_ == Instant::max()) {
         frame_due_ = moment_after(service_->loop().now(), service_->options().header_timeout);

@@ -85,6 +85,7 @@ class H2Connection final : public net::Session, private core::TurnEnd {
     void on_drain(net::Connection& connection) TR_ON_LOOP override;
     bool on_source_shrank(net::Connection& connection) TR_ON_LOOP override;
     core::HeldBytes held_bytes() const override;
+    bool is_idle() const override { return streams_.empty(); }
     void on_close(net::Connection& connection, net::CloseReason reason) TR_ON_LOOP override;
     void on_turn_end() TR_ON_LOOP override;
 

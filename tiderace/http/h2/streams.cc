@@ -220,7 +220,7 @@ void H2Streams::look_at(H2Exchange& exchange, Instant now, bool socket_behind) {
         exchange.body_due = Instant::max();
         // Not while a handler has paused its body, or has not asked for it: then the peer is
         // waiting for us. Nor while it takes no answers, for which we leave its frames unread.
-        if (exchange.body_flows() && !connection_->connection().pushes_back() &&
+        if (exchange.body_flows() && !connection_->connection().has_backlog() &&
             !rate.is_met_by(exchange.body_bytes() - exchange.body_mark)) {
             return body_is_late(exchange);
         }
