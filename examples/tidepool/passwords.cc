@@ -56,14 +56,14 @@ tiderace::Task<std::string> Passwords::hash(std::string password) {
     const Turn turn(waiting_);
     // One at a time: each takes a processor and 19 MiB, and a flood of log-ins must leave both to
     // others.
-    const auto permit = co_await one_.acquire();
+    auto permit = co_await one_.acquire();
     auto work = [password = std::move(password)] { return hash_now(password); };
-    co_return co_await tiderace::offload(work);
+    co_return co_await tiderace::offload(work, std::move(permit));
 }
 
 tiderace::Task<bool> Passwords::matches(std::string password, std::string hash) {
     const Turn turn(waiting_);
-    const auto permit = co_await one_.acquire();
+    auto permit = co_await one_.acquire();
     auto work = [password = std::move(password), hash = std::move(hash)] {
         begin_sodium();
         const bool known = !hash.empty();
@@ -73,7 +73,7 @@ tiderace::Task<bool> Passwords::matches(std::string password, std::string hash) 
             crypto_pwhash_str_verify(against.c_str(), password.data(), password.size()) == 0;
         return known && same;
     };
-    co_return co_await tiderace::offload(work);
+    co_return co_await tiderace::offload(work, std::move(permit));
 }
 
 std::string random_word() {

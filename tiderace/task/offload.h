@@ -3,6 +3,10 @@
 //   auto hash = co_await offload([password] { return slow_hash(password); });
 //
 // The function may block; it must own what it uses, because a cancelled task does not wait for it.
+// Where few may run at once, it takes the permit along, which is back when it has returned:
+//
+//   auto permit = co_await few.acquire();
+//   auto hash = co_await offload(work, std::move(permit));
 //
 // Thread   The loop's; the function runs on a thread of the pool.
 // Errors   What the function throws is thrown by the await.
@@ -20,6 +24,7 @@
 
 #include "tiderace/core/blocking_jobs.h"
 #include "tiderace/task/runner.h"
+#include "tiderace/task/semaphore.h"
 
 namespace tiderace::task {
 
@@ -67,11 +72,12 @@ class [[nodiscard("co_await it")]] Offload final : private OffloadBase {
   public:
     using Value = std::invoke_result_t<F&>;
 
-    explicit Offload(F function) : function_(std::move(function)) {}
+    Offload(F function, Semaphore::Permit permit)
+        : function_(std::move(function)), permit_(std::move(permit)) {}
 
     using OffloadBase::await_ready;
     void await_suspend(std::coroutine_handle<> handle) {
-        begin(handle, std::make_unique<Call>(std::move(function_)));
+        begin(handle, std::make_unique<Call>(std::move(function_), std::move(permit_)));
     }
     Value await_resume() {
         if (failure_) std::rethrow_exception(failure_);
@@ -82,7 +88,7 @@ class [[nodiscard("co_await it")]] Offload final : private OffloadBase {
     using Stored = std::conditional_t<std::is_void_v<Value>, bool, Value>;
 
     struct Call final : Work {
-        explicit Call(F f) : function(std::move(f)) {}
+        Call(F f, Semaphore::Permit p) : function(std::move(f)), permit(std::move(p)) {}
         void work() override {
             try {
                 if constexpr (std::is_void_v<Value>) {
@@ -95,6 +101,7 @@ class [[nodiscard("co_await it")]] Offload final : private OffloadBase {
             }
         }
         F function;
+        Semaphore::Permit permit;  // ends with this, on the loop, whether or not anything awaits it
         std::optional<Stored> value;
         std::exception_ptr failure;
     };
@@ -106,6 +113,7 @@ class [[nodiscard("co_await it")]] Offload final : private OffloadBase {
     }
 
     F function_;
+    Semaphore::Permit permit_;
     std::optional<Stored> value_;
     std::exception_ptr failure_;
 };
@@ -126,13 +134,13 @@ constexpr bool survives_co_await() {
 
 template <typename F>
     requires std::is_invocable_v<std::remove_cvref_t<F>&>
-Offload<std::remove_cvref_t<F>> offload(F&& function) {
+Offload<std::remove_cvref_t<F>> offload(F&& function, Semaphore::Permit permit = {}) {
     static_assert(
         survives_co_await<F>(),
         "g++ 12 destroys the captures of a lambda twice when it is written inside co_await:"
         " give it a name first (auto work = [...] {...}; co_await offload(work)),"
         " or make it a tiderace::unique_function");
-    return Offload<std::remove_cvref_t<F>>(std::forward<F>(function));
+    return Offload<std::remove_cvref_t<F>>(std::forward<F>(function), std::move(permit));
 }
 
 }  // namespace tiderace::task

@@ -7,9 +7,11 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "tiderace/task/run.h"
 #include "tiderace/task/scope.h"
+#include "tiderace/task/semaphore.h"
 #include "tiderace/task/sleep.h"
 #include "tiderace/task/within.h"
 
@@ -63,6 +65,53 @@ TEST(Offload, ACancelledTaskDoesNotWaitAndTheFunctionKeepsWhatItOwns) {
     }(value, entered, go_on));
     // run() has ended the pool, which waits for what runs.
     EXPECT_EQ(value.use_count(), 1) << "the function has ended, with its captures";
+}
+
+// Lets a function on a thread go on when it ends.
+class ThreadGate {
+  public:
+    ~ThreadGate() { promise_.set_value(); }
+    std::shared_future<void> passage() const { return passage_; }
+
+  private:
+    std::promise<void> promise_;
+    std::shared_future<void> passage_ = promise_.get_future().share();
+};
+
+TEST(Offload, APermitThatItKeepsIsBackWhenTheFunctionHasReturned) {
+    std::atomic<int> ran = 0;
+    run([](std::atomic<int>& ran) -> Task<> {
+        Semaphore one(1);
+        for (int i = 0; i < 3; ++i) {
+            auto permit = co_await one.acquire();
+            EXPECT_EQ(ran, i) << "the function before has returned";
+            ThreadGate gate;
+            auto work = [passage = gate.passage(), &ran] {
+                passage.wait();
+                ++ran;
+            };
+            EXPECT_FALSE(co_await within(1ms, offload(work, std::move(permit))));
+            EXPECT_EQ(one.free(), 0U) << "its task has ended, and it has not";
+        }
+        const auto last = co_await one.acquire();
+        EXPECT_EQ(ran, 3);
+    }(ran));
+}
+
+// The loop ends while the function runs, and its semaphore before that.
+TEST(Offload, APermitMayComeBackAfterItsSemaphoreHasEnded) {
+    std::atomic<bool> ran = false;
+    run([](std::atomic<bool>& ran) -> Task<> {
+        ThreadGate gate;
+        Semaphore one(1);
+        auto permit = co_await one.acquire();
+        auto work = [passage = gate.passage(), &ran] {
+            passage.wait();
+            ran = true;
+        };
+        EXPECT_FALSE(co_await within(1ms, offload(work, std::move(permit))));
+    }(ran));
+    EXPECT_TRUE(ran);
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 //
 // They order the tasks of one loop. Between loops share nothing; post instead.
 //
-// Owner    Its creator; it outlives its waiters and its permits.
+// What a permit is for may go on without the task that acquired it: give the permit to offload().
+//
+// Owner    Its creator; it outlives its waiters. Permits that outlive it end without effect.
 // Thread   The loop's.
 // Errors   None. A cancelled waiter leaves the queue; a permit that it was granted goes on.
 #pragma once
@@ -24,31 +26,48 @@ namespace tiderace::task {
 class Semaphore final {
   public:
     explicit Semaphore(std::size_t permits) : free_(permits) {}
-    ~Semaphore() { TR_CHECK(waiting_.empty(), "a semaphore ended while tasks wait for it"); }
+    ~Semaphore() {
+        TR_CHECK(waiting_.empty(), "a semaphore ended while tasks wait for it");
+        while (!granted_.empty()) granted_.pop_front().semaphore_ = nullptr;
+    }
     Semaphore(const Semaphore&) = delete;
     Semaphore& operator=(const Semaphore&) = delete;
 
     // Gives its permits back at its end.
-    class [[nodiscard("the permit ends at once")]] Permit {
+    class [[nodiscard("the permit ends at once")]] Permit : private ListHook {
       public:
         Permit() = default;
-        Permit(Permit&& other) noexcept
-            : semaphore_(std::exchange(other.semaphore_, nullptr)), count_(other.count_) {}
+        Permit(Permit&& other) noexcept : ListHook() { take(other); }
         Permit& operator=(Permit&& other) noexcept {
-            std::swap(semaphore_, other.semaphore_);
-            std::swap(count_, other.count_);
+            if (this == &other) return *this;
+            release();
+            take(other);
             return *this;
         }
         ~Permit() { release(); }
         void release() {
-            if (semaphore_ != nullptr) std::exchange(semaphore_, nullptr)->give_back(count_);
+            if (semaphore_ == nullptr) return;
+            unlink();
+            std::exchange(semaphore_, nullptr)->give_back(count_);
         }
 
       private:
         friend class Semaphore;
-        Permit(Semaphore& semaphore, std::size_t count) : semaphore_(&semaphore), count_(count) {}
+        template <typename T>
+        friend class tiderace::IntrusiveList;
 
-        Semaphore* semaphore_ = nullptr;
+        Permit(Semaphore& semaphore, std::size_t count) : semaphore_(&semaphore), count_(count) {
+            semaphore.granted_.push_back(*this);
+        }
+        void take(Permit& other) {
+            semaphore_ = std::exchange(other.semaphore_, nullptr);
+            count_ = other.count_;
+            if (semaphore_ == nullptr) return;
+            other.unlink();
+            semaphore_->granted_.push_back(*this);
+        }
+
+        Semaphore* semaphore_ = nullptr;  // nullptr: given back, or the semaphore has ended
         std::size_t count_ = 0;
     };
 
@@ -115,6 +134,7 @@ class Semaphore final {
 
     std::size_t free_;
     IntrusiveList<Acquire> waiting_;
+    IntrusiveList<Permit> granted_;
 };
 
 class Mutex final {

@@ -81,6 +81,22 @@ TEST_F(SemaphoreTest, ALargeOneThatIsCancelledHoldsUpNoSmallOne) {
     }());
 }
 
+TEST_F(SemaphoreTest, APermitMayOutliveItsSemaphore) {
+    run([]() -> Task<> {
+        Semaphore::Permit kept;
+        {
+            Semaphore one(1);
+            kept = co_await one.acquire();
+            EXPECT_EQ(one.free(), 0U);
+        }
+        kept.release();
+        Semaphore another(1);
+        kept = co_await another.acquire();
+        kept = Semaphore::Permit();  // what it held goes back
+        EXPECT_EQ(another.free(), 1U);
+    }());
+}
+
 TEST_F(SemaphoreTest, APermitGrantedToATaskThatIsCancelledBeforeItRunsGoesOn) {
     std::string log;
     Mutex mutex;

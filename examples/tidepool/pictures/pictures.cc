@@ -98,11 +98,11 @@ Task<Stored> Pictures::receive(http::Multipart& form, PictureShape shape) {
     const auto fits = co_await within(upload_time, std::move(saving));
     if (!fits || !*fits) co_return std::unexpected(PictureFault::too_large);
     // Shrinking takes a processor and many MiB: one at a time on each loop.
-    const auto turn = co_await one_.acquire();
+    auto turn = co_await one_.acquire();
     auto work = [folder = folder_, path = incoming.path, shape] {
         return store(folder, path, shape);
     };
-    co_return co_await offload(work);
+    co_return co_await offload(work, std::move(turn));
 }
 
 Task<> Pictures::remove(std::vector<std::string> names) {
