@@ -116,7 +116,8 @@ void File::answer(Exchange& exchange, task::Runner& runner) && {
     if (opened.found != files::Found::file) return exchange.respond_status(404);
     const wire::MimeTable types;
     files::answer_opened(exchange, loader, std::move(opened),
-                         {.content_type = type_.empty() ? types.type_of(name_) : ByteView(type_),
+                         {.name = name_,
+                          .content_type = type_.empty() ? types.type_of(name_) : ByteView(type_),
                           .cache_control = cache_control_,
                           .disposition = disposition_,
                           .sendfile_bytes_min = files::FileCacheLimits().sendfile_bytes_min,

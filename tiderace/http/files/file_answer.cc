@@ -153,7 +153,9 @@ void add_validators(auto& to, const ResolvedPath& path, const CachedFile& file) 
     add_policy(to, path);
 }
 
-void add_description(auto& to, const CachedFile& file, ContentCoding coding, UnixSeconds now) {
+void add_description(auto& to, const ResolvedPath& path, const CachedFile& file,
+                     ContentCoding coding, UnixSeconds now) {
+    if (coding == ContentCoding::identity) coding = path.stored;
     // A file from the future would claim a change that has not happened yet (RFC 9110 8.8.2.1). One
     // of before 1970 has no date that we write.
     const UnixSeconds modified = file.identity().modified;
@@ -214,7 +216,7 @@ void answer_whole(Exchange& exchange, const ResolvedPath& path, const Representa
         response.set_block(block);
     } else {
         add_validators(response, path, file);
-        add_description(response, file, chosen.coding, exchange.loop().unix_now());
+        add_description(response, path, file, chosen.coding, exchange.loop().unix_now());
         response.add(FieldName::content_type, path.content_type);
     }
     add_disposition(response, path);
@@ -240,7 +242,7 @@ bool answer_range(Exchange& exchange, const ResolvedPath& path, const Representa
             Response response(206);
             response.set_as_is();
             add_validators(response, path, file);
-            add_description(response, file, chosen.coding, now);
+            add_description(response, path, file, chosen.coding, now);
             add_disposition(response, path);
             disk.set_body(exchange, response,
                           make_range_body(response, range.ranges, file, path.content_type), file);
@@ -287,6 +289,7 @@ void answer_opened(Exchange& exchange, const FileLoader& loader, FileLoader::Ope
     path->stands_for = StandsFor::file;
     path->file = std::move(loaded.file);
     path->content_type = how.content_type;
+    if (wire::is_stored_as_gzip(how.name, how.content_type)) path->stored = ContentCoding::gzip;
     path->cache_control = how.cache_control;
     path->disposition = how.disposition;
     answer_file(exchange, *path, how.small_copy_bytes_max, disk);
@@ -309,7 +312,7 @@ void render_fields(ResolvedPath& path, UnixSeconds now) {
         if (!file || file->identity().modified > now) return;
         FieldBlock& block = path.fields[static_cast<std::size_t>(coding)];
         add_validators(block, path, *file);
-        add_description(block, *file, coding, now);
+        add_description(block, path, *file, coding, now);
         block.add(FieldName::content_type, path.content_type);
     };
     render(path.file, ContentCoding::identity);

@@ -21,6 +21,7 @@ void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_
 
 // How one file is answered that is in no cache.
 struct OneFile {
+    ByteView name;  // for its extension
     ByteView content_type;
     ByteView cache_control = {};           // "" for none
     ByteView disposition = {};             // likewise, a Content-Disposition

@@ -273,6 +273,23 @@ TEST_F(FileAnswerTest, WithoutSiblingsThereIsNothingToVaryBy) {
     EXPECT_EQ(exchange_->body(), plain);
 }
 
+TEST_F(FileAnswerTest, AnSvgzIsSentAsTheGzipThatItIs) {
+    for (const char* name : {"logo.svgz", "LOGO.SVGZ"}) {
+        folder_.write(name, "packed");
+        folder_.write(std::string(name) + ".gz", "packed twice");
+        for (const char* coding : {"gzip, br", "identity", ""}) {
+            const Fields fields = *coding == '\0' ? Fields{} : Fields{{"Accept-Encoding", coding}};
+            auto& answer = get("/" + std::string(name), fields);
+            EXPECT_EQ(answer.body(), "packed") << coding;
+            EXPECT_EQ(answer.field("Content-Type"), "image/svg+xml");
+            EXPECT_EQ(answer.field("Content-Encoding"), "gzip");
+            EXPECT_FALSE(answer.has("Vary"));
+        }
+        EXPECT_EQ(get("/" + std::string(name), {{"Range", "bytes=0-1"}}).field("Content-Encoding"),
+                  "gzip");
+    }
+}
+
 TEST_F(FileAnswerTest, ASiblingThatIsNoFileIsNone) {
     folder_.make_folder("plain.txt.gz");
     folder_.link("plain.txt.br", "/etc/passwd");
@@ -433,6 +450,15 @@ TEST_F(OneFileAnswer, HasTheTypeThePolicyAndTheNameThatItIsGiven) {
     EXPECT_FALSE(exchange_->has("Cache-Control"));
     EXPECT_FALSE(exchange_->has("Vary"));
     EXPECT_EQ(answer("/plain.txt", {}, {{"If-None-Match", tag}}).status(), 304);
+}
+
+TEST_F(OneFileAnswer, OfAnSvgzHasItsCodingUnlessItIsGivenAnotherType) {
+    folder_.write("a.svgz", "packed");
+    EXPECT_EQ(answer("/a.svgz", {.name = "a.svgz", .content_type = "image/svg+xml"})
+                  .field("Content-Encoding"),
+              "gzip");
+    EXPECT_FALSE(answer("/a.svgz", {.name = "a.svgz", .content_type = "application/gzip"})
+                     .has("Content-Encoding"));
 }
 
 TEST_F(OneFileAnswer, IsReadIntoMemoryBelowItsLimit) {

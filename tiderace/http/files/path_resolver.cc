@@ -83,8 +83,12 @@ void PathResolver::resolve_file(ResolvedPath& to, FileLoader::Opened&& opened,
     to.file = std::move(loaded.file);
     to.content_type = rules_.mime.type_of(to.path);
     to.cache_control = cache_control_of(to.path);
-    if (rules_.precompressed) resolve_siblings(to, previous, now);
-    decide_compression(to, previous);
+    if (wire::is_stored_as_gzip(to.path, to.content_type)) {
+        to.stored = ContentCoding::gzip;
+    } else {
+        if (rules_.precompressed) resolve_siblings(to, previous, now);
+        decide_compression(to, previous);
+    }
     render_fields(to, now);
 }
 

@@ -77,8 +77,9 @@ struct ResolvedPath final : core::Shared, ListHook {
     std::array<core::Ref<CachedFile>, sibling_codings> siblings;
     std::string target;  // with `alias`
     ByteView content_type;
-    ByteView cache_control;  // "" for none
-    ByteView disposition;    // a Content-Disposition; "" for none
+    wire::ContentCoding stored = wire::ContentCoding::identity;  // what `file` is itself: .svgz
+    ByteView cache_control;                                      // "" for none
+    ByteView disposition;  // a Content-Disposition; "" for none
     // The fields of a whole answer, by coding, from identity on; empty: to be added one by one.
     std::array<FieldBlock, sibling_codings + 1> fields;
     Instant checked{};                   // when the disk was last read

@@ -151,7 +151,8 @@ void StaticFiles::handle_only_beneath(ByteView folder, Exchange& exchange) {
     if (opened.found == files::Found::failed) return files::answer_fault(exchange, opened.error);
     if (opened.found != files::Found::file) return exchange.respond_status(404);
     files::answer_opened(exchange, loader, std::move(opened),
-                         {.content_type = options_.paths.mime.type_of(request.path),
+                         {.name = request.path,
+                          .content_type = options_.paths.mime.type_of(request.path),
                           .sendfile_bytes_min = options_.cache.sendfile_bytes_min,
                           .small_copy_bytes_max = options_.small_copy_bytes_max},
                          disk_);

@@ -129,4 +129,8 @@ bool compressible(ByteView type) {
         compressible_types, [&](ByteView known) { return equals_ignoring_case(known, essence); });
 }
 
+bool is_stored_as_gzip(ByteView path, ByteView type) {
+    return ends_with(path, ".svgz") && begins_with(type, "image/svg+xml");
+}
+
 }  // namespace tiderace::http::wire

@@ -44,4 +44,7 @@ class MimeTable {
 // leave at once.
 bool compressible(ByteView type);
 
+// Whether the file's bytes are a gzip of what `type` says: a .svgz is SVG with Content-Encoding.
+bool is_stored_as_gzip(ByteView path, ByteView type);
+
 }  // namespace tiderace::http::wire

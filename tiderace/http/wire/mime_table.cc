@@ -405,6 +405,7 @@ constexpr auto mime_types = std::to_array<MimeEntry>({
     {"sv", "text/plain; charset=utf-8"},
     {"svelte", "text/plain; charset=utf-8"},
     {"svg", "image/svg+xml"},
+    {"svgz", "image/svg+xml"},
     {"swf", "application/x-shockwave-flash"},
     {"swift", "text/plain; charset=utf-8"},
     {"tar", "application/x-tar"},

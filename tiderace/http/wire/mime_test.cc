@@ -25,6 +25,7 @@ TEST(Mime, GivesTheTypesThatBrowsersInsistOn) {
         {"/site.webmanifest", "application/manifest+json"},
         {"/app.wasm", "application/wasm"},
         {"/logo.svg", "image/svg+xml"},
+        {"/logo.svgz", "image/svg+xml"},
         {"/favicon.ico", "image/x-icon"},
         {"/a.png", "image/png"},
         {"/a.jpg", "image/jpeg"},
