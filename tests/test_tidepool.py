@@ -396,7 +396,47 @@ def test_a_member_ends_the_session_of_another_browser(chromium, tidepool):
         here.page.wait_for_load_state()
         assert here.page.locator("#logins li").count() == 1
         there.go("/settings")
-        assert there.page.url.endswith("/log-in")
+        assert there.page.url.endswith("/log-in?back=%2Fsettings")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_text_outlives_the_log_in(chromium, tidepool, screen):
+    with Member(chromium, tidepool, "quay_17") as here, \
+            Member(chromium, tidepool, "quay_17", screen=screen) as there:
+        here.write("A heron sleeps in the boathouse.")
+        post = here.page.locator("article", has_text="A heron sleeps in the boathouse.").first
+        there.go("/" + post.locator("a[href^='/posts/']").first.get_attribute("href").lstrip("/"))
+        place = there.page.url
+        there.page.fill("#body", "Which <one>?\nAll of them?")
+        here.go("/settings")
+        here.page.locator("form[action='/settings/log-out-elsewhere'] button").click()
+        here.page.wait_for_load_state()
+        there.page.click("form[data-post] button")
+        there.page.wait_for_selector("#who")
+        assert "your text is here again" in there.page.inner_text("[role=alert]")
+        assert accessible(there.page) == []
+        there.picture(f"tidepool-logged-out-{screen}")
+        there.page.fill("#who", "quay_17")
+        there.page.fill("#password", PASSWORD)
+        there.page.click("main button")
+        there.page.wait_for_selector("form[data-post]")
+        assert there.page.input_value("#body") == "Which <one>?\nAll of them?"
+        there.page.click("form[data-post] button")
+        there.page.wait_for_url(place + "#post-*")
+        assert there.count("Which <one>?") == 1
+        # Under what is removed, it stays.
+        here.go("/")
+        post = here.page.locator("article", has_text="A heron sleeps in the boathouse.").first
+        post.locator("summary").click()
+        here.page.on("dialog", lambda dialog: dialog.accept())
+        post.locator("form[action$='/delete'] button").click()
+        here.page.wait_for_load_state()
+        there.go(place.removeprefix(there.site))
+        assert there.count("Which <one>?") == 1
+        assert "This post was removed." in there.page.inner_text("main")
+        assert accessible(there.page) == []
+        assert not there.is_wider_than_the_screen()
+        there.picture(f"tidepool-removed-{screen}")
 
 
 def test_a_guest_signs_up_by_keyboard_in_chinese(chromium, tidepool):
