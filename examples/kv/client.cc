@@ -111,7 +111,6 @@ std::size_t Client::read_on(ByteView data, Answers& out) {
 }
 
 void Client::count_input() {
-    if (replays()) return;
     // What the reader keeps for the next command is small, and no fault of a client whose
     // commands are whole: it is served however much others hold.
     std::size_t held = reader_.within() ? reader_.held_bytes() : 0;

@@ -90,7 +90,7 @@ void Budget::Holder::join(Ref<Budget> budget, const Address& peer) {
 }
 
 void Budget::Holder::grow_to(std::size_t bytes) {
-    if (bytes <= bytes_) return;
+    if (bytes <= bytes_ || !budget_) return;
     if (bytes_ == 0) {
         budget_->holders_.push_back(*this);
         since_ = budget_->loop_->now();

@@ -29,7 +29,7 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     for (const App::Scope& scope : app.scopes_) {
         add_chain(pool, scope, chains_.empty() ? nullptr : chains_[scope.parent].get());
     }
-    bodies_ = core::make_ref<core::Budget>(loop, "bodies read whole", bodies_bytes_max());
+    bodies_ = core::make_ref<core::Budget>(loop, "request bodies", bodies_bytes_max());
     LayerPlace place{loop, pool, runner_, states_};
     for (const App::Route& route : app.routes_) {
         // What an endpoint keeps for each loop (the sockets of a WebSocket's route) is found as a
@@ -270,13 +270,15 @@ void AppLoop::prepare(app_parts::Call& call, const App::Route& route) const {
     call.pattern = route.pattern;
     call.deadline = call_deadline(route, chain);
     call.body_bytes_max = chain.body_bytes_max;
+    call.bodies = bodies_;
+    if (!chain.timeout_is_own) call.pause_max = chain.handler_timeout;
     call.unknown_members = chain.unknown_members;
 }
 
 Instant AppLoop::call_deadline(const App::Route& route, const Chain& chain) const {
     const bool streamed = route.endpoint->kind().body == app_parts::BodyUse::streamed;
-    // An upload takes as long as its bytes do, and body_timeout watches those. Only a limit that
-    // the route set itself counts.
+    // An upload takes as long as its bytes do, and body_timeout watches those; BodyStream watches
+    // the handler's pauses. Only a limit that the route set itself is one for all.
     return streamed && !chain.timeout_is_own ? Instant::max() : deadline(chain);
 }
 

@@ -3,14 +3,29 @@
 #include <memory>
 #include <utility>
 
+#include "tiderace/base/moment.h"
+
 namespace tiderace::http {
 
 // What the receiver has and the handler has not taken.
-class BodyStream::Inflow final : public core::Shared {
+class BodyStream::Inflow final : public core::Shared, private core::Budget::Holder {
   public:
+    explicit Inflow(const app_parts::Call& call) : exchange_(&call.exchange) {
+        if (call.bodies) join(call.bodies, *call.exchange.request().peer);
+    }
+    void keep(ByteView more) {
+        bytes += more;
+        grow_to(bytes.size());
+    }
+    std::string take() {
+        shrink_to(0);
+        return std::exchange(bytes, std::string());
+    }
+
     std::string bytes;
     bool ended = false;
     bool failed = false;
+    bool refused = false;  // above the budget; failed, too
     bool paused = false;
     Next* waiting = nullptr;
 
@@ -18,6 +33,19 @@ class BodyStream::Inflow final : public core::Shared {
     void wake() {
         if (waiting != nullptr) std::exchange(waiting, nullptr)->wake();
     }
+
+  private:
+    void refuse() override {
+        take();
+        failed = refused = true;
+        if (!ended) {
+            exchange_->withdraw_body();
+            if (std::exchange(paused, false)) exchange_->set_body_reading(true);
+        }
+        wake();
+    }
+
+    Exchange* exchange_;  // while the body is neither ended nor failed
 };
 
 class BodyStream::Receiver final : public BodyReceiver {
@@ -26,7 +54,9 @@ class BodyStream::Receiver final : public BodyReceiver {
 
   private:
     void on_body(Exchange& exchange, ByteView bytes) override {
-        inflow_->bytes += bytes;
+        const core::Ref<Inflow> kept = inflow_;
+        kept->keep(bytes);
+        if (kept->failed) return;
         // The handler is slower than the peer: TCP, or the stream's window, holds the peer back.
         if (inflow_->bytes.size() >= held_bytes_max && !inflow_->paused) {
             inflow_->paused = true;
@@ -46,10 +76,22 @@ class BodyStream::Receiver final : public BodyReceiver {
     core::Ref<Inflow> inflow_;
 };
 
-BodyStream::BodyStream(Exchange& exchange, std::uint64_t bytes_max, std::string first)
-    : exchange_(exchange.defer()), inflow_(core::make_ref<Inflow>()) {
-    inflow_->bytes = std::move(first);
-    exchange.receive_body(std::make_unique<Receiver>(inflow_), bytes_max);
+BodyStream::BodyStream(app_parts::Call& call)
+    : exchange_(call.exchange.defer()),
+      inflow_(core::make_ref<Inflow>(call)),
+      pause_max_(call.pause_max) {
+    inflow_->keep(std::exchange(call.body, {}));
+    exchange_->receive_body(std::make_unique<Receiver>(inflow_), call.body_bytes_max);
+    handler_works();
+}
+
+void BodyStream::handler_works() {
+    if (pause_max_ == Duration::max()) return;
+    exchange_->set_deadline(moment_after(exchange_->loop().now(), pause_max_));
+}
+
+void BodyStream::client_is_awaited() {
+    if (pause_max_ != Duration::max()) exchange_->set_deadline(Instant::max());
 }
 
 BodyStream::BodyStream(BodyStream&&) noexcept = default;
@@ -67,14 +109,18 @@ BodyStream::Next BodyStream::next() {
 }
 
 std::optional<std::string> BodyStream::take() {
+    handler_works();
     if (inflow_->bytes.empty()) {
+        if (inflow_->refused) {
+            throw Problem{.status = 503, .detail = "too many bytes of bodies wait for handlers"};
+        }
         if (inflow_->failed) throw Problem{.detail = "the body was not completed"};
         TR_CHECK(inflow_->ended, "a body's task goes on when there is something new");
         return std::nullopt;
     }
     // The buffer goes out with its bytes: while the handler works on them, the next ones get one of
     // their own.
-    std::string piece = std::exchange(inflow_->bytes, std::string());
+    std::string piece = inflow_->take();
     if (std::exchange(inflow_->paused, false) && !inflow_->failed && !exchange_->abandoned()) {
         exchange_->set_body_reading(true);  // more may come inside this call
     }
@@ -91,6 +137,7 @@ void BodyStream::Next::await_suspend(std::coroutine_handle<> handle) {
     TR_CHECK(body_->inflow_->waiting == nullptr, "a body's next() is awaited by one task");
     if (body_->inflow_->has_news()) return Waiter::wake();  // it was this task's turn to wait
     body_->inflow_->waiting = this;
+    body_->client_is_awaited();
 }
 
 BodyStream::Next::~Next() {

@@ -9,13 +9,15 @@
 //   client -> receive buffer -> held bytes -> next()       held_bytes_max: the client is held back
 //
 // A client that goes away, or sends more than the limit (413), ends the handler at its await. A
-// handler that ends first leaves the rest of the body unread.
+// handler that ends first leaves the rest of the body unread. While the client is waited for,
+// body_timeout runs; while the handler is, between two pieces and after the last, its own timeout.
 //
 // Owner    The handler. It may outlive the request: then next() throws.
 // Thread   The loop's.
 // Errors   next() throws a Problem where the body will not be completed, for tasks that outlive
 //          their handler.
-// Limits   AppOptions::body_bytes_max, as for any body; held_bytes_max and one receive buffer.
+// Limits   AppOptions::body_bytes_max, as for any body; held_bytes_max and one receive buffer, and
+//          for all bodies of a loop AppOptions::bodies_bytes_max: above, next() throws a 503.
 #pragma once
 
 #include <coroutine>
@@ -34,9 +36,9 @@ class BodyStream final {
     static constexpr std::size_t held_bytes_max = 64_KiB;
     class [[nodiscard("co_await it")]] Next;
 
-    // Asks for the body of `exchange`, which is deferred from here on. `first`: what of it was read
-    // before.
-    BodyStream(Exchange& exchange, std::uint64_t bytes_max, std::string first = {});
+    // Asks for the body of the call's exchange, which is deferred from here on. The call has what
+    // of it was read before.
+    explicit BodyStream(app_parts::Call& call);
     BodyStream(BodyStream&&) noexcept;
     BodyStream& operator=(BodyStream&&) = delete;
     ~BodyStream();
@@ -49,9 +51,12 @@ class BodyStream final {
     class Receiver;
 
     std::optional<std::string> take();
+    void handler_works();
+    void client_is_awaited();
 
     core::Ref<Exchange> exchange_;
     core::Ref<Inflow> inflow_;
+    Duration pause_max_;
 };
 
 class BodyStream::Next final : private task::Waiter {
@@ -79,8 +84,7 @@ struct Argument<BodyStream> {
     // nullopt: it was too large from the start.
     static std::optional<BodyStream> find(Call& call) {
         if (call.exchange.responded()) return std::nullopt;
-        std::optional<BodyStream> body(std::in_place, call.exchange, call.body_bytes_max,
-                                       std::move(call.body));
+        std::optional<BodyStream> body(std::in_place, call);
         if (call.exchange.abandoned()) body.reset();
         return body;
     }

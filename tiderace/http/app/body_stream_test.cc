@@ -221,6 +221,59 @@ TEST_F(BodyStreamTest, ASlowUploadDoesNotRunIntoTheHandlersTimeout) {
     ASSERT_TRUE(world.run_until([&] { return peer->heard().contains("10 in pieces"); }));
 }
 
+// From the last byte on it is the handler that is waited for.
+TEST_F(BodyStreamTest, AHandlerThatWaitsForSomethingElseHasItsTimeout) {
+    app = App({.handler_timeout = 5s});
+    app.post<"/read">([](BodyStream body) -> task::Task<std::string> {
+        while (co_await body.next()) {
+        }
+        co_await task::sleep(1h);
+        co_return "late";
+    });
+    app.post<"/unread">([](BodyStream) -> task::Task<std::string> {
+        co_await task::sleep(1h);
+        co_return "late";
+    });
+    for (const std::string path : {"/read", "/unread"}) {
+        auto peer = connect();
+        peer->say("POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nabcd");
+        world.advance(4s);
+        EXPECT_EQ(peer->heard(), "") << path;
+        world.advance(2s);
+        EXPECT_TRUE(peer->heard().starts_with("HTTP/1.1 503 ")) << path << peer->heard();
+    }
+}
+
+// Each may hold a piece while its handler works, so together they need a bound.
+TEST_F(BodyStreamTest, TheBodiesOfAllHaveOneBound) {
+    app = App({.body_bytes_max = 1 << 20, .bodies_bytes_max = 200'000, .handler_timeout = 1h});
+    static int refused;
+    refused = 0;
+    app.post<"/b">([](BodyStream body) -> task::Task<std::string> {
+        co_await task::sleep(10s);
+        try {
+            while (co_await body.next()) {
+            }
+        } catch (const Problem& problem) {
+            refused += problem.status == 503 ? 1 : 0;
+            throw;
+        }
+        co_return "taken";
+    });
+    std::vector<std::unique_ptr<testing::Peer>> peers;
+    for (int i = 0; i < 8; ++i) {
+        peers.push_back(connect());
+        peers.back()->say(head(50'000));
+        peers.back()->say(std::string(50'000, 'x'));
+        world.settle();
+    }
+    world.advance(11s);
+    int taken = 0;
+    for (const auto& peer : peers) taken += peer->heard().contains("taken") ? 1 : 0;
+    EXPECT_EQ(refused, 4);
+    EXPECT_EQ(taken, 4);
+}
+
 TEST_F(BodyStreamTest, AThrownProblemIsAnswered) {
     app.post<"/b">([](BodyStream body) -> task::Task<std::string> {
         auto first = co_await body.next();

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tiderace/core/budget.h"
 #include "tiderace/http/app/app_options.h"
 #include "tiderace/http/app/reply.h"
 #include "tiderace/http/exchange.h"
@@ -69,8 +70,11 @@ struct Call {
     task::Runner& runner;
     const States& states;
     std::string_view pattern;
-    Instant deadline = Instant::max();                           // for a handler that waits
-    std::uint64_t body_bytes_max = AppOptions{}.body_bytes_max;  // of a body that is streamed
+    Instant deadline = Instant::max();  // for a handler that waits
+    // Of a body that is streamed.
+    std::uint64_t body_bytes_max = AppOptions{}.body_bytes_max;
+    core::Ref<core::Budget> bodies = {};   // that all of the loop count in; may be null
+    Duration pause_max = Duration::max();  // of the handler, between two pieces and after the last
     json::Unknown unknown_members = AppOptions{}.unknown_members;
     route::Parameters parameters = {};
     std::size_t parameters_used = 0;
