@@ -64,6 +64,9 @@ class Member(Visit):
 
     def log_in(self, name):
         self.go("/log-in")
+        return self.press_log_in(name)
+
+    def press_log_in(self, name):
         self.page.fill("#who", name)
         self.page.fill("#password", PASSWORD)
         with self.page.expect_navigation(wait_until="load", timeout=120_000) as answered:
@@ -416,10 +419,10 @@ def test_a_text_outlives_the_log_in(chromium, tidepool, screen):
         assert "your text is here again" in there.page.inner_text("[role=alert]")
         assert accessible(there.page) == []
         there.picture(f"tidepool-logged-out-{screen}")
-        there.page.fill("#who", "quay_17")
-        there.page.fill("#password", PASSWORD)
-        there.page.click("main button")
-        there.page.wait_for_selector("form[data-post]")
+        # All of these tests have one address, and it has a limit of log-ins.
+        while there.press_log_in("quay_17") == 429:
+            there.page.go_back()
+            there.page.wait_for_timeout(1000)
         assert there.page.input_value("#body") == "Which <one>?\nAll of them?"
         there.page.click("form[data-post] button")
         there.page.wait_for_url(place + "#post-*")
