@@ -144,6 +144,22 @@ TEST_F(CsrfTest, AVisitorHasTheSecretInACookieOfThisHost) {
     }
 }
 
+TEST_F(CsrfTest, InClearTheCookieHasAnotherName) {
+    app = App();
+    app.use(sessions(store, {.secure = false})).use(csrf());
+    app.get<"/">(
+        [](Session session) -> task::Task<std::string> { co_return co_await csrf_token(session); });
+    app.post<"/">([] { return "called"; });
+    const std::string answer = get("/");
+    const std::string secret = pair_in(answer, "csrf");
+    EXPECT_EQ(secret.size(), 5u + 64u) << answer;
+    EXPECT_EQ(answer.find("; Secure"), std::string::npos);
+    const std::string form = "csrf=" + body_of(answer);
+    const std::string type = "Content-Type: application/x-www-form-urlencoded\r\n";
+    EXPECT_EQ(body_of(ask("POST", "/", "Cookie: " + secret + "\r\n" + type, form)), "called");
+    EXPECT_EQ(status_of(ask("POST", "/", "Cookie: __Host-" + secret + "\r\n" + type, form)), "403");
+}
+
 // A page that a visitor opened before keeps working when something is stored.
 TEST_F(CsrfTest, TheFirstValueTakesTheTokensAlong) {
     const std::string token = visit();
