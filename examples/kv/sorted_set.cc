@@ -1,6 +1,8 @@
 #include "examples/kv/sorted_set.h"
 
 #include <array>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace kv {
@@ -9,34 +11,40 @@ SortedSet::SortedSet() : head_(make(levels_max, 0, {})), random_(hash_of("levels
 
 SortedSet::~SortedSet() {
     for (Node* node = head_; node != nullptr;) {
-        Node* next = node->links_[0].next;
+        Node* next = node->links()[0].next;
         destroy(node);
         node = next;
     }
 }
 
 SortedSet::Node* SortedSet::make(int levels, double score, ByteView member) {
-    Node* node = new Node;
-    node->member_ = member;
-    node->score_ = score;
-    node->links_ = std::make_unique<Node::Link[]>(static_cast<std::size_t>(levels));
+    static_assert(sizeof(Node) % alignof(Node::Link) == 0, "the links lie behind the node");
+    const auto count = static_cast<std::size_t>(levels);
+    void* const memory = ::operator new(sizeof(Node) + count * sizeof(Node::Link));
+    Node* const node = new (memory) Node(score, member);
+    std::uninitialized_value_construct_n(node->links(), count);
     return node;
 }
 
+// Neither the node nor its links have anything to destroy.
 void SortedSet::destroy(Node* node) {
-    delete node;
+    ::operator delete(node);
 }
 
 bool SortedSet::set(ByteView member, double score) {
     const auto [node, is_new] = scores_.insert(member);
-    if (!is_new) {
-        if (node->mapped == score) return false;
-        // By the former score, which is where it stands.
-        unlink(node->mapped, member);
-    }
-    node->mapped = score;
-    link(score, node->key);
+    place(*node, is_new, score);
     return is_new;
+}
+
+void SortedSet::place(Dict<double>::Node& entry, bool is_new, double score) {
+    if (!is_new) {
+        if (entry.mapped == score) return;
+        // By the former score, which is where it stands.
+        unlink(entry.mapped, entry.key);
+    }
+    entry.mapped = score;
+    link(score, entry.key);
 }
 
 bool SortedSet::erase(ByteView member) {
@@ -62,9 +70,9 @@ const SortedSet::Node* SortedSet::at(std::size_t rank) const {
     const Node* node = head_;
     std::size_t left = rank + 1;  // the head stands before the first member
     for (int level = levels_ - 1; level >= 0; --level) {
-        while (node->links_[level].next != nullptr && node->links_[level].span <= left) {
-            left -= node->links_[level].span;
-            node = node->links_[level].next;
+        while (node->links()[level].next != nullptr && node->links()[level].span <= left) {
+            left -= node->links()[level].span;
+            node = node->links()[level].next;
         }
         if (left == 0) return node;
     }
@@ -79,9 +87,9 @@ std::size_t SortedSet::rank_of_first_not(const std::function<bool(const Node&)>&
     const Node* node = head_;
     std::size_t passed = 0;
     for (int level = levels_ - 1; level >= 0; --level) {
-        while (node->links_[level].next != nullptr && before(*node->links_[level].next)) {
-            passed += node->links_[level].span;
-            node = node->links_[level].next;
+        while (node->links()[level].next != nullptr && before(*node->links()[level].next)) {
+            passed += node->links()[level].span;
+            node = node->links()[level].next;
         }
     }
     return passed;
@@ -93,10 +101,10 @@ void SortedSet::link(double score, ByteView member) {
     Node* node = head_;
     std::size_t passed = 0;
     for (int level = levels_ - 1; level >= 0; --level) {
-        while (node->links_[level].next != nullptr &&
-               node->links_[level].next->before(score, member)) {
-            passed += node->links_[level].span;
-            node = node->links_[level].next;
+        while (node->links()[level].next != nullptr &&
+               node->links()[level].next->before(score, member)) {
+            passed += node->links()[level].span;
+            node = node->links()[level].next;
         }
         before[level] = node;
         rank[level] = passed;
@@ -110,20 +118,20 @@ void SortedSet::link(double score, ByteView member) {
     for (; levels_ < levels; ++levels_) {
         before[levels_] = head_;
         // A new level has one link so far, which passes all members.
-        head_->links_[levels_].span = size_;
+        head_->links()[levels_].span = size_;
     }
     Node* made = make(levels, score, member);
     for (int level = 0; level < levels; ++level) {
-        auto& link = before[level]->links_[level];
-        made->links_[level].next = link.next;
+        auto& link = before[level]->links()[level];
+        made->links()[level].next = link.next;
         // The new node cuts the link in two: rank[0] - rank[level] members stand before it.
-        made->links_[level].span = link.span - (rank[0] - rank[level]);
+        made->links()[level].span = link.span - (rank[0] - rank[level]);
         link.next = made;
         link.span = rank[0] - rank[level] + 1;
     }
-    for (int level = levels; level < levels_; ++level) ++before[level]->links_[level].span;
+    for (int level = levels; level < levels_; ++level) ++before[level]->links()[level].span;
     made->previous_ = before[0] == head_ ? nullptr : before[0];
-    if (Node* next = made->links_[0].next) next->previous_ = made;
+    if (Node* next = made->links()[0].next) next->previous_ = made;
     ++size_;
 }
 
@@ -131,25 +139,25 @@ void SortedSet::unlink(double score, ByteView member) {
     std::array<Node*, levels_max> before{};
     Node* node = head_;
     for (int level = levels_ - 1; level >= 0; --level) {
-        while (node->links_[level].next != nullptr &&
-               node->links_[level].next->before(score, member)) {
-            node = node->links_[level].next;
+        while (node->links()[level].next != nullptr &&
+               node->links()[level].next->before(score, member)) {
+            node = node->links()[level].next;
         }
         before[level] = node;
     }
-    Node* gone = node->links_[0].next;
+    Node* gone = node->links()[0].next;
     for (int level = 0; level < levels_; ++level) {
-        auto& link = before[level]->links_[level];
+        auto& link = before[level]->links()[level];
         if (link.next == gone) {
-            link.span += gone->links_[level].span - 1;
-            link.next = gone->links_[level].next;
+            link.span += gone->links()[level].span - 1;
+            link.next = gone->links()[level].next;
         } else {
             --link.span;
         }
     }
-    if (Node* next = gone->links_[0].next) next->previous_ = gone->previous_;
+    if (Node* next = gone->links()[0].next) next->previous_ = gone->previous_;
     // Empty levels would be gone through by every later search.
-    while (levels_ > 1 && head_->links_[levels_ - 1].next == nullptr) --levels_;
+    while (levels_ > 1 && head_->links()[levels_ - 1].next == nullptr) --levels_;
     destroy(gone);
     --size_;
 }

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -29,6 +28,19 @@ class SortedSet {
     std::size_t size() const { return size_; }
     // True: it is new.
     bool set(ByteView member, double score);
+    // The same for one whose score depends on the one before: choose(former, or nullopt) returns
+    // the score, or nullopt if it shall stay as it is. Looks the member up once.
+    template <typename Choose>
+    void update(ByteView member, Choose&& choose) {
+        const auto [node, is_new] = scores_.insert(member);
+        const std::optional<double> former = is_new ? std::nullopt : std::optional(node->mapped);
+        const std::optional<double> score = choose(former);
+        if (score) {
+            place(*node, is_new, *score);
+        } else if (is_new) {
+            scores_.erase(member);
+        }
+    }
     bool erase(ByteView member);
     std::optional<double> score(ByteView member);
     // From 0.
@@ -45,8 +57,9 @@ class SortedSet {
   private:
     static constexpr int levels_max = 24;
 
-    Node* make(int levels, double score, ByteView member);
+    static Node* make(int levels, double score, ByteView member);
     static void destroy(Node* node);
+    void place(Dict<double>::Node& entry, bool is_new, double score);
     void link(double score, ByteView member);
     void unlink(double score, ByteView member);
 
@@ -57,11 +70,12 @@ class SortedSet {
     std::uint64_t random_;
 };
 
+// Its links lie behind it in the same block, because a search reads both at each step.
 class SortedSet::Node {
   public:
     ByteView member() const { return member_; }
     double score() const { return score_; }
-    const Node* next() const { return links_[0].next; }
+    const Node* next() const { return links()[0].next; }
     const Node* previous() const { return previous_; }  // nullptr: it is the first
 
   private:
@@ -71,14 +85,16 @@ class SortedSet::Node {
         std::size_t span = 0;  // members from here to `next`; at the end, to the last one
     };
 
+    Node(double score, ByteView member) : score_(score), member_(member) {}
     bool before(double score, ByteView member) const {
         return score_ < score || (score_ == score && member_ < member);
     }
+    Link* links() { return reinterpret_cast<Link*>(this + 1); }
+    const Link* links() const { return reinterpret_cast<const Link*>(this + 1); }
 
+    double score_;
     ByteView member_;  // the bytes of the table's key
-    double score_ = 0;
     Node* previous_ = nullptr;
-    std::unique_ptr<Link[]> links_;
 };
 
 }  // namespace kv

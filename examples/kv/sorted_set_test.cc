@@ -1,6 +1,7 @@
 #include "examples/kv/sorted_set.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -60,6 +61,21 @@ TEST(SortedSet, WhatIsNotThereHasNoRank) {
     EXPECT_EQ(set.score("a"), std::nullopt);
     EXPECT_FALSE(set.erase("a"));
     EXPECT_EQ(set.at(0), nullptr);
+}
+
+TEST(SortedSet, AnUpdateThatChoosesNoScoreChangesNothing) {
+    SortedSet set;
+    set.set("a", 1);
+    const auto keep = [](std::optional<double>) -> std::optional<double> { return std::nullopt; };
+    set.update("a", keep);
+    set.update("b", keep);
+    EXPECT_EQ(set.size(), 1U);
+    EXPECT_EQ(set.members().size(), 1U);
+    EXPECT_EQ(set.score("a"), 1);
+    set.update("a", [](std::optional<double> former) { return std::optional(*former + 1); });
+    set.update("b", [](std::optional<double> former) { return std::optional(former ? 0.0 : 5.0); });
+    EXPECT_EQ(set.score("a"), 2);
+    EXPECT_EQ(set.rank("b"), 1U);
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ bool read_scores(Call& call, std::size_t first, std::vector<double>& scores) {
 void add(Call& call, const AddOptions& o) {
     const ByteView key = call.args[1];
     std::vector<double> scores;
+    scores.reserve((call.args.size() - o.first) / 2);
     if (!read_scores(call, o.first, scores)) return;
     SortedSet* set = nullptr;
     if (!call.find(key, set)) return;
@@ -74,20 +75,29 @@ void add(Call& call, const AddOptions& o) {
     std::optional<double> result;
     // The resulting scores, as for INCRBYFLOAT: another machine might round an INCR otherwise.
     std::vector<std::string> log{"ZADD", std::string(key)};
+    const bool logs = call.server.log().is_open();
+    bool is_number = true;
     for (std::size_t i = 0; i < scores.size(); ++i) {
         const ByteView member = call.args[o.first + 2 * i + 1];
-        const auto old = set->score(member);
-        const double score = o.incr ? old.value_or(0) + scores[i] : scores[i];
-        if (std::isnan(score)) return call.reply.error("ERR resulting score is not a number (NaN)");
-        if (old ? o.nx || (o.gt && score <= *old) || (o.lt && score >= *old) : o.xx) continue;
-        set->set(member, score);
-        result = score;
-        if (!old) ++added;
-        if (old && *old != score) ++moved;
-        if (old && *old == score) continue;  // nothing to do again
-        log.emplace_back(resp::DoubleText(score).view());
-        log.emplace_back(member);
+        set->update(member, [&](std::optional<double> old) -> std::optional<double> {
+            const double score = o.incr ? old.value_or(0) + scores[i] : scores[i];
+            is_number = !std::isnan(score);
+            if (!is_number) return std::nullopt;
+            if (old ? o.nx || (o.gt && score <= *old) || (o.lt && score >= *old) : o.xx) {
+                return std::nullopt;
+            }
+            result = score;
+            if (old && *old == score) return std::nullopt;  // nothing to do again
+            ++(old ? moved : added);
+            if (logs) {
+                log.emplace_back(resp::DoubleText(score).view());
+                log.emplace_back(member);
+            }
+            return score;
+        });
     }
+    // INCR alone can come to it, and has one member.
+    if (!is_number) return call.reply.error("ERR resulting score is not a number (NaN)");
     if (!o.incr) {
         call.reply.integer(o.ch ? added + moved : added);
     } else if (result) {
@@ -99,7 +109,7 @@ void add(Call& call, const AddOptions& o) {
     if (set->size() == 0) call.keys.erase(key);
     if (added + moved == 0) return;
     call.changed(key);
-    call.log_as(log);
+    if (logs) call.log_as(log);
 }
 
 void zadd(Call& call) {
