@@ -103,6 +103,19 @@ TEST_F(AppTest, WhatAHandlerReturnsBecomesTheAnswer) {
     EXPECT_NE(get("/made").find("Location: /users/7\r\n"), std::string::npos);
 }
 
+TEST_F(AppTest, ALocationIsAlwaysOne) {
+    app.get<"/redirect">([] { return Redirect{"/a b?c=d e#f\r\nSet-Cookie: x"}; })
+        .get<"/made">([] { return Created<User>{"/caf\xC3\xA9", {7, "ann"}}; })
+        .get<"/nowhere">([] { return Created<User>{"", {7, "ann"}}; })
+        .get<"/reply">([] { return Reply(302).field("location", "/%41 b"); });
+    EXPECT_NE(get("/redirect").find("Location: /a%20b?c=d%20e#f%0D%0ASet-Cookie:%20x\r\n"),
+              std::string::npos);
+    EXPECT_NE(get("/made").find("Location: /caf%C3%A9\r\n"), std::string::npos);
+    EXPECT_EQ(body_of(get("/made")), R"({"id":7,"name":"ann"})");
+    EXPECT_EQ(get("/nowhere").find("Location"), std::string::npos);
+    EXPECT_NE(get("/reply").find("Location: /%41%20b\r\n"), std::string::npos);
+}
+
 TEST_F(AppTest, ABodyIsReadWholeAndBounded) {
     app = App({.body_bytes_max = 10});
     app.post<"/echo">([](Body body) { return std::move(body).text(); });

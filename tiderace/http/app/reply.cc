@@ -5,6 +5,7 @@
 
 #include "tiderace/http/app/stream.h"
 #include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/percent.h"
 #include "tiderace/http/wire/status.h"
 #include "tiderace/json/writer.h"
 
@@ -93,11 +94,23 @@ void Reply::answer(Exchange& exchange, task::Runner& runner) && {
     std::move(*this).send(exchange);
 }
 
-void Reply::add_fields(Response& response) const {
-    for (const auto& [name, value] : fields_) {
-        // A line break would begin a field of the caller's input: it is not sent.
-        if (wire::is_token(name) && wire::is_field_value(value)) response.add(name, value);
+// A line break would begin a field of the caller's input: such a value is not sent. In a Location
+// it is escaped, as is all that a URI cannot hold.
+void Reply::add_field(Response& response, ByteView name, ByteView value) {
+    if (!wire::is_token(name)) return;
+    if (wire::equals_ignoring_case(name, "Location")) {
+        if (value.empty()) return;
+        std::string memory(wire::uri_growth_max * value.size(), '\0');
+        wire::BoundedText uri(memory);
+        wire::append_uri_reference(uri, value);
+        response.add(wire::FieldName::location, response.keep(uri.view()));
+    } else if (wire::is_field_value(value)) {
+        response.add(name, value);
     }
+}
+
+void Reply::add_fields(Response& response) const {
+    for (const auto& [name, value] : fields_) add_field(response, name, value);
 }
 
 void Reply::send(Exchange& exchange, std::string_view type, std::string_view body) && {
@@ -127,8 +140,7 @@ void Reply::send(Exchange& exchange) && {
 void Reply::dress(Response& response, Exchange& exchange, task::Runner& runner) && {
     make_source(exchange, runner);
     for (const auto& [name, value] : fields_) {
-        if (!wire::is_token(name) || !wire::is_field_value(value)) continue;
-        response.add(response.keep(name), response.keep(value));
+        add_field(response, response.keep(name), response.keep(value));
     }
     if (type_.empty()) return response.drop_body();
     response.set(wire::FieldName::content_type, response.keep(type_));

@@ -82,6 +82,7 @@ class Reply {
   private:
     void log_cookie_fault(log::Logger* log) const;
     void add_fields(Response& response) const;
+    static void add_field(Response& response, ByteView name, ByteView value);
     // What pulls pieces_ from here on.
     void make_source(Exchange& exchange, task::Runner& runner);
 
@@ -117,7 +118,7 @@ struct Created {
 };
 
 struct Redirect {
-    std::string to;
+    std::string to;    // as in every Location of a Reply, what a URI cannot hold is escaped: "/a b"
     int status = 303;  // "see other": the client asks for `to` with GET
 };
 

@@ -16,10 +16,9 @@ void answer_text(Exchange& exchange, std::string_view lasting) {
     exchange.respond(response);
 }
 
-void answer_json(Exchange& exchange, int status, std::string text, std::string_view location) {
-    Response response(status);
+void answer_json(Exchange& exchange, std::string text) {
+    Response response;
     response.add(wire::FieldName::content_type, "application/json");
-    if (!location.empty()) response.add(wire::FieldName::location, location);
     response.set_body(std::move(text));
     exchange.respond(response);
 }

@@ -68,7 +68,7 @@ struct PagesIn<std::variant<T...>> : PagesInAny<T...> {};
 
 void answer_text(Exchange& exchange, std::string text);
 void answer_text(Exchange& exchange, std::string_view lasting);
-void answer_json(Exchange& exchange, int status, std::string text, std::string_view location = {});
+void answer_json(Exchange& exchange, std::string text);
 void answer_stream(Exchange& exchange, task::Runner& runner, task::Generator<std::string> pieces);
 void answer_events(Exchange& exchange, task::Runner& runner, Events events);
 
@@ -137,15 +137,18 @@ void answer(Exchange& exchange, task::Runner& runner, T&& result) {
     } else if constexpr (is_optional<R> || is_expected<R> || is_variant<R>) {
         answer_wrapped(exchange, runner, std::forward<T>(result));
     } else if constexpr (is_created<R>) {
-        answer_json(exchange, 201, json::write(result.value), result.location);
+        Reply(201)
+            .field("Location", result.location)
+            .body("application/json", json::write(result.value))
+            .send(exchange);
     } else if constexpr (is_json<R>) {
-        answer_json(exchange, 200, json::write(*result));
+        answer_json(exchange, json::write(*result));
     } else if constexpr (std::is_same_v<R, task::Generator<std::string>>) {
         answer_stream(exchange, runner, std::move(result));
     } else if constexpr (std::is_same_v<R, Events>) {
         answer_events(exchange, runner, std::move(result));
     } else {
-        answer_json(exchange, 200, json::write(result));
+        answer_json(exchange, json::write(result));
     }
 }
 

@@ -9,14 +9,15 @@ bool stands_for_itself(char c) {
     return (is(host_byte, c) && c != '&' && c != '\'') || c == ':' || c == '@';
 }
 
-bool append_encoded(BoundedText& out, ByteView text, bool keep_slash) {
+template <typename Stays>
+bool append_encoded(BoundedText& out, ByteView text, Stays stays) {
     constexpr ByteView digits = "0123456789ABCDEF";
     const std::size_t start = out.size();
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const auto byte = static_cast<unsigned char>(text[at]);
         bool fits;
-        if (stands_for_itself(c) || (keep_slash && c == '/')) {
-            fits = out.append(c);
+        if (stays(at)) {
+            fits = out.append(text[at]);
         } else {
             const char escape[] = {'%', digits[byte >> 4], digits[byte & 15]};
             fits = out.append(ByteView(escape, sizeof escape));
@@ -32,11 +33,23 @@ bool append_encoded(BoundedText& out, ByteView text, bool keep_slash) {
 }  // namespace
 
 bool append_path_segment(BoundedText& out, ByteView segment) {
-    return append_encoded(out, segment, false);
+    return append_encoded(out, segment,
+                          [&](std::size_t at) { return stands_for_itself(segment[at]); });
 }
 
 bool append_path(BoundedText& out, ByteView path) {
-    return append_encoded(out, path, true);
+    return append_encoded(
+        out, path, [&](std::size_t at) { return stands_for_itself(path[at]) || path[at] == '/'; });
+}
+
+bool append_uri_reference(BoundedText& out, ByteView text) {
+    const std::size_t fragment = text.find('#');
+    return append_encoded(out, text, [&](std::size_t at) {
+        if (text[at] == '%') return decode_escape(text.substr(at)).has_value();
+        // The first '#' begins the fragment, which has none (RFC 3986, 3.5).
+        if (text[at] == '#') return at == fragment;
+        return is(host_byte, text[at]) || ByteView(":/?[]@").find(text[at]) != ByteView::npos;
+    });
 }
 
 }  // namespace tiderace::http::wire

@@ -30,4 +30,9 @@ bool append_path_segment(BoundedText& out, ByteView segment);
 // As above, but '/' stays: for a whole canonical path, in a Location field or a link.
 bool append_path(BoundedText& out, ByteView path);
 
+// A URI or a relative reference as a program has it: what cannot stand in one is escaped, line
+// breaks among it, and its escapes stay. "/a b%2f#x" -> "/a%20b%2f#x".
+inline constexpr std::size_t uri_growth_max = 3;
+bool append_uri_reference(BoundedText& out, ByteView text);
+
 }  // namespace tiderace::http::wire

@@ -71,5 +71,29 @@ TEST(Percent, AppendsNothingWhenTheSegmentDoesNotFit) {
     EXPECT_EQ(text.view(), "xab%20");
 }
 
+TEST(Percent, AReferenceKeepsWhatItMayHold) {
+    const auto reference = [](ByteView text) {
+        std::array<char, 1024> memory;
+        BoundedText out(memory);
+        EXPECT_TRUE(append_uri_reference(out, text));
+        EXPECT_LE(out.size(), uri_growth_max * text.size());
+        return std::string(out.view());
+    };
+    for (const ByteView text : {"", "/a/b;c=1?x=1&y='2'#part/?",
+                                "https://user@[::1]:80/~a!$()*,-._+", "//host", "b%2F%c3"}) {
+        EXPECT_EQ(reference(text), text);
+    }
+    EXPECT_EQ(reference("/a b"), "/a%20b");
+    EXPECT_EQ(reference("/a\r\nSet-Cookie: x"), "/a%0D%0ASet-Cookie:%20x");
+    EXPECT_EQ(reference("/caf\xC3\xA9\"<>\\^`{|}"), "/caf%C3%A9%22%3C%3E%5C%5E%60%7B%7C%7D");
+    EXPECT_EQ(reference("100%/%2g/%"), "100%25/%252g/%25");
+    EXPECT_EQ(reference("#a#b"), "#a%23b");
+    EXPECT_EQ(reference(ByteView("\0\t\x7F", 3)), "%00%09%7F");
+    std::array<char, 3> little;
+    BoundedText out(little);
+    EXPECT_FALSE(append_uri_reference(out, "a b"));
+    EXPECT_EQ(out.size(), 0U);
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire
