@@ -220,10 +220,13 @@ def test_a_body_too_large_is_413(cgi, programs):
 @pytest.mark.sanitizers
 def test_status_and_location(cgi, programs):
     programs.program("status", "echo 'Status: 418 Teapot'; echo")
+    programs.program("reset", "echo 'Status: 205'; echo 'Content-Length: 5'; echo; echo text")
     programs.program("away", "echo 'Location: https://a.example/x'; echo")
     programs.program("near", "echo 'Location: /p?x=1#part'; echo")
     server = cgi()
     assert server.get("/cgi-bin/status").status == 418
+    answer = server.get("/cgi-bin/reset")
+    assert (answer.status, answer.body, answer.get("content-length")) == (205, b"", "0")
     answer = server.get("/cgi-bin/away")
     assert answer.status == 302 and answer.get("location") == "https://a.example/x"
     answer = server.get("/cgi-bin/near")

@@ -88,6 +88,8 @@ void Exchange::write(Response& response) {
     if (contain("a filter or the answer's body", [&] {
             if (route_filter_ != nullptr) route_filter_->filter(*this, response);
             if (site_ != nullptr) site_->filter(*this, response);
+            // RFC 9110, 15.3.6. Unlike 204, it says so by its length.
+            if (response.status() == 205) response.drop_body();
             response.share_large_body();
             begun = true;
             send(response);

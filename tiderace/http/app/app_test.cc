@@ -116,6 +116,14 @@ TEST_F(AppTest, ALocationIsAlwaysOne) {
     EXPECT_NE(get("/reply").find("Location: /%41%20b\r\n"), std::string::npos);
 }
 
+// RFC 9110, 15.3.6.
+TEST_F(AppTest, AnAnswer205HasNoContent) {
+    app.get<"/reset">([] { return Reply(205).text("gone"); });
+    EXPECT_EQ(status_of(get("/reset")), "205");
+    EXPECT_NE(get("/reset").find("Content-Length: 0\r\n"), std::string::npos);
+    EXPECT_EQ(body_of(get("/reset")), "");
+}
+
 TEST_F(AppTest, ABodyIsReadWholeAndBounded) {
     app = App({.body_bytes_max = 10});
     app.post<"/echo">([](Body body) { return std::move(body).text(); });

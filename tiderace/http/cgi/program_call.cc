@@ -8,6 +8,7 @@
 #include "tiderace/core/contain.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/framing.h"
+#include "tiderace/http/wire/status.h"
 
 namespace tiderace::http::cgi {
 
@@ -198,7 +199,8 @@ void ProgramCall::copy_head_to(Response& response) const {
 bool ProgramCall::answer_without_body() {
     const AnswerHead& head = reader_.head();
     const bool is_head = request().method() == wire::Method::head;
-    if (!is_head && head.status != 204 && head.status != 304) return false;
+    const bool has_none = head.status == 205 || wire::has_no_body(head.status);
+    if (!is_head && !has_none) return false;
     // The program goes on until its end: what it does may be more than its answer.
     answered_ = drops_output_ = true;
     Response response(head.status);
