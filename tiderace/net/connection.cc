@@ -435,6 +435,11 @@ core::HeldBytes Connection::held_bytes() const {
     return held;
 }
 
+std::string Connection::handshake_failure() const {
+    const std::string_view why = transport_->failure();
+    return "the TLS handshake failed: " + std::string(why.empty() ? to_string(reason_) : why);
+}
+
 void Connection::close_now() {
     // session_ is cleared first: nothing may call a Session after its on_close.
     loop().cancel(*this);

@@ -108,8 +108,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     // More than limits().queue_bytes_high, or any while the loop's blocks are scarce: a Session
     // that can delay an answer does so until on_drained.
     bool has_backlog() const { return pressure_ == Pressure::high; }
-    // Memory that it, its transport and its Session keep for the peer.
-    core::HeldBytes held_bytes() const;
+    core::HeldBytes held_bytes() const;  // by it, its transport and its Session, for the peer
     std::uint64_t bytes_sent() const { return bytes_sent_; }
     bool send_pending() const { return send_pending_; }  // of bytes that bytes_sent() may lack
     bool sending_finished() const { return half_ != Half::open || finishing(); }
@@ -122,6 +121,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     ConnectionId id() const { return id_; }              // any thread; never reused while held
     const core::Address& peer() const { return peer_; }  // any thread; fixed when made
     const TransportSecurity* security() const { return transport_->security(); }
+    std::string handshake_failure() const;  // a sentence, for a Session that was not secured
     bool tune(const SocketOptions& options) TR_ON_LOOP { return transport_->tune(options); }
 
   private:

@@ -85,6 +85,8 @@ class Transport {
     // nullptr: a plain connection. Fixed once the first byte was received; before, it may be
     // nullptr.
     virtual const TransportSecurity* security() const { return nullptr; }
+    // Why its handshake failed, for people; "" where it did not. The text never ends.
+    virtual std::string_view failure() const { return {}; }
 };
 
 // Makes a transport out of the one below it: TLS over TCP. It outlives its transports.

@@ -64,12 +64,12 @@ task::Task<Result<Stream>> connect_to(std::string to, ConnectOptions options,
         // The handshake has a time-out of its own in the transport; this one is the caller's, of
         // which the connection took a part.
         const Duration left = until - task::Context::here().runner->loop().now();
-        const auto in_time = co_await task::within(left, until_secured(stream.state()));
-        if (!in_time || !stream.open()) {
+        const auto failure = co_await task::within(left, until_secured(stream.state()));
+        if (!failure || !failure->empty()) {
             stream.abort();
-            co_return fail(Error(in_time ? EPROTO : ETIMEDOUT, "secure the connection to", to,
-                                 "the TLS handshake failed: the certificate may not be trusted, or"
-                                 " not be for this name"));
+            co_return fail(
+                Error(failure ? EPROTO : ETIMEDOUT, "secure the connection to", to,
+                      failure ? *failure : "the TLS handshake failed: it took too long"));
         }
     }
     co_return stream;

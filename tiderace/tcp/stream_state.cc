@@ -293,9 +293,38 @@ void StreamState::abort() {
 
 // ---- the end ------------------------------------------------------------------------------------
 
+// Waits until the TLS handshake is done or the connection closed, which on_close() reports.
+class StreamState::Secured final {
+  public:
+    explicit Secured(StreamState& state) : state_(&state) {}
+    ~Secured() { state_->securing_ = nullptr; }
+
+    bool await_ready() const { return state_->connection_ == nullptr || state_->secured_; }
+    void await_suspend(std::coroutine_handle<> handle) {
+        waiter_.suspend(handle);
+        state_->securing_ = this;
+    }
+    void await_resume() const {}
+
+    void end(std::string failure = {}) {
+        state_->securing_ = nullptr;
+        failure_ = std::move(failure);
+        waiter_.wake();
+    }
+    std::string failure() const {
+        return failure_.empty() && state_->connection_ == nullptr ? "the connection ended"
+                                                                  : failure_;
+    }
+
+  private:
+    StreamState* state_;
+    task::Waiter waiter_;
+    std::string failure_;
+};
+
 void StreamState::on_secured(net::Connection&) {
     secured_ = true;
-    if (securing_ != nullptr) std::exchange(securing_, nullptr)->wake();
+    if (securing_ != nullptr) securing_->end();
 }
 
 void StreamState::on_close(net::Connection& connection, net::CloseReason reason) {
@@ -309,7 +338,7 @@ void StreamState::on_close(net::Connection& connection, net::CloseReason reason)
     // An operation that waits reports the end to its task. Without one, a task that does something
     // else would never notice: the keeper ends it.
     const bool reported = reader_ != nullptr || !writers_.empty() || securing_ != nullptr;
-    if (securing_ != nullptr) std::exchange(securing_, nullptr)->wake();
+    if (securing_ != nullptr) securing_->end(connection.handshake_failure());
     if (waiting()) {
         try_settle(*reader_);
         wake_reader(end_);
@@ -324,27 +353,10 @@ void StreamState::on_close(net::Connection& connection, net::CloseReason reason)
     if (!reported && !orderly && keeper_ != nullptr) keeper_->on_abandoned();
 }
 
-// Waits until the TLS handshake is done or the connection closed (on_close() wakes it, too).
-class StreamState::Secured final {
-  public:
-    explicit Secured(StreamState& state) : state_(&state) {}
-    ~Secured() { state_->securing_ = nullptr; }
-
-    bool await_ready() const { return state_->connection_ == nullptr || state_->secured_; }
-    void await_suspend(std::coroutine_handle<> handle) {
-        waiter_.suspend(handle);
-        state_->securing_ = &waiter_;
-    }
-    void await_resume() const {}
-
-  private:
-    StreamState* state_;
-    task::Waiter waiter_;
-};
-
-task::Task<> until_secured(StreamState& state) {
+task::Task<std::string> until_secured(StreamState& state) {
     StreamState::Secured secured(state);
     co_await secured;
+    co_return secured.failure();
 }
 
 }  // namespace tiderace::tcp

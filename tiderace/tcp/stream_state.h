@@ -136,7 +136,7 @@ class StreamState final : public net::Session, private core::Timer {
     net::CloseReason reason() const { return reason_; }
 
   private:
-    friend task::Task<> until_secured(StreamState& state);
+    friend task::Task<std::string> until_secured(StreamState& state);
     class Secured;
 
     std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override;
@@ -172,7 +172,7 @@ class StreamState final : public net::Session, private core::Timer {
     core::Address peer_;
     StreamKeeper* keeper_ = nullptr;
     StreamReader* reader_ = nullptr;  // until its outcome is taken
-    task::Waiter* securing_ = nullptr;
+    Secured* securing_ = nullptr;
     IntrusiveList<StreamWriter> writers_;
     PooledText in_, later_;
     std::size_t begin_ = 0;  // start of the unread bytes in in_; those before it were taken
@@ -191,7 +191,8 @@ class StreamState final : public net::Session, private core::Timer {
     bool end_reported_ = false;  // a write reported that the peer is gone
 };
 
-// Until the handshake of TLS is over, or the connection is. By one task at a time.
-task::Task<> until_secured(StreamState& state);
+// Until the handshake of TLS is over, or the connection is: then the text says why. By one task
+// at a time.
+task::Task<std::string> until_secured(StreamState& state);
 
 }  // namespace tiderace::tcp

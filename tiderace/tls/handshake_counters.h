@@ -24,6 +24,7 @@ enum class HandshakeFailure : std::uint8_t {
     count_
 };
 std::string_view to_string(HandshakeFailure failure);
+std::string_view sentence_of(HandshakeFailure failure);  // for people
 
 struct HandshakeCounters {
     std::uint64_t done = 0;     // resumed ones included

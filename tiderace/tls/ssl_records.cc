@@ -145,6 +145,11 @@ SslRecords::Stepped SslRecords::handshake(ByteView in, Out out) {
         stepped.why = failure_of(fault.reason);
         const char* words = ERR_reason_error_string(ERR_PACK(ERR_LIB_SSL, 0, fault.reason));
         if (words != nullptr) stepped.words = words;
+        // "certificate verify failed" has a reason of its own.
+        const long verified = SSL_get_verify_result(ssl_.get());
+        if (stepped.why == HandshakeFailure::certificate && verified != X509_V_OK) {
+            stepped.words = X509_verify_cert_error_string(verified);
+        }
     }
     return stepped;
 }

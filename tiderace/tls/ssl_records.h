@@ -30,7 +30,7 @@ class SslRecords final : public Records {
         std::size_t used = 0;
         Progress progress = Progress::wants_more;
         HandshakeFailure why = HandshakeFailure::bad_message;  // if it failed
-        std::string words = {};
+        std::string_view words = {};                           // of OpenSSL, for ever
     };
     Stepped handshake(ByteView in, Out out);
 

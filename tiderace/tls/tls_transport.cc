@@ -432,6 +432,7 @@ void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
 }
 
 void TlsTransport::fail_handshake(HandshakeFailure why, std::string_view words, int error) {
+    failure_ = !words.empty() ? words : sentence_of(why);
     // A peer that spoke in clear text was counted when it did so.
     if (phase_ != Phase::refusing) endpoint_->parts().count_failure(why, words);
     // The observer may destroy this transport; the Handshake must not die with it inside its own

@@ -86,6 +86,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     const net::TransportSecurity* security() const override {
         return records_ != nullptr ? &security_ : nullptr;
     }
+    std::string_view failure() const override { return failure_; }
 
   private:
     class Handshake;
@@ -150,6 +151,7 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     std::unique_ptr<std::string> part_;  // of a record
     core::SendQueue out_;                // sealed, or the handshake's
     net::TransportSecurity security_;
+    std::string_view failure_;       // of the handshake
     bool* gone_ = nullptr;           // of the innermost Presence; true: this is no more
     bool receiving_ = false;         // what the observer wants
     bool below_receiving_ = false;

@@ -222,10 +222,9 @@ void Link::on_deadline(net::Connection&) {
     lose(Error(Fault::timeout, "the server does not answer"));
 }
 
-void Link::on_close(net::Connection&, net::CloseReason reason) {
-    lose(Error(Fault::connection_lost, secured_ ? to_string(reason)
-                                                : "the TLS handshake failed; is the server's "
-                                                  "certificate valid for this name?"));
+void Link::on_close(net::Connection& connection, net::CloseReason reason) {
+    lose(Error(Fault::connection_lost,
+               secured_ ? std::string(to_string(reason)) : connection.handshake_failure()));
 }
 
 void Link::release(net::Connection&, net::CloseReason) {

@@ -127,7 +127,7 @@ void ClientConnection::on_deadline(net::Connection&) {
     fail(Kind::timed_out, "no TLS handshake in time");
 }
 
-void ClientConnection::on_close(net::Connection&, net::CloseReason reason) {
+void ClientConnection::on_close(net::Connection& connection, net::CloseReason reason) {
     // From the most exact cause to the least. A proxy's refusal, too, ends a connection that is not
     // settled, and would read as a failed TLS handshake.
     if (reason == net::CloseReason::write_stalled) {
@@ -135,8 +135,7 @@ void ClientConnection::on_close(net::Connection&, net::CloseReason reason) {
     } else if (setup_.refusal != nullptr && !setup_.refusal->empty()) {
         end_exchanges(Kind::connect, *setup_.refusal);
     } else if (!settled()) {
-        end_exchanges(Kind::tls,
-                      "the TLS handshake failed; is its certificate valid for this name?");
+        end_exchanges(Kind::tls, connection.handshake_failure());
     } else {
         end_exchanges(Kind::closed, to_string(reason));
     }

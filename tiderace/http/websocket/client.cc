@@ -121,8 +121,11 @@ class ClientHandshake final : public net::Session {
         connection.close(net::CloseReason::deadline_expired);
     }
 
-    void on_close(net::Connection&, net::CloseReason) TR_ON_LOOP override {
+    void on_close(net::Connection& connection, net::CloseReason) TR_ON_LOOP override {
         const std::unique_ptr<ClientHandshake> last(this);
+        if (why_ == websocket_no_tls) {
+            return handler_->on_refused(http_status_, connection.handshake_failure());
+        }
         handler_->on_refused(http_status_, why_);
     }
 

@@ -33,9 +33,8 @@ struct WebSocketClientRequest {
     Duration timeout = 10s;           // from now to the answer
 };
 
-// The reason of on_refused, when the handshake of TLS failed.
-inline constexpr std::string_view websocket_no_tls =
-    "the TLS handshake failed; is its certificate valid for this name?";
+// The reason of on_refused begins so when the handshake of TLS failed.
+inline constexpr std::string_view websocket_no_tls = "the TLS handshake failed";
 
 // Starts `connection`, which is not started yet. Subprotocols and compression are offered as the
 // service's options have them.

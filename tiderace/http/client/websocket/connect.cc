@@ -188,7 +188,7 @@ ClientFault refused(const std::string& url, const WebSocketState& state,
     const std::string why(state.reason());
     // First, because to the layers above a proxy's refusal is only a connection that ended.
     if (!by_proxy.empty()) return {Kind::connect, url + ": " + by_proxy};
-    if (why == websocket_no_tls) return {Kind::tls, url + ": " + why};
+    if (why.starts_with(websocket_no_tls)) return {Kind::tls, url + ": " + why};
     if (state.http_status() == 0) return {Kind::closed, url + ": " + why};
     return {Kind::bad_answer,
             url + ": the server answered " + std::to_string(state.http_status()) + ": " + why};
