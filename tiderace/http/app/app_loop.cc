@@ -103,8 +103,12 @@ void AppLoop::add_chain(core::WorkerPool* pool, const App::Scope& scope, const C
             chain->rules.insert(layer.goes_first ? chain->rules.begin() : chain->rules.end(),
                                 layer.rule);
         }
+        if (layer.filter == nullptr) continue;
         // Rules run from the outside in, filters from the inside out.
-        if (layer.filter != nullptr) chain->filters.insert(chain->filters.begin(), layer.filter);
+        const auto last = static_cast<std::ptrdiff_t>(chain->last_filters);
+        chain->last_filters += layer.goes_last ? 1 : 0;
+        chain->filters.insert(
+            layer.goes_last ? chain->filters.end() - last : chain->filters.begin(), layer.filter);
     }
     chains_.push_back(std::move(chain));
 }

@@ -78,6 +78,7 @@ class AppLoop final : public Handler, public AccessLog {
 
         std::vector<AccessRule*> rules;
         std::vector<ResponseFilter*> filters;     // the innermost first
+        std::size_t last_filters = 0;             // of them, at their end: Layer::goes_last
         const ErrorPages* error_pages = nullptr;  // of the App; nullptr: there are none
         const AccessLogTarget* target = nullptr;  // nullptr: the log of ServeOptions
         AccessLog* log = nullptr;                 // where `target` is one and not "off"

@@ -24,6 +24,7 @@ struct Layer {
     AccessRule* rule = nullptr;        // before; nullptr: nothing
     ResponseFilter* filter = nullptr;  // after
     bool goes_first = false;           // its rule runs before those of outer scopes
+    bool goes_last = false;            // its filter runs behind those of outer scopes
 
     Layer() = default;
     // Made of anything that is a rule, a filter, or both.

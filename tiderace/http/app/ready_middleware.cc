@@ -137,8 +137,12 @@ Middleware rate_limit(filter::RateLimitOptions options) {
     });
 }
 Middleware compress(CompressionOptions options) {
-    return rule_for_each_loop(
-        [options](LayerPlace&) { return std::make_shared<Compression>(options); });
+    return Middleware(Middleware::Make([options](LayerPlace&) {
+        Layer layer(std::make_shared<Compression>(options));
+        // Others decide by the bytes (entity_tags), and it decides by what they add (a cookie).
+        layer.goes_last = true;
+        return layer;
+    }));
 }
 Middleware entity_tags() {
     return rule_for_each_loop([](LayerPlace&) { return std::make_shared<filter::MadeTag>(); });

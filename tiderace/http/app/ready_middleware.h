@@ -73,8 +73,8 @@ Middleware cross_origin(std::vector<std::string> trusted = {});
 Middleware rate_limit(filter::RateLimitOptions options = {});
 // ETag and 304 for made answers: filter/made_tag.h
 Middleware entity_tags();
-// zstd, Brotli or gzip, as the client likes best: filter/compress.h. The first of the App's, so
-// that it sees what all others add. An event stream is flushed after each event.
+// zstd, Brotli or gzip, as the client likes best: filter/compress.h. It comes after all others,
+// wherever it stands, and sees what they add. An event stream is flushed after each event.
 Middleware compress(CompressionOptions options = {});
 
 }  // namespace tiderace::http

@@ -267,6 +267,22 @@ TEST_F(CompressionTest, WhatHasNotChangedVariesAsBefore) {
     EXPECT_NE(get("/own").find("\r\nVary: Accept-Encoding\r\n"), std::string::npos);
 }
 
+TEST_F(CompressionTest, ComesAfterAllOthersWhereverItStands) {
+    app.use(entity_tags()).use(compress()).use(sessions(std::make_shared<MemorySessions>(3)));
+    app.group("/within").use(compress({.bytes_min = 1'000'000})).get<"/">([this] { return page; });
+    app.get<"/">([this] { return page; });
+    app.get<"/session">([this](Session session) -> task::Task<std::string> {
+        co_await session.set("a", "1");
+        co_return page;
+    });
+    for (const char* path : {"/", "/within"}) {
+        const std::string answer = gzip(path);
+        EXPECT_TRUE(is_compressed(answer)) << path;
+        EXPECT_NE(answer.find("ETag: W/"), std::string::npos) << answer;
+    }
+    EXPECT_FALSE(is_compressed(gzip("/session"))) << "its cookie";
+}
+
 TEST_F(CompressionTest, AnAnswerWithACookieIsNotUnlessAskedFor) {
     serve();
     EXPECT_FALSE(is_compressed(gzip("/cookie")));
@@ -280,7 +296,7 @@ TEST_F(CompressionTest, AnAnswerWithACookieIsWhereAskedFor) {
 
 // A session that is used within is not compressed, because its cookie comes before.
 TEST_F(CompressionTest, ASessionsCookieCountsToo) {
-    app.use(compress()).use(sessions(std::make_shared<MemorySessions>(3)));
+    app.use(sessions(std::make_shared<MemorySessions>(3))).use(compress());
     app.get<"/">([this](Session session) -> task::Task<std::string> {
         co_await session.set("a", "1");
         co_return page;
