@@ -49,7 +49,6 @@ namespace route {
 class Router;
 }
 namespace app_parts {
-class Life;  // http/app/life/life.h
 class OpenApiDocument;
 class TemplateFolder;
 }  // namespace app_parts
@@ -62,7 +61,7 @@ class App : public Routes<App, 0> {
     // Compiled once, and not in each file of the program.
     App();
     explicit App(AppOptions options);
-    App(App&& other) noexcept;
+    App(App&& other) noexcept;  // `&app` then refers to an empty one; lambdas take Life instead
     App& operator=(App&& other) noexcept;
     ~App();
 

@@ -16,6 +16,7 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     : app_(&app), runner_(loop, pool), error_pages_(app, runner_) {
     // Where Page::make() finds them: a handler's return value knows its task's runner only.
     runner_.local<app_parts::LoopPages>().pages = app.pages_.get();
+    states_.add({app_parts::state_key<Life>, app.life_.get(), true});
     for (const App::State& state : app.states_) {
         // One object for all loops; any other state is made for each loop.
         if (state.shared != nullptr) {

@@ -1,7 +1,7 @@
 // Background tasks: what an App does beside its requests.
 //
-//   app.background([&app](Mails& mails) -> Task<> {             // states, as handlers take them
-//       while (!app.draining()) co_await mails.send_next();
+//   app.background([](const Life& life, Mails& mails) -> Task<> {  // states, as handlers take them
+//       while (!life.draining()) co_await mails.send_next();
 //   }, {.grace = 5s, .restart = 1s});
 //
 //   App serves --> running --returns--> over
@@ -28,6 +28,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/http/app/call.h"
 #include "tiderace/http/app/endpoint.h"
+#include "tiderace/http/app/life/life.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/task/task.h"
 

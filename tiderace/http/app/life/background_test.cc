@@ -101,6 +101,35 @@ TEST_F(BackgroundTest, ItTakesStates) {
     EXPECT_EQ(trace, "shared1|done");
 }
 
+// `&app` would refer to an App that is gone.
+TEST_F(BackgroundTest, ItSeesTheLifeOfAnAppThatMoved) {
+    {
+        App mounted;
+        mounted.background(
+            [this](const Life& life) -> task::Task<> {
+                while (!life.draining()) co_await task::sleep(1s);
+                trace += "m";
+            },
+            {.grace = 5s});
+        App made;
+        made.background(
+            [this](const Life& life) -> task::Task<> {
+                co_await task::sleep(1s);
+                life.drain();
+                while (!life.draining()) co_await task::sleep(1s);
+                trace += "a";
+            },
+            {.grace = 5s});
+        made.mount("/inner", std::move(mounted));
+        app = std::move(made);
+    }
+    start();
+    EXPECT_FALSE(app.draining());
+    advance(3s);
+    EXPECT_TRUE(app.draining());
+    EXPECT_EQ(trace.size(), 2U) << trace;
+}
+
 TEST_F(BackgroundTest, WithoutGraceDrainingCancelsItAtOnce) {
     app.background([this]() -> task::Task<> {
         const Trace end(trace, "end");

@@ -4,7 +4,7 @@
 
 namespace tiderace::http::app_parts {
 
-void Life::drain() {
+void Life::drain() const {
     // A mounted App is part of the one that serves, and drains with it.
     if (outer_ != nullptr) return outer_->drain();
     const std::lock_guard held(lock_);

@@ -1,4 +1,9 @@
 // Life: what all loops of an App know of it while it serves: whether it drains; how that begins.
+// Each App has one as a state, which stays where it is when the App is moved or mounted:
+//
+//   app.background([](const Life& life, Mails& mails) -> Task<> {
+//       while (!life.draining()) co_await mails.send_next();
+//   });
 //
 //   idle --attach()--> serving --drain(), begin()--> draining --detach()--> idle
 //
@@ -24,7 +29,7 @@ class Life final {
     // The App is mounted: from now on this one reports that App's life. Before anything serves.
     void join(std::shared_ptr<Life> outer) { outer_ = std::move(outer); }
     // Once; of an App that does not serve yet it is remembered.
-    void drain();
+    void drain() const;
 
     // The server's. `stop` begins to drain, on any thread.
     void attach(std::function<void()> stop);
@@ -38,10 +43,14 @@ class Life final {
 
   private:
     std::shared_ptr<Life> outer_;  // nullptr: not mounted
-    std::mutex lock_;              // stop_ is called and replaced under it
+    mutable std::mutex lock_;      // stop_ is called and replaced under it
     std::function<void()> stop_;
-    std::atomic<bool> draining_ = false;
+    mutable std::atomic<bool> draining_ = false;
     std::atomic<bool> first_loop_ = false;
 };
 
 }  // namespace tiderace::http::app_parts
+
+namespace tiderace::http {
+using app_parts::Life;
+}
