@@ -116,6 +116,7 @@ struct Serving::Parts {
     std::vector<std::size_t> server_of_place;  // within a loop's servers
     std::size_t servers_of_each = 0;
     std::vector<core::Address> addresses;
+    std::vector<BoundName> names;
 };
 
 // The time between the first signal and draining, in which load balancers notice that we are about
@@ -204,6 +205,7 @@ Result<> Serving::prepare(const MakeService& make, Parts& parts) {
         auto opened = open_listeners(text, count, options_.backlog);
         if (!opened) return fail(opened.error());
         parts.addresses.push_back(opened->bound);
+        parts.names.emplace_back(core::system_kernel(), opened->bound);
         all.push_back(std::move(*opened));
     }
     std::vector<Intake::Target> targets;
