@@ -18,7 +18,10 @@ def folder_of_many_kinds(tmp_path_factory):
     root = tmp_path_factory.mktemp("browsed")
     (root / "README.md").write_text("# Harbour\n\nWhat **lies** [here](docs/), `why`.\n\n"
                                       "- one\n- two\n\n```sh\n" + "wide " * 80 + "\n```\n\n"
-                                      "| berth | plan |\n|---|---|\n| west | [map](docs/) |\n")
+                                      "| berth | plan |\n|---|---|\n| west | [map](docs/) |\n\n"
+                                      "| flag | default |" + " more |" * 9 + "\n"
+                                      "|---|--:|" + "---|" * 9 + "\n"
+                                      "| `--listen ADDR` | 127.0.0.1:8080 |" + " a word |" * 9)
     for name in ("alpha.txt", "beta.bin", "<script>alert(1)<", "a very long name " * 10 + ".txt",
                  "unbroken" * 25, "潮.txt", "\u202etxt.exe"):
         (root / name).write_bytes(b"x" * (len(name) * 100))
@@ -150,7 +153,7 @@ def test_the_filter_hides_what_was_not_typed(chromium, servers):
         visit.page.keyboard.type("ALPHA")
         rows = visit.page.locator("main > table tbody tr:visible")
         assert rows.count() == 1 and "alpha.txt" in rows.inner_text()
-        assert visit.page.locator(".readme tbody tr:visible").count() == 1
+        assert visit.page.locator(".readme tbody tr:visible").count() == 2
         visit.page.keyboard.type("?")
         assert rows.count() == 0
         assert visit.page.get_by_role("status").inner_text() == "No match for \u201cALPHA?\u201d."
@@ -188,6 +191,37 @@ def test_the_lines_of_a_long_name_begin_below_each_other(chromium, servers):
                 return [...text.getClientRects()].map(line => Math.round(line.left))
             }""")
         assert len(begins) > 2 and len(set(begins)) == 1
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_name_begins_beside_its_picture_however_long_it_is(chromium, servers, screen):
+    with Visit(chromium, "light", screen) as visit:
+        visit.go(servers["listing"] + "/")
+        links = """[...document.querySelectorAll("main>table tbody a")]"""
+        tops = visit.page.evaluate(links + """.map(link => {
+            const text = document.createRange()
+            text.selectNodeContents(link.firstChild)
+            return text.getClientRects()[0].top - link.getBoundingClientRect().top
+        })""")
+        assert max(tops) - min(tops) < 3
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_wide_table_is_scrolled_and_breaks_no_word(chromium, servers, screen):
+    with Visit(chromium, "light", screen) as visit:
+        visit.go(servers["listing"] + "/")
+        lines = """[...document.querySelectorAll(".readme td")].filter(
+                cell => /^[-0-9]/.test(cell.textContent)).map(cell => {
+            const text = document.createRange()
+            text.selectNodeContents(cell)
+            const lines = [...text.getClientRects()].map(line => Math.round(line.bottom / 9))
+            return new Set(lines).size
+        })"""
+        assert visit.page.evaluate(lines) == [1, 1]
+        assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        if screen == "phone":
+            wide = visit.page.locator(".readme div").last
+            assert wide.evaluate("e => e.scrollWidth > e.clientWidth")
 
 
 def test_a_readme_can_be_told_apart_and_scrolled_without_a_mouse(chromium, servers):

@@ -31,14 +31,14 @@ th[aria-sort] a{color:var(--ink)}
 th[aria-sort=ascending] a::after{content:" \2191"}
 th[aria-sort=descending] a::after{content:" \2193"}
 td{padding:0}tbody tr{border-top:1px solid var(--line)}
-td a{display:block;padding:.45rem .6rem .45rem calc(.6rem + 1.6em);text-indent:-1.6em;
+td a{display:block;position:relative;padding:.45rem .6rem .45rem calc(.6rem + 1.6em);
 overflow-wrap:anywhere;color:var(--ink)}
-td a::before{content:"";display:inline-block;box-sizing:border-box;width:.9em;height:1.1em;
-margin-right:.7em;vertical-align:-.1em;border:1.5px solid var(--soft);border-radius:2px;opacity:.75}
+td a::before{content:"";position:absolute;margin:.15em 0 0 -1.6em;width:.9em;height:1.1em;
+border:1.5px solid var(--soft);border-radius:2px;opacity:.75}
 td a i{color:var(--soft);font-size:.9em}
 td a.d{font-weight:600;color:var(--tide)}
-td a.d::before{width:1.18em;height:.86em;margin:0 .56em .05em -.14em;background:var(--tide);
-border-color:var(--tide);box-shadow:-.16em -.28em 0 -.16em var(--tide);opacity:1;vertical-align:0}
+td a.d::before{width:1.18em;height:.86em;margin:.32em 0 0 -1.74em;background:var(--tide);
+border-color:var(--tide);box-shadow:-.16em -.28em 0 -.16em var(--tide);opacity:1}
 .s,.t{white-space:nowrap;color:var(--soft);padding:.45rem .6rem;text-align:right}
 th.s,th.t{padding:0}th.s{width:7rem}th.t{width:11.5rem}
 tbody tr:hover{background:var(--wash)}
@@ -46,9 +46,11 @@ tbody tr:hover{background:var(--wash)}
 .readme{border:1px solid var(--line);border-radius:.7rem;padding:1rem 1.2rem;margin-top:1.5rem;
 overflow-wrap:anywhere}
 .readme a{text-decoration:underline}
+.readme div{overflow-x:auto;margin:1rem 0}
 .readme table{table-layout:auto;width:auto}.readme tr{display:table-row}
-.readme th,.readme td{position:static;padding:.25rem .6rem}
-.readme td a{display:inline;padding:0;text-indent:0;color:var(--tide)}
+.readme th,.readme td{position:static;padding:.25rem .6rem;overflow-wrap:normal}
+.readme td code{white-space:nowrap}.readme .c{text-align:center}.readme .r{text-align:right}
+.readme td a{display:inline;padding:0;color:var(--tide)}
 .readme td a::before{display:none}
 .readme>h2:first-child{margin:0 0 .8rem;font-size:.85rem;color:var(--soft);font-weight:500}
 .readme pre{background:var(--wash);padding:.7rem .9rem;border-radius:.4rem;overflow-x:auto}

@@ -94,9 +94,16 @@ class Markdown {
         if (type == MD_BLOCK_HR) return out_.append("<hr>\n");
         if (type == MD_BLOCK_CODE) return out_.append("<pre tabindex=\"0\"><code>");
         if (type == MD_BLOCK_H) return heading("<h", detail) && out_.append('>');
+        // A wide one is scrolled, as code is, also with the keys.
+        if (type == MD_BLOCK_TABLE) return out_.append("<div tabindex=\"0\"><table>");
         const char* const tag = block_tags[type];
         if (tag == nullptr) return true;
         if (!out_.append('<') || !out_.append(tag)) return false;
+        if (type == MD_BLOCK_TH || type == MD_BLOCK_TD) {
+            const MD_ALIGN align = static_cast<const MD_BLOCK_TD_DETAIL*>(detail)->align;
+            if (align == MD_ALIGN_CENTER) return out_.append(" class=\"c\">");
+            if (align == MD_ALIGN_RIGHT) return out_.append(" class=\"r\">");
+        }
         const unsigned start =
             type == MD_BLOCK_OL ? static_cast<const MD_BLOCK_OL_DETAIL*>(detail)->start : 1;
         if (start != 1) {
@@ -110,6 +117,7 @@ class Markdown {
         --depth_;
         if (type == MD_BLOCK_CODE) return out_.append("</code></pre>\n");
         if (type == MD_BLOCK_H) return heading("</h", detail) && out_.append(">\n");
+        if (type == MD_BLOCK_TABLE) return out_.append("</table></div>\n");
         const char* const tag = block_tags[type];
         return tag == nullptr || (out_.append("</") && out_.append(tag) && out_.append(">\n"));
     }
@@ -191,6 +199,8 @@ std::optional<std::string> markdown(ByteView) {
 
 std::string readme_html(ByteView name, ByteView text) {
     text = text.substr(0, readme_bytes_max);
+    constexpr ByteView byte_order_mark = "\xEF\xBB\xBF";  // as some editors begin every file
+    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     if (name.ends_with(".md")) {
         if (auto html = markdown(text)) return std::move(*html);
     }

@@ -57,8 +57,12 @@ TEST_F(Markdown, BecomesItsElements) {
         {"> said", "<blockquote><p>said</p>\n</blockquote>\n"},
         {"a\n\n---\n", "<p>a</p>\n<hr>\n"},
         {"|a|b|\n|---|:---|\n|`1`|2|\n",
-         "<table><thead><tr><th>a</th>\n<th>b</th>\n</tr>\n</thead>\n"
-         "<tbody><tr><td><code>1</code></td>\n<td>2</td>\n</tr>\n</tbody>\n</table>\n"},
+         "<div tabindex=\"0\"><table><thead><tr><th>a</th>\n<th>b</th>\n</tr>\n</thead>\n"
+         "<tbody><tr><td><code>1</code></td>\n<td>2</td>\n</tr>\n</tbody>\n</table></div>\n"},
+        {"|a|b|\n|--:|:-:|\n",
+         "<div tabindex=\"0\"><table><thead><tr><th class=\"r\">a</th>\n<th class=\"c\">b</th>\n"
+         "</tr>\n</thead>\n</table></div>\n"},
+        {"\xEF\xBB\xBF# Title", "<h2>Title</h2>\n"},
         {"use `x<y` **now** or *later*",
          "<p>use <code>x&lt;y</code> <strong>now</strong> or <em>later</em></p>\n"},
         {"2 * 3 * 4 \\*", "<p>2 * 3 * 4 *</p>\n"},
@@ -122,7 +126,7 @@ TEST_F(Markdown, NothingInItRunsOrBreaksOut) {
     };
     for (const char* text : hostile) {
         const std::string html = readme_html("README.md", text);
-        for (const char* never : {"<script", "<img", "<b>", "<div", "\" onclick", "href=\"java\t",
+        for (const char* never : {"<script", "<img", "<b>", "<div o", "\" onclick", "href=\"java\t",
                                   "href=\"javascript:", "href=\"JAVASCRIPT", "href=\" ",
                                   "href=\"data", "href=\"vb", "javascript&colon;", "href=\"&#"}) {
             EXPECT_EQ(html.find(never), std::string::npos) << html;
