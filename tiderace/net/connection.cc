@@ -139,10 +139,7 @@ void Connection::send_now() {
     // Time that runs is left alone: were it to begin anew with each send, it would never end for a
     // peer that takes a byte at a time.
     if (!began_to_lag) return;
-    // With what was taken of this send: a reader's window may open next when it has read all that
-    // the last one let in.
-    lag_.begin(loop().now(), write_rate(owner_->limits()),
-               std::min(bytes_sent_ - sent.bytes, taken_bytes()));
+    lag_.begin(loop().now(), write_rate(owner_->limits()), taken_bytes());
     arm_for(lag_.due(loop().now()));
 }
 

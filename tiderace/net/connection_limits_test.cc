@@ -120,6 +120,28 @@ TEST(FakeConnection, AReaderWhoseWindowOpensInLargeStepsKeepsItsDownload) {
     }
 }
 
+// A system takes a hundred kilobytes at once, in several sends, and its program reads them for a
+// minute before the window opens again.
+TEST(FakeConnection, WhatAReaderTookBeforeItLaggedBuysTimeToo) {
+    testing::FakeWorld world(testing::FaultPlan{.buffer_bytes = 65'536});
+    testing::ScriptedSessions sessions;
+    sessions.on_data = [](Connection& connection, ByteView data) {
+        connection.write(std::string(51'200, 'x'));
+        return data.size();
+    };
+    TcpServer server(world.loop(), sessions,
+                     {.connection = {.write = 30s, .send_bytes_per_second_min = 256}});
+    server.listen(world.listen());
+    const auto peer = world.connect_fake();
+    peer->say("question");
+    ASSERT_TRUE(world.run_until([&] { return peer->heard().size() == 51'200; }));
+    peer->set_listening(false);
+    sessions.connection->write(std::string(1'000'000, 'x'));
+    ASSERT_TRUE(world.run_until([&] { return !sessions.closed.empty(); }));
+    EXPECT_EQ(sessions.closed[0], CloseReason::write_stalled);
+    EXPECT_EQ(world.elapsed() / 1s, 30 + 51'200 / 256);
+}
+
 TEST(FakeConnection, AReaderThatTakesNothingIsCutOffAfterTheTime) {
     testing::FakeWorld world(testing::FaultPlan{.buffer_bytes = 65'536});
     testing::ScriptedSessions sessions;

@@ -80,17 +80,49 @@ TEST(LagClocks, GrantAPeriodAndThenWhatWasTaken) {
     LagClock clock;
     EXPECT_EQ(clock.due(start), Instant::max());
     EXPECT_EQ(clock.waits(start + 5s), 0s);
-    clock.begin(start, thousand, 500);
+    clock.begin(start, thousand, 0);
     EXPECT_GE(clock.due(start), start + 10s);
     EXPECT_LT(clock.due(start), start + 10s + 1ms);
     EXPECT_EQ(clock.due(start + 15s), clock.due(start));
     EXPECT_EQ(clock.waits(start + 4s), 4s);
-    ASSERT_TRUE(clock.check(start + 10s, thousand, 4'500));
+    ASSERT_TRUE(clock.check(start + 10s, thousand, 4'000));
     EXPECT_EQ(clock.waits(start + 10s), 0s);
     EXPECT_LT(clock.due(start + 10s), start + 14s + 1ms);
-    EXPECT_FALSE(clock.check(start + 14s, thousand, 4'500));
+    EXPECT_FALSE(clock.check(start + 14s, thousand, 4'000));
     clock.stop();
     EXPECT_EQ(clock.due(start), Instant::max());
+}
+
+// Its system took them at once, while nothing lagged yet; it reads them now.
+TEST(LagClocks, CountWhatWasTakenBeforeUpToTenPeriods) {
+    constexpr std::uint64_t wrap = std::uint64_t{1} << 32;
+    const struct {
+        std::uint64_t taken;
+        Duration more;
+    } cases[] = {
+        {0, 0s},
+        {60'000, 60s},
+        {100'000, 100s},
+        {std::uint64_t{3} << 30, 100s},
+        {wrap + 1, 100s},
+        // Records of TLS are longer than what they hold.
+        {std::uint64_t{0} - 500, 0s},
+    };
+    for (const auto& each : cases) {
+        SCOPED_TRACE(each.taken);
+        LagClock clock;
+        clock.begin(start, thousand, each.taken);
+        EXPECT_LT(clock.due(start), start + 10s + 1ms);
+        ASSERT_EQ(clock.check(start + 10s, thousand, each.taken), each.more > 0s);
+        if (each.more == 0s) continue;
+        EXPECT_GE(clock.due(start + 10s), start + 10s + each.more);
+        EXPECT_LT(clock.due(start + 10s), start + 10s + each.more + 1ms);
+        EXPECT_FALSE(clock.check(start + 10s + each.more, thousand, each.taken));
+    }
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    LagClock clock;
+    clock.begin(start, {.period = 10s, .bytes_per_second_min = most}, most / 2);
+    EXPECT_FALSE(clock.check(start + 10s, {.period = 10s, .bytes_per_second_min = most}, most / 2));
 }
 
 // A stream whose queue empties now and then begins to lag again and again.
@@ -102,16 +134,16 @@ TEST(LagClocks, KeepTimeThatWasGrantedWhenThePeerLagsAgain) {
     EXPECT_GE(clock.due(start + 20s), start + 70s);
     clock.begin(start + 65s, thousand, 60'000);
     EXPECT_GE(clock.due(start + 65s), start + 75s);
-    // What was granted is over: it begins anew, and what was taken before counts no more.
+    // What was granted is over: it begins anew.
     clock.begin(start + 100s, thousand, 200'000);
     EXPECT_LT(clock.due(start + 100s), start + 110s + 1ms);
-    EXPECT_FALSE(clock.check(start + 110s, thousand, 200'000));
 }
 
 TEST(LagClocks, CountModulo) {
     constexpr std::uint64_t wrap = std::uint64_t{1} << 32;
     LagClock clock;
     clock.begin(start, thousand, wrap - 100);
+    ASSERT_TRUE(clock.check(start + 10s, thousand, wrap - 100));
     ASSERT_TRUE(clock.check(start + 10s, thousand, wrap + 4'900));
     EXPECT_LT(clock.due(start + 10s), start + 15s + 1ms);
     // A count that fell a little, and one that grew by more than the clock can tell.
