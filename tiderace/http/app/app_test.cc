@@ -14,6 +14,17 @@
 #include "tiderace/task/sleep.h"
 
 namespace tiderace::http {
+
+// An argument that tells whether it was looked for.
+struct Looked {
+    static inline int count = 0;
+};
+template <>
+struct app_parts::Argument<Looked> {
+    static std::optional<Looked> find(Call&) { return ++Looked::count, Looked(); }
+    static Looked pass(std::optional<Looked>& found) { return *found; }
+};
+
 namespace {
 
 struct User {
@@ -71,6 +82,16 @@ TEST_F(AppTest, ParametersAreParsedByType) {
               R"({"title":"Bad Request","status":400,)"
               R"("detail":"the path has a parameter that cannot be read",)"
               R"("errors":[{"name":"n","detail":"expected a whole number, not negative"}]})");
+}
+
+// What is looked for behind a bad argument, and complained of in the log, is of no use.
+TEST_F(AppTest, NothingIsLookedForOnceAnArgumentHasAnswered) {
+    Looked::count = 0;
+    app.get<"/{id}">([](int, Looked) { return "found"; });
+    EXPECT_EQ(body_of(get("/7")), "found");
+    EXPECT_EQ(Looked::count, 1);
+    EXPECT_EQ(status_of(get("/x")), "400");
+    EXPECT_EQ(Looked::count, 1);
 }
 
 TEST_F(AppTest, WhatAHandlerReturnsBecomesTheAnswer) {

@@ -100,4 +100,12 @@ struct Call {
     bool read_form(void* value, const json::Type& type);
 };
 
+// Nothing where an argument before it has answered the request: what this one would look for, and
+// complain of, is of no use then.
+template <typename A>
+auto find_argument(Call& call) {
+    using Found = decltype(Argument<A>::find(call));
+    return call.exchange.responded() ? Found() : Argument<A>::find(call);
+}
+
 }  // namespace tiderace::http::app_parts

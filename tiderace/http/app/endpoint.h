@@ -164,7 +164,7 @@ class EndpointOf final : public Endpoint {
                 endpoint.finish(call);
             } else {
                 // In braces, so that they are found from left to right.
-                std::tuple found{Argument<A>::find(call)...};
+                std::tuple found{find_argument<A>(call)...};
                 [&]<std::size_t... i>(std::index_sequence<i...>) {
                     if (!(std::get<i>(found).has_value() && ...)) return;
                     endpoint.finish(call, Argument<A>::pass(std::get<i>(found))...);

@@ -130,7 +130,7 @@ class FunctionRule final : public AccessRule {
     template <typename... A>
     struct With {
         Verdict check(const FunctionRule& rule, Call& call) const {
-            std::tuple found{Argument<A>::find(call)...};
+            std::tuple found{find_argument<A>(call)...};
             Verdict verdict = Verdict::answered;
             const auto run = [&](auto&... each) {
                 if ((each.has_value() && ...)) {

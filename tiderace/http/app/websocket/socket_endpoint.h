@@ -100,7 +100,7 @@ class SocketEndpoint : public Endpoint {
 // As Argument<A>, and the socket itself.
 template <typename A>
 struct SocketArgument : Argument<A> {
-    static auto find(Call& call, WebSocket&) { return Argument<A>::find(call); }
+    static auto find(Call& call, WebSocket&) { return find_argument<A>(call); }
 };
 template <>
 struct SocketArgument<WebSocket&> {
