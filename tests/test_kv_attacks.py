@@ -211,6 +211,11 @@ def test_before_auth_a_command_is_small(kv):  # noqa: F811
             b"*2\r\n$4\r\nAUTH\r\n$16385\r\n",
             b"-ERR Protocol error: unauthenticated bulk length\r\n",
         ),
+        (
+            b"AUTH" + b" x" * 10 + b"\r\n",
+            b"-ERR Protocol error: unauthenticated multibulk length\r\n",
+        ),
+        (b"AUTH %s\r\n" % (b"x" * 16385), b"-ERR Protocol error: unauthenticated bulk length\r\n"),
         (encode("AUTH", "secret") + large + many, b"+OK\r\n+OK\r\n:0\r\n"),
         (
             encode("AUTH", "secret") + encode("RESET") + large,

@@ -124,6 +124,10 @@ Step CommandReader::scan_inline(ByteView message) {
     words_.reserve(line.size() + 1);  // its words have no more bytes than the line
     if (!split_inline(line, words_, ranges_)) return refuse(Fault::unbalanced_quotes);
     if (is_http(words_, ranges_)) return refuse(Fault::foreign_protocol);
+    if (ranges_.size() > limits_->elements_max) return refuse(Fault::too_many_elements);
+    for (const Range& word : ranges_) {
+        if (word.bytes > limits_->bulk_bytes_max) return refuse(Fault::bulk_too_large);
+    }
     at_ = end + 1;
     return complete(at_);
 }

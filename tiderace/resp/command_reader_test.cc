@@ -104,6 +104,8 @@ TEST(CommandReader, RefusesWhatIsMalformedAtEverySplit) {
         {"123456789012345678901\n", Fault::line_too_long},
         {"1234567890123456789012", Fault::line_too_long},
         {"a \"b\r\n", Fault::unbalanced_quotes},
+        {"a b c d e\r\n", Fault::too_many_elements},
+        {"a 12345678901\r\n", Fault::bulk_too_large},
     };
     for (const auto& [input, fault] : table) {
         testing::at_every_split(input, [&](std::span<const ByteView> pieces,
@@ -176,8 +178,8 @@ TEST(CommandReader, TakesWhatIsJustWithinItsLimits) {
         take_commands("*4\r\n$10\r\n1234567890\r\n$0\r\n\r\n$0\r\n\r\n$0\r\n\r\n", narrow_commands)
             .commands,
         ElementsAre(Words{"1234567890", "", "", ""}));
-    EXPECT_THAT(take_commands("12345678901234567890\r\n", narrow_commands).commands,
-                ElementsAre(Words{"12345678901234567890"}));
+    EXPECT_THAT(take_commands("1234567890 a b 67890\r\n", narrow_commands).commands,
+                ElementsAre(Words{"1234567890", "a", "b", "67890"}));
 }
 
 TEST(CommandReader, AFaultStays) {
