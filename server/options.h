@@ -94,8 +94,8 @@ struct Timeouts {
 // Averages over one timeout. A peer below one of them is taken for an attacker and cut off. 0: not
 // checked.
 struct MinimumRates {
-    std::uint64_t receive_bytes_per_second_min = 256;
-    std::uint64_t send_bytes_per_second_min = 256;
+    std::uint64_t receive_bytes_per_second_min = net::ServingDefaults::bytes_per_second_min;
+    std::uint64_t send_bytes_per_second_min = net::ServingDefaults::bytes_per_second_min;
 };
 
 struct RequestLimits {

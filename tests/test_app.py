@@ -53,6 +53,22 @@ def test_a_body_comes_back_and_has_a_bound(hello):
         assert client.recv(100).startswith(b"HTTP/1.1 413 ")
 
 
+@pytest.mark.slow  # half a minute of waiting
+def test_a_body_that_drips_is_not_waited_for(hello):
+    """Five bytes in a hundred seconds would hold a handler as long."""
+    with socket.create_connection(hello.places()[0], timeout=60) as client:
+        client.sendall(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n")
+        client.settimeout(2)
+        heard = b""
+        for _ in range(40):
+            try:
+                heard = client.recv(100)
+                break
+            except TimeoutError:
+                client.sendall(b"x")
+        assert heard.startswith(b"HTTP/1.1 408 "), heard
+
+
 def test_events_come_one_by_one(hello):
     with socket.create_connection(hello.places()[0], timeout=60) as client:
         client.sendall(b"GET /ticks HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -2,6 +2,7 @@
 // (ServingOptions, ListenOptions, tcp::ServeOptions, http::ServeOptions). ListenOn: where.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -13,6 +14,8 @@ namespace tiderace::net {
 
 struct ServingDefaults {
     static constexpr int backlog = 4096;
+    // A peer that sends a body, or takes an answer, more slowly is taken for an attacker.
+    static constexpr std::uint64_t bytes_per_second_min = 256;
     static constexpr Duration drain_timeout = 10s;
     // The server before this one may have just ended, and hold the port for some milliseconds more.
     static constexpr Duration in_use_retry = 1s;

@@ -160,9 +160,13 @@ class AppService final : public net::LoopService {
           logger_(logs.make_logger()),
           app_(loop, app, &pool),
           site_(app_),
-          http1_(loop, site_, {.server_name = options.server_name}),
+          http1_(loop, site_,
+                 {.receive_bytes_per_second_min = options.bytes_per_second_min,
+                  .server_name = options.server_name}),
           http2_(loop, site_,
                  {.head = {.extended_connect = app_.takes_websockets()},
+                  .receive_bytes_per_second_min = options.bytes_per_second_min,
+                  .send_bytes_per_second_min = options.bytes_per_second_min,
                   .server_name = options.server_name}) {
         loop.set_log(logger_.get());
         http1_.set_http2(http2_);
@@ -288,6 +292,7 @@ int App::serve(const ServeOptions& options) {
         .listen = places->addresses,
         .threads = options.threads,
         .engine = options.engine,
+        .connection = {.send_bytes_per_second_min = options.bytes_per_second_min},
         .drain_timeout = options.drain,
         .drain_notice = options.drain_notice,
         .on_listening =

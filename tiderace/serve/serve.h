@@ -62,6 +62,9 @@ struct ServeOptions {
     // From the signal on: connections are accepted and App::ready() answers 503, so that a balancer
     // sends its requests elsewhere.
     Duration drain_notice = Duration::zero();
+    // Who sends a body, or takes an answer, more slowly is cut off (net/progress_rate.h); 0: one
+    // byte in half a minute is enough.
+    std::uint64_t bytes_per_second_min = net::ServingDefaults::bytes_per_second_min;
     std::string access_log = "";  // "-": standard output; a path: appended to; "": none
     // A loop that a handler blocks for longer is logged with the handler's stack: 100ms, say. Zero:
     // none is. It wakes an idle loop twice in that time (serve/watchdog.h).
