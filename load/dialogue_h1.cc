@@ -28,7 +28,7 @@ class LoadH1 final : public LoadDialogue {
         reader_.next(rules_.request->is_head);
         asked_.clear();
         fresh_ = 0;
-        in_answer_ = has_asked_ = left_ = false;
+        in_answer_ = has_asked_ = has_answered_ = in_head_ = left_ = false;
     }
 
     std::size_t room() const override { return left_ ? 0 : asked_.room(); }
@@ -57,7 +57,15 @@ class LoadH1 final : public LoadDialogue {
     void ended(bool unread) override;
 
     void fail_all(LoadError error) override {
-        while (asked_.size() > 0) client_->failed(error, asked_.pop());
+        // A server may end a connection between two answers, and a request may be on its way then
+        // (RFC 9112, 9.3.1). On a fresh connection that is a fault, so no request goes round for
+        // ever.
+        const bool was_kept = has_answered_ && !in_answer_ && !in_head_ &&
+                              (error == LoadError::closed_early || error == LoadError::reset);
+        while (asked_.size() > 0) {
+            const Instant intended = asked_.pop();
+            was_kept ? client_->give_back(intended) : client_->failed(error, intended);
+        }
         left_ = true;
     }
     std::size_t drop_all() override { return asked_.clear(); }
@@ -79,7 +87,9 @@ class LoadH1 final : public LoadDialogue {
     std::size_t fresh_ = 0;  // asked, and not yet said
     LoadAnswer answer_;
     bool in_answer_ = false;  // its head is read
+    bool in_head_ = false;    // a part of it came
     bool has_asked_ = false;  // on this connection
+    bool has_answered_ = false;
     bool left_ = false;
 };
 
@@ -89,7 +99,10 @@ std::size_t LoadH1::hear(ByteView data) {
     while (!left_) {
         const auto step = reader_.step(data.substr(used));
         used += step.used;
-        if (step.status == Status::need_more) return used;
+        if (step.status == Status::need_more) {
+            in_head_ = !in_answer_ && (step.used > 0 || used < data.size());
+            return used;
+        }
         if (step.status == Status::data) {
             progress_ += step.data.size();
             answer_.length += step.data.size();
@@ -110,6 +123,7 @@ std::size_t LoadH1::hear(ByteView data) {
 
 void LoadH1::begin_answer() {
     in_answer_ = true;
+    in_head_ = false;
     ++progress_;
     answer_ = {.status = reader_.start().status};
     // A server may not use chunks towards a client that does not know them (RFC 9112, 6.1).
@@ -123,6 +137,7 @@ void LoadH1::end_answer() {
     in_answer_ = false;
     ++progress_;
     const bool last = !reader_.start().keep_alive || rules_.close;
+    has_answered_ = true;
     const Instant intended = asked_.pop();
     reader_.next(rules_.request->is_head);
     if (last) {

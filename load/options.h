@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tiderace/base/units.h"
+#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::load {
 
@@ -28,6 +29,12 @@ constexpr std::string_view to_string(LoadDrips drips) {
     return drips == LoadDrips::all ? "all" : drips == LoadDrips::head ? "head" : "body";
 }
 
+// Schemes have no case (RFC 3986, 3.1).
+constexpr bool has_scheme(std::string_view url, std::string_view scheme) {
+    return url.find("://") == scheme.size() &&
+           http::wire::equals_ignoring_case(url.substr(0, scheme.size()), scheme);
+}
+
 struct LoadOptions {
     std::string url;
 
@@ -42,6 +49,7 @@ struct LoadOptions {
     LoadHttp http = LoadHttp::v1_1;
     std::string method;               // "": GET, or POST with a body
     std::vector<std::string> fields;  // "Name: value"
+    std::optional<std::string> host;  // in place of the URL's, as the Host field has it
     std::uint64_t body_bytes = 0;     // of each request
     std::string body_file;            // its contents are the body; "": a generated one
     std::string body;                 // what run_load() read from body_file
@@ -79,7 +87,7 @@ struct LoadOptions {
     bool json = false;
 
     // Not HTTP: the server returns the bytes that it receives.
-    bool echoes() const { return url.starts_with("echo://"); }
+    bool echoes() const { return has_scheme(url, "echo"); }
     Duration run_time() const {
         if (duration > Duration::zero()) return duration;
         return requests > 0 ? Duration::max() : Duration(10s);

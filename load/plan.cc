@@ -42,7 +42,8 @@ std::string contradiction(const LoadOptions& options, bool tls) {
     if (options.echoes()) {
         if (options.body_bytes == 0) return "echo:// needs --body-size: how long a message is";
         if (h2 || options.http == LoadHttp::v1_0 || !options.method.empty() ||
-            !options.fields.empty() || options.expect_status != LoadOptions().expect_status) {
+            !options.fields.empty() || options.host ||
+            options.expect_status != LoadOptions().expect_status) {
             return "echo:// is no HTTP: --http, --method, --header and --expect-status mean "
                    "nothing";
         }

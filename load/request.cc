@@ -16,12 +16,18 @@ namespace {
 
 namespace wire = http::wire;
 
+// These methods mean a body, and servers ask for its length (RFC 9110, 8.6).
+bool says_length(const LoadOptions& options) {
+    const std::string_view verb = options.verb();
+    return options.body_bytes > 0 || verb == "POST" || verb == "PUT" || verb == "PATCH";
+}
+
 std::string render_head(const LoadTarget& target, const LoadOptions& options) {
     std::string text(options.verb());
     text += " " + target.path + " HTTP/" + std::string(to_string(options.http));
-    text += "\r\nHost: " + target.host + "\r\n";
+    text += "\r\nHost: " + options.host.value_or(target.host) + "\r\n";
     for (const std::string& field : options.fields) text += field + "\r\n";
-    if (options.body_bytes > 0) {
+    if (says_length(options)) {
         text += "Content-Length: " + std::to_string(options.body_bytes) + "\r\n";
     }
     const bool old = options.http == LoadHttp::v1_0;
@@ -40,7 +46,7 @@ struct Field {
 std::vector<Field> fields_of(const LoadTarget& target, const LoadOptions& options) {
     std::vector<Field> fields{{":method", std::string(options.verb())},
                               {":scheme", target.tls ? "https" : "http"},
-                              {":authority", target.host},
+                              {":authority", options.host.value_or(target.host)},
                               {":path", target.path}};
     for (const std::string& line : options.fields) {
         const std::size_t colon = line.find(':');
@@ -52,7 +58,7 @@ std::vector<Field> fields_of(const LoadTarget& target, const LoadOptions& option
         // +2: the flag has made each line "Name: value".
         fields.push_back({std::move(name), line.substr(colon + 2)});
     }
-    if (options.body_bytes > 0) {
+    if (says_length(options)) {
         fields.push_back({"content-length", std::to_string(options.body_bytes)});
     }
     return fields;

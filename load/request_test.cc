@@ -40,6 +40,10 @@ TEST(LoadRequest, IsRenderedForEachHttp1) {
          "GET /x HTTP/1.0\r\nHost: 127.0.0.1:81\r\nConnection: keep-alive\r\n\r\n"},
         {{.http = LoadHttp::v1_0, .close = true}, "GET /x HTTP/1.0\r\nHost: 127.0.0.1:81\r\n\r\n"},
         {{.body_bytes = 3}, "POST /x HTTP/1.1\r\nHost: 127.0.0.1:81\r\nContent-Length: 3\r\n\r\n"},
+        {{.method = "POST"}, "POST /x HTTP/1.1\r\nHost: 127.0.0.1:81\r\nContent-Length: 0\r\n\r\n"},
+        {{.method = "DELETE"}, "DELETE /x HTTP/1.1\r\nHost: 127.0.0.1:81\r\n\r\n"},
+        {{.host = "a.example"}, "GET /x HTTP/1.1\r\nHost: a.example\r\n\r\n"},
+        {{.host = ""}, "GET /x HTTP/1.1\r\nHost: \r\n\r\n"},
         {{.method = "PUT", .body_bytes = 3},
          "PUT /x HTTP/1.1\r\nHost: 127.0.0.1:81\r\nContent-Length: 3\r\n\r\n"},
     };
@@ -85,6 +89,15 @@ TEST(LoadRequest, AnHttp2ServerReadsTheSameFieldsEachTime) {
     EXPECT_EQ(read(request.block_again), wanted);
     EXPECT_EQ(read(request.block_again), wanted);
     EXPECT_EQ(read(request.block_plain), wanted);
+}
+
+TEST(LoadRequest, AnHttp2ServerReadsTheHostAndTheLengthThatHttp1Has) {
+    HpackDecoder decoder;
+    const LoadRequest request =
+        render_request(target(), {.http = LoadHttp::v2, .method = "POST", .host = "a.example"});
+    EXPECT_FALSE(request.has_body);
+    EXPECT_EQ(decoded(decoder, request.block_first),
+              ":method=POST\n:scheme=http\n:authority=a.example\n:path=/x\ncontent-length=0\n");
 }
 
 TEST(LoadRequest, AgainIsAFewBytes) {

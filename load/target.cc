@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "load/options.h"
+
 namespace tiderace::load {
 namespace {
 
@@ -20,10 +22,10 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url,
     const auto refuse = [] { return std::unexpected(std::string(expected_form)); };
     LoadTarget target;
     // "127.0.0.1:8080/page" is taken for http: people type it, and it can mean nothing else here.
-    target.tls = url.starts_with("https://");
+    target.tls = has_scheme(url, "https");
     const std::size_t scheme_end = url.find("://");
-    const bool echoes = url.starts_with("echo://");
-    if (!target.tls && !echoes && scheme_end != url.npos && !url.starts_with("http://")) {
+    const bool echoes = has_scheme(url, "echo");
+    if (!target.tls && !echoes && scheme_end != url.npos && !has_scheme(url, "http")) {
         return refuse();
     }
     if (scheme_end != url.npos) url.remove_prefix(scheme_end + 3);

@@ -189,12 +189,15 @@ TEST(LoadWorker, CountsEachWrongAnswerByItsKind) {
         {LoadError::wrong_hash, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo", true},
         {LoadError::not_http, "<html>\r\n\r\n"},
         {LoadError::cut_short, "HTTP/1.1 200 OK\r\nx: close\r\nContent-Length: 5\r\n\r\nhe"},
+        {LoadError::cut_short, "HTTP/1.1 200 OK\r\nx: close"},
         {LoadError::closed_early, "!"},
         {LoadError::unasked, std::string(hello) + std::string(hello)},
     };
     for (const auto& each : cases) {
+        // On a kept connection a request may meet the server's end: that is no error.
+        const std::uint64_t wrong = each.kind == LoadError::closed_early ? 0 : 5;
         const auto script = [&](std::uint64_t i) {
-            return i == 5 ? each.answer : std::string(hello);
+            return i == wrong ? each.answer : std::string(hello);
         };
         LoadTally tally =
             run_against(script, {.connections = 1, .requests = 10, .check_hash = each.check_hash});
@@ -219,6 +222,24 @@ TEST(LoadWorker, WhatAnEndingServerLeftIsAskedAgain) {
     EXPECT_EQ(tally.sent, 40U);
     EXPECT_EQ(tally.errors_total(), 0U);
     EXPECT_GT(tally.opened, 2U);
+}
+
+TEST(LoadWorker, ARequestThatMeetsTheEndOfAKeptConnectionIsSentAgain) {
+    const auto third = [](std::uint64_t i) {
+        return i % 3 == 2 ? std::string("!") : std::string(hello);
+    };
+    const LoadTally all = run_against(third, {.connections = 1, .requests = 20});
+    EXPECT_EQ(all.answers, 20U);
+    EXPECT_EQ(all.sent, 20U);
+    EXPECT_EQ(all.errors_total(), 0U);
+    EXPECT_EQ(all.opened, 10U);
+    // Once: the second attempt is the first request of its connection.
+    const auto never = [](std::uint64_t i) {
+        return i == 5 || i == 6 ? std::string("!") : std::string(hello);
+    };
+    const LoadTally tally = run_against(never, {.connections = 1, .requests = 10});
+    EXPECT_EQ(tally.answers, 9U);
+    EXPECT_EQ(tally.errors_total(), 1U);
 }
 
 TEST(LoadWorker, AServerThatHangsIsTimedOut) {

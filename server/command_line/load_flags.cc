@@ -27,13 +27,17 @@ Applied add_field(LoadOptions& options, std::string_view value) {
         !http::wire::is_field_value(value.substr(colon + 1))) {
         return std::unexpected("expects NAME:VALUE, for example Accept-Encoding:gzip");
     }
-    for (const std::string_view ours :
-         {"host", "connection", "content-length", "transfer-encoding"}) {
+    for (const std::string_view ours : {"connection", "content-length", "transfer-encoding"}) {
         if (http::wire::equals_ignoring_case(name, ours)) {
             return std::unexpected("this field is decided by the other flags");
         }
     }
     const std::string_view text = http::wire::trim_ows(value.substr(colon + 1));
+    if (http::wire::equals_ignoring_case(name, "Host")) {
+        if (options.host) return std::unexpected("a request has one Host");
+        options.host = text;
+        return {};
+    }
     options.fields.push_back(std::string(name) + ": " + std::string(text));
     return {};
 }
@@ -141,7 +145,7 @@ constexpr std::array flags{
               .letter = 'H',
               .value = "NAME:VALUE",
               .group = Group::request,
-              .about = "a field for every request",
+              .about = "a field for every request; Host: in place of the URL's",
               .repeatable = true},
              LoadFlag::Text{add_field}},
     LoadFlag{{.name = "body",

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "server/command_line/apply_flag.h"
+#include "server/command_line/load_command_line.h"
 
 namespace tiderace::server {
 namespace {
@@ -67,10 +68,17 @@ TEST(LoadFlags, HashesAreEightDigitsOrTheFirstOnes) {
 TEST(LoadFlags, FieldsCannotChangeHowTheRequestIsRead) {
     EXPECT_EQ(with("header", "Accept: a/b ")->fields, std::vector<std::string>{"Accept: a/b"});
     for (const std::string_view value :
-         {"Accept", "A b: c", ": c", "A: b\r\nC: d", "Host: x", "connection:close",
+         {"Accept", "A b: c", ": c", "A: b\r\nC: d", "Host: a\r\nb", "connection:close",
           "Content-Length: 1", "Transfer-Encoding: chunked"}) {
         EXPECT_FALSE(with("header", value)) << value;
     }
+}
+
+TEST(LoadFlags, AHostIsSetOnce) {
+    EXPECT_EQ(with("header", "host: a.example ")->host, "a.example");
+    EXPECT_TRUE(with("header", "host: a.example")->fields.empty());
+    const std::vector<std::string_view> words{"-H", "Host: a", "-H", "Host: b", "http://[::1]/"};
+    EXPECT_FALSE(parse_load_command_line(words));
 }
 
 TEST(LoadFlags, NumbersEndAtTheirLimits) {
