@@ -1,7 +1,9 @@
 #include "tiderace/base/result.h"
 
+#include <algorithm>
 #include <cctype>
 #include <system_error>
+#include <utility>
 
 namespace tiderace {
 
@@ -14,12 +16,30 @@ std::string describe_errno(int code) {
     return text;
 }
 
+std::string one_line(std::string text) {
+    const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
+    if (std::ranges::none_of(text, is_control)) return text;
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string line;
+    for (const char c : text) {
+        if (!is_control(c)) {
+            line += c;
+        } else if (c == '\r' || c == '\n') {
+            line += c == '\r' ? "\\r" : "\\n";
+        } else {
+            line.append("\\x") += digits[static_cast<unsigned char>(c) >> 4];
+            line += digits[c & 15];
+        }
+    }
+    return line;
+}
+
 std::string Error::message() const {
     std::string text = operation_;
     if (!object_.empty()) text.append(" ").append(object_);
     if (code_ != 0) text.append(": ").append(describe_errno(code_));
     if (!advice_.empty()) text.append(code_ != 0 ? "; " : ": ").append(advice_);
-    return text;
+    return one_line(std::move(text));
 }
 
 }  // namespace tiderace

@@ -33,7 +33,7 @@ class Error {
     int code() const { return code_; }
     const std::string& operation() const { return operation_; }
     const std::string& object() const { return object_; }
-    // One line, lower case, no final stop.
+    // One line whatever its object holds, lower case, no final stop.
     std::string message() const;
 
   private:
@@ -49,6 +49,10 @@ using Result = std::expected<T, Error>;
 inline std::unexpected<Error> fail(Error error) {
     return std::unexpected<Error>(std::move(error));
 }
+
+// A text that a peer or a user may have chosen, with its control characters as "\r", "\n", "\x1b":
+// a message that quotes it stays one line, and changes no terminal.
+std::string one_line(std::string text);
 
 // The system's own words for an errno value, in lower case ("permission denied"). Thread-safe.
 std::string describe_errno(int code);

@@ -20,6 +20,8 @@ TEST(Error, NamesOperationObjectReasonAndAdvice) {
         {Error(0, "read", "site.toml", "line 3 has no value"),
          "read site.toml: line 3 has no value"},
         {Error(0, "resolve", "example.test"), "resolve example.test"},
+        {Error(0, "open", "a\r\nb\x1b[2J\x7f\t\xc3\xa9"),
+         "open a\\r\\nb\\x1b[2J\\x7f\\x09\xc3\xa9"},
     };
     for (const Case& c : cases) EXPECT_EQ(c.error.message(), c.message);
 }

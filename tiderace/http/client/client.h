@@ -7,8 +7,9 @@
 //                                                       \-> never begun, and may be sent again
 //
 // Redirects    301, 302 and 303 make a GET of a POST, 307 and 308 keep method and body (RFC 9110,
-//              15.4). Authorization and Cookie fields stay with the origin that they were meant
-//              for. From https to http: bad_redirect.
+//              15.4). To another origin go all fields of the request but Authorization, Cookie and
+//              Proxy-Authorization: also a key in a field of another name (redirects_max = 0).
+//              From https to http: bad_redirect.
 // Versions     https: HTTP/2 where the server agrees, and its requests share one connection;
 //              Answer::version says which it was. ClientOptions::versions chooses. A server that
 //              resets a request with HTTP_1_1_REQUIRED (RFC 9113, 7) gets it, and all later ones

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "tiderace/base/language.h"
+#include "tiderace/base/result.h"
 
 namespace tiderace::http {
 
@@ -27,11 +27,11 @@ struct ClientFault {
         body_failed,         // the generator of the request's body threw
     };
 
-    ClientFault(Kind k, std::string m) : kind(k), message(std::move(m)) {}
+    ClientFault(Kind k, std::string m) : kind(k), message(one_line(std::move(m))) {}
 
     Kind kind;
-    std::string
-        message;  // one line, lower case, no final stop: "get http://a/: connection refused"
+    // One line whatever the URL holds, lower case, no final stop: "http://a/: connection refused"
+    std::string message;
 };
 
 template <typename T>

@@ -217,15 +217,23 @@ TEST_F(ClientTest, CredentialsStayWithTheirOrigin) {
         ask(ClientRequest("GET", first.url)
                 .field("Authorization", "secret")
                 .field("cookie", "secret")
+                .field("Proxy-Authorization", "secret")
+                .field("X-Api-Key", "key")
                 .field("X-Own", "kept"));
         const std::string request =
             second.requests.empty() ? first.requests.at(1) : second.requests.at(0);
         EXPECT_NE(request.find("X-Own: kept"), std::string::npos);
+        EXPECT_NE(request.find("X-Api-Key: key"), std::string::npos) << "as its header says";
         return request.find("secret") != std::string::npos;
     };
     EXPECT_TRUE(seen("/other"));
     EXPECT_FALSE(seen(second.url + "/"));
     EXPECT_EQ(second.requests.size(), 1U);
+}
+
+TEST_F(ClientTest, AFaultIsOneLineWhateverTheUrlHolds) {
+    EXPECT_EQ(get("http://a/\r\nforged: line"),
+              "! bad_request: \"http://a/\\r\\nforged: line\" is no http(s) URL");
 }
 
 TEST_F(ClientTest, CookiesAreKeptWhereTheyAreWanted) {
