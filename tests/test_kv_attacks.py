@@ -315,6 +315,25 @@ def test_clients_that_do_not_read_have_one_bound_for_all(kv):  # noqa: F811
         each.close()
 
 
+def test_clients_without_a_password_take_no_answers_of_a_member(kv):  # noqa: F811
+    """The member holds more than any of them, and less than all."""
+    server = kv("--output-max", "16mb", "--requirepass", "secret")
+    with connect(server) as member:
+        member.sendall(encode("AUTH", "secret") + encode("SET", "k", "x" * 20_000))
+        assert read_all(member, 10) == b"+OK\r\n+OK\r\n"
+        member.sendall(encode("GET", "k") * 600)
+        hogs = [connect(server) for _ in range(12)]
+        for each in hogs:
+            with contextlib.suppress(ConnectionError):
+                each.sendall(b"PING\r\n" * 150_000)
+        r = client_of(server, password="secret")
+        wait_until(lambda: r.info()["connected_clients"] < 14)
+        size = 600 * len(b"$20000\r\n" + b"x" * 20_000 + b"\r\n")
+        assert len(read_all(member, size)) == size
+        for each in hogs:
+            each.close()
+
+
 def test_names_count_as_input(kv):  # noqa: F811
     server = kv("--input-max", "2mb")
     for words in (

@@ -139,6 +139,7 @@ class Client final : public net::Session, public tiderace::ListHook {
         Client* client;
     };
 
+    bool is_trusted() const override { return authenticated_; }
     std::size_t on_data(net::Connection& connection, ByteView data) override;
     void on_drained(net::Connection& connection) override;
     void on_peer_finished(net::Connection& connection) override;

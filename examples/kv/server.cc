@@ -9,6 +9,7 @@
 
 #include "examples/kv/memory_used.h"
 #include "examples/kv/replay.h"
+#include "tiderace/core/budget.h"
 
 namespace kv {
 namespace {
@@ -90,23 +91,26 @@ void Server::end_batch() {
     if (loose_->bytes > options_.output_bytes_max) close_largest(loose_->bytes);
 }
 
-// The clients that have most to read are closed.
+// In the order of the library's rule (core/budget.h).
 void Server::close_largest(std::size_t expected) {
-    std::vector<std::pair<std::size_t, Client*>> unsent;
+    std::vector<core::Claim> claims;
+    std::vector<Client*> holders;
     for (const auto& [id, client] : clients_) {
         const std::size_t bytes = client->unsent_bytes();
         if (!client->killed()) {
-            unsent.emplace_back(bytes, client);
+            claims.push_back({.bytes = bytes,
+                              .client = core::ClientKey(client->connection()->peer()),
+                              .trusted = client->authenticated()});
+            holders.push_back(client);
         } else {
             // Its blocks go at the turn's end.
             expected -= std::min(expected, bytes);
         }
     }
-    std::ranges::sort(unsent, std::greater());
-    for (const auto& [bytes, client] : unsent) {
-        if (expected <= options_.output_bytes_max || bytes == 0) break;
-        client->kill();
-        expected -= std::min(expected, bytes);
+    if (expected <= options_.output_bytes_max) return;
+    for (const std::size_t index :
+         core::choose_to_go(claims, expected - options_.output_bytes_max)) {
+        holders[index]->kill();
     }
 }
 

@@ -166,7 +166,8 @@ std::size_t SendRelief::relieve(const BlockPool& pool) {
         claims.push_back(
             {.bytes = bytes > 0 ? std::max<std::uint64_t>(bytes, BlockPool::block_bytes) : 0,
              .age = each.held.waits,
-             .client = each.client});
+             .client = each.client,
+             .trusted = each.trusted});
     }
     // An eighth more than needed, so that the next turns do not come here again.
     const std::vector<std::size_t> chosen = choose_to_go(claims, used - pool.bytes_max() * 7 / 8);

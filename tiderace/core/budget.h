@@ -120,6 +120,7 @@ class SendHolder : private ListHook {
     struct Holding {
         HeldBytes held;
         ClientKey client = {};
+        bool trusted = false;
         std::uint64_t id = 0;          // the holder's own
         SendHolder* holder = nullptr;  // filled in by SendRelief
     };

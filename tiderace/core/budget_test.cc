@@ -270,6 +270,7 @@ struct SendsHolder final : SendHolder {
         for (const auto& [id, queue] : queues) {
             all.push_back({.held = queue.held(), .id = id});
             all.back().held.waits = waits[id];
+            all.back().trusted = id >= first_trusted;
         }
         return all;
     }
@@ -277,6 +278,7 @@ struct SendsHolder final : SendHolder {
 
     std::map<std::uint64_t, SendQueue> queues;
     std::map<std::uint64_t, Duration> waits;
+    std::uint64_t first_trusted = UINT64_MAX;
 };
 
 TEST(SendRelief, TakesFromThoseThatHoldMostUntilAnEighthIsFree) {
@@ -322,6 +324,21 @@ TEST(SendRelief, TakesFromThoseThatHaveWaitedLong) {
     EXPECT_EQ(relief.relieve(pool), 2U);
     EXPECT_TRUE(holder.queues.contains(1));
     EXPECT_FALSE(holder.queues.contains(5));
+}
+
+TEST(SendRelief, TakesFromThoseThatAreNotTrusted) {
+    BlockPool pool;
+    pool.set_bytes_max(16 * BlockPool::block_bytes);
+    SendsHolder holder;
+    SendRelief relief;
+    relief.add(holder);
+    holder.first_trusted = 8;
+    for (std::uint64_t id = 1; id <= 8; ++id) {
+        const std::size_t blocks = id == 8 ? 10 : 1;
+        holder.queues[id].append(pool, std::string(blocks * BlockPool::block_room_bytes, 'x'));
+    }
+    EXPECT_EQ(relief.relieve(pool), 3U);
+    EXPECT_TRUE(holder.queues.contains(8)) << "it holds most";
 }
 
 // An answer larger than the limit is let through: a quarter of the limit counts of each.

@@ -75,8 +75,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void want_drained() {
         if (pressure_ == Pressure::none) pressure_ = Pressure::drained_wanted;
     }
-    // Sends the queue now instead of at the end of the turn.
-    void flush() TR_ON_LOOP;
+    void flush() TR_ON_LOOP;  // sends the queue now instead of at the end of the turn
 
     // Sends the queue, ends our direction, and reads on until the peer ends, or limits().linger.
     // Bytes read from here on are dropped: the Session gets on_drained and on_close only.
@@ -108,7 +107,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     // More than limits().queue_bytes_high, or any while the loop's blocks are scarce: a Session
     // that can delay an answer does so until on_drained.
     bool has_backlog() const { return pressure_ == Pressure::high; }
-    core::HeldBytes held_bytes() const;  // by it, its transport and its Session, for the peer
+    core::HeldBytes held_bytes() const;  // for the peer, with its transport's and Session's
     std::uint64_t bytes_sent() const { return bytes_sent_; }
     bool send_pending() const { return send_pending_; }  // of bytes that bytes_sent() may lack
     bool sending_finished() const { return half_ != Half::open || finishing(); }
@@ -118,6 +117,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     bool finishing() const { return phase_ != Phase::open && phase_ != Phase::closing; }
     bool has_unread() const { return unread_ != nullptr; }
     bool is_idle() const;  // nothing is under way: it may be closed for a newcomer
+    bool is_trusted() const { return session_ != nullptr && session_->is_trusted(); }
     ConnectionId id() const { return id_; }              // any thread; never reused while held
     const core::Address& peer() const { return peer_; }  // any thread; fixed when made
     const TransportSecurity* security() const { return transport_->security(); }

@@ -42,6 +42,8 @@ class Session {
     // No request is under way, so the connection may be closed for a newcomer when there are too
     // many.
     virtual bool is_idle() const { return false; }
+    // It has authenticated its peer: where unsent bytes are too many, others go first.
+    virtual bool is_trusted() const { return false; }
     // The last call, exactly once, after close() too. Drop every pointer to the connection here.
     virtual void on_close(Connection& connection, CloseReason reason) TR_ON_LOOP = 0;
 

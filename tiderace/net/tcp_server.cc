@@ -208,6 +208,7 @@ std::vector<core::SendHolder::Holding> TcpServer::holdings() {
         const std::uint64_t packed = std::uint64_t{id.slot} << 32 | id.generation;
         all.push_back({.held = connection.held_bytes(),
                        .client = core::ClientKey(connection.peer()),
+                       .trusted = connection.is_trusted(),
                        .id = packed});
     });
     return all;
