@@ -87,6 +87,10 @@ bool is_id(std::string_view text) {
     return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
+Problem too_many_of_client() {
+    return {.status = 429, .detail = "finish or remove your other uploads first"};
+}
+
 void close_quietly(int descriptor) {
     if (descriptor >= 0) ::close(descriptor);
 }
@@ -263,6 +267,15 @@ void Uploads::check_rate(std::string_view client, Seconds now) {
     throw Problem{.status = 429, .detail = "too many files at once: send the rest a little later"};
 }
 
+// `come`: the bytes that are there of the upload that wants more.
+bool Uploads::is_within_share(const UnderWay& all, std::uint64_t come, std::uint64_t wanted,
+                              std::string_view client) const {
+    const std::uint64_t share = (room_beside(all) + all.reserved) / 2;
+    // A single one may have more.
+    return client.empty() || all.reserved_of_client <= come ||
+           all.reserved_of_client + wanted <= share;
+}
+
 void Uploads::check_room(std::uint64_t wanted, std::string_view client, Seconds now) {
     if (wanted > limits_.file_bytes_max) {
         throw Problem{.status = 413,
@@ -274,12 +287,8 @@ void Uploads::check_room(std::uint64_t wanted, std::string_view client, Seconds 
     if (wanted > room) {
         throw Problem{.status = 507, .detail = "there is no room for a file of this size"};
     }
-    const std::uint64_t share = (room + others.reserved) / 2;
-    const bool is_over = others.reserved_of_client > 0 &&  // a single one may have more
-                         others.reserved_of_client + wanted > share;
-    if (!client.empty() && (is_over || others.of_client >= limits_.unfinished_each_max)) {
-        throw Problem{.status = 429, .detail = "finish or remove your other uploads first"};
-    }
+    const bool has_many = !client.empty() && others.of_client >= limits_.unfinished_each_max;
+    if (has_many || !is_within_share(others, 0, wanted, client)) throw too_many_of_client();
     // Last: none is given up for a newcomer that is refused.
     if (file_count_ < limits_.files_max && (others.count >= limits_.unfinished_max ||
                                             file_count_ + others.count >= limits_.files_max)) {
@@ -326,11 +335,13 @@ void Uploads::reserve_again(const std::shared_ptr<Part>& part, std::size_t bytes
         if (!is_idle(*part, now)) return;
     }
     const std::lock_guard lock(mutex_);
-    const std::uint64_t room = room_beside(count_under_way("", now));
+    const UnderWay others = count_under_way(part->client, now);
     const std::lock_guard held(part->mutex);
-    if (part->length - part->offset > room) {
+    const std::uint64_t rest = part->length - part->offset;
+    if (rest > room_beside(others)) {
         throw Problem{.status = 507, .detail = "there is no room for the rest of this file"};
     }
+    if (!is_within_share(others, part->offset, rest, part->client)) throw too_many_of_client();
     if (bytes > 0) part->touched = now;
 }
 

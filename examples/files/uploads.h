@@ -117,6 +117,8 @@ class Uploads {
     struct UnderWay;  // the unfinished ones, counted
     UnderWay count_under_way(std::string_view client, Seconds now);
     std::uint64_t room_beside(const UnderWay& others) const;
+    bool is_within_share(const UnderWay& all, std::uint64_t come, std::uint64_t wanted,
+                         std::string_view client) const;
     bool is_idle(const Part& part, Seconds now) const;
     void reserve_again(const std::shared_ptr<Part>& part, std::size_t bytes, Seconds now);
     void give_up_one(Seconds now);

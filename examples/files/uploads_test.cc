@@ -268,6 +268,25 @@ TEST_F(UploadsTest, WhatIsIdleKeepsItsBytesAndReservesNothing) {
     EXPECT_EQ(content("a").size(), 60u);
 }
 
+// Otherwise a client would get all room by uploads that it lets rest in turn.
+TEST_F(UploadsTest, WhatGoesOnHasToFitIntoTheShareOfItsClient) {
+    limits.all_bytes_max = 100;
+    open();
+    const std::string first = begin("a", 40);
+    send(first, 0, "1");
+    now += limits.idle + 1;
+    const std::string second = begin("b", 40);
+    EXPECT_EQ(status_of([&] { send(first, 1, "2"); }), 429);
+    uploads->remove(second);
+    send(first, 1, "2");
+    uploads->remove(first);
+    // A single one may have more.
+    const std::string large = begin("c", 90);
+    send(large, 0, "1");
+    now += limits.idle + 1;
+    send(large, 1, "2");
+}
+
 // A request that stood still for long, and goes on.
 TEST_F(UploadsTest, AWriterThatWasIdleReservesAgain) {
     limits.all_bytes_max = 100;
