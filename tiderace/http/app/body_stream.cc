@@ -141,8 +141,11 @@ void BodyStream::Next::await_suspend(std::coroutine_handle<> handle) {
 }
 
 BodyStream::Next::~Next() {
-    // The task may be destroyed at its await, when the client goes away.
-    if (body_->inflow_ && body_->inflow_->waiting == this) body_->inflow_->waiting = nullptr;
+    // The task may be destroyed at its await, when the client goes away; or the await alone, when
+    // the handler has waited for long enough: then its own time runs again.
+    if (!body_->inflow_ || body_->inflow_->waiting != this) return;
+    body_->inflow_->waiting = nullptr;
+    body_->handler_works();
 }
 
 }  // namespace tiderace::http

@@ -244,6 +244,21 @@ TEST_F(BodyStreamTest, AHandlerThatWaitsForSomethingElseHasItsTimeout) {
     }
 }
 
+TEST_F(BodyStreamTest, AHandlerThatGivesUpWaitingForTheClientHasItsTimeout) {
+    app = App({.handler_timeout = 5s});
+    app.post<"/b">([](BodyStream body) -> task::Task<std::string> {
+        co_await task::within(2s, count(std::move(body)));
+        co_await task::sleep(1h);
+        co_return "late";
+    });
+    auto peer = connect();
+    peer->say(head(4) + "ab");
+    world.advance(6s);
+    EXPECT_EQ(peer->heard(), "");
+    world.advance(2s);
+    EXPECT_TRUE(peer->heard().starts_with("HTTP/1.1 503 ")) << peer->heard();
+}
+
 // Each may hold a piece while its handler works, so together they need a bound.
 TEST_F(BodyStreamTest, TheBodiesOfAllHaveOneBound) {
     app = App({.body_bytes_max = 1 << 20, .bodies_bytes_max = 200'000, .handler_timeout = 1h});
