@@ -82,13 +82,16 @@ class AFullServer : public ::testing::Test {
   protected:
     // Whether it is served.
     bool come(const char* address) {
+        const std::uint64_t refused = server_.counters().refused;
+        come_to(server_, address);
+        world_->settle();
+        return server_.counters().refused == refused;
+    }
+    void come_to(TcpServer& server, const char* address) {
         int pair[2];
         EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
         peers_.emplace_back(core::system_kernel(), pair[1]);
-        const std::uint64_t refused = server_.counters().refused;
-        server_.adopt(pair[0], *core::Address::parse(address));
-        world_->settle();
-        return server_.counters().refused == refused;
+        server.adopt(pair[0], *core::Address::parse(address));
     }
 
     std::unique_ptr<testing::World> world_ = testing::make_world("poll");
@@ -103,7 +106,6 @@ TEST_F(AFullServer, ClosesTheIdlestOfTheClientThatHasMost) {
         EXPECT_TRUE(come(each));
     }
     EXPECT_FALSE(come("192.0.2.1:4")) << "its own client has most";
-    world_->advance(100ms);
     sessions_.all[3]->idle = false;
     EXPECT_TRUE(come("192.0.2.3:1"));
     using Closed = std::vector<std::pair<int, CloseReason>>;
@@ -123,6 +125,27 @@ TEST_F(AFullServer, ClosesNoneThatIsBusyAndLooksSeldom) {
     world_->advance(100ms);
     EXPECT_TRUE(come("192.0.2.3:1"));
     EXPECT_EQ(sessions_.closed.size(), 1U);
+}
+
+TEST_F(AFullServer, LooksForWhoHasMostAmongThoseWithIdleOnes) {
+    for (const char* each : {"192.0.2.1:1", "192.0.2.1:2", "192.0.2.2:1", "192.0.2.2:2"}) {
+        EXPECT_TRUE(come(each));
+    }
+    for (const int busy : {0, 1}) sessions_.all[busy]->idle = false;
+    EXPECT_TRUE(come("192.0.2.3:1"));
+    ASSERT_EQ(sessions_.closed.size(), 1U);
+    EXPECT_EQ(sessions_.closed[0].first, 3);
+}
+
+// Their places become free at the end of the turn, in which more newcomers may come.
+TEST_F(AFullServer, ClosesNoMoreInATurnThanItsNewcomersNeed) {
+    TcpServer server(world_->loop(), sessions_, {.connections_max = 130});
+    for (int i = 0; i < 130; ++i) come_to(server, "192.0.2.1:1");
+    for (const char* each : {"192.0.2.2:1", "192.0.2.3:1", "192.0.2.4:1"}) come_to(server, each);
+    world_->settle();
+    EXPECT_EQ(sessions_.closed.size(), 3U);
+    EXPECT_EQ(server.size(), 130U);
+    EXPECT_EQ(server.counters().refused, 0U);
 }
 
 TEST_F(AFullServer, PeersOfUnixSocketsMakeNoWay) {

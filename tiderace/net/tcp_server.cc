@@ -10,6 +10,14 @@
 
 namespace tiderace::net {
 
+namespace {
+
+// Looking at all connections for each newcomer of a flood would help the flood. Those that it
+// comes from are few, and others must not wait with them.
+constexpr std::size_t turned_away_max = 4;
+
+}  // namespace
+
 class TcpServer::DrainTimer final : public core::Timer {
   public:
     explicit DrainTimer(TcpServer& server) : server_(&server) {}
@@ -89,32 +97,45 @@ void TcpServer::leave() {
 // A limit that refuses whoever comes last is one that a single client can fill with connections on
 // which it says nothing.
 bool TcpServer::make_way_for(const core::Address& newcomer) {
-    if (loop_->now() < look_again_) return false;
-    std::map<core::ClientKey, std::size_t> counts;
-    connections_.for_each([&](ConnectionId, const Connection& each) {
-        const core::ClientKey client(each.peer());
-        if (!each.closing() && !client.is_alone()) ++counts[client];
-    });
-    const auto most =
-        std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
-    std::vector<Connection*> idle;
-    // Otherwise the newcomer's client would have more then than the other.
-    if (most != counts.end() && most->second > counts[core::ClientKey(newcomer)] + 1) {
-        connections_.for_each([&](ConnectionId, Connection& each) {
-            if (each.is_idle() && core::ClientKey(each.peer()) == most->first)
-                idle.push_back(&each);
-        });
+    // Closed for an earlier newcomer of this turn, at whose end they leave.
+    if (places_to_come_ > 0) {
+        --places_to_come_;
+        return true;
     }
-    if (idle.empty()) {
-        // Looking at all connections for each of a flood would help the flood.
-        look_again_ = moment_after(loop_->now(), 100ms);
+    const core::ClientKey own(newcomer);
+    if (loop_->now() >= look_again_) turned_away_.clear();
+    if (turned_away_.size() == turned_away_max ||
+        std::ranges::find(turned_away_, own) != turned_away_.end()) {
         return false;
     }
-    // Some more than needed, for the same reason. The next to expire has been idle for longest.
-    const std::size_t count = std::min(idle.size(), 1 + most->second / 64);
+    std::map<core::ClientKey, std::size_t> counts;
+    std::vector<Connection*> idle;
+    connections_.for_each([&](ConnectionId, Connection& each) {
+        const core::ClientKey client(each.peer());
+        if (each.closing() || client.is_alone()) return;
+        ++counts[client];
+        if (each.is_idle()) idle.push_back(&each);
+    });
+    const auto connections_of = [&](const Connection* each) {
+        return counts[core::ClientKey(each->peer())];
+    };
+    const auto most = std::ranges::max_element(idle, {}, connections_of);
+    // Otherwise the newcomer's client would have more then than the other.
+    if (most == idle.end() || connections_of(*most) <= counts[own] + 1) {
+        if (turned_away_.empty()) look_again_ = moment_after(loop_->now(), 100ms);
+        // Where none is idle, all are turned away.
+        turned_away_.resize(most == idle.end() ? turned_away_max : turned_away_.size() + 1, own);
+        return false;
+    }
+    const core::ClientKey client((*most)->peer());
+    std::erase_if(idle,
+                  [&](const Connection* each) { return core::ClientKey(each->peer()) != client; });
+    // Some more than needed, so that a flood costs little. The next to expire is idle for longest.
+    const std::size_t count = std::min(idle.size(), 1 + counts[client] / 64);
     std::ranges::partial_sort(idle, idle.begin() + static_cast<std::ptrdiff_t>(count), {},
                               &Connection::deadline);
     for (std::size_t i = 0; i < count; ++i) idle[i]->close(CloseReason::idle_expired);
+    places_to_come_ = count - 1;
     return true;
 }
 
@@ -173,6 +194,7 @@ void TcpServer::refuse(int fd, const TransportLayer* layer) {
 void TcpServer::release(Connection& connection, CloseReason reason) {
     ++counters_.closed[static_cast<std::size_t>(reason)];
     connections_.erase(connection.id());
+    places_to_come_ = 0;  // they come now
     leave();
     finish_drain_if_empty();
 }

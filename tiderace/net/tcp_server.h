@@ -3,8 +3,9 @@
 // Owner    Its creator, on the loop's thread; it must outlive the loop's last turn.
 // Thread   Its loop's. Other threads post to the loop and find connections by id.
 // Limits   connections_max, and what `room` has for all servers together: above either, idle ones
-//          of the client that has most here make way (core/budget.h says who is a client); if that
-//          is the newcomer's own, or none is idle, the newcomer is sent `refusal` and closed.
+//          of the client that has most here make way (core/budget.h says who is a client), among
+//          those that have idle ones; if none has more than the newcomer's own, the newcomer is
+//          sent `refusal` and closed.
 // Memory   A slot of about 220 bytes a connection, kept for reuse.
 #pragma once
 
@@ -16,6 +17,7 @@
 
 #include "tiderace/base/slot_map.h"
 #include "tiderace/base/unique_function.h"
+#include "tiderace/core/budget.h"
 #include "tiderace/net/acceptor.h"
 #include "tiderace/net/connection.h"
 #include "tiderace/net/connection_room.h"
@@ -95,7 +97,11 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
     SlotMap<Connection> connections_;
     std::unique_ptr<DrainTimer> drain_timer_;
     unique_function<void()> drained_;
-    Instant look_again_ = Instant::min();  // for some that make way
+    // For some that make way; until then newcomers of these clients are refused, and all where
+    // they are many.
+    Instant look_again_ = Instant::min();
+    std::vector<core::ClientKey> turned_away_;
+    std::size_t places_to_come_ = 0;  // at the end of this turn, and for no newcomer yet
     bool draining_ = false;
 };
 
