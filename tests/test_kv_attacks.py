@@ -334,6 +334,22 @@ def test_clients_without_a_password_take_no_answers_of_a_member(kv):  # noqa: F8
             each.close()
 
 
+def test_clients_without_a_password_do_not_take_all_connections(kv):  # noqa: F811
+    server = kv("--maxclients", "20", "--requirepass", "secret")
+    with contextlib.ExitStack() as stack:
+        member = stack.enter_context(connect(server))
+        member.sendall(encode("AUTH", "secret"))
+        assert member.recv(100) == b"+OK\r\n"
+        for _ in range(30):
+            stack.enter_context(connect(server))
+        other = socket.create_connection(("127.0.0.1", server.port), 60, ("127.0.0.2", 0))
+        stack.enter_context(other)
+        other.sendall(encode("AUTH", "secret"))
+        assert other.recv(100) == b"+OK\r\n"
+        member.sendall(encode("PING"))
+        assert member.recv(100) == b"+PONG\r\n"
+
+
 def test_names_count_as_input(kv):  # noqa: F811
     server = kv("--input-max", "2mb")
     for words in (

@@ -139,6 +139,8 @@ class Client final : public net::Session, public tiderace::ListHook {
         Client* client;
     };
 
+    // One that has shown no password, whatever it is doing, makes way for others.
+    bool is_idle() const override { return !authenticated_; }
     bool is_trusted() const override { return authenticated_; }
     std::size_t on_data(net::Connection& connection, ByteView data) override;
     void on_drained(net::Connection& connection) override;
