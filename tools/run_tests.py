@@ -480,6 +480,8 @@ SANITIZER_PROGRAMS = [
     "websocket_client",
     "websocket_rooms",
 ]
+# What is installed of the library: for slow suites that name it.
+INSTALLED = "tiderace_library"
 
 
 def python_files(*folders):
@@ -506,12 +508,15 @@ def suite_jobs(group, preset, slow, without=()):
         needs = [suite_needs.environment]
         if slow and path.stem in suite_needs.FOR_SLOW_SUITES:
             needs.append(suite_needs.FOR_SLOW_SUITES[path.stem])
+        targets = tuple(SANITIZER_PROGRAMS if sanitized else PROGRAMS)
+        if slow and INSTALLED in text:
+            targets += (INSTALLED,)
         binary = f"--tiderace=build/{preset}/tiderace"
         yield Job(
             f"{group}/{path.stem}",
             lambda job, file=file, environment=environment: run_pytest(job, file, environment),
             preset,
-            tuple(SANITIZER_PROGRAMS if sanitized else PROGRAMS),
+            targets,
             lambda _, case, folder=path.parent, binary=binary: "build/venv/bin/python -m pytest "
             + f"{binary} {shlex.quote(from_root(case, folder.relative_to(ROOT)))}",
             tuple(needs),

@@ -338,6 +338,14 @@ def test_every_program_that_a_suite_runs_is_built_before_it():
     assert set(run_tests.SANITIZER_PROGRAMS) < set(run_tests.PROGRAMS)
 
 
+def test_suites_of_the_installed_library_wait_for_it():
+    """Nothing else of a build needs all of its libraries."""
+    jobs = {job.name: job for job in run_tests.suite_jobs("suites", "dev", slow=True)}
+    for name in ("test_consumers", "test_installed", "test_outside"):
+        assert run_tests.INSTALLED in jobs[f"suites/{name}"].targets, name
+    assert run_tests.INSTALLED not in jobs["suites/test_app"].targets
+
+
 def test_programs_for_foreign_systems_are_told_apart():
     macos = b"\xcf\xfa\xed\xfe\x0c\0\0\1\0\0\0\0\2\0\0\0"
     elf = b"\x7fELF\2\1\1" + bytes(9) + b"\3\0\x3e\0" + bytes(44)
