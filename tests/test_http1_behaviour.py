@@ -3,7 +3,6 @@
 import contextlib
 import email.utils
 import re
-import socket
 import time
 
 import pytest
@@ -465,21 +464,6 @@ def test_connections_over_the_limit_are_told_or_wait_but_are_never_broken(serve,
         except (AssertionError, OSError):
             return False
     wait_until(served, what="room again after the others have gone")
-
-
-def test_one_address_does_not_hold_all_connections(serve, site, engine):
-    server = serve(site, "--max-connections", "8", engine=engine)
-    kept = [server.connect() for _ in range(8)]
-    try:
-        assert kept[0].get("/a.txt").status == 200
-        other = socket.create_connection(server.address, source_address=("127.0.0.2", 0),
-                                         timeout=60)
-        other.sendall(request("/a.txt", "Connection: close"))
-        assert b"".join(iter(lambda: other.recv(65536), b"")).endswith(b"hello\n")
-        other.close()
-    finally:
-        for connection in kept:
-            connection.close()
 
 
 @pytest.mark.parametrize("flag, value, inside, outside, status", [

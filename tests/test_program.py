@@ -781,3 +781,19 @@ def test_the_descriptor_limit_is_raised_and_reported(serve, site):
     limits = Path(f"/proc/{server.pid}/limits").read_text()
     assert re.search(r"Max open files +2048 +2048", limits)
     assert "2,048" in server.output and "512" in server.output
+
+
+def test_one_address_does_not_hold_all_connections(serve, site):
+    """Of those that say nothing, some of the address that has most make way."""
+    server = serve(site, "--max-connections", "8")
+    kept = [server.connect() for _ in range(8)]
+    try:
+        assert kept[0].get("/a.txt").status == 200
+        other = socket.create_connection(server.address, source_address=("127.0.0.2", 0),
+                                         timeout=60)
+        other.sendall(request("/a.txt", "Connection: close"))
+        assert b"".join(iter(lambda: other.recv(65536), b"")).endswith(b"hello\n")
+        other.close()
+    finally:
+        for connection in kept:
+            connection.close()
