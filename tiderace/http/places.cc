@@ -12,13 +12,14 @@ Places::Places(std::size_t places_max) : places_max_(places_max) {
     held_.reserve(std::min<std::size_t>(places_max, 4096));
 }
 
-bool Places::has_room_for(const core::ClientKey& client) const {
+std::size_t Places::room_for(const core::ClientKey& client) const {
     const std::size_t quarter = places_max_ / 4;
-    if (taken_ < places_max_ - quarter) return true;
-    if (taken_ >= places_max_) return false;
-    if (client.is_alone()) return true;
+    const std::size_t free = places_max_ - taken_;
+    if (client.is_alone()) return free;
+    const std::size_t for_all = free > quarter ? free - quarter : 0;
     const auto found = std::ranges::find(held_, client, &Held::client);
-    return found == held_.end() || found->places < quarter;
+    const std::size_t held = (found != held_.end() ? found->places : 0) + for_all;
+    return std::min(free, for_all + (held < quarter ? quarter - held : 0));
 }
 
 void Places::take(const core::ClientKey& client) {

@@ -24,7 +24,9 @@ class Places {
     explicit Places(std::size_t places_max);
 
     std::size_t taken() const { return taken_; }
-    bool has_room_for(const core::ClientKey& client) const;
+    // How many more the client may have now.
+    std::size_t room_for(const core::ClientKey& client) const;
+    bool has_room_for(const core::ClientKey& client) const { return room_for(client) > 0; }
     void take(const core::ClientKey& client);
     void give_back(const core::ClientKey& client);
 

@@ -36,6 +36,20 @@ TEST(PlacesTest, ADuePartOfTheLastQuarterIsForEachClient) {
     EXPECT_EQ(take_all(places, client(1)), 1) << "the last quarter is free";
 }
 
+TEST(PlacesTest, TellHowManyMoreAClientMayHave) {
+    Places places(32);
+    EXPECT_EQ(places.room_for(client(1)), 24U);
+    EXPECT_EQ(places.room_for({}), 32U);
+    for (int i = 0; i < 20; ++i) places.take(client(1));
+    EXPECT_EQ(places.room_for(client(1)), 4U);
+    EXPECT_EQ(places.room_for(client(2)), 8U);
+    for (int i = 0; i < 6; ++i) places.take(client(2));
+    EXPECT_EQ(places.room_for(client(1)), 0U);
+    EXPECT_EQ(places.room_for(client(2)), 2U);
+    EXPECT_EQ(places.room_for(client(3)), 6U);
+    EXPECT_EQ(places.room_for({}), 6U);
+}
+
 TEST(PlacesTest, FewPlacesAndPeersWithoutAddressHaveNoShares) {
     for (const std::size_t most : {0U, 1U, 3U}) {
         Places places(most);

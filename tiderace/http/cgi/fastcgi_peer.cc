@@ -368,15 +368,24 @@ void FastCgiPeer::serve_waiting() {
         connection->begin(call);
         call.let_in();
     }
-    // One connection for each call that waits for none of its client's, and no more: those under
-    // way count.
-    const auto may_have_one = [this] {
-        return static_cast<std::size_t>(std::ranges::count_if(
-            waiting_, [this](const auto* each) { return places_.has_room_for(each->client()); }));
-    };
-    while (!ending_ && connections() < options_->connections_max && may_have_one() > connecting_) {
+    while (!ending_ && connections() < options_->connections_max && needs_connection()) {
         if (!contain([this] { connect(); })) take(0).fail(503, no_memory);
     }
+}
+
+// One for each call that waits and has a place, and no more: those under way count. A connection
+// that nobody uses holds a process of the peer.
+bool FastCgiPeer::needs_connection() const {
+    std::size_t count = 0;
+    for (auto call = waiting_.begin(); call != waiting_.end(); ++call) {
+        const std::size_t room = places_.room_for((*call)->client());
+        if (room == 0) continue;
+        const auto before = std::count_if(waiting_.begin(), call, [&](const auto* each) {
+            return each->client() == (*call)->client();
+        });
+        if (static_cast<std::size_t>(before) < room && ++count > connecting_) return true;
+    }
+    return false;
 }
 
 FastCgiCall& FastCgiPeer::take(std::size_t at) {
@@ -413,9 +422,8 @@ void FastCgiPeer::on_connected(Result<net::Connection*> made,
     if (made) {
         connections_.push_back(std::move(one));
         connections_.back()->attach(**made);
-        // The call that it was made for may have gone, or has another: it idles from the start.
-        if (waiting_.empty()) on_idle(*connections_.back());
-        return serve_waiting();
+        // The call that it was made for may have gone, or has another: then it idles.
+        return on_idle(*connections_.back());
     }
     if (ending_ || waiting_.empty()) return;
     // Without any connection none of them gets one: each would wait for its own refusal.

@@ -141,6 +141,7 @@ class FastCgiPeer {
     template <typename Step>
     bool contain(Step&& step);
     void serve_waiting();
+    bool needs_connection() const;
     FastCgiConnection* find_free();
     void on_idle(FastCgiConnection& connection);
     void on_gone(FastCgiConnection& connection);
