@@ -25,12 +25,6 @@ struct ProgressRate {
         if (period_ms > 0 && bytes_per_second_min > most / period_ms) return most;
         return std::max<std::uint64_t>(1, bytes_per_second_min * period_ms / 1'000);
     }
-    // That buy the most time (time_for).
-    std::uint64_t bytes_counted_max() const {
-        const std::uint64_t wanted = bytes_wanted();
-        constexpr auto most = std::numeric_limits<std::uint64_t>::max();
-        return wanted > most / 10 ? most : wanted * 10;
-    }
     // Whether `moved` bytes in one period are enough.
     bool is_met_by(std::uint64_t moved) const { return moved >= bytes_wanted(); }
 
@@ -57,7 +51,7 @@ class LagClock {
     void begin(Instant now, const ProgressRate& rate, std::uint64_t taken) {
         const Instant before = due(now);
         const bool goes_on = before != Instant::max() && before > now;
-        if (!goes_on) mark_ = static_cast<std::uint32_t>(taken - counted(taken, rate));
+        if (!goes_on) mark_ = static_cast<std::uint32_t>(taken - counted(taken));
         grant(now, goes_on ? std::max<Duration>(before - now, rate.period) : rate.period);
     }
     void stop() { granted_ms_ = 0; }
@@ -87,10 +81,10 @@ class LagClock {
 
     bool runs() const { return granted_ms_ != 0; }
     // Of what was taken before the peer lagged. Nothing of a count below zero, as that of TLS is
-    // whose records are sent and not acknowledged: they are longer than the bytes in them.
-    static std::uint64_t counted(std::uint64_t taken, const ProgressRate& rate) {
-        if (taken >> 63 != 0) return 0;
-        return std::min({taken, rate.bytes_counted_max(), std::uint64_t{1} << 30});
+    // whose records are sent and not acknowledged: they are longer than the bytes in them. More
+    // than fits beside what is taken next would look like a count that fell.
+    static std::uint64_t counted(std::uint64_t taken) {
+        return taken >> 63 != 0 ? 0 : std::min(taken, std::uint64_t{1} << 30);
     }
     static std::int64_t whole_ms(Instant now) {
         return std::chrono::ceil<std::chrono::milliseconds>(now.time_since_epoch()).count();
