@@ -70,6 +70,7 @@ class Budget final : public Shared {
         // While it holds nothing.
         void join(Ref<Budget> budget, const Address& peer);
         void set_trusted(bool trusted) { trusted_ = trusted; }
+        const ClientKey& client() const { return client_; }
         // It holds so many bytes now. refuse() of any may be called, also of this one. One that has
         // joined none counts nothing.
         void grow_to(std::size_t bytes) TR_ON_LOOP;

@@ -10,9 +10,8 @@ namespace tiderace::http {
 // What the receiver has and the handler has not taken.
 class BodyStream::Inflow final : public core::Shared, private core::Budget::Holder {
   public:
-    explicit Inflow(const app_parts::Call& call) : exchange_(&call.exchange) {
-        if (call.bodies) join(call.bodies, *call.exchange.request().peer);
-    }
+    explicit Inflow(const app_parts::Call& call)
+        : Holder(call.bodies, *call.exchange.request().peer), exchange_(&call.exchange) {}
     void keep(ByteView more) {
         bytes += more;
         grow_to(bytes.size());
@@ -54,9 +53,8 @@ class BodyStream::Receiver final : public BodyReceiver {
 
   private:
     void on_body(Exchange& exchange, ByteView bytes) override {
-        const core::Ref<Inflow> kept = inflow_;
-        kept->keep(bytes);
-        if (kept->failed) return;
+        inflow_->keep(bytes);  // the exchange keeps this receiver until its call returns
+        if (inflow_->failed) return;
         // The handler is slower than the peer: TCP, or the stream's window, holds the peer back.
         if (inflow_->bytes.size() >= held_bytes_max && !inflow_->paused) {
             inflow_->paused = true;

@@ -58,7 +58,6 @@ void ProgramCall::begin(Exchange& exchange) {
     if (!length.empty()) length_ = wire::parse_content_length(length).value;
     // The answer comes later: without this it would be 500 as soon as the handler returns.
     exchange_ = exchange.defer();
-    client_ = core::ClientKey(*exchange.request().peer);
     collected_.join(room_->collected, *exchange.request().peer);
     try {
         exchange.observe(gone_);

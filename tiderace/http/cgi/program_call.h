@@ -129,7 +129,7 @@ class ProgramCall {
     const std::string& name() const { return name_; }
     // Until the call has answered.
     const Request& request() const { return exchange_->request(); }
-    const core::ClientKey& client() const { return client_; }
+    const core::ClientKey& client() const { return collected_.client(); }
     // CONTENT_LENGTH, from on_ready_to_start() on.
     std::optional<std::uint64_t> content_length() const { return length_; }
 
@@ -183,8 +183,7 @@ class ProgramCall {
     std::string pending_;
     std::size_t pending_taken_ = 0;
     Collected collected_{*this};  // what is pending
-    core::ClientKey client_;
-    bool has_body_ = false;  // there is a receiver
+    bool has_body_ = false;       // there is a receiver
     bool body_ended_ = false;
     bool reading_ = true;
 

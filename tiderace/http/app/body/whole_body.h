@@ -5,7 +5,7 @@
 //
 // Owner    The exchange, as its body receiver.
 // Thread   The loop's.
-// Limits   AppOptions::bodies_bytes_max, and more where a route's limit is larger .
+// Limits   AppOptions::bodies_bytes_max, and more where a route's limit is larger.
 #pragma once
 
 #include <string>
