@@ -1,7 +1,7 @@
 """A program of somebody's in eight builds: tests/consumer, with each compiler, each level of
 optimisation, the sanitizers, and every way to come by the library."""
 
-import os
+import functools
 import re
 import shlex
 import shutil
@@ -10,6 +10,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+
+import commands
 
 HERE = Path(__file__).resolve().parent
 SAMPLE = HERE / "consumer"
@@ -40,17 +42,7 @@ pytestmark = [
 ]  # each builds a project
 
 
-def ran(*words, **environment):
-    done = subprocess.run(
-        list(map(str, words)),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-        env={**os.environ, **environment},
-        check=False,
-    )
-    assert done.returncode == 0, (done.stdout + done.stderr)[-8000:]
-    return done.stdout
+ran = functools.partial(commands.ran, deadline=DEADLINE)
 
 
 def needs(program):

@@ -1,16 +1,15 @@
 """The library as `cmake --install` leaves it; test_consumers.py has programs that use it."""
 
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from commands import finished, ran
+
 HERE = Path(__file__).resolve().parent
 SAMPLE = HERE / "installed"
-DEADLINE = 280.0
 # Those that the guides name.
 NAMES = (
     "app",
@@ -34,23 +33,6 @@ pytestmark = [
     pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja"),
     pytest.mark.slow,
 ]  # each builds a project
-
-
-def run(*words, **environment):
-    return subprocess.run(
-        list(map(str, words)),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE,
-        env={**os.environ, **environment},
-        check=False,
-    )
-
-
-def ran(*words, **environment):
-    done = run(*words, **environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module", name="tree")
@@ -114,7 +96,7 @@ def test_a_database_is_needed_by_the_one_source_that_opens_it(tree):
 
 def configure(tree, build, *more, **environment):
     launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    return run(
+    return finished(
         "cmake",
         "-G",
         "Ninja",
@@ -160,7 +142,7 @@ def test_a_version_to_come_is_another_one(tree, tmp_path):
         "cmake_minimum_required(VERSION 3.25)\nproject(a LANGUAGES NONE)\n"
         "find_package(tiderace 0.2 CONFIG REQUIRED)\n"
     )
-    done = run("cmake", "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={tree}")
+    done = finished("cmake", "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={tree}")
     assert done.returncode != 0
     assert "tiderace-config.cmake, version: 0.1.0" in " ".join(done.stderr.split())
 

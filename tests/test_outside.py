@@ -3,28 +3,16 @@
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from commands import finished, ran
 
 pytestmark = pytest.mark.slow  # each builds or configures a project
 
 HERE = Path(__file__).resolve().parent
 OUTSIDE = HERE / "outside"
-DEADLINE = 280.0
-
-
-def finished(*words, **environment):
-    return subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=DEADLINE,
-                          env={**os.environ, **environment}, check=False)
-
-
-def run(*words):
-    done = finished(*words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
 
 LAUNCHER = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
 
@@ -33,16 +21,16 @@ LAUNCHER = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") el
 def test_a_project_that_holds_tiderace_builds_what_it_links_and_no_more(tmp_path):
     build = tmp_path / "build"
     # Without precompiled headers, which are more than what is compiled here.
-    run("cmake", "-G", "Ninja", "-S", OUTSIDE, "-B", build, f"-DTIDERACE_SOURCE={HERE.parent}",
+    ran("cmake", "-G", "Ninja", "-S", OUTSIDE, "-B", build, f"-DTIDERACE_SOURCE={HERE.parent}",
         "-DTIDERACE_PRECOMPILED_HEADERS=OFF", *LAUNCHER)
-    run("cmake", "--build", build)
-    assert run(build / "outside") == "42 info\n"
+    ran("cmake", "--build", build)
+    assert ran(build / "outside") == "42 info\n"
     assert list(build.rglob("unity_0_cxx.cxx")), "files are compiled one by one"
     made = {path.name for path in build.rglob("*") if os.access(path, os.X_OK) and path.is_file()
             and "CMakeFiles" not in path.parts}
     assert made == {"outside"}
     assert {path.name for path in build.rglob("*.a")} == {"libtiderace_base.a", "libtiderace_log.a"}
-    targets = run("cmake", "--build", build, "--target", "help")
+    targets = ran("cmake", "--build", build, "--target", "help")
     for name in ("tiderace_http", "tiderace_tls", "tiderace_net"):
         assert f"{name}:" in targets, name
     for name in ("tiderace:", "tiderace-lab:", "core_test:", "tiderace_share:", "example_echo:"):
@@ -59,8 +47,8 @@ def test_each_database_can_be_left_out(tmp_path):
     built = "tiderace/rooms/db/CMakeFiles/tiderace_db.dir/built.cc.o"  # all that knows of them
     for left_out, module in DATABASES.items():
         chosen = {name: "OFF" if name == left_out else "AUTO" for name in DATABASES}
-        run(*cmake, *(f"-DTIDERACE_{name}={value}" for name, value in chosen.items()))
-        run("ninja", "-C", tmp_path, built)
+        ran(*cmake, *(f"-DTIDERACE_{name}={value}" for name, value in chosen.items()))
+        ran("ninja", "-C", tmp_path, built)
         rules = (tmp_path / "build.ninja").read_text()
         assert f"{module}.so" not in rules and f"-DTIDERACE_{left_out}" not in rules
         here = [name for name in DATABASES if f"-DTIDERACE_{name}" in rules]
@@ -94,8 +82,8 @@ def test_the_lines_of_cmake_in_the_tutorial_are_a_project(tmp_path):
     for number, lines in enumerate((first, begin + service + tests)):
         (tmp_path / "CMakeLists.txt").write_text(lines)
         build = tmp_path / f"build{number}"
-        run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, "-DCMAKE_BUILD_TYPE=Release")
-        targets = run("ninja", "-C", build, "-t", "targets", "all")
+        ran("cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, "-DCMAKE_BUILD_TYPE=Release")
+        targets = ran("ninja", "-C", build, "-t", "targets", "all")
         assert "\ntodo: " in targets
         assert ("\ntodo_test: " in targets) == (number == 1)
 
@@ -111,9 +99,9 @@ def test_the_lines_of_cmake_in_the_guide_are_projects(tmp_path):
     for number, lines in enumerate((folder, fetched)):
         (tmp_path / "CMakeLists.txt").write_text(lines)
         build = tmp_path / f"build{number}"
-        run("cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, "-DCMAKE_BUILD_TYPE=Release",
+        ran("cmake", "-G", "Ninja", "-S", tmp_path, "-B", build, "-DCMAKE_BUILD_TYPE=Release",
             f"-DFETCHCONTENT_SOURCE_DIR_TIDERACE={HERE.parent}")
-        targets = run("ninja", "-C", build, "-t", "targets", "all")
+        targets = ran("ninja", "-C", build, "-t", "targets", "all")
         assert "\nhello: " in targets
         assert "libtiderace_http_app.a: " in targets
         assert "tiderace_library: " not in targets  # a project of others installs nothing of it
@@ -124,9 +112,9 @@ def test_the_commands_that_install_it_are_those_of_the_guide(tmp_path):
     commands, = blocks("docs/library.md", "sh")
     configure, build, install = (line.split() for line in commands.splitlines())
     assert configure[:5] == ["cmake", "-S", "tiderace", "-B", "build"]
-    run("cmake", "-G", "Ninja", "-S", HERE.parent, "-B", tmp_path / "build", *configure[5:])
+    ran("cmake", "-G", "Ninja", "-S", HERE.parent, "-B", tmp_path / "build", *configure[5:])
     # tools/run_tests.py builds this target, and test_installed.py installs it.
-    targets = run("ninja", "-C", tmp_path / "build", "-t", "targets", "all")
+    targets = ran("ninja", "-C", tmp_path / "build", "-t", "targets", "all")
     assert build[:4] == ["cmake", "--build", "build", "--target"]
     assert f"{build[4]}: phony" in targets
     assert "\ntiderace: " not in targets and "_test: " not in targets
