@@ -156,7 +156,7 @@ class Model {
                                  const Parameters& parameters, std::string_view path) {
         TR_CHECK(parameters.count == expected.size());
         for (std::size_t i = 0; i < expected.size(); ++i) {
-            const ByteView value = parameters.values[i];
+            const ByteView value = parameters.of(path, i);
             TR_CHECK(value == expected[i]);
             TR_CHECK(value.data() >= path.data() &&
                      value.data() + value.size() <= path.data() + path.size());

@@ -15,19 +15,19 @@
 #include "server/descriptor_shares.h"
 #include "server/listening.h"
 #include "server/open_browser.h"
-#include "server/path/access_logs.h"
 #include "server/root_files.h"
 #include "server/root_folder.h"
+#include "server/site/site.h"
 #include "server/terminal.h"
 #include "server/trust.h"
 #include "server/worker.h"
 #include "tiderace/core/cpu_count.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/startup_memory.h"
-#include "tiderace/log/console_sink.h"
 #include "tiderace/net/lan_address.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/serving.h"
+#include "tiderace/serve/log_files.h"
 #include "tiderace/tls/read_file.h"
 
 namespace tiderace::server {
@@ -67,7 +67,6 @@ class Assembly {
     Result<> keep_root_files();
     Result<> open_logs();
     Result<> give_up_root();
-    int open_log(const std::string& path);
     Result<> check_descriptors(std::size_t loops) const;
     Result<> make_workers();
     Result<> make_loops();
@@ -91,12 +90,11 @@ class Assembly {
     ServeOptions options_;
     net::ThreadingModel* threading_model_;
     core::DescriptorLimit descriptors_{};
-    log::SystemTime time_;
     std::optional<Account> account_;         // whom to become
     std::unique_ptr<RootFiles> root_files_;  // as whom we are no more
-    std::unique_ptr<log::Writer> writer_;
-    log::Stream* diagnostics_ = nullptr;
+    std::optional<serve::LogFiles> logs_;
     std::unique_ptr<log::Logger> logger_;  // the main thread's
+    std::optional<http::Site> site_;
     SharedParts parts_;
     std::optional<tls::SelfSigned> self_signed_;
     std::unique_ptr<core::WorkerPool> pool_;
@@ -254,26 +252,23 @@ Result<> Assembly::give_up_root() {
     return {};
 }
 
-int Assembly::open_log(const std::string& path) {
-    if (root_files_ != nullptr) return root_files_->open(path, RootFiles::Use::append);
-    return RootFiles::open_directly(path, RootFiles::Use::append);
-}
-
-// The diagnostics come first: the first stream takes what the writer itself has to say. Each thread
-// that logs has a ring of its own, and so no lock.
+// Each thread that logs has a ring of its own, and so no lock.
 Result<> Assembly::open_logs() {
-    writer_ = std::make_unique<log::Writer>(
-        time_, log::WriterOptions{.flush_interval = options_.log_flush_interval});
-    diagnostics_ =
-        &writer_->add_stream("diagnostics", std::make_unique<log::ConsoleSink>(STDERR_FILENO));
-    const log::Level level = options_.log_level;
-    logger_ = std::make_unique<log::Logger>(diagnostics_->add_ring(64_KiB), time_,
-                                            log::LoggerOptions{.level = level});
-    auto opened = open_access_logs(options_, *writer_,
-                                   [this](const std::string& path) { return open_log(path); });
-    if (!opened) return fail(opened.error());
-    parts_.access_stream = opened->otherwise;
-    parts_.path_logs = std::move(opened->places);
+    const auto open = [this](const std::string& path) {
+        // Where root's rights are given up, rotation opens the next file through the helper that
+        // keeps them.
+        if (root_files_ != nullptr) return root_files_->open(path, RootFiles::Use::append);
+        return RootFiles::open_directly(path, RootFiles::Use::append);
+    };
+    logs_.emplace(serve::LogFileOptions{.flush_interval = options_.log_flush_interval,
+                                        .rotate_bytes = options_.log_rotate_bytes,
+                                        .files_kept = options_.log_files_kept,
+                                        .open = open});
+    logger_ = logs_->make_logger(options_.log_level);
+    if (auto opened = logs_->open(options_.access_log); !opened) return opened;
+    for (const PathLog& log : options_.paths.logs) {
+        if (auto opened = logs_->open(log.file); !opened) return opened;
+    }
     return {};
 }
 
@@ -316,7 +311,6 @@ Result<> Assembly::make_loops() {
     loops_ = std::move(*loops);
 
     parts_.options = &options_;
-    parts_.engine = engine_name();
     parts_.listening_engine = threading_model_->core_engine(options_.engine);
     parts_.group = loops_.get();
     parts_.loops = count;
@@ -332,7 +326,6 @@ Result<> Assembly::make_loops() {
 }
 
 Result<> Assembly::load_access_rules() {
-    parts_.path_rates = make_path_rates(options_);
     auto passwords = load_passwords(options_);
     if (!passwords) return fail(passwords.error());
     parts_.passwords = std::move(*passwords);
@@ -372,10 +365,12 @@ Result<> Assembly::make_workers() {
     if (auto done = make_loops(); !done) return done;
     if (auto done = open_variants(); !done) return done;
     if (auto done = load_access_rules(); !done) return done;
+    site_.emplace(make_site(options_, parts_.passwords, {engine_name(), parts_.loops}));
+    parts_.site = &*site_;
+    parts_.logs = &*logs_;
     bound_connections();
     for (std::size_t i = 0; i < parts_.loops; ++i) {
-        loop_loggers_.push_back(std::make_unique<log::Logger>(
-            diagnostics_->add_ring(64_KiB), time_, log::LoggerOptions{.level = logger_->level()}));
+        loop_loggers_.push_back(logs_->make_logger(options_.log_level));
         loops_->loop(i).set_log(loop_loggers_.back().get());
         auto worker = Worker::create(loops_->loop(i), parts_, i == 0);
         if (!worker) return fail(worker.error());
@@ -503,7 +498,7 @@ void Assembly::announce() const {
 // reported while no client waits. The log's comes first, because it alone empties the rings, which
 // drop lines when they are full.
 Result<> Assembly::start() {
-    if (auto started = writer_->start(); !started) return started;
+    if (auto started = logs_->writer().start(); !started) return started;
     std::vector<net::Intake::Target> servers;
     for (auto& worker : workers_) {
         for (net::TcpServer* server : {&worker->connections(), worker->redirects()}) {
@@ -530,7 +525,7 @@ Result<> Assembly::run() {
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop
     loops_.reset();
-    writer_->stop();
+    logs_->writer().stop();
     return {};
 }
 
@@ -550,7 +545,7 @@ void Assembly::log_counters(const net::ServingReport& ended) const {
 // SIGHUP and SIGUSR1, on the first loop. The log's file is reopened by the writer's thread, and
 // each loop reads the certificates itself: a context belongs to its loop.
 void Assembly::look_at_files() {
-    writer_->reopen();
+    logs_->writer().reopen();
     for (auto& worker : workers_) {
         if (worker->layer() == nullptr) continue;
         worker->loop().post([each = worker.get()] { each->layer()->reload_if_changed(); });

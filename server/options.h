@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "server/cache_sizes.h"
-#include "server/path/path_options.h"
+#include "server/site/path_options.h"
 #include "server/program_options.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/event_loop.h"
@@ -47,7 +47,7 @@ enum class Http2 : std::uint8_t {
     only,  // no HTTP/1.1 at all: for clients with prior knowledge
 };
 
-enum class LogFormat : std::uint8_t { common, combined, json };
+using LogFormat = http::AccessLogFormat;
 
 using ClientAuth = tls::ClientCertificates;
 using tls::CertificateFiles;

@@ -62,8 +62,8 @@ Result<> check_page(bool is_source, std::string_view flag, const std::string& fi
 Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
                                                    const ServeOptions& options,
                                                    std::shared_ptr<http::cgi::ProgramPlaces> places,
-                                                   PathRules& rules, http::Handler& rest) {
-    std::unique_ptr<Programs> programs(new Programs(rules, rest));
+                                                   http::Handler& rest) {
+    std::unique_ptr<Programs> programs(new Programs(rest));
     for (const CgiFolder& folder : options.cgi.folders) {
         if (auto hidden = check_hidden(options, folder); !hidden) return fail(hidden.error());
         http::cgi::CgiOptions cgi;
@@ -74,9 +74,6 @@ Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
         cgi.rules.body_bytes_max = options.limits.body_bytes_max;
         cgi.limits.memory_bytes_max = options.cgi.memory_bytes_max;
         cgi.places = places;
-        // Where the server itself checks passwords, a program sees who the user is, and not the
-        // password (RFC 3875, 4.1.18).
-        cgi.server_authenticates = [&rules](ByteView path) { return rules.asks_password(path); };
         cgi.server_software = "tiderace/" + std::string(version());
         auto made = http::cgi::Cgi::create(loop, std::move(cgi));
         if (!made) return fail(made.error());
@@ -139,9 +136,6 @@ Result<> Programs::add(core::EventLoop& loop, const ServeOptions& options,
     fastcgi.index = options.index;
     fastcgi.rules.timeout = options.cgi.timeout;
     fastcgi.rules.body_bytes_max = options.limits.body_bytes_max;
-    fastcgi.server_authenticates = [rules = rules_](ByteView path) {
-        return rules->asks_password(path);
-    };
     fastcgi.server_software = "tiderace/" + std::string(version());
     auto made = http::cgi::FastCgi::create(loop, std::move(fastcgi));
     if (!made) return fail(made.error());

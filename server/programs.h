@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "server/options.h"
-#include "server/path/path_rules.h"
 #include "tiderace/base/result.h"
 #include "tiderace/http/cgi/cgi.h"
 #include "tiderace/http/cgi/fastcgi.h"
@@ -22,10 +21,10 @@ namespace tiderace::server {
 
 class Programs final : public http::Handler {
   public:
-    // `places` is shared by all loops; `rules` and `rest` outlive this.
+    // `places` is shared by all loops; `rest` outlives this.
     static Result<std::unique_ptr<Programs>> create(
         core::EventLoop& loop, const ServeOptions& options,
-        std::shared_ptr<http::cgi::ProgramPlaces> places, PathRules& rules, http::Handler& rest);
+        std::shared_ptr<http::cgi::ProgramPlaces> places, http::Handler& rest);
 
     // Whether the options name any.
     static bool wanted(const ServeOptions& options) {
@@ -35,12 +34,11 @@ class Programs final : public http::Handler {
     void handle(http::Exchange& exchange) override;
 
   private:
-    Programs(PathRules& rules, http::Handler& rest) : rules_(&rules), rest_(&rest) {}
+    explicit Programs(http::Handler& rest) : rest_(&rest) {}
     Result<> add(core::EventLoop& loop, const ServeOptions& options, const FastCgiRoute& route);
     Result<> check_pages(const ServeOptions& options) const;
     bool is_source(std::string_view path) const;
 
-    PathRules* rules_;
     http::Handler* rest_;
     std::vector<std::unique_ptr<http::cgi::Cgi>> cgi_;
     std::vector<std::unique_ptr<http::cgi::FastCgi>> fastcgi_;

@@ -18,7 +18,7 @@ class ProgramsTest : public ::testing::Test, public http::Handler {
     }
     void handle(http::Exchange& exchange) override { exchange.respond_status(299); }
     Result<std::unique_ptr<Programs>> create() {
-        return Programs::create(*loop_, options_, places_, rules_, *this);
+        return Programs::create(*loop_, options_, places_, *this);
     }
     int status(Programs& programs, std::string_view target) {
         const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", target);
@@ -31,7 +31,6 @@ class ProgramsTest : public ::testing::Test, public http::Handler {
     testing::TemporaryFolder root_;
     testing::TemporaryFolder folder_;
     ServeOptions options_;
-    PathRules rules_{options_};
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
     std::shared_ptr<http::cgi::ProgramPlaces> places_ =
         std::make_shared<http::cgi::ProgramPlaces>(2, 2);

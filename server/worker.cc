@@ -40,10 +40,10 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     files.paths.precompressed = options.precompressed;
     if (options.cache.bytes_max > 0) {
         // Compressed files are kept beside the cache's entries, so without a cache there are none.
-        files.paths.compress = {.codings_of = [by_path = codings_by_path(options)](
-                                                  ByteView path) { return *by_path.find(path); },
-                                .bytes_min = options.compress.bytes_min,
-                                .bytes_max = options.compress.bytes_max};
+        files.paths.compress = {
+            .codings_of = [&options](ByteView path) { return codings_of(options, path); },
+            .bytes_min = options.compress.bytes_min,
+            .bytes_max = options.compress.bytes_max};
     }
     for (const CacheControlRule& rule : options.cache_control) {
         files.paths.cache_control.push_back({rule.pattern, rule.value});
@@ -141,18 +141,6 @@ http::H2Options http2_options(const ServeOptions& options) {
     return http2;
 }
 
-http::AccessLogFormat log_format(LogFormat format) {
-    switch (format) {
-        case LogFormat::common:
-            return http::AccessLogFormat::common;
-        case LogFormat::combined:
-            return http::AccessLogFormat::combined;
-        case LogFormat::json:
-            break;
-    }
-    return http::AccessLogFormat::json;
-}
-
 }  // namespace
 
 std::string busy_answer() {
@@ -161,8 +149,22 @@ std::string busy_answer() {
            "Connection: close\r\n\r\n";
 }
 
-// One for each loop, made by the main thread before the loops run. The order of the rules and
-// filters is the order in which they see a request, or its answer.
+// What the redirects of the plain port log goes where the same path of the site logs.
+class Worker::RedirectLog final : public http::AccessLog {
+  public:
+    RedirectLog(core::EventLoop& loop, const http::SiteLoop& site) : loop_(&loop), site_(&site) {}
+    void write(const http::AccessRecord& record) override {
+        http::AccessRecord same = record;
+        same.chain = &site_->chain_of(record.request->authority, record.request->path);
+        site_->write_log(loop_->log(), same);
+    }
+
+  private:
+    core::EventLoop* loop_;
+    const http::SiteLoop* site_;
+};
+
+// One for each loop, made by the main thread before the loops run.
 Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const SharedParts& parts,
                                                bool is_first) {
     const ServeOptions& options = *parts.options;
@@ -172,17 +174,8 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
         if (!context) return fail(context.error());
         worker->tls_ = std::move(*context);
     }
-
-    worker->path_rules_ = std::make_unique<PathRules>(options);
-    // Before the files: programs learn which paths the server itself protects.
-    worker->path_rules_->make_passwords(loop, parts.passwords);
     if (auto opened = worker->open_files(parts, is_first); !opened) return fail(opened.error());
-    if (auto loaded = worker->load_error_pages(options); !loaded) return fail(loaded.error());
-    worker->add_access_rules(parts);
-    worker->add_filters(options);
-    // Last, because it needs the body and the fields as all others have left them.
-    worker->path_rules_->add_compression(*worker->site_);
-    worker->add_access_log(parts);
+    if (auto opened = worker->open_site(parts); !opened) return fail(opened.error());
     worker->add_protocols(parts);
     return worker;
 }
@@ -203,29 +196,35 @@ Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
     auto files = http::handler::StaticFiles::create(*loop_, std::move(file_options));
     if (!files) return fail(files.error());
     files_ = std::move(*files);
-    if (Programs::wanted(*parts.options)) {
-        auto programs =
-            Programs::create(*loop_, *parts.options, parts.places, *path_rules_, *files_);
-        if (!programs) return fail(programs.error());
-        programs_ = std::move(*programs);
-        site_ = std::make_unique<http::Site>(*programs_);
-        return {};
-    }
-    site_ = std::make_unique<http::Site>(*files_);
+    file_handler_.handler = files_.get();
+    if (!Programs::wanted(*parts.options)) return {};
+    auto programs = Programs::create(*loop_, *parts.options, parts.places, *files_);
+    if (!programs) return fail(programs.error());
+    programs_ = std::move(*programs);
+    file_handler_.handler = programs_.get();
     return {};
 }
 
-// Read once and kept: an error is a bad moment to wait for a disk, and the user that the server
-// runs as may not be allowed to read them later.
-Result<> Worker::load_error_pages(const ServeOptions& options) {
-    std::map<int, std::string> files;
-    for (const ErrorPage& page : options.error_pages) {
-        files[page.code] = page.file.starts_with('/') ? page.file : options.root + "/" + page.file;
-    }
-    auto pages = http::filter::ErrorPages::load(files);
+Result<> Worker::open_site(const SharedParts& parts) {
+    auto pages = load_error_pages(*parts.options, "");
     if (!pages) return fail(pages.error());
     error_pages_ = std::move(*pages);
-    return path_rules_->load_error_pages();
+    encoders_ = core::make_ref<http::coding::EncoderShelf>();
+    states_.add({http::state_key<FileHandler>, &file_handler_});
+    states_.add({http::state_key<http::filter::ErrorPages>, &error_pages_});
+    states_.add({http::state_key<http::coding::EncoderShelf>, encoders_.get()});
+    http::LayerPlace place{*loop_, nullptr, runner_, states_};
+    site_ = std::make_unique<http::SiteLoop>(*parts.site, place);
+    if (place.fault) return fail(*place.fault);
+    if (parts.logs == nullptr) return {};
+    access_logs_.emplace(*parts.logs);
+    site_->set_log(nullptr, [this](const http::AccessLogTarget& target) {
+        return access_logs_->find(target);
+    });
+    if (!access_logs_->empty()) {
+        loop_->every_turn_end([this] { access_logs_->publish(); });
+    }
+    return {};
 }
 
 void Worker::add_protocols(const SharedParts& parts) {
@@ -259,9 +258,10 @@ void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
     challenges_ = std::make_unique<http::handler::OnlyBeneath>(
         *files_, http::handler::HttpsRedirect::challenges);
     redirect_ = std::make_unique<http::handler::HttpsRedirect>(port, *challenges_);
-    redirect_site_ = std::make_unique<http::Site>(*redirect_);
+    redirect_site_ = std::make_unique<http::SiteLoop>(*redirect_);
     redirect_site_->add(error_pages_);
-    if (access_logs_ != nullptr) redirect_site_->set_log(*access_logs_);
+    redirect_log_ = std::make_unique<RedirectLog>(*loop_, *site_);
+    if (site_->logs()) redirect_site_->set_log(redirect_log_.get());
     redirect_http1_ =
         std::make_unique<http::H1Service>(*loop_, *redirect_site_, http1_options(options));
     // With a limit of its own: clients that still come to http shall not take the site's
@@ -271,54 +271,6 @@ void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
         net::TcpServerOptions{.connection = connection_limits(options),
                               .connections_max = parts.redirects_max,
                               .refusal = busy_answer()});
-}
-
-void Worker::add_access_rules(const SharedParts& parts) {
-    if (parts.options->about) {
-        about_ = std::make_unique<About>(parts.engine, parts.loops);
-        // First of all rules: it is opt-in, and answers programs that have no password.
-        site_->add(*about_);
-    }
-    // Before the passwords, so that it bounds guesses.
-    path_rules_->add_rates(*site_, parts.path_rates);
-    if (parts.options->cors_origin) {
-        cors_ = std::make_unique<http::filter::Cors>(
-            http::filter::CorsOptions{.origins = {*parts.options->cors_origin}});
-    }
-    // Before the password: browsers send preflights without credentials (Fetch standard).
-    path_rules_->add_cors(*site_, cors_.get());
-    path_rules_->add_passwords(*site_);
-    path_rules_->add_redirects(*site_);
-}
-
-// Error pages first, so that the fields below are added to them, too.
-void Worker::add_filters(const ServeOptions& options) {
-    path_rules_->add_error_pages(*site_, error_pages_);
-    path_rules_->add_cors_fields(*site_, cors_.get());
-    std::vector<http::filter::AddedField> fields;
-    if (options.tls.hsts > Duration::zero()) {
-        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.tls.hsts);
-        fields.push_back(
-            {"Strict-Transport-Security", "max-age=" + std::to_string(seconds.count())});
-    }
-    for (const AddedHeader& header : options.added_headers) {
-        fields.push_back({header.name, header.value});
-    }
-    if (!fields.empty()) {
-        added_fields_ = std::make_unique<http::filter::AddedFields>(std::move(fields));
-        site_->add(*added_fields_);
-    }
-    // After the fields of the whole site, which a path's own replace.
-    path_rules_->add_fields(*site_);
-}
-
-void Worker::add_access_log(const SharedParts& parts) {
-    if (parts.access_stream == nullptr && parts.path_logs.empty()) return;
-    // Only with a log: without one no record is made, which spares each answer a look at the clock.
-    access_logs_ = std::make_unique<AccessLogs>(parts.access_stream, parts.path_logs,
-                                                log_format(parts.options->log_format));
-    site_->set_log(*access_logs_);
-    loop_->every_turn_end([logs = access_logs_.get()] { logs->publish(); });
 }
 
 }  // namespace tiderace::server

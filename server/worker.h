@@ -1,34 +1,32 @@
 // Worker: all that one loop needs to serve the site. Workers share nothing but the log's writer and
 // the pool for slow work.
 //
-//   TcpServer -> H1Service, H2Service -> Site: [rates, CORS, passwords] -> StaticFiles ->
-//   [error pages, added fields, compression] -> log
-//   TcpServer -> H1Service -> Site: HttpsRedirect -> log           where there is --https-redirect
+//   TcpServer -> H1Service, H2Service -> SiteLoop of the site (server/site.h)
+//   TcpServer -> H1Service -> SiteLoop: HttpsRedirect -> log       where there is --https-redirect
 //
 // Owner    serve(); made before the loops run, destroyed after.
 // Thread   Its loop's.
 #pragma once
 
 #include <memory>
+#include <optional>
 
-#include "server/about.h"
 #include "server/echo.h"
 #include "server/options.h"
-#include "server/path/access_logs.h"
-#include "server/path/path_rules.h"
 #include "server/programs.h"
+#include "server/site/site.h"
 #include "tiderace/core/worker_pool.h"
-#include "tiderace/http/filter/added_fields.h"
-#include "tiderace/http/filter/cors.h"
+#include "tiderace/http/coding/encoder_shelf.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/h2/service.h"
 #include "tiderace/http/handler/https_redirect.h"
 #include "tiderace/http/handler/static_files.h"
-#include "tiderace/http/site.h"
-#include "tiderace/log/writer.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/tcp_server.h"
+#include "tiderace/serve/log_files.h"
+#include "tiderace/task/runner.h"
 #include "tiderace/tls/server_context.h"
 
 namespace tiderace::server {
@@ -36,14 +34,12 @@ namespace tiderace::server {
 // What the workers of one server have in common.
 struct SharedParts {
     const ServeOptions* options = nullptr;
+    const http::Site* site = nullptr;
+    const serve::LogFiles* logs = nullptr;
     net::LoopGroup* group = nullptr;  // nullptr: the loops stand alone, in a test
     bool small = false;               // many workers of one connection each
-    std::string_view engine = core::LoopOptions{}.engine;            // its name, for reports
     std::string_view listening_engine = core::LoopOptions{}.engine;  // of a loop that only listens
-    log::Stream* access_stream = nullptr;                            // nullptr: no access log
-    std::vector<AccessLogs::Place> path_logs;                        // instead of it
     SharedPasswords passwords;
-    PathRates path_rates;
     core::WorkerPool* compress_pool = nullptr;  // nullptr: no file is compressed
     http::files::VariantStore* variants = nullptr;
     std::shared_ptr<core::SharedNotices> notices;      // of changed files
@@ -81,25 +77,24 @@ class Worker {
     core::EventLoop& loop() { return *loop_; }
 
   private:
-    explicit Worker(core::EventLoop& loop) : loop_(&loop) {}
+    explicit Worker(core::EventLoop& loop) : loop_(&loop), runner_(loop) {}
+
+    class RedirectLog;
 
     Result<> open_files(const SharedParts& parts, bool is_first);
-    Result<> load_error_pages(const ServeOptions& options);
-    void add_access_rules(const SharedParts& parts);
-    void add_filters(const ServeOptions& options);
-    void add_access_log(const SharedParts& parts);
+    Result<> open_site(const SharedParts& parts);
     void add_protocols(const SharedParts& parts);
 
     core::EventLoop* loop_;
-    std::unique_ptr<PathRules> path_rules_;
     std::unique_ptr<http::handler::StaticFiles> files_;
     std::unique_ptr<Programs> programs_;  // none: only files
-    std::unique_ptr<http::Site> site_;
+    FileHandler file_handler_{};
     http::filter::ErrorPages error_pages_;
-    std::unique_ptr<http::filter::AddedFields> added_fields_;
-    std::unique_ptr<About> about_;
-    std::unique_ptr<http::filter::Cors> cors_;
-    std::unique_ptr<AccessLogs> access_logs_;
+    core::Ref<http::coding::EncoderShelf> encoders_;
+    http::States states_;
+    task::Runner runner_;
+    std::unique_ptr<http::SiteLoop> site_;
+    std::optional<serve::AccessLogs> access_logs_;
     Echo echo_;
     std::unique_ptr<http::H1Service> http1_;
     std::unique_ptr<http::H2Service> http2_;   // none where --http2 is off
@@ -107,7 +102,8 @@ class Worker {
     std::unique_ptr<net::TcpServer> connections_;
     std::unique_ptr<http::handler::OnlyBeneath> challenges_;
     std::unique_ptr<http::handler::HttpsRedirect> redirect_;
-    std::unique_ptr<http::Site> redirect_site_;
+    std::unique_ptr<http::AccessLog> redirect_log_;
+    std::unique_ptr<http::SiteLoop> redirect_site_;
     std::unique_ptr<http::H1Service> redirect_http1_;
     std::unique_ptr<net::TcpServer> redirects_;
 };

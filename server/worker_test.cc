@@ -3,9 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tiderace/log/collecting_sink.h"
-#include "tiderace/log/doorbell.h"
-#include "tiderace/log/stream.h"
+#include <fstream>
+#include <iterator>
+
+#include "server/site/about.h"
 #include "tiderace/testing/temporary_folder.h"
 #include "tiderace/testing/world.h"
 
@@ -26,10 +27,15 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
     }
     std::unique_ptr<Peer> connect() {
         if (worker_ == nullptr) {
-            worker_ = std::move(*Worker::create(world_->loop(), parts_));
+            worker_ = std::move(*create());
             worker_->connections().listen(world_->listen());
         }
         return world_->connect();
+    }
+    Result<std::unique_ptr<Worker>> create() {
+        site_.emplace(make_site(options_, parts_.passwords, {}));
+        parts_.site = &*site_;
+        return Worker::create(world_->loop(), parts_);
     }
     // Asks on a connection of its own and waits for its end.
     std::string answer(const std::string& target, const std::string& fields = "") {
@@ -51,6 +57,7 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
     testing::TemporaryFolder folder_;
     ServeOptions options_;
     SharedParts parts_;
+    std::optional<http::Site> site_;
     std::unique_ptr<World> world_ = testing::make_world(GetParam());
     std::unique_ptr<Worker> worker_;
 };
@@ -122,8 +129,8 @@ TEST_P(WorkerTest, AConnectionAboveTheMaximumIsRefusedAsBusy) {
 TEST_P(WorkerTest, AsksForAPasswordWithoutLosingBodiesOrOrder) {
     core::WorkerPool pool(1, 10);
     const std::vector<std::string> sources{"ebb:flow"};
-    parts_.passwords.otherwise =
-        std::make_shared<const PasswordFile>(std::move(*PasswordFile::load(sources)));
+    parts_.passwords.places = {
+        {"", std::make_shared<const PasswordFile>(std::move(*PasswordFile::load(sources)))}};
     parts_.passwords.pool = &pool;
     EXPECT_THAT(answer("/"), ::testing::StartsWith("HTTP/1.1 401 "));
     const std::string known = "Authorization: Basic ZWJiOmZsb3c=\r\n";
@@ -138,28 +145,30 @@ TEST_P(WorkerTest, AsksForAPasswordWithoutLosingBodiesOrOrder) {
 }
 
 TEST_P(WorkerTest, WritesItsAccessLog) {
-    log::Doorbell bell;
-    const auto lines = std::make_shared<log::CollectingSink::Lines>();
-    log::Stream stream("access", std::make_unique<log::CollectingSink>(lines), bell);
-    parts_.access_stream = &stream;
+    options_.access_log = folder_.path_of("log");
     options_.log_format = LogFormat::common;
+    std::optional<serve::LogFiles> logs(std::in_place);
+    ASSERT_TRUE(logs->open(options_.access_log));
+    ASSERT_TRUE(logs->writer().start());
+    parts_.logs = &*logs;
     answer("/");
     answer("/missing");
-    stream.drain(64_KiB);
-    EXPECT_THAT(lines->all(),
-                ::testing::ElementsAre(::testing::EndsWith("\"GET / HTTP/1.1\" 200 12"),
-                                       ::testing::HasSubstr("\"GET /missing HTTP/1.1\" 404 ")));
     worker_.reset();
+    logs->writer().stop();
+    std::ifstream file(options_.access_log);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_THAT(text, ::testing::HasSubstr("\"GET / HTTP/1.1\" 200 12\n"));
+    EXPECT_THAT(text, ::testing::HasSubstr("\"GET /missing HTTP/1.1\" 404 "));
 }
 
 TEST_P(WorkerTest, UnreadableFilesAreReportedAtTheStart) {
     options_.root = folder_.path_of("absent");
-    const auto without_root = Worker::create(world_->loop(), parts_);
+    const auto without_root = create();
     ASSERT_FALSE(without_root.has_value());
     EXPECT_THAT(without_root.error().message(), ::testing::HasSubstr("absent"));
     options_.root = folder_.path();
     options_.error_pages = {{404, "absent.html"}};
-    const auto without_page = Worker::create(world_->loop(), parts_);
+    const auto without_page = create();
     ASSERT_FALSE(without_page.has_value());
     EXPECT_THAT(without_page.error().message(), ::testing::HasSubstr("absent.html"));
 }

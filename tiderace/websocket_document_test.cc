@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tiderace/http/h1/service.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/testing.h"
 #include "tiderace/testing/world.h"
@@ -80,7 +80,7 @@ TEST(WebSocketDocument, ItsClientCountsWhatAServerSends) {
 TEST(WebSocketDocument, ItsHandlerOfCallbacksEchoes) {
     const auto world = tiderace::testing::make_world("fake");
     Echo echo(world->loop());
-    Site site(echo);
+    SiteLoop site(echo);
     H1Service service(world->loop(), site, {});
     net::TcpServer server(world->loop(), service, {});
     server.listen(world->listen());

@@ -92,7 +92,7 @@ ARROWS = {
         "http/wire/text/utf8_validator.h",
     },
     "http/route": {"base", "http/wire"},
-    "http": BELOW_NET | {"net", "http/wire", "http/wire/h2"},
+    "http": BELOW_NET | {"net", "task", "http/wire", "http/wire/h2", "http/route"},
     "http/h2": BELOW_NET | {"net", "http", "http/wire", "http/wire/h2"},
     "http/h1": BELOW_NET | {"net", "http", "http/h2", "http/wire", "http/wire/h2"},
     "http/websocket": BELOW_NET
@@ -121,7 +121,7 @@ ARROWS = {
     "serve": EVERYTHING,
     "testing": BELOW_NET | HTTP | {"net", "core/backend", "tls", "task", "json", "db"},
     "load": EVERYTHING,
-    "server": EVERYTHING | {"load", "lab"},
+    "server": EVERYTHING | {"serve", "load", "lab"},
     "lab": EVERYTHING | {"core/backend", "load"},
     "examples": EVERYTHING | {"serve"},
     "bench": EVERYTHING | {"testing", "core/backend", "server", "load", "lab", "examples"},

@@ -82,7 +82,7 @@ class EchoLoop final : public net::LoopService {
 
     TcpEcho tcp_echo_;
     WebSocketEcho websocket_echo_;
-    http::Site site_;
+    http::SiteLoop site_;
     http::H1Service http_;
     http::H2Service http2_;
 };

@@ -12,7 +12,7 @@
 #include "server/command_line/suggest.h"
 #include "server/command_line/tls_flags.h"
 #include "server/other_program.h"
-#include "server/path/path_redirect.h"
+#include "server/site/path_redirect.h"
 #include "server/version.h"
 
 namespace tiderace::server {

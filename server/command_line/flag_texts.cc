@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "server/listen_address.h"
-#include "server/path/path_table.h"
 #include "tiderace/http/files/glob.h"
 #include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/field_syntax.h"

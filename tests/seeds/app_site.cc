@@ -263,9 +263,8 @@ AppSite::AppSite(FakeWorld& world, http::H1Options h1, http::H2Options h2,
     add_background(app_);
     EXPECT_EQ(app_.fault(), "");
     loop_ = std::make_unique<http::AppLoop>(world.loop(), app_, nullptr);
-    site_ = std::make_unique<http::Site>(*loop_);
-    http2_ = std::make_unique<http::H2Service>(world.loop(), *site_, std::move(h2));
-    service_ = std::make_unique<http::H1Service>(world.loop(), *site_, std::move(h1));
+    http2_ = std::make_unique<http::H2Service>(world.loop(), loop_->site(), std::move(h2));
+    service_ = std::make_unique<http::H1Service>(world.loop(), loop_->site(), std::move(h1));
     service_->set_http2(*http2_);
     server_ = std::make_unique<net::TcpServer>(world.loop(), *service_, connections);
     server_->listen(world.listen());

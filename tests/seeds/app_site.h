@@ -13,7 +13,6 @@
 #include "tiderace/http/app/app_loop.h"
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/h2/service.h"
-#include "tiderace/http/site.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/testing/fake_world.h"
 
@@ -37,7 +36,6 @@ class AppSite {
     OtherLoop other_loop_;
     http::App app_;
     std::unique_ptr<http::AppLoop> loop_;
-    std::unique_ptr<http::Site> site_;
     std::unique_ptr<http::H2Service> http2_;
     std::unique_ptr<http::H1Service> service_;
     std::unique_ptr<net::TcpServer> server_;

@@ -11,7 +11,7 @@
 #include "tests/seeds/fake_talk.h"
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/handler/static_files.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/testing/world.h"
 
@@ -23,7 +23,7 @@ class HttpSite {
 
     net::TcpServer& server() { return server_; }
     http::H1Service& service() { return service_; }
-    http::Site& site() { return site_; }
+    http::SiteLoop& site() { return site_; }
     bool started() const { return files_ != nullptr; }
 
   private:
@@ -33,7 +33,7 @@ class HttpSite {
 
     Nothing nothing_;
     std::unique_ptr<http::handler::StaticFiles> files_;
-    http::Site site_;
+    http::SiteLoop site_;
     http::H1Service service_;
     net::TcpServer server_;
 };

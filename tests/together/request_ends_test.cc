@@ -14,7 +14,6 @@
 #include "tiderace/http/client/client.h"
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/h2/service.h"
-#include "tiderace/http/site.h"
 #include "tiderace/task.h"
 #include "tiderace/testing/database_server.h"
 #include "tiderace/testing/h1_stage.h"
@@ -52,9 +51,8 @@ class RequestEnds : public ::testing::TestWithParam<db::Dialect> {
             co_return one == 1 ? "ready" : "no";
         });
         loop_.emplace(world_->loop(), app_, &pool_);
-        site_.emplace(*loop_);
-        service_.emplace(world_->loop(), *site_, http::H1Options{});
-        http2_.emplace(world_->loop(), *site_, http::H2Options{});
+        service_.emplace(world_->loop(), loop_->site(), http::H1Options{});
+        http2_.emplace(world_->loop(), loop_->site(), http::H2Options{});
         service_->set_http2(*http2_);
         server_.emplace(world_->loop(), *service_, net::TcpServerOptions{});
         server_->listen(world_->listen());
@@ -130,7 +128,6 @@ class RequestEnds : public ::testing::TestWithParam<db::Dialect> {
     core::WorkerPool pool_{2, 16};
     http::App app_{{.handler_timeout = handler_timeout}};
     std::optional<http::AppLoop> loop_;
-    std::optional<http::Site> site_;
     std::optional<http::H1Service> service_;
     std::optional<http::H2Service> http2_;
     std::optional<net::TcpServer> server_;

@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/log/ring.h"
 
 namespace tiderace::http {

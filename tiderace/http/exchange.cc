@@ -8,7 +8,7 @@
 #include "tiderace/core/deadline.h"
 #include "tiderace/http/exchange_door.h"
 #include "tiderace/http/request_room.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
 
 namespace tiderace::http {
 namespace {
@@ -86,7 +86,6 @@ void Exchange::write(Response& response) {
     responded_ = true;
     bool begun = false;
     if (contain("a filter or the answer's body", [&] {
-            if (route_filter_ != nullptr) route_filter_->filter(*this, response);
             if (site_ != nullptr) site_->filter(*this, response);
             // RFC 9110, 15.3.6. Unlike 204, it says so by its length.
             if (response.status() == 205) response.drop_body();
@@ -147,9 +146,10 @@ void Exchange::on_deadline(int status) {
 
 void Exchange::reset_answer() {
     responded_ = deferred_ = abandoned_ = over_ = false;
-    access_done = route_access_done = 0;
     site_ = nullptr;
-    route_filter_ = nullptr;
+    chain_ = nullptr;
+    handler_ = nullptr;
+    rules_done_ = parameters_.count = 0;
     attachments_ = {};
     origin_.clear();
     observers_.clear();

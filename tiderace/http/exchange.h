@@ -36,12 +36,14 @@
 #include "tiderace/http/request.h"
 #include "tiderace/http/request_origin.h"
 #include "tiderace/http/response.h"
+#include "tiderace/http/route/pattern.h"
 #include "tiderace/net/session.h"
 
 namespace tiderace::http {
 
-class ResponseFilter;
-class Site;
+struct Chain;
+class Handler;
+class SiteLoop;
 
 // What middleware leaves for a handler. `key`: the address of something that only they know.
 class Attachment : public core::Shared {
@@ -61,21 +63,19 @@ class Exchange : public core::Shared {
     const Request& request() const { return request_; }
     virtual core::EventLoop& loop() = 0;
 
-    // Answers. Once. Runs the site's filters, then the connection's own writer.
+    // Answers. Once. Runs the filters of its scope, then the connection's own writer.
     void respond(Response& response);
     void respond(Response&& response) { respond(response); }
     // An answer without a body of its own; the site's error pages give it one.
     void respond_status(int status);
 
-    // Says that the answer comes later; keep the Ref until then. The request stays readable.
-    core::Ref<Exchange> defer();
+    core::Ref<Exchange> defer();  // answered later: keep the Ref until then
     // The same for an answer that comes from another thread. No Ref has to be kept.
     ExchangeHandle handle();
     // From here on the views of request() live as long as the exchange; older ones do not.
     virtual void pin() = 0;
     bool responded() const { return responded_; }
-    // The peer is gone, or was answered over our head (a deadline, a body too large).
-    bool abandoned() const { return abandoned_; }
+    bool abandoned() const { return abandoned_; }  // gone, or answered over our head
     // False: it is abandoned or answered already, and `observer` will not be called.
     bool observe(AbandonObserver& observer);
     // The same for a callback, kept until the exchange is answered or abandoned.
@@ -83,7 +83,7 @@ class Exchange : public core::Shared {
     // Answers `status` by itself if no answer came by then, and abandons. The last call counts;
     // Instant::max() for none.
     void set_deadline(Instant when, int status = 503);
-    // The connection ends or drops it, and a reference remains: copies the views it needs.
+    // The connection drops it, and a reference remains: copies the views it needs.
     void outlive_connection() { origin_.keep(request_); }
 
     // False: the request came without one, and a receiver would learn nothing but its end.
@@ -112,17 +112,15 @@ class Exchange : public core::Shared {
     // Request::peer and secure from here on: the client as a trusted proxy reports it.
     void set_client(const core::Address& client, bool is_secure);
 
-    // Where the request stands in the site's stages (site.h).
-    void set_site(Site& site) { site_ = &site; }
     // Kept until the exchange is answered to its last byte, or abandoned and released.
     void attach(core::Ref<Attachment> one);
     Attachment* attached(const void* key) const;
-    // Goes on with the stages after an access rule that said `later` has let the request pass.
-    void resume();
-    std::size_t access_done = 0, route_access_done = 0;  // rules passed: the site's, the route's
-    // Sees the answer before the site's filters do; it outlives the exchange.
-    void set_route_filter(ResponseFilter& filter) { route_filter_ = &filter; }
-    bool has_route_filter() const { return route_filter_ != nullptr; }
+    void resume();  // after an access rule that said `later` (stages.h) has let the request pass
+    // The stages of its scope; nullptr: it was answered before it had one.
+    const Chain* chain() const { return chain_; }
+    // Of its path, as the endpoint's pattern has them.
+    const route::Parameters& parameters() const { return parameters_; }
+    void set_site(SiteLoop& site) { site_ = &site; }
 
   protected:
     Exchange();
@@ -140,7 +138,7 @@ class Exchange : public core::Shared {
     }
     // Something of it threw: 500 where no answer began, otherwise it breaks off.
     [[gnu::cold]] void fail();
-    // Answers without the handler, with a sentence about why; observers are notified.
+    // Answers without the handler, and says why; observers are notified.
     [[gnu::cold]] void answer_over_head(int status, ByteView sentence);
     void abandon();  // the peer is gone: notifies every observer
     // It is answered, or will be reused: cancels all waits.
@@ -150,15 +148,13 @@ class Exchange : public core::Shared {
         return !responded_ && !deferred_ && !abandoned_ && receiver_ == nullptr;
     }
 
-    // Writes the answer; responded() is true by then.
-    virtual void send(Response& response) = 0;
-    [[gnu::cold]] void report_unsendable();  // to the log: 500 is answered instead
+    virtual void send(Response& response) = 0;  // responded() is true by then
+    [[gnu::cold]] void report_unsendable();     // to the log: 500 is answered instead
     // The answer has begun and cannot be completed: the peer sees that. Nothing if it is complete.
     virtual void break_off() = 0;
     // As break_off, where it is unknown what of the answer is in the connection's queue.
     virtual void break_connection() = 0;
-    // There is a receiver now.
-    virtual void start_body() = 0;
+    virtual void start_body() = 0;  // there is a receiver now
 
     // The receiver's calls. It is there. False: it takes no more.
     bool give_body(ByteView bytes);
@@ -169,8 +165,7 @@ class Exchange : public core::Shared {
 
     Request request_;
     RequestOrigin origin_;
-    Site* site_ = nullptr;
-    ResponseFilter* route_filter_ = nullptr;
+    SiteLoop* site_ = nullptr;
     core::Ref<Attachment> attachments_;
     std::unique_ptr<BodyReceiver> receiver_;
     std::uint64_t body_bytes_max_ = 0;
@@ -181,6 +176,7 @@ class Exchange : public core::Shared {
     std::uint8_t empty_pulls_ = 0;  // in a row
 
   private:
+    friend class SiteLoop;
     struct Waiting;
     Waiting& waiting();
     void write(Response& response) TR_ON_LOOP;
@@ -191,6 +187,10 @@ class Exchange : public core::Shared {
     [[gnu::cold]] void log_exception(std::string_view thrower) noexcept;  // inside a catch
     static void tell(Waiting* waiting, AbandonObservers& observers, log::Logger* log);
 
+    const Chain* chain_ = nullptr;  // SiteLoop's, as the next three are
+    Handler* handler_ = nullptr;
+    std::size_t rules_done_ = 0;
+    route::Parameters parameters_;
     AbandonObservers observers_;
     std::unique_ptr<Waiting> waiting_;       // for a deadline, a callback or a handle
     std::unique_ptr<BodyReceiver> retired_;  // withdrawn inside its own call

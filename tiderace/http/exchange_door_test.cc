@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h1_stage.h"
 

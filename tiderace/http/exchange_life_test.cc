@@ -11,7 +11,7 @@
 #include <string>
 
 #include "tiderace/http/exchange.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/log/doorbell.h"
 #include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/fake_world.h"

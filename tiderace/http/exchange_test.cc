@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/recorded_exchange.h"
 
@@ -122,6 +122,9 @@ class Bare final : public Exchange {
 
 class BareExchange : public ::testing::Test {
   protected:
+    struct Nobody final : Handler {
+        void handle(Exchange&) override {}
+    } nobody_;
     testing::FakeWorld world_;
     core::Ref<Bare> exchange_ = core::make_ref<Bare>(world_.loop());
 };
@@ -139,7 +142,9 @@ TEST_F(BareExchange, AFilterThatThrowsLeavesA500WhichIsBrokenOffWhereItThrowsToo
     } filter;
     for (const bool throws : {false, true}) {
         exchange_ = core::make_ref<Bare>(world_.loop());
-        exchange_->set_route_filter(filter);
+        SiteLoop site(nobody_);
+        site.add(filter);
+        exchange_->set_site(site);
         exchange_->throws = throws;
         exchange_->respond_status(200);
         EXPECT_EQ(exchange_->calls, throws ? "500 broken " : "500 ");
@@ -161,7 +166,9 @@ TEST_F(BareExchange, AFilterSeesTheReasonOfADeadlinesAnswer) {
         void filter(Exchange&, Response& response) override { reason = response.explanation(); }
         std::string reason;
     } filter;
-    exchange_->set_route_filter(filter);
+    SiteLoop site(nobody_);
+    site.add(filter);
+    exchange_->set_site(site);
     exchange_->set_deadline(world_.loop().now() + 5s);
     world_.advance(10s);
     EXPECT_EQ(exchange_->calls, "503 ");

@@ -138,7 +138,6 @@ class H2Reuse : public testing::H2Test {
     void look(Exchange& exchange, int status) {
         head_ = exchange.request().head;
         exchange.on_abandoned([] {});
-        exchange.access_done = 7;
         exchange.respond_status(status);
     }
     // What is left of the one exchange that all requests of this test use, one after the other.
@@ -286,7 +285,6 @@ class H1Reuse : public ::testing::Test {
                 static_cast<std::size_t>(reinterpret_cast<const char*>(exchange.request().head) -
                                          reinterpret_cast<const char*>(exchange_));
             exchange.on_abandoned([] {});
-            exchange.access_done = 7;
             exchange.respond_status(404);
         });
         stage_.on("/waits", [](Exchange& exchange) {

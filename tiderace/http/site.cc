@@ -1,44 +1,105 @@
 #include "tiderace/http/site.h"
 
-#include "tiderace/core/contain.h"
-#include "tiderace/http/exchange_door.h"
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http {
+namespace {
 
-Site::~Site() {
-    if (door_ != nullptr) door_->close();
+// "Example.org:8080" is "example.org"; "[::1]:80" is "[::1]".
+ByteView without_port(ByteView authority) {
+    const std::size_t colon = authority.rfind(':');
+    const std::size_t bracket = authority.rfind(']');
+    // A colon inside the brackets of an IPv6 address begins no port.
+    const bool has_port = colon != ByteView::npos && (bracket == ByteView::npos || colon > bracket);
+    return has_port ? authority.substr(0, colon) : authority;
 }
 
-std::shared_ptr<ExchangeDoor> Site::door(core::EventLoop& loop) {
-    if (door_ == nullptr) door_ = std::make_shared<ExchangeDoor>(loop);
-    return door_;
+bool is_host(ByteView name, ByteView host) {
+    if (!name.starts_with('.')) return wire::equals_ignoring_case(name, host);
+    return host.size() > name.size() &&
+           wire::equals_ignoring_case(name, host.substr(host.size() - name.size()));
 }
 
-void Site::serve(Exchange& exchange) {
-    exchange.set_site(*this);
-    resume(exchange);
+}  // namespace
+
+Site::Site() : hosts_(1), scopes_(1) {}
+
+std::uint32_t Site::host(std::string name) {
+    if (name.starts_with("*.")) name.erase(0, 1);
+    const auto known = std::ranges::find(hosts_, name, &Host::name);
+    const auto number = static_cast<std::uint32_t>(known - hosts_.begin());
+    if (known == hosts_.end()) hosts_.push_back({.name = std::move(name)});
+    return number;
 }
 
-// The count of passed rules is kept in the exchange, so that a rule that decides later goes on
-// where it stopped.
-void Site::resume(Exchange& exchange) {
-    exchange.run([&] {
-        while (exchange.access_done < access_.size()) {
-            AccessRule& rule = *access_[exchange.access_done++];
-            // It refused and answered, or it decides later and then calls resume(), which goes on
-            // behind it.
-            if (rule.check(exchange) != AccessRule::Verdict::pass) return;
+const route::Router& Site::router_among(ByteView authority) const {
+    const ByteView host = without_port(authority);
+    // A name counts before a pattern, and a longer pattern before a shorter one.
+    const Host* best = hosts_.data();
+    for (const Host& one : hosts_) {
+        if (one.name.empty() || !is_host(one.name, host)) continue;
+        if (!one.name.starts_with('.')) return one.router;
+        if (one.name.size() > best->name.size()) best = &one;
+    }
+    return best->router;
+}
+
+std::uint32_t Site::add_scope(std::uint32_t parent, std::string prefix) {
+    const Scope& outer = scopes_[parent];
+    Scope made{.parent = parent, .host = outer.host, .prefix = outer.prefix + prefix};
+    scopes_.push_back(std::move(made));
+    return static_cast<std::uint32_t>(scopes_.size() - 1);
+}
+
+std::expected<void, std::string> Site::add(Endpoint endpoint) {
+    route::Router& router = hosts_[scopes_[endpoint.scope].host].router;
+    const auto number = static_cast<std::uint32_t>(endpoints_.size());
+    auto added = endpoint.is_prefix
+                     ? router.add_below(endpoint.pattern, number)
+                     : router.add(endpoint.method, endpoint.pattern, number, endpoint.place);
+    endpoints_.push_back(std::move(endpoint));
+    return added;
+}
+
+std::expected<void, std::string> Site::mount(std::uint32_t inside, Site&& other) {
+    // The first scope of the other becomes `inside`, the others follow.
+    const auto first = static_cast<std::uint32_t>(scopes_.size());
+    const auto moved = [&](std::uint32_t scope) { return scope == 0 ? inside : first + scope - 1; };
+    const std::string prefix = scopes_[inside].prefix;
+    std::vector<Setting>& settings = scopes_[inside].settings;
+    std::ranges::move(other.scopes_[0].settings, std::back_inserter(settings));
+    for (std::size_t i = 1; i < other.scopes_.size(); ++i) {
+        Scope& scope = scopes_.emplace_back(std::move(other.scopes_[i]));
+        if (scope.parent != no_scope) scope.parent = moved(scope.parent);
+        scope.host = host(other.hosts_[scope.host].name);
+        scope.prefix.insert(0, prefix);
+    }
+    std::expected<void, std::string> done;
+    for (Endpoint& endpoint : other.endpoints_) {
+        endpoint.scope = moved(endpoint.scope);
+        // The "/" of what is mounted is the prefix itself, without a slash at its end.
+        const bool is_top = endpoint.pattern == "/" && !prefix.empty();
+        endpoint.pattern = is_top ? prefix : prefix + endpoint.pattern;
+        auto added = add(std::move(endpoint));
+        if (done && !added) done = std::move(added);
+    }
+    return done;
+}
+
+std::vector<AccessLogTarget> Site::access_logs() const {
+    std::vector<AccessLogTarget> all;
+    for (const Scope& scope : scopes_) {
+        for (const Setting& setting : scope.settings) {
+            const AccessLogTarget* const one = setting.access_log.get();
+            if (one == nullptr || one->path == "off") continue;
+            if (std::ranges::find(all, *one) == all.end()) all.push_back(*one);
         }
-        handler_->handle(exchange);
-    });
-}
-
-void Site::filter(Exchange& exchange, Response& response) const {
-    for (ResponseFilter* filter : filters_) filter->filter(exchange, response);
-}
-
-void Site::write_log(log::Logger* faults, const AccessRecord& record) const {
-    core::contain(faults, "http", "the access log", [&] { log_->write(record); });
+    }
+    return all;
 }
 
 }  // namespace tiderace::http

@@ -1,105 +1,93 @@
-// Site: the stages that every request walks through, in this order, whatever the version of HTTP.
+// Site: what answers requests, as one tree. Fronts make it (App, the flags of `tiderace serve`);
+// all loops read it.
 //
-//   limits    the connection's parser and framing checks
-//   access    access rules: pass, or answer (401, 403, a CORS preflight)
-//   handler   one handler answers
-//   filters   response filters: error pages, added fields
-//   log       the access log
+//   host (exact, wildcard, every other)
+//     scope "/"          settings: middleware, limits, access log
+//       scope "/api"     … and its own; the nearest wins
+//         endpoint       a method and a pattern, and what makes its handler on a loop
 //
-// Owner    The program; one per loop. Borrows its parts, which outlive it.
-// Thread   The loop's.
+// A request is matched once, by host, method and path (route/router.h). SiteLoop runs the stages.
+//
+// Owner    A front; it outlives the loops that serve it.
+// Thread   One while it is made; constant from then on, and read by any.
+// Errors   add(): a sentence.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "tiderace/base/units.h"
-#include "tiderace/http/exchange.h"
+#include "tiderace/base/shared_function.h"
 #include "tiderace/http/handler.h"
+#include "tiderace/http/layer.h"
+#include "tiderace/http/route/placed_pattern.h"
+#include "tiderace/http/route/router.h"
 
 namespace tiderace::http {
 
-class ExchangeDoor;
-
-// What a connection gives each message, whatever its version (H1Options, H2Options).
-struct MessageDefaults {
-    static constexpr Duration header_timeout = 10s;
-    static constexpr Duration body_timeout = 30s;
-    static constexpr Duration idle_timeout = 60s;
-    static constexpr Duration half_closed_timeout = 30s;
-    static constexpr std::uint64_t body_bytes_max = 64_KiB;
-    static constexpr const char* server_name = "tiderace";
-};
-
-class AccessRule {
-  public:
-    enum class Verdict : std::uint8_t {
-        pass,
-        answered,
-        later,  // deferred: goes on with Site::resume(exchange), or answers
-    };
-    virtual ~AccessRule() = default;
-    virtual Verdict check(Exchange& exchange) = 0;
-};
-
-class ResponseFilter {
-  public:
-    virtual ~ResponseFilter() = default;
-    // May defer() the exchange, so that a body it makes can call body_ready() later.
-    virtual void filter(Exchange& exchange, Response& response) = 0;
-};
-
-// One finished answer, for the log. The views live for the call.
-struct AccessRecord {
-    const Request* request = nullptr;
-    int status = 0;
-    std::uint64_t body_bytes = 0;  // sent, or queued where the answer was small
-    Duration duration{};  // from the request's first complete head to the answer's last byte
-    UnixSeconds when = 0;
-    const ResponseFilter* route = nullptr;  // of the request's route (Exchange::set_route_filter)
-};
-
-enum class AccessLogFormat : std::uint8_t {
-    common,    // 192.0.2.7 - - [21/Nov/2026:08:00:00 +0000] "GET / HTTP/1.1" 200 612
-    combined,  // the same and "referer" "user agent"
-    json,  // {"time":"2026-11-21T08:00:00Z","peer":"192.0.2.7","method":"GET",…,"duration_us":41}
-};
-
-class AccessLog {
-  public:
-    virtual ~AccessLog() = default;
-    virtual void write(const AccessRecord& record) = 0;
-};
-
 class Site {
   public:
-    explicit Site(Handler& handler) : handler_(&handler) {}
-    ~Site();
-    Site(const Site&) = delete;
-    Site& operator=(const Site&) = delete;
+    static constexpr std::uint32_t no_scope = UINT32_MAX;
 
-    void add(AccessRule& rule) { access_.push_back(&rule); }
-    void add(ResponseFilter& filter) { filters_.push_back(&filter); }
-    void set_log(AccessLog& log) { log_ = &log; }
+    struct Scope {
+        std::uint32_t parent = no_scope;  // no_scope: nothing of another scope holds here
+        std::uint32_t host = 0;
+        std::string prefix = {};  // the whole of it
+        std::vector<Setting> settings = {};
+        bool asks_nobody = false;  // no rule of an outer scope runs before its endpoints
+    };
+    struct Endpoint {
+        std::string pattern;
+        route::Place place = {};
+        wire::Method method = wire::Method::other;  // other: each that has no endpoint of its own
+        std::uint32_t scope = 0;
+        shared_function<std::shared_ptr<Handler>(LayerPlace&)> make;
+        bool is_websocket = false;  // its request may be an extended CONNECT (RFC 8441), too
+        // The pattern is a literal path, without a '/' at its end: for it and all below, and every
+        // method; "": all.
+        bool is_prefix = false;
+    };
 
-    // Runs access and handler. Their exceptions are answered 500.
-    void serve(Exchange& exchange);
-    // Goes on after a rule that said `later` has decided to let the request pass.
-    void resume(Exchange& exchange);
-    void filter(Exchange& exchange, Response& response) const;
-    AccessLog* log() const { return log_; }
-    // Where there is a log: what it throws ends here.
-    void write_log(log::Logger* faults, const AccessRecord& record) const;
-    // The way back from other threads, made when it is first asked for.
-    std::shared_ptr<ExchangeDoor> door(core::EventLoop& loop);
+    Site();
+
+    // "api.example.org", or "*.example.org"; without its port.
+    std::uint32_t host(std::string name);
+    std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
+    std::expected<void, std::string> add(Endpoint endpoint);
+    // All of another site inside a scope of this one.
+    std::expected<void, std::string> mount(std::uint32_t inside, Site&& other);
+
+    Scope& scope(std::uint32_t number) { return scopes_[number]; }
+    const std::vector<Scope>& scopes() const { return scopes_; }  // the first: all else is inside
+    Endpoint& endpoint(std::uint32_t number) { return endpoints_[number]; }
+    const std::vector<Endpoint>& endpoints() const { return endpoints_; }
+    // What the settings say about logs: each once.
+    std::vector<AccessLogTarget> access_logs() const;
+
+    // The endpoint's number is Found::route.
+    route::Found find(ByteView authority, wire::Method method, ByteView path,
+                      route::Parameters& parameters) const {
+        return router_for(authority).find(method, path, parameters);
+    }
 
   private:
-    Handler* handler_;
-    std::vector<AccessRule*> access_;
-    std::vector<ResponseFilter*> filters_;
-    AccessLog* log_ = nullptr;
-    std::shared_ptr<ExchangeDoor> door_;
+    struct Host {
+        std::string name = {};  // "": every other; ".example.org": all below it
+        route::Router router = {};
+    };
+
+    const route::Router& router_for(ByteView authority) const {
+        // Nearly every site has one host: its requests need not look at the name at all.
+        return hosts_.size() == 1 ? hosts_[0].router : router_among(authority);
+    }
+    const route::Router& router_among(ByteView authority) const;
+
+    std::vector<Host> hosts_;  // the first: all hosts without endpoints of their own
+    std::vector<Scope> scopes_;
+    std::vector<Endpoint> endpoints_;
 };
 
 }  // namespace tiderace::http

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tiderace/http/site_loop.h"
+#include "tiderace/task/runner.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/recorded_exchange.h"
 
@@ -10,129 +12,158 @@ namespace {
 
 using testing::RecordedExchange;
 
+// Endpoints, rules and filters that write down what they saw.
 class SiteTest : public ::testing::Test {
   protected:
     class Answering final : public Handler {
       public:
-        explicit Answering(SiteTest& test) : test_(&test) {}
+        Answering(std::string& steps, std::string name) : steps_(&steps), name_(std::move(name)) {}
         void handle(Exchange& exchange) override {
-            test_->steps_ += "handler ";
+            *steps_ += name_;
+            const route::Parameters& parameters = exchange.parameters();
+            for (std::size_t i = 0; i < parameters.count; ++i) {
+                steps_->append("(").append(parameters.of(exchange.request().path, i)).append(")");
+            }
             exchange.respond_status(200);
         }
 
       private:
-        SiteTest* test_;
-    };
-    class Rule final : public AccessRule {
-      public:
-        Rule(SiteTest& test, std::string name) : test_(&test), name_(std::move(name)) {}
-        Verdict check(Exchange& exchange) override {
-            test_->steps_ += name_ + " ";
-            if (verdict == AccessRule::Verdict::answered) exchange.respond_status(403);
-            if (verdict == AccessRule::Verdict::later) kept = exchange.defer();
-            return verdict;
-        }
-        Verdict verdict = AccessRule::Verdict::pass;
-        core::Ref<Exchange> kept;
-
-      private:
-        SiteTest* test_;
+        std::string* steps_;
         std::string name_;
     };
-    class Mark final : public ResponseFilter {
+    class Marking final : public AccessRule, public ResponseFilter {
       public:
-        Mark(SiteTest& test, std::string name) : test_(&test), name_(std::move(name)) {}
-        void filter(Exchange& exchange, Response& response) override {
-            test_->steps_ += name_ + " ";
-            EXPECT_TRUE(exchange.responded());
-            response.add("X-Mark", response.keep(name_));
+        Marking(std::string& steps, std::string name) : steps_(&steps), name_(std::move(name)) {}
+        Verdict check(Exchange&) override {
+            *steps_ += name_ + "> ";
+            return Verdict::pass;
         }
+        void filter(Exchange&, Response&) override { *steps_ += " <" + name_; }
 
       private:
-        SiteTest* test_;
+        std::string* steps_;
         std::string name_;
     };
 
-    core::Ref<RecordedExchange> request() {
-        return core::make_ref<RecordedExchange>(world_.loop(), "GET", "/");
+    Site::Endpoint endpoint(std::string pattern, std::uint32_t scope, std::string name) {
+        return {.pattern = std::move(pattern),
+                .method = wire::Method::get,
+                .scope = scope,
+                .make = [this, name](LayerPlace&) {
+                    return std::make_shared<Answering>(steps_, name);
+                }};
+    }
+    Setting marking(std::string name, void (*change)(Layer&) = [](Layer&) {}) {
+        return {.make = [this, name, change](LayerPlace&) {
+            Layer layer(std::make_shared<Marking>(steps_, name));
+            change(layer);
+            return layer;
+        }};
+    }
+    std::string ask(std::string_view path, std::string_view method = "GET",
+                    ByteView authority = "localhost") {
+        if (!loop_) {
+            loop_.emplace(site_, place_);
+            EXPECT_FALSE(place_.fault);
+        }
+        steps_.clear();
+        const auto exchange = core::make_ref<RecordedExchange>(world_.loop(), method, path);
+        exchange->set_authority(authority);
+        loop_->serve(*exchange);
+        return std::to_string(exchange->status()) + " " + steps_;
     }
 
     testing::FakeWorld world_;
     std::string steps_;
-    Answering handler_{*this};
-    Site site_{handler_};
-    Rule first_{*this, "first"};
-    Rule second_{*this, "second"};
-    Mark one_{*this, "one"};
-    Mark two_{*this, "two"};
+    Site site_;
+    task::Runner runner_{world_.loop()};
+    States states_;
+    LayerPlace place_{world_.loop(), nullptr, runner_, states_};
+    std::optional<SiteLoop> loop_;
 };
 
-TEST_F(SiteTest, WithoutRulesAndFiltersTheHandlerAnswers) {
-    const auto exchange = request();
-    site_.serve(*exchange);
-    EXPECT_EQ(steps_, "handler ");
-    EXPECT_EQ(exchange->status(), 200);
-    EXPECT_EQ(site_.log(), nullptr);
+TEST_F(SiteTest, RulesRunFromTheOutsideInAndFiltersFromTheInsideOut) {
+    site_.scope(0).settings = {marking("all"), marking("also")};
+    const std::uint32_t api = site_.add_scope(0, "/api");
+    site_.scope(api).settings = {marking("api")};
+    ASSERT_TRUE(site_.add(endpoint("/api/{id}/x/{rest...}", api, "x")));
+    ASSERT_TRUE(site_.add(endpoint("/", 0, "top")));
+    EXPECT_EQ(ask("/api/7/x/a/b"), "200 all> also> api> x(7)(a/b) <api <also <all");
+    EXPECT_EQ(ask("/"), "200 all> also> top <also <all");
+    EXPECT_EQ(ask("/api/7/x/", "POST"), "405 all> also> api>  <api <also <all");
+    EXPECT_EQ(ask("/api/7"), "404 all> also>  <also <all");
 }
 
-TEST_F(SiteTest, TheStagesRunInTheirOrderAndTheFiltersOnce) {
-    site_.add(first_);
-    site_.add(second_);
-    site_.add(one_);
-    site_.add(two_);
-    const auto exchange = request();
-    site_.serve(*exchange);
-    EXPECT_EQ(steps_, "first second handler one two ");
-    EXPECT_EQ(exchange->count("X-Mark"), 2U);
+TEST_F(SiteTest, ALayerSaysWhereItStands) {
+    site_.scope(0).settings = {marking("all"),
+                               marking("last", [](Layer& layer) { layer.goes_last = true; }),
+                               marking("page", [](Layer& layer) { layer.shows_errors = true; }),
+                               marking("proxy", [](Layer& layer) { layer.for_all = true; })};
+    const std::uint32_t in = site_.add_scope(0, "/in");
+    site_.scope(in).settings = {marking("in"),
+                                marking("own", [](Layer& layer) { layer.shows_errors = true; }),
+                                marking("first", [](Layer& layer) { layer.goes_first = true; })};
+    ASSERT_TRUE(site_.add(endpoint("/in", in, "x")));
+    EXPECT_EQ(ask("/in"),
+              "200 proxy> first> all> last> page> in> own> x <own <page <first <in <proxy <all "
+              "<last");
+    const std::uint32_t health = site_.add_scope(0, "");
+    site_.scope(health).asks_nobody = true;
+    const std::uint32_t apart = site_.add_scope(0, "/apart");
+    site_.scope(apart).parent = Site::no_scope;
+    ASSERT_TRUE(site_.add(endpoint("/health", health, "up")));
+    ASSERT_TRUE(site_.add(endpoint("/apart", apart, "apart")));
+    loop_.reset();
+    EXPECT_EQ(ask("/health"), "200 proxy> up <page <proxy <all <last");
+    EXPECT_EQ(ask("/apart"), "200 apart");
 }
 
-TEST_F(SiteTest, ARuleThatAnsweredKeepsTheHandlerOutAndTheFiltersIn) {
-    first_.verdict = AccessRule::Verdict::answered;
-    site_.add(first_);
-    site_.add(second_);
-    site_.add(one_);
-    const auto exchange = request();
-    site_.serve(*exchange);
-    EXPECT_EQ(steps_, "first one ");
-    EXPECT_EQ(exchange->status(), 403);
-    EXPECT_EQ(exchange->field("X-Mark"), "one");
+TEST_F(SiteTest, AHostWithEndpointsHasNoOthers) {
+    const auto on = [&](std::string name) {
+        const std::uint32_t scope = site_.add_scope(0, "");
+        site_.scope(scope).host = site_.host(name);
+        ASSERT_TRUE(site_.add(endpoint("/", scope, name)));
+    };
+    ASSERT_TRUE(site_.add(endpoint("/", 0, "any")));
+    ASSERT_TRUE(site_.add(endpoint("/rest", 0, "any")));
+    for (const char* name : {"a.example", "*.example", "*.b.example"}) on(name);
+    EXPECT_EQ(ask("/", "GET", "A.example:80"), "200 a.example");
+    EXPECT_EQ(ask("/", "GET", "c.example"), "200 *.example");
+    EXPECT_EQ(ask("/", "GET", "c.b.example"), "200 *.b.example");
+    EXPECT_EQ(ask("/", "GET", "example"), "200 any");
+    EXPECT_EQ(ask("/", "GET", "[::1]:80"), "200 any");
+    EXPECT_EQ(ask("/rest", "GET", "a.example"), "404 ");
 }
 
-TEST_F(SiteTest, ADeferringRuleContinuesWithTheNextRule) {
-    first_.verdict = AccessRule::Verdict::later;
-    site_.add(first_);
-    site_.add(second_);
-    site_.add(one_);
-    const auto exchange = request();
-    site_.serve(*exchange);
-    EXPECT_EQ(steps_, "first ");
-    EXPECT_FALSE(exchange->responded());
-    site_.resume(*std::exchange(first_.kept, {}));
-    EXPECT_EQ(steps_, "first second handler one ");
-    EXPECT_EQ(exchange->status(), 200);
+TEST_F(SiteTest, AMountedSiteKeepsItsScopesBelowThePrefix) {
+    Site inner;
+    inner.scope(0).settings = {marking("inner")};
+    const std::uint32_t deep = inner.add_scope(0, "/deep");
+    inner.scope(deep).settings = {marking("deep")};
+    ASSERT_TRUE(inner.add(endpoint("/", 0, "top")));
+    ASSERT_TRUE(inner.add(endpoint("/deep/{id}", deep, "x")));
+    site_.scope(0).settings = {marking("outer")};
+    ASSERT_TRUE(site_.add(endpoint("/taken", 0, "taken")));
+    ASSERT_TRUE(site_.mount(site_.add_scope(0, "/shop"), std::move(inner)));
+    EXPECT_EQ(ask("/shop"), "200 outer> inner> top <inner <outer");
+    EXPECT_EQ(ask("/shop/deep/7"), "200 outer> inner> deep> x(7) <deep <inner <outer");
+    Site again;
+    ASSERT_TRUE(again.add(endpoint("/taken", 0, "again")));
+    EXPECT_FALSE(site_.mount(site_.add_scope(0, ""), std::move(again)));
 }
 
-TEST_F(SiteTest, TwoRulesMaySayLaterOneAfterTheOther) {
-    first_.verdict = second_.verdict = AccessRule::Verdict::later;
-    site_.add(first_);
-    site_.add(second_);
-    const auto exchange = request();
-    site_.serve(*exchange);
-    site_.resume(*std::exchange(first_.kept, {}));
-    EXPECT_EQ(steps_, "first second ");
-    site_.resume(*std::exchange(second_.kept, {}));
-    EXPECT_EQ(steps_, "first second handler ");
-}
-
-TEST_F(SiteTest, ADeferringRuleMayAnswerItself) {
-    first_.verdict = AccessRule::Verdict::later;
-    site_.add(first_);
-    site_.add(one_);
-    const auto exchange = request();
-    site_.serve(*exchange);
-    std::exchange(first_.kept, {})->respond_status(401);
-    EXPECT_EQ(steps_, "first one ");
-    EXPECT_EQ(exchange->status(), 401);
+// What cannot be made on a loop keeps it from serving.
+TEST_F(SiteTest, TheFirstFaultOfALoopIsKept) {
+    const auto refuse = [](const char* what) {
+        return [what](LayerPlace& place) {
+            place.refuse(Error(0, "open", what));
+            return Layer();
+        };
+    };
+    site_.scope(0).settings = {{.make = refuse("first")}, {.make = refuse("second")}};
+    loop_.emplace(site_, place_);
+    ASSERT_TRUE(place_.fault);
+    EXPECT_NE(place_.fault->message().find("first"), std::string::npos);
 }
 
 }  // namespace

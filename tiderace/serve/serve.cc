@@ -1,16 +1,12 @@
 #include "tiderace/serve/serve.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "tiderace/core/worker_pool.h"
-#include "tiderace/http/access_log.h"
 #include "tiderace/http/app/app.h"
 #include "tiderace/http/app/app_loop.h"
 #include "tiderace/http/app/life/life.h"
@@ -18,10 +14,8 @@
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/h2/service.h"
 #include "tiderace/http/site.h"
-#include "tiderace/log/console_sink.h"
-#include "tiderace/log/file_sink.h"
-#include "tiderace/log/writer.h"
 #include "tiderace/net/serving.h"
+#include "tiderace/serve/log_files.h"
 #include "tiderace/serve/tcp_service.h"
 #include "tiderace/serve/watchdog.h"
 #include "tiderace/tcp/serve.h"
@@ -30,57 +24,6 @@
 
 namespace tiderace::http {
 namespace {
-
-// The logs of a served App: what goes wrong to standard error, requests where they are wanted.
-class Logs {
-  public:
-    // The writer's thread is started before there is a loop, so that its refusal is an error of the
-    // start.
-    static Result<std::unique_ptr<Logs>> open(const ServeOptions& options,
-                                              const std::vector<AccessLogTarget>& targets) {
-        auto logs = std::make_unique<Logs>();
-        if (!options.access_log.empty()) {
-            if (auto added = logs->add_access(options.access_log); !added)
-                return fail(added.error());
-        }
-        for (const AccessLogTarget& target : targets) {
-            if (auto added = logs->add_access(target.path); !added) return fail(added.error());
-        }
-        if (auto started = logs->writer_.start(); !started) return fail(started.error());
-        return logs;
-    }
-
-    std::unique_ptr<log::Logger> make_logger() {
-        return std::make_unique<log::Logger>(diagnostics_->add_ring(64_KiB), time_);
-    }
-    // For one loop. The path is one that open() was given.
-    std::unique_ptr<RingAccessLog> make_access_log(const AccessLogTarget& target) {
-        return std::make_unique<RingAccessLog>(
-            access_.at(target.path)->add_ring(RingAccessLog::ring_bytes), target.format);
-    }
-
-  private:
-    // Once for each path: two writers of one file would mix their lines.
-    Result<> add_access(const std::string& path) {
-        if (access_.contains(path)) return {};
-        auto sink = access_sink(path);
-        if (!sink) return fail(sink.error());
-        access_[path] = &writer_.add_stream("access", std::move(*sink));
-        return {};
-    }
-    static Result<std::unique_ptr<log::Sink>> access_sink(const std::string& where) {
-        if (where == "-") return std::make_unique<log::ConsoleSink>(STDOUT_FILENO);
-        auto file = log::FileSink::open({.path = where});
-        if (!file) return fail(file.error());
-        return std::move(*file);
-    }
-
-    log::SystemTime time_;
-    log::Writer writer_{time_};
-    log::Stream* diagnostics_ =
-        &writer_.add_stream("diagnostics", std::make_unique<log::ConsoleSink>(STDERR_FILENO));
-    std::map<std::string, log::Stream*> access_;
-};
 
 struct Certificates {
     std::vector<TlsFiles> files;
@@ -154,29 +97,34 @@ Result<Places> find_places(const ServeOptions& options) {
 // What one loop serves with. Declared in the order in which one needs the other.
 class AppService final : public net::LoopService {
   public:
-    AppService(core::EventLoop& loop, const App& app, core::WorkerPool& pool, Logs& logs,
+    AppService(core::EventLoop& loop, const App& app, core::WorkerPool& pool, serve::LogFiles& logs,
                const ServeOptions& options, const Places& places)
         : places_(&places),
           logger_(logs.make_logger()),
+          access_logs_(logs),
           app_(loop, app, &pool),
-          site_(app_),
-          http1_(loop, site_,
+          http1_(loop, app_.site(),
                  {.receive_bytes_per_second_min = options.bytes_per_second_min,
                   .server_name = options.server_name}),
-          http2_(loop, site_,
+          http2_(loop, app_.site(),
                  {.head = {.extended_connect = app_.takes_websockets()},
                   .receive_bytes_per_second_min = options.bytes_per_second_min,
                   .send_bytes_per_second_min = options.bytes_per_second_min,
                   .server_name = options.server_name}) {
         loop.set_log(logger_.get());
         http1_.set_http2(http2_);
-        site_.add(app_.error_pages());
-        site_.add(error_pages_);
-        open_logs(loop, logs, options.access_log);
-        // A record reads the clock, so without a log none is made.
-        if (app_.logs_answers()) site_.set_log(app_);
+        app_.site().add_error_pages(error_pages_);
+        const auto find = [this](const AccessLogTarget& target) {
+            return access_logs_.find(target);
+        };
+        AccessLog* const otherwise =
+            options.access_log.empty() ? nullptr : find({.path = options.access_log});
+        app_.site().set_log(otherwise, find);
+        if (access_logs_.empty()) return;
+        loop.every_turn_end([this] { access_logs_.publish(); });
     }
 
+    const std::optional<Error>& fault() const { return app_.fault(); }
     Result<> add_tls(core::EventLoop& loop, const ServeOptions& options,
                      const std::vector<TlsFiles>& files,
                      const std::shared_ptr<tls::TicketShare>& tickets, bool first) {
@@ -201,23 +149,6 @@ class AppService final : public net::LoopService {
     void watch(core::EventLoop& loop, serve::Watchdog& watchdog) { post_.emplace(watchdog, loop); }
 
   private:
-    // Routes that log to the same place in the same format share a log, and its ring: the lines of
-    // one ring keep their order, and each ring takes memory.
-    void open_logs(core::EventLoop& loop, Logs& logs, const std::string& path) {
-        const auto find = [&](const AccessLogTarget& target) -> AccessLog* {
-            for (const auto& [known, log] : access_logs_) {
-                if (known == target) return log.get();
-            }
-            RingAccessLog* const made =
-                access_logs_.emplace_back(target, logs.make_access_log(target)).second.get();
-            return made;
-        };
-        app_.open_logs(path.empty() ? nullptr : find({.path = path}), find);
-        if (access_logs_.empty()) return;
-        loop.every_turn_end([this] {
-            for (const auto& [target, log] : access_logs_) log->publish();
-        });
-    }
     // A protocol beside HTTP.
     struct Beside {
         Beside(task::Runner& runner, tcp::Handler served, const TcpServiceOptions& options)
@@ -240,11 +171,10 @@ class AppService final : public net::LoopService {
 
     const Places* places_;
     std::unique_ptr<log::Logger> logger_;
-    std::vector<std::pair<AccessLogTarget, std::unique_ptr<RingAccessLog>>> access_logs_;
+    serve::AccessLogs access_logs_;
     std::unique_ptr<tls::ServerContext> tls_;
     AppLoop app_;
     filter::ErrorPages error_pages_;
-    Site site_;
     H1Service http1_;
     H2Service http2_;
     std::vector<std::unique_ptr<Beside>> beside_;  // their tasks use states of app_
@@ -268,6 +198,18 @@ void print_where(const std::vector<core::Address>& addresses, const Places& plac
         std::printf("with a development certificate, signed by %s\n", authority.c_str());
     }
     std::fflush(stdout);
+}
+
+// The writer's thread is started before there is a loop, so that its refusal is an error of the
+// start.
+Result<> open_logs(serve::LogFiles& logs, const ServeOptions& options, const Site& site) {
+    if (!options.access_log.empty()) {
+        if (auto opened = logs.open(options.access_log); !opened) return opened;
+    }
+    for (const AccessLogTarget& target : site.access_logs()) {
+        if (auto opened = logs.open(target.path); !opened) return opened;
+    }
+    return logs.writer().start();
 }
 
 int refuse(const std::string& sentence) {
@@ -307,11 +249,13 @@ int App::serve(const ServeOptions& options) {
     });
     // What the routes of the program got wrong, said before a port is opened for it.
     if (!fault().empty()) return refuse(fault());
-    auto logs = Logs::open(options, AppLoop::access_logs(*this));
-    if (!logs) return refuse(logs.error().message());
+    serve::LogFiles logs;
+    if (auto opened = open_logs(logs, options, site()); !opened) {
+        return refuse(opened.error().message());
+    }
     std::unique_ptr<serve::Watchdog> watchdog;
     if (options.watchdog > Duration::zero()) {
-        auto started = serve::Watchdog::start(options.watchdog, (*logs)->make_logger());
+        auto started = serve::Watchdog::start(options.watchdog, logs.make_logger());
         if (!started) return refuse(started.error().message());
         watchdog = std::move(*started);
     }
@@ -322,8 +266,8 @@ int App::serve(const ServeOptions& options) {
     bool first = true;
     const int status =
         serving->run([&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
-            auto service =
-                std::make_unique<AppService>(loop, *this, pool, **logs, options, *places);
+            auto service = std::make_unique<AppService>(loop, *this, pool, logs, options, *places);
+            if (service->fault()) return fail(*service->fault());
             if (!options.tls.empty()) {
                 auto added = service->add_tls(loop, options, certificates->files, tickets,
                                               std::exchange(first, false));

@@ -21,7 +21,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/core/address.h"
 #include "tiderace/core/event_loop.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/net/serving_defaults.h"
 
 namespace tiderace::http {

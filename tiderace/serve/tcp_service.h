@@ -40,16 +40,14 @@ struct TcpServiceOptions {
 class TcpService {
   public:
     // With the states of a loop; nullopt: the App does not have one of them.
-    using Bind = std::function<std::optional<tcp::Handler>(const app_parts::States&)>;
+    using Bind = std::function<std::optional<tcp::Handler>(const States&)>;
 
     TcpService(std::string address, Bind bind, TcpServiceOptions options)
         : address_(std::move(address)), bind_(std::move(bind)), options_(options) {}
 
     const std::string& address() const { return address_; }
     const TcpServiceOptions& options() const { return options_; }
-    std::optional<tcp::Handler> bind(const app_parts::States& states) const {
-        return bind_(states);
-    }
+    std::optional<tcp::Handler> bind(const States& states) const { return bind_(states); }
 
   private:
     std::string address_;
@@ -106,7 +104,7 @@ std::shared_ptr<const TcpService> tcp_service(std::string address, F handler,
                   " not `mutable`");
     if constexpr (fits) {
         auto kept = std::make_shared<const F>(std::move(handler));
-        auto bind = [kept](const app_parts::States& states) { return Handler::bind(kept, states); };
+        auto bind = [kept](const States& states) { return Handler::bind(kept, states); };
         return std::make_shared<const TcpService>(std::move(address), std::move(bind), options);
     } else {
         return nullptr;

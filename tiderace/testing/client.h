@@ -27,7 +27,7 @@
 #include "tiderace/http/client/content.h"
 #include "tiderace/http/client/cookie_jar.h"
 #include "tiderace/http/client/fields.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/log/level.h"
 #include "tiderace/testing/client_socket.h"
 #include "tiderace/testing/client_stream.h"

@@ -114,7 +114,7 @@ H1Stage::H1Stage(World& world, http::H1Options options, net::TcpServerOptions co
       site_(static_cast<http::Handler&>(*this)),
       service_(world.loop(), site_, std::move(options)),
       server_(world.loop(), service_, std::move(connections)) {
-    site_.set_log(*this);
+    site_.set_log(this);
 }
 
 http::H1Options H1Stage::plain() {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "tiderace/http/h1/service.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/testing/world.h"
 
@@ -66,7 +66,7 @@ class H1Stage final : private http::Handler, private http::AccessLog {
     bool run_until(const std::function<bool()>& done);
 
     World& world() { return *world_; }
-    http::Site& site() { return site_; }
+    http::SiteLoop& site() { return site_; }
     http::H1Service& service() { return service_; }
     net::TcpServer& server() { return server_; }
     std::uint64_t closed(net::CloseReason reason) const {
@@ -85,7 +85,7 @@ class H1Stage final : private http::Handler, private http::AccessLog {
     std::map<std::string, Action, std::less<>> actions_;
     std::vector<std::string> served_;
     std::vector<Logged> logged_;
-    http::Site site_;
+    http::SiteLoop site_;
     http::H1Service service_;
     net::TcpServer server_;
     bool listening_ = false;

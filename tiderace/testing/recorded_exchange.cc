@@ -4,10 +4,23 @@
 #include <array>
 
 #include "tiderace/base/check.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/status.h"
 
 namespace tiderace::testing {
+
+// A site of one filter, whose handler is never asked.
+struct RecordedExchange::Filtered final : http::Handler {
+    explicit Filtered(http::ResponseFilter& filter) { site.add(filter); }
+    void handle(http::Exchange&) override {}
+    http::SiteLoop site{*this};
+};
+
+void RecordedExchange::filter_with(http::ResponseFilter& filter) {
+    filtered_ = std::make_unique<Filtered>(filter);
+    set_site(filtered_->site);
+}
 
 RecordedExchange::RecordedExchange(core::EventLoop& loop, std::string_view method,
                                    std::string_view target, Fields fields)

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "tiderace/core/address.h"
-#include "tiderace/http/exchange.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::testing {
 
@@ -50,6 +50,8 @@ class RecordedExchange final : public http::Exchange {
         request_.security = &security;
         request_.secure = true;
     }
+    // Its answer goes through this filter, which outlives it.
+    void filter_with(http::ResponseFilter& filter);
     // Without it a test ends the body by end_body().
     void set_bodiless() { has_body_ = false; }
     // The peer goes away.
@@ -89,7 +91,10 @@ class RecordedExchange final : public http::Exchange {
     void start_body() override {}
     bool drain(core::SendQueue& queue);
 
+    struct Filtered;
+
     core::EventLoop* loop_;
+    std::unique_ptr<Filtered> filtered_;
     std::string method_text_, target_, path_;
     Fields request_fields_;
     std::unique_ptr<http::wire::RequestHead> head_;

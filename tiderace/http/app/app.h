@@ -41,13 +41,11 @@
 #include "tiderace/http/app/openapi/openapi.h"
 #include "tiderace/http/app/pages/error_page.h"
 #include "tiderace/http/filter/trusted_proxies.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::http {
 
-namespace route {
-class Router;
-}
+class Site;
 namespace app_parts {
 class OpenApiDocument;
 class TemplateFolder;
@@ -116,7 +114,7 @@ class App : public Routes<App, 0> {
     // One for all loops: handlers take it as `const S&`. It outlives the App's serving.
     template <typename S>
     App& share(const S& shared) {
-        return add_state({app_parts::state_key<S>, {}, const_cast<S*>(&shared)});
+        return add_state({state_key<S>, {}, const_cast<S*>(&shared)});
     }
     template <typename S>
         requires(!std::is_lvalue_reference_v<S>)
@@ -155,6 +153,7 @@ class App : public Routes<App, 0> {
     const AppOptions& options() const { return options_; }
     // What is wrong with the first route that cannot be; "": nothing.
     const std::string& fault() const;
+    const Site& site() const { return *site_; }
 
   private:
     friend class AppLoop;
@@ -162,10 +161,7 @@ class App : public Routes<App, 0> {
     friend class Routes<App, 0>;
     friend struct app_parts::Scope;
 
-    using Scope = app_parts::ScopeEntry;
-    using Route = app_parts::RouteEntry;
     using State = app_parts::StateEntry;
-    using Host = app_parts::HostEntry;
 
     std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
     App& add_state(State state);
@@ -176,23 +172,24 @@ class App : public Routes<App, 0> {
     void add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
              std::size_t parameters, std::unique_ptr<app_parts::Endpoint> endpoint,
              std::vector<Middleware> middleware);
-    std::uint32_t host_number(std::string name);
+    // An endpoint of its own, which is made for each loop.
+    void add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
+             shared_function<std::shared_ptr<Handler>(LayerPlace&)> make);
     void check_pages(std::size_t first_use);
     void set_error_page(std::uint32_t scope, app_parts::CheckedErrorPage page);
     App& add_ready(route::PlacedPattern path, Duration limit, Middleware check);
-    const route::Router& router_for(ByteView authority) const;
 
     AppOptions options_;
-    std::vector<Host> hosts_;    // the first: all hosts without routes of their own
-    std::vector<Scope> scopes_;  // the first: the App itself
-    std::vector<Route> routes_;
+    std::unique_ptr<Site> site_;
+    // By the site's endpoints; nullptr: no function answers there.
+    std::vector<std::unique_ptr<app_parts::Endpoint>> routes_;
     std::vector<State> states_;
     std::shared_ptr<app_parts::TemplateFolder> pages_;
     std::vector<app_parts::PageUse> page_uses_;
     std::vector<app_parts::Background> background_;
-    std::shared_ptr<const filter::TrustedProxies> proxies_;
     std::shared_ptr<app_parts::Life> life_;
     shared_function<void(const AccessRecord&)> on_answer_;
+    bool trusts_proxies_ = false;
     std::string fault_;
 };
 

@@ -11,7 +11,6 @@
 #include "tiderace/http/app/app_loop.h"
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/h2/service.h"
-#include "tiderace/http/site.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/task/sleep.h"
 #include "tiderace/testing/fake_world.h"
@@ -29,11 +28,9 @@ class AppTest : public ::testing::Test {
     std::unique_ptr<testing::Peer> connect() {
         if (!server_) {
             loop_.emplace(world.loop(), app, &pool_);
-            site_.emplace(*loop_);
-            site_->add(loop_->error_pages());
-            site_->set_log(*loop_);
-            service_.emplace(world.loop(), *site_, H1Options{.server_name = ""});
-            http2_.emplace(world.loop(), *site_,
+            EXPECT_FALSE(loop_->fault()) << loop_->fault()->message();
+            service_.emplace(world.loop(), loop_->site(), H1Options{.server_name = ""});
+            http2_.emplace(world.loop(), loop_->site(),
                            H2Options{.head = {.extended_connect = loop_->takes_websockets()},
                                      .server_name = ""});
             service_->set_http2(*http2_);
@@ -75,7 +72,6 @@ class AppTest : public ::testing::Test {
   private:
     core::WorkerPool pool_{2, 16};
     std::optional<AppLoop> loop_;
-    std::optional<Site> site_;
     std::optional<H1Service> service_;
     std::optional<H2Service> http2_;
     std::optional<net::TcpServer> server_;

@@ -1,6 +1,6 @@
 // Call: one request on its way to a handler: what its arguments are made of.
 //
-// Owner    AppLoop, for the time of the call; a request that waits for its body keeps it.
+// Owner    RouteHandler, for the time of the call; a request that waits for its body keeps it.
 // Thread   The loop's.
 #pragma once
 
@@ -15,40 +15,13 @@
 #include "tiderace/http/app/app_options.h"
 #include "tiderace/http/app/reply.h"
 #include "tiderace/http/exchange.h"
-#include "tiderace/http/route/pattern.h"
+#include "tiderace/http/layer.h"
 #include "tiderace/json/fault.h"
 #include "tiderace/json/reader.h"
 #include "tiderace/json/type.h"
 #include "tiderace/task/runner.h"
 
 namespace tiderace::http::app_parts {
-
-// One address for each type, the same in all files.
-template <typename S>
-inline constexpr char state_key_of = 0;
-template <typename S>
-inline constexpr const void* state_key = &state_key_of<S>;
-
-// The objects that handlers ask for by type.
-class States {
-  public:
-    struct Entry {
-        const void* key = nullptr;
-        void* object = nullptr;
-        bool shared = false;  // between loops: constant
-    };
-    void add(Entry entry) { entries_.push_back(entry); }
-    // nullptr: there is none, or it is shared and asked for as one's own.
-    void* find(const void* key, bool constant) const {
-        for (const Entry& entry : entries_) {
-            if (entry.key == key && (constant || !entry.shared)) return entry.object;
-        }
-        return nullptr;
-    }
-
-  private:
-    std::vector<Entry> entries_;
-};
 
 // Finds an argument of type A (with its reference, if it is one).
 template <typename A>
@@ -76,11 +49,13 @@ struct Call {
     core::Ref<core::Budget> bodies = {};   // that all of the loop count in; may be null
     Duration pause_max = Duration::max();  // of the handler, between two pieces and after the last
     json::Unknown unknown_members = AppOptions{}.unknown_members;
-    route::Parameters parameters = {};
+    void* part = nullptr;  // Endpoint::make_part
     std::size_t parameters_used = 0;
     std::string body = {};
 
-    ByteView next_parameter() { return parameters.values[parameters_used++]; }
+    ByteView next_parameter() {
+        return exchange.parameters().of(exchange.request().path, parameters_used++);
+    }
     // These answer, where nothing did yet: of two bad arguments the first is named.
     void fail(const Problem& problem);
     void fail_parameter(std::string_view expected);

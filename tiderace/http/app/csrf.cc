@@ -112,7 +112,7 @@ class CsrfRule final : public AccessRule {
 
   private:
     task::Runner* runner_;
-    const app_parts::States* states_;
+    const States* states_;
 };
 
 bool is_urlencoded(ByteView type) {

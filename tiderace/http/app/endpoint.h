@@ -52,7 +52,7 @@ class Endpoint {
     virtual ~Endpoint() = default;
 
     const EndpointKind& kind() const { return *kind_; }
-    // What it needs on each loop; nullptr: nothing. States::find(this) has it.
+    // What it needs on each loop; nullptr: nothing. Call::part has it.
     virtual std::shared_ptr<void> make_part(LayerPlace&) const { return nullptr; }
     // Its caller answers a Problem that it throws (answer_problems).
     virtual void call(Call& call) const = 0;

@@ -1,5 +1,3 @@
-// App::files. The route's endpoint is never reached, because the files of the loop
-// stand before it as a rule.
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -7,35 +5,9 @@
 
 #include "tiderace/http/app/app.h"
 #include "tiderace/http/handler/static_files.h"
+#include "tiderace/http/site.h"
 
 namespace tiderace::http {
-namespace {
-
-class FilesRule final : public AccessRule {
-  public:
-    FilesRule(core::EventLoop& loop, handler::StaticFilesOptions options) {
-        const std::string root = options.root;
-        auto made = handler::StaticFiles::create(loop, std::move(options));
-        if (made) {
-            files_ = std::move(*made);
-        } else if (loop.log() != nullptr) {
-            loop.log()->error("http", "a folder cannot be served",
-                              log::field("why", made.error().message()));
-        }
-    }
-
-    Verdict check(Exchange& exchange) override {
-        // The folder was there when the App was made (App::files checks it) and could not be opened
-        // later: the log has the reason, and the rest of the App serves on.
-        files_ != nullptr ? files_->handle(exchange) : exchange.respond_status(500);
-        return Verdict::answered;
-    }
-
-  private:
-    std::unique_ptr<handler::StaticFiles> files_;
-};
-
-}  // namespace
 
 App& App::files(route::PlacedPattern placed, const std::string& folder,
                 std::vector<Middleware> middleware) {
@@ -45,23 +17,22 @@ App& App::files(route::PlacedPattern placed, const std::string& folder,
         fault_ = "files " + prefix + ": " + folder + " is no directory";
     }
     if (prefix == "/") prefix.clear();
-    const auto make = [prefix, folder](LayerPlace& place) {
+    std::uint32_t scope = 0;
+    for (Middleware& each : middleware) {
+        if (scope == 0) scope = add_scope(0, "");
+        site_->scope(scope).settings.push_back(std::move(each));
+    }
+    const auto make = [prefix, folder](LayerPlace& place) -> std::shared_ptr<Handler> {
         handler::StaticFilesOptions options;
         options.root = folder;
         options.prefix = prefix;
         options.pool = place.pool;
-        return Layer(std::make_shared<FilesRule>(place.loop, std::move(options)));
+        auto made = handler::StaticFiles::create(place.loop, std::move(options));
+        if (made) return std::move(*made);
+        place.refuse(made.error());
+        return nullptr;
     };
-    // The endpoint that is never reached; it takes the one parameter of its pattern.
-    const auto below = [](std::string_view) {};
-    if (middleware.empty()) {
-        return route(wire::Method::other, {prefix + "/{path...}", placed.place}, below,
-                     Middleware(Middleware::Make(make)));
-    }
-    Group<0> files = group(prefix);
-    for (Middleware& each : middleware) files.use(std::move(each));
-    files.route(wire::Method::other, {"/{path...}", placed.place}, below,
-                Middleware(Middleware::Make(make)));
+    add(scope, wire::Method::other, {prefix + "/{path...}", placed.place}, make);
     return *this;
 }
 

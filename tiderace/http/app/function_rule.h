@@ -1,6 +1,6 @@
-// Layer: the part of one middleware on a loop. FunctionRule, FunctionFilter: made of a function.
+// FunctionRule, FunctionFilter: the layers (http/layer.h) that are made of a function.
 //
-// Owner    AppLoop.
+// Owner    SiteLoop.
 // Thread   The loop's; the function is shared by all loops and called as const.
 // Errors   As a handler's.
 #pragma once
@@ -12,39 +12,10 @@
 #include <utility>
 
 #include "tiderace/base/moment.h"
-#include "tiderace/http/app/app_options.h"
 #include "tiderace/http/app/endpoint.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/layer.h"
 
 namespace tiderace::http {
-
-// What a loop has of one middleware.
-struct Layer {
-    std::shared_ptr<void> owner;
-    AccessRule* rule = nullptr;        // before; nullptr: nothing
-    ResponseFilter* filter = nullptr;  // after
-    bool goes_first = false;           // its rule runs before those of outer scopes
-    bool goes_last = false;            // its filter runs behind those of outer scopes
-
-    Layer() = default;
-    // Made of anything that is a rule, a filter, or both.
-    template <typename T>
-    explicit Layer(std::shared_ptr<T> made) {
-        if constexpr (std::is_base_of_v<AccessRule, T>) rule = made.get();
-        if constexpr (std::is_base_of_v<ResponseFilter, T>) filter = made.get();
-        owner = std::move(made);
-    }
-};
-
-// The loop that a layer is made for; all of it outlives the layer.
-struct LayerPlace {
-    core::EventLoop& loop;
-    core::WorkerPool* pool;  // nullptr: none
-    task::Runner& runner;
-    const app_parts::States& states;
-    Duration timeout = AppOptions{}.handler_timeout;  // of a function that waits
-    Handler* handler = nullptr;                       // the App on this loop
-};
 
 namespace app_parts {
 

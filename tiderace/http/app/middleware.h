@@ -26,66 +26,34 @@
 //          with 503, any other with 500.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 
-#include "tiderace/base/shared_function.h"
 #include "tiderace/http/app/function_rule.h"
-#include "tiderace/json/type.h"
+#include "tiderace/http/layer.h"
 
 namespace tiderace::http {
 
-// Where answers are logged: one line each (http/access_log.h).
-struct AccessLogTarget {
-    std::string path = "-";  // a file, appended to; "-": standard output; "off": nowhere
-    AccessLogFormat format = AccessLogFormat::combined;
-    bool operator==(const AccessLogTarget&) const = default;
-};
-
-class Middleware {
+class Middleware : public Setting {
   public:
-    using Make = shared_function<Layer(LayerPlace&)>;
-
+    // No code, but other limits and options for the routes below it; the innermost counts.
+    explicit Middleware(Setting setting) : Setting(std::move(setting)) {}
     // Called for each loop when it starts.
-    explicit Middleware(Make make) : make_(std::move(make)) {}
+    explicit Middleware(Make make) : Setting{.make = std::move(make)} {}
     template <typename F>
         requires app_parts::HasSignature<F>
     Middleware(F function)  // NOLINT: `use(lambda)`
-        : make_([shared = std::make_shared<const F>(std::move(function))](LayerPlace& place) {
-              if constexpr (app_parts::AnswerFunction<F>) {
-                  return Layer(std::make_shared<app_parts::FunctionFilter<F>>(shared));
-              } else if constexpr (app_parts::is_rule<F>()) {
-                  return Layer(std::make_shared<app_parts::FunctionRule<F>>(shared, place));
-              } else {
-                  return Layer();
-              }
-          }) {}
-
-    // No code, but other limits and options for the routes below it; the innermost counts.
-    static Middleware body_limit(std::uint64_t bytes_max);
-    static Middleware unknown_members(json::Unknown unknown);
-    static Middleware time_limit(Duration timeout);
-    static Middleware access_log(AccessLogTarget target);
-
-    Layer make(LayerPlace& place) const { return make_ ? make_(place) : Layer(); }
-    std::optional<std::uint64_t> body_bytes_max() const { return body_bytes_max_; }
-    std::optional<json::Unknown> unknown_members() const { return unknown_members_; }
-    std::optional<Duration> handler_timeout() const { return handler_timeout_; }
-    // nullptr: it says nothing about logs.
-    const AccessLogTarget* access_log() const { return access_log_.get(); }
-
-  private:
-    Middleware() = default;
-
-    Make make_;
-    std::optional<std::uint64_t> body_bytes_max_;
-    std::optional<json::Unknown> unknown_members_;
-    std::optional<Duration> handler_timeout_;
-    std::shared_ptr<const AccessLogTarget> access_log_;
+        : Middleware(
+              Make([shared = std::make_shared<const F>(std::move(function))](LayerPlace& place) {
+                  if constexpr (app_parts::AnswerFunction<F>) {
+                      return Layer(std::make_shared<app_parts::FunctionFilter<F>>(shared));
+                  } else if constexpr (app_parts::is_rule<F>()) {
+                      return Layer(std::make_shared<app_parts::FunctionRule<F>>(shared, place));
+                  } else {
+                      return Layer();
+                  }
+              })) {}
 };
 
 }  // namespace tiderace::http

@@ -210,7 +210,7 @@ TEST_F(MiddlewareTest, TheAppsOptionIgnoresUnknownMembers) {
 // The body's limit is the only one of its size, whatever reads it.
 TEST_F(MiddlewareTest, JsonIsAsLargeAsItsRouteTakes) {
     app.post<"/boats">([](Json<Boat> boat) { return std::to_string(boat->name.size()); },
-                       Middleware::body_limit(4_MiB));
+                       Middleware(Setting{.body_bytes_max = 4_MiB}));
     const std::string type = "Content-Type: application/json\r\n";
     const auto boat_of = [](std::size_t bytes) {
         return R"({"name":")" + std::string(bytes, 'x') + "\"}";
@@ -222,7 +222,7 @@ TEST_F(MiddlewareTest, JsonIsAsLargeAsItsRouteTakes) {
 TEST_F(MiddlewareTest, LimitsAreOfTheInnermost) {
     app = App({.body_bytes_max = 10, .handler_timeout = 5s});
     app.post<"/small">([](Body body) { return std::move(body).text(); });
-    app.group("/big").use(Middleware::body_limit(20)).post<"/echo">([](Body body) {
+    app.group("/big").use(Middleware(Setting{.body_bytes_max = 20})).post<"/echo">([](Body body) {
         return std::move(body).text();
     });
     app.get<"/slow">(
@@ -230,7 +230,7 @@ TEST_F(MiddlewareTest, LimitsAreOfTheInnermost) {
             co_await task::sleep(60s);
             co_return "slow";
         },
-        Middleware::time_limit(2min), out("late"));
+        Middleware(Setting{.handler_timeout = 2min}), out("late"));
     app.get<"/quick">(
         []() -> task::Task<std::string> {
             co_await task::sleep(60s);

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tiderace/http/app/new_file.h"
+#include "tiderace/http/app/body/new_file.h"
 #include "tiderace/task/offload.h"
 
 namespace tiderace::http {

@@ -1,5 +1,3 @@
-// App::cgi and App::fastcgi. As with App::files, the route's endpoint is never reached, because the
-// programs of the loop stand before it as a rule.
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -9,37 +7,35 @@
 #include "tiderace/http/cgi/cgi.h"
 #include "tiderace/http/cgi/fastcgi.h"
 #include "tiderace/http/files/glob.h"
+#include "tiderace/http/site.h"
 
 namespace tiderace::http {
 namespace {
 
+// Programs read the body themselves, and check no token in it.
 template <typename Programs>
-class ProgramsRule final : public AccessRule {
+class GuardedPrograms final : public Handler {
   public:
-    template <typename Options>
-    ProgramsRule(core::EventLoop& loop, Options options) {
-        auto made = Programs::create(loop, std::move(options));
-        if (made) {
-            programs_ = std::move(*made);
-        } else if (loop.log() != nullptr) {
-            loop.log()->error("http", "programs cannot be served",
-                              log::field("why", made.error().message()));
-        }
-    }
+    explicit GuardedPrograms(std::unique_ptr<Programs> programs) : programs_(std::move(programs)) {}
 
-    Verdict check(Exchange& exchange) override {
-        if (app_parts::awaits_csrf_token(
-                exchange)) {  // the program reads the body, and checks nothing
-            app_parts::refuse_csrf(exchange);
-            return Verdict::answered;
-        }
-        programs_ != nullptr ? programs_->handle(exchange) : exchange.respond_status(500);
-        return Verdict::answered;
+    void handle(Exchange& exchange) override {
+        if (app_parts::awaits_csrf_token(exchange)) return app_parts::refuse_csrf(exchange);
+        programs_->handle(exchange);
     }
 
   private:
     std::unique_ptr<Programs> programs_;
 };
+
+template <typename Programs, typename Options>
+auto maker_of(Options options) {
+    return [options = std::move(options)](LayerPlace& place) -> std::shared_ptr<Handler> {
+        auto made = Programs::create(place.loop, options);
+        if (made) return std::make_shared<GuardedPrograms<Programs>>(std::move(*made));
+        place.refuse(made.error());
+        return nullptr;
+    };
+}
 
 bool is_folder(const std::string& path) {
     std::error_code ignored;
@@ -58,12 +54,9 @@ App& App::cgi(route::PlacedPattern placed, const std::string& folder) {
     options.folder = folder;
     options.rules.body_bytes_max = options_.body_bytes_max;
     options.places = std::make_shared<cgi::ProgramPlaces>(32, 256);  // of all loops
-    const auto make = [options](LayerPlace& place) {
-        return Layer(std::make_shared<ProgramsRule<cgi::Cgi>>(place.loop, options));
-    };
-    return route(
-        wire::Method::other, {options.prefix + "/{path...}", placed.place}, [](std::string_view) {},
-        Middleware(Middleware::Make(make)));
+    add(0, wire::Method::other, {options.prefix + "/{path...}", placed.place},
+        maker_of<cgi::Cgi>(options));
+    return *this;
 }
 
 App& App::fastcgi(route::PlacedPattern placed, const std::string& address,
@@ -81,14 +74,11 @@ App& App::fastcgi(route::PlacedPattern placed, const std::string& address,
     options.root = root;
     options.index = {"index.php"};
     options.rules.body_bytes_max = options_.body_bytes_max;
-    const auto make = [options](LayerPlace& place) {
-        return Layer(std::make_shared<ProgramsRule<cgi::FastCgi>>(place.loop, options));
-    };
     // A glob is no pattern of a route, so all paths come here and FastCgi picks those that match.
     if (is_glob || pattern == "/") pattern.clear();
-    return route(
-        wire::Method::other, {pattern + "/{path...}", placed.place}, [](std::string_view) {},
-        Middleware(Middleware::Make(make)));
+    add(0, wire::Method::other, {pattern + "/{path...}", placed.place},
+        maker_of<cgi::FastCgi>(options));
+    return *this;
 }
 
 }  // namespace tiderace::http

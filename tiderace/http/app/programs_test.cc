@@ -52,7 +52,7 @@ TEST_F(AppProgramsTest, ProgramsAnswerAndRedirect) {
     AppLoop handler(*loop, app, nullptr);
     const auto answer = [&](std::string_view target) {
         const auto exchange = core::make_ref<testing::RecordedExchange>(*loop, "GET", target);
-        handler.handle(*exchange);
+        handler.site().serve(*exchange);
         exchange->end_body();
         for (int i = 0; i < 10'000 && !exchange->complete(); ++i) {
             loop->turn(5ms);

@@ -84,16 +84,17 @@ class Compression final : public ResponseFilter {
 }  // namespace
 
 Middleware body_limit(std::uint64_t bytes_max) {
-    return Middleware::body_limit(bytes_max);
+    return Middleware(Setting{.body_bytes_max = bytes_max});
 }
 Middleware unknown_members(json::Unknown unknown) {
-    return Middleware::unknown_members(unknown);
+    return Middleware(Setting{.unknown_members = unknown});
 }
 Middleware time_limit(Duration timeout) {
-    return Middleware::time_limit(timeout);
+    return Middleware(Setting{.handler_timeout = timeout});
 }
 Middleware access_log(std::string path, AccessLogFormat format) {
-    return Middleware::access_log({std::move(path), format});
+    return Middleware(
+        Setting{.access_log = std::make_shared<const AccessLogTarget>(std::move(path), format)});
 }
 Middleware request_ids(bool trust_client) {
     return rule_for_each_loop(
@@ -116,7 +117,9 @@ Middleware basic_auth(filter::BasicAuthOptions options) {
     return rule_for_each_loop([options = std::move(options)](LayerPlace& place) {
         // A password's hash is slow on purpose, and would hold up all connections of the loop.
         TR_CHECK(place.pool != nullptr, "basic_auth verifies on the threads of a pool");
-        return std::make_shared<filter::BasicAuth>(place.loop, *place.pool, options);
+        Layer layer(std::make_shared<filter::BasicAuth>(place.loop, *place.pool, options));
+        layer.authenticates = true;
+        return layer;
     });
 }
 Middleware bearer_auth(filter::BearerAuthOptions options) {

@@ -43,7 +43,8 @@ struct CompressionOptions {
     bool with_cookies = false;
 };
 
-// A part of each loop: make(loop) returns a shared_ptr to a rule, a filter, or what is both.
+// A part of each loop: make(place) returns a shared_ptr to a rule, a filter, or what is both; or a
+// Layer.
 template <typename F>
 Middleware rule_for_each_loop(F make) {
     return Middleware(Middleware::Make(

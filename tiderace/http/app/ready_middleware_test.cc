@@ -110,12 +110,13 @@ TEST_F(ReadyMiddlewareTest, TheInnermostLogCounts) {
     auto api = app.group("/api").use(access_log("api.log", AccessLogFormat::json));
     api.get<"/x">(handler);
     api.get<"/own">(handler, access_log("own.log"));
-    std::vector<AccessLogTarget> targets = AppLoop::access_logs(app);
+    std::vector<AccessLogTarget> targets = app.site().access_logs();
     ASSERT_EQ(targets.size(), 2u);
     connect();
     std::map<std::string, PathLog> logs;
     PathLog other;
-    loop().open_logs(&other, [&](const AccessLogTarget& target) { return &logs[target.path]; });
+    loop().site().set_log(&other,
+                          [&](const AccessLogTarget& target) { return &logs[target.path]; });
     for (const char* path : {"/", "/quiet", "/api/x", "/api/own", "/api/nothing", "/nothing"}) {
         get(path);
     }
@@ -132,7 +133,7 @@ TEST_F(ReadyMiddlewareTest, TheAppsLogTakesThePlaceOfThatOfItsServer) {
     connect();
     PathLog own;
     PathLog other;
-    loop().open_logs(&other, [&](const AccessLogTarget&) { return &own; });
+    loop().site().set_log(&other, [&](const AccessLogTarget&) { return &own; });
     get("/");
     get("/nothing");
     EXPECT_EQ(own.paths, "/ /nothing ");
@@ -143,8 +144,8 @@ TEST_F(ReadyMiddlewareTest, AnswersAreLoggedWhereSomethingReadsTheirRecords) {
     const auto logs_answers = [&](App& served, AccessLog* of_the_server) {
         AppLoop one(world.loop(), served, nullptr);
         PathLog own;
-        one.open_logs(of_the_server, [&](const AccessLogTarget&) { return &own; });
-        return one.logs_answers();
+        one.site().set_log(of_the_server, [&](const AccessLogTarget&) { return &own; });
+        return one.site().logs();
     };
     PathLog log;
     App quiet;

@@ -103,7 +103,7 @@ TEST_F(RoutesTest, WhatTheAppAddsItselfStandsWhereItWasCalled) {
                                     at("any method /{path...}", line + 9)));
     app = App();
     app.cgi("/programs", "/");
-    app.files("/programs", "/", {Middleware::time_limit(1s)});
+    app.files("/programs", "/", {Middleware(Setting{.handler_timeout = 1s})});
     EXPECT_EQ(app.fault(), conflict(at("any method /programs/{path...}", line + 15),
                                     at("any method /programs/{path...}", line + 14)));
     app = App();

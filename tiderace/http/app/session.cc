@@ -277,7 +277,7 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
     std::shared_ptr<SessionStore> store_;
     SessionOptions options_;
     task::Runner* runner_;
-    const app_parts::States* states_;
+    const States* states_;
     Duration timeout_;
 };
 

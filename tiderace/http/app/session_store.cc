@@ -25,7 +25,7 @@
 #include "tiderace/base/keyed_hash.h"
 #include "tiderace/base/random.h"
 #include "tiderace/base/unique_function.h"
-#include "tiderace/http/app/new_file.h"
+#include "tiderace/http/app/body/new_file.h"
 #include "tiderace/http/wire/query.h"
 #include "tiderace/task/offload.h"
 

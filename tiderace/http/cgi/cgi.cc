@@ -66,8 +66,7 @@ void Cgi::handle(Exchange& exchange) {
         case ProgramFolder::Found::program:
             break;
     }
-    RequestTexts texts(request, options_.server_authenticates != nullptr &&
-                                    options_.server_authenticates(request.path));
+    RequestTexts texts(request, is_authenticated(exchange));
     const std::string script_name = options_.prefix + opened.script;
     const std::string file = folder_.path() + opened.script;
     texts.facts.script_name = script_name;

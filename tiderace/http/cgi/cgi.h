@@ -16,7 +16,6 @@
 //          programs take options from clients.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,7 +25,7 @@
 #include "tiderace/http/cgi/program_folder.h"
 #include "tiderace/http/cgi/program_places.h"
 #include "tiderace/http/handler.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
 
 namespace tiderace::http::cgi {
 
@@ -40,9 +39,6 @@ struct CgiOptions {
     // How many may run and wait, of all loops; nullptr: 32 and 256 for this one.
     std::shared_ptr<ProgramPlaces> places = {};
     bool arguments_by_ampersand = false;  // "/cgi-bin/add&1&2" runs `add 1 2`
-    // Whether a request of this path has a password that the server has checked (RFC 7617): it is
-    // not given to programs, the name is. {}: none has.
-    std::function<bool(ByteView path)> server_authenticates = {};
     std::string server_software = MessageDefaults::server_name;
 };
 

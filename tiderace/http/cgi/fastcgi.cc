@@ -108,10 +108,10 @@ bool FastCgi::handle_own(Exchange& exchange) {
 }
 
 // When it is sent, not before: a request that waits holds no copy of its variables.
-ByteView FastCgi::begin_request(const Request& request, ByteView script, std::uint16_t id,
+ByteView FastCgi::begin_request(const Exchange& exchange, ByteView script, std::uint16_t id,
                                 std::optional<std::uint64_t> content_length) {
-    RequestTexts texts(request, options_.server_authenticates != nullptr &&
-                                    options_.server_authenticates(request.path));
+    const Request& request = exchange.request();
+    RequestTexts texts(request, is_authenticated(exchange));
     wire::cgi::RequestFacts& facts = texts.facts;
     facts.script_name = script;
     // An index is longer than the path of its folder, which has no PATH_INFO.

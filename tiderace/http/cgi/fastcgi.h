@@ -18,7 +18,6 @@
 // Limits   FastCgiOptions.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,7 +29,7 @@
 #include "tiderace/http/cgi/program_call.h"
 #include "tiderace/http/cgi/program_folder.h"
 #include "tiderace/http/handler.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/http/wire/cgi/fcgi_records.h"
 
 namespace tiderace::http::cgi {
@@ -48,8 +47,7 @@ struct FastCgiOptions {
     Duration idle_max = 1s;
     Duration idle_least = 100ms;
     Duration connect_max = 5s;
-    std::size_t output_bytes_high = 256_KiB;                       // of each request
-    std::function<bool(ByteView path)> server_authenticates = {};  // as CgiOptions has it
+    std::size_t output_bytes_high = 256_KiB;  // of each request
     std::string server_software = MessageDefaults::server_name;
 };
 
@@ -82,7 +80,7 @@ class FastCgi final : public Handler, private core::TurnEnd {
     void on_turn_end() override;
     void retire(FastCgiCall& call);
     // The records that begin the request of this script; until the next call.
-    ByteView begin_request(const Request& request, ByteView script, std::uint16_t id,
+    ByteView begin_request(const Exchange& exchange, ByteView script, std::uint16_t id,
                            std::optional<std::uint64_t> content_length);
 
     core::EventLoop* loop_;

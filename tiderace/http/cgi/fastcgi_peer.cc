@@ -49,7 +49,7 @@ bool FastCgiCall::is_repeatable() const {
 
 void FastCgiCall::start() {
     connection_->write(
-        handler_->begin_request(request(), name(), connection_->id(), content_length()));
+        handler_->begin_request(exchange(), name(), connection_->id(), content_length()));
     input_ended_ = content_length().value_or(0) == 0;
     begun_ = loop().now();
     on_body();

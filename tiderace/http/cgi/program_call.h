@@ -128,6 +128,7 @@ class ProgramCall {
     log::Logger* log() { return loop_->log(); }
     const std::string& name() const { return name_; }
     // Until the call has answered.
+    const Exchange& exchange() const { return *exchange_; }
     const Request& request() const { return exchange_->request(); }
     const core::ClientKey& client() const { return collected_.client(); }
     // CONTENT_LENGTH, from on_ready_to_start() on.

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "tiderace/http/handler/static_files.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/testing/cold_disk.h"
 #include "tiderace/testing/manual_clock.h"
 #include "tiderace/testing/recorded_exchange.h"
@@ -274,7 +274,7 @@ TEST_F(ColdFiles, AFileThatIsHotGoesToTheConnectionAsItIs) {
     folder_.write("small", pattern(1'000));
     for (const char* target : {"/hot", "/cold", "/small"}) {
         last_ = core::make_ref<RecordedExchange>(*loop_, "GET", target);
-        last_->set_route_filter(form);
+        last_->filter_with(form);
         files().handle(*last_);
         EXPECT_EQ(form.is_source, target == std::string("/cold")) << target;
         complete(*last_);

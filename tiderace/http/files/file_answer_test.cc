@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/testing/static_site.h"
 
 namespace tiderace::http::files {
@@ -371,7 +371,7 @@ class FileAnswerForm : public FileAnswerTest {
   protected:
     const Form& form_of(std::string_view target, Fields fields = {}) {
         exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, "GET", target, fields);
-        exchange_->set_route_filter(form_);
+        exchange_->filter_with(form_);
         server().handle(*exchange_);
         return form_;
     }
@@ -420,7 +420,7 @@ class OneFileAnswer : public FileAnswerForm {
     testing::RecordedExchange& answer(const char* path, const OneFile& how, Fields fields = {},
                                       std::string_view method = "GET") {
         exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, method, path, fields);
-        exchange_->set_route_filter(form_);
+        exchange_->filter_with(form_);
         answer_opened(*exchange_, loader_, loader_.open(path), how, disk_);
         return *exchange_;
     }

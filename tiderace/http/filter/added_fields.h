@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tiderace/base/result.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
 

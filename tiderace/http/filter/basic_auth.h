@@ -25,7 +25,7 @@
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/blocking_jobs.h"
 #include "tiderace/core/worker_pool.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
 

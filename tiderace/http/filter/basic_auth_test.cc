@@ -7,6 +7,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "tiderace/http/site_loop.h"
 #include "tiderace/testing/fail_nth.h"
 #include "tiderace/testing/manual_clock.h"
 #include "tiderace/testing/recorded_exchange.h"
@@ -56,7 +57,7 @@ class BasicAuthTest : public ::testing::Test {
     testing::ManualClock clock_;
     std::unique_ptr<core::EventLoop> loop_;
     Inside inside_;
-    Site site_{inside_};
+    SiteLoop site_{inside_};
     std::atomic<int> verified_ = 0;
     BasicAuthOptions options_{.realm = "the \"harbour\"",
                               .verify = [this](ByteView user, ByteView password) {

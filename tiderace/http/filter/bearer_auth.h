@@ -11,7 +11,7 @@
 #include <string>
 
 #include "tiderace/base/shared_function.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
 

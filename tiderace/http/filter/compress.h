@@ -19,7 +19,7 @@
 #pragma once
 
 #include "tiderace/http/coding/encoder_shelf.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/http/wire/accept.h"
 
 namespace tiderace::http::filter {

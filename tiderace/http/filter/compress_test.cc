@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "tiderace/http/site_loop.h"
 #include "tiderace/testing/content_decoder.h"
 #include "tiderace/testing/recorded_exchange.h"
 
@@ -68,7 +69,7 @@ class CompressTest : public ::testing::Test {
         std::string_view method, Fields fields, Answering answer = [](Exchange&, Response&) {}) {
         exchange_ = {};
         handler_ = std::make_unique<Answer>(std::move(answer));
-        site_ = std::make_unique<Site>(*handler_);
+        site_ = std::make_unique<SiteLoop>(*handler_);
         site_->add(compress_);
         exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, method, "/", fields);
         site_->serve(*exchange_);
@@ -84,7 +85,7 @@ class CompressTest : public ::testing::Test {
         core::make_ref<coding::EncoderShelf>(coding::ShelfLimits{.loans_max = 2, .kept_max = 1});
     Compress compress_{shelf_, {}};
     std::unique_ptr<Answer> handler_;
-    std::unique_ptr<Site> site_;
+    std::unique_ptr<SiteLoop> site_;
     core::Ref<testing::RecordedExchange> exchange_;
 };
 

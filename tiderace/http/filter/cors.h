@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
 

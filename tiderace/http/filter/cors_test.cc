@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tiderace/http/site_loop.h"
 #include "tiderace/testing/recorded_exchange.h"
 
 namespace tiderace::http::filter {
@@ -20,7 +21,7 @@ class CorsTest : public ::testing::Test {
   protected:
     testing::RecordedExchange& ask(Cors& cors, std::string_view method,
                                    testing::RecordedExchange::Fields fields) {
-        site_ = std::make_unique<Site>(hello_);
+        site_ = std::make_unique<SiteLoop>(hello_);
         site_->add(static_cast<AccessRule&>(cors));
         site_->add(static_cast<ResponseFilter&>(cors));
         exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, method, "/", fields);
@@ -30,7 +31,7 @@ class CorsTest : public ::testing::Test {
 
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
     Hello hello_;
-    std::unique_ptr<Site> site_;
+    std::unique_ptr<SiteLoop> site_;
     core::Ref<testing::RecordedExchange> exchange_;
 };
 

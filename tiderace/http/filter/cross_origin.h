@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
 

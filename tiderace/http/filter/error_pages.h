@@ -17,7 +17,7 @@
 
 #include "tiderace/base/result.h"
 #include "tiderace/core/shared.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tiderace/http/site_loop.h"
 #include "tiderace/testing/recorded_exchange.h"
 #include "tiderace/testing/temporary_folder.h"
 
@@ -33,7 +34,7 @@ class ErrorPagesTest : public ::testing::Test {
         exchange_ = core::make_ref<testing::RecordedExchange>(
             *loop_, method, path,
             testing::RecordedExchange::Fields{{"Accept", std::string(accept)}});
-        Site site(answers_);
+        SiteLoop site(answers_);
         site.add(pages_);
         site.serve(*exchange_);
         return *exchange_;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/testing/recorded_exchange.h"
 
 namespace tiderace::http::filter {
@@ -17,7 +17,7 @@ class FilterTest : public ::testing::Test, public Handler {
     template <typename Part>
     testing::RecordedExchange& ask(Part& part, std::string_view method,
                                    testing::RecordedExchange::Fields fields = {}) {
-        auto site = std::make_unique<Site>(*this);
+        auto site = std::make_unique<SiteLoop>(*this);
         site->add(part);
         exchange_ =
             core::make_ref<testing::RecordedExchange>(*loop_, method, "/", std::move(fields));
@@ -34,7 +34,7 @@ class FilterTest : public ::testing::Test, public Handler {
     }
 
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
-    std::unique_ptr<Site> site_;
+    std::unique_ptr<SiteLoop> site_;
     core::Ref<testing::RecordedExchange> exchange_;
 };
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "tiderace/base/keyed_hash.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
 

@@ -20,7 +20,7 @@
 
 #include "tiderace/base/keyed_hash.h"
 #include "tiderace/base/units.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
 

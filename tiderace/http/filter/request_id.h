@@ -10,7 +10,7 @@
 #include <string>
 
 #include "tiderace/base/random.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
 

@@ -455,7 +455,7 @@ void H1Connection::on_close(net::Connection&, net::CloseReason) {
 // --- the access log --------------------------------------------------------------------------
 
 void H1Connection::log_answer() {
-    if (service_->site().log() == nullptr || !exchange_->responded()) return;
+    if (!service_->site().logs() || !exchange_->responded()) return;
     // A small answer counts as sent when it is queued: it leaves in this turn, and waiting for it
     // would cost every request a copy of its head. A large one is logged when it is gone, or when
     // the peer is.

@@ -82,7 +82,7 @@ class FailingLog final : public AccessLog {
 
 TEST_P(H1Ends, AnAccessLogThatThrowsCostsItsLinesOnly) {
     FailingLog log;
-    stage_.site().set_log(log);
+    stage_.site().set_log(&log);
     const auto peer = asks("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_THAT(stage_.heard(*peer), ::testing::EndsWith("hello\n"));
     peer->say("GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
@@ -94,7 +94,7 @@ TEST_P(H1Ends, AnAccessLogThatThrowsCostsItsLinesOnly) {
 // One of a deferred answer is written outside of any of the connection's calls.
 TEST_P(H1Ends, AnAccessLogThatThrowsLetsADeferredAnswerAndAnAbandonedOneGo) {
     FailingLog log;
-    stage_.site().set_log(log);
+    stage_.site().set_log(&log);
     const auto peer = asks("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
     ASSERT_TRUE(held_);
     held_->respond_status(204);

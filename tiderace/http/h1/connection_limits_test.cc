@@ -410,7 +410,7 @@ class Records final : public AccessLog {
         std::uint64_t bytes;
         Duration duration;
         UnixSeconds when;
-        const ResponseFilter* route;
+        const Chain* chain;
     };
 
     void write(const AccessRecord& record) override {
@@ -418,21 +418,17 @@ class Records final : public AccessLog {
         seen.push_back({std::string(request.head->method_text()), std::string(request.path),
                         request.version, request.peer->to_string(), request.connection,
                         request.secure, record.status, record.body_bytes, record.duration,
-                        record.when, record.route});
+                        record.when, record.chain});
     }
     std::vector<Seen> seen;
 };
 
-class NoChange final : public ResponseFilter {
-    void filter(Exchange&, Response&) override {}
-};
-
 TEST_F(H1ExactLimits, ARecordShowsWhoAskedForWhatAndHowLongItTook) {
     Records records;
-    NoChange route;
-    stage_.site().set_log(records);
+    stage_.site().set_log(&records);
+    const Chain* chain = nullptr;
     stage_.on("/routed", [&](Exchange& exchange) {
-        exchange.set_route_filter(route);
+        chain = exchange.chain();
         exchange.respond_status(202);
     });
     world_.advance(5s);
@@ -458,14 +454,14 @@ TEST_F(H1ExactLimits, ARecordShowsWhoAskedForWhatAndHowLongItTook) {
     EXPECT_EQ(first.status, 204);
     EXPECT_EQ(first.duration, 3s);
     EXPECT_EQ(first.when, 1'000'000'000 + 8);
-    EXPECT_EQ(first.route, nullptr);
+    EXPECT_EQ(first.chain, chain);
     EXPECT_FALSE(first.secure);
-    EXPECT_EQ(second.route, &route);
+    EXPECT_EQ(second.chain, chain);
     EXPECT_EQ(second.duration, 0s);
     EXPECT_EQ(second.connection, first.connection);
     EXPECT_EQ(second.peer, first.peer);
     EXPECT_EQ(old.version, HttpVersion::http_1_0);
-    EXPECT_EQ(old.route, nullptr);
+    EXPECT_EQ(refused.chain, nullptr) << "it was never matched";
     EXPECT_EQ(old.bytes, 6U);
     EXPECT_NE(old.connection, first.connection);
     EXPECT_EQ(refused.status, 408);

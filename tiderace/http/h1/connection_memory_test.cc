@@ -12,6 +12,7 @@
 
 #include "tiderace/http/h1/connection.h"
 #include "tiderace/http/h2/service.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/http/wire/h2/frame.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/h1_stage.h"
@@ -128,7 +129,7 @@ class H1Memory : public ::testing::Test {
         "GET /a%20path?query HTTP/1.1\r\nHost: tide.example\r\nUser-Agent: test\r\n\r\n";
     testing::FakeWorld world_;
     Hello hello_;
-    Site site_;
+    SiteLoop site_;
     H2Service http2_;
     H1Service service_;
     std::size_t sent_ = 0;

@@ -20,7 +20,7 @@
 
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/request_room.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/http/wire/chunked.h"
 #include "tiderace/http/wire/framing.h"
 #include "tiderace/http/wire/refusal.h"

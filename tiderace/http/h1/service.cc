@@ -8,7 +8,7 @@
 
 namespace tiderace::http {
 
-H1Service::H1Service(core::EventLoop& loop, Site& site, H1Options options)
+H1Service::H1Service(core::EventLoop& loop, SiteLoop& site, H1Options options)
     : loop_(&loop),
       site_(&site),
       options_(std::move(options)),

@@ -13,7 +13,7 @@
 
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/h1/exchange.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/http/wire/host.h"
 #include "tiderace/http/wire/request_head.h"
 #include "tiderace/net/tcp_server.h"
@@ -52,7 +52,7 @@ class H1Service final : public net::SessionFactory {
     // and the heads of those that were answered later, until they are taken again.
     static constexpr std::size_t spare_exchanges_max = 128;
 
-    H1Service(core::EventLoop& loop, Site& site, H1Options options);
+    H1Service(core::EventLoop& loop, SiteLoop& site, H1Options options);
     ~H1Service();
 
     net::Session& make_session(net::Connection& connection) override;
@@ -62,7 +62,7 @@ class H1Service final : public net::SessionFactory {
     H2Service* http2() const { return http2_; }
 
     core::EventLoop& loop() { return *loop_; }
-    Site& site() { return *site_; }
+    SiteLoop& site() { return *site_; }
     const H1Options& options() const { return options_; }
     H1Counters& counters() { return counters_; }
 
@@ -77,7 +77,7 @@ class H1Service final : public net::SessionFactory {
 
   private:
     core::EventLoop* loop_;
-    Site* site_;
+    SiteLoop* site_;
     H1Options options_;
     H1Counters counters_;
     H2Service* http2_ = nullptr;

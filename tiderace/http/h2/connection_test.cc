@@ -530,7 +530,7 @@ TEST_P(H2, AConnectionWithoutMemoryForItsAnswersEnds) {
 TEST_P(H2, AnAccessLogThatThrowsCostsItsLinesOnly) {
     static FailingLog log;  // outlives the connection, which writes a line at its end
     log.lines = 0;
-    stage_->stage().site().set_log(log);
+    stage_->stage().site().set_log(&log);
     H2Client& client = connect();
     const auto hello = client.get("/hello");
     ASSERT_TRUE(ended(hello));

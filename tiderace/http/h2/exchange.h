@@ -25,7 +25,7 @@
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/h2/stream_notes.h"
 #include "tiderace/http/request_room.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/http/wire/h2/frame.h"
 #include "tiderace/http/wire/h2/request.h"
 #include "tiderace/http/wire/h2/scheduler.h"

@@ -84,7 +84,7 @@ TEST_P(H2Answers, ARefusedHeadShowsNoFieldsOfItsOwn) {
         std::string path = "none";
     };
     static Fields log;  // outlives the connection
-    stage_->stage().site().set_log(log);
+    stage_->stage().site().set_log(&log);
     H2Client& client = connect();
     const auto stream =
         client.get("/hello", {{"x-small", "1"}, {"x-large", std::string(40'000, 'x')}});

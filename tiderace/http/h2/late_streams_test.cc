@@ -320,7 +320,7 @@ TEST_P(LateStreams, ALineSaysHowLongItsRequestTook) {
     };
     static Durations log;  // outlives the connection
     log.all.clear();
-    stage_->stage().site().set_log(log);
+    stage_->stage().site().set_log(&log);
     H2Client& client = connect();
     world_->advance(10s);
     ASSERT_TRUE(ended(client.get("/hello")));

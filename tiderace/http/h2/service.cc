@@ -8,7 +8,7 @@
 
 namespace tiderace::http {
 
-H2Service::H2Service(core::EventLoop& loop, Site& site, H2Options options)
+H2Service::H2Service(core::EventLoop& loop, SiteLoop& site, H2Options options)
     : loop_(&loop),
       site_(&site),
       options_(std::move(options)),

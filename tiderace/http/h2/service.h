@@ -19,7 +19,7 @@
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/h2/exchange.h"
-#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/http/wire/h2/budget.h"
 #include "tiderace/http/wire/h2/request.h"
 #include "tiderace/http/wire/host.h"
@@ -43,7 +43,7 @@ struct H2Options {
     std::uint64_t receive_bytes_per_second_min = 0;
     // A stream's window lets something through at least this often.
     Duration write_timeout = net::ConnectionLimits{}.write;
-    std::uint64_t send_bytes_per_second_min = 0;  // as net::ConnectionLimits has it
+    std::uint64_t send_bytes_per_second_min = 0;            // as net::ConnectionLimits has it
     Duration idle_timeout = MessageDefaults::idle_timeout;  // without a stream
     // A peer that ended its side, and may still read, is served as long as its answers make
     // progress at least this often.
@@ -69,13 +69,13 @@ class H2Service final : public net::SessionFactory, private net::Connection::Own
   public:
     static constexpr std::size_t spare_exchanges_max = 32;
 
-    H2Service(core::EventLoop& loop, Site& site, H2Options options);
+    H2Service(core::EventLoop& loop, SiteLoop& site, H2Options options);
     ~H2Service();
 
     net::Session& make_session(net::Connection& connection) override;
 
     core::EventLoop& loop() override { return *loop_; }
-    Site& site() { return *site_; }
+    SiteLoop& site() { return *site_; }
     const H2Options& options() const { return options_; }
     H2Counters& counters() { return counters_; }
 
@@ -103,7 +103,7 @@ class H2Service final : public net::SessionFactory, private net::Connection::Own
     void release(net::Connection& connection, net::CloseReason reason) override;
 
     core::EventLoop* loop_;
-    Site* site_;
+    SiteLoop* site_;
     H2Options options_;
     H2Counters counters_;
     std::vector<core::Ref<H2Exchange>> spare_;

@@ -167,8 +167,8 @@ void H2Streams::close(H2Exchange& exchange) {
 }
 
 void H2Streams::log_answer(const H2Exchange& exchange) {
-    const Site& site = service().site();
-    if (site.log() == nullptr || !exchange.responded()) return;
+    const SiteLoop& site = service().site();
+    if (!site.logs() || !exchange.responded()) return;
     site.write_log(service().loop().log(), exchange.record());
 }
 

@@ -24,10 +24,17 @@ namespace tiderace::http::route {
 inline constexpr std::size_t parameters_max = 16;
 inline constexpr std::size_t pattern_bytes_max = 1024;
 
-// Where the parameters of a path are: views into it, in the pattern's order.
+// Where in a path its parameters are, in the pattern's order. Offsets, because the path may move.
 struct Parameters {
-    std::array<ByteView, parameters_max> values;
+    struct Span {
+        std::uint32_t begin, bytes;
+    };
+    std::array<Span, parameters_max> spans;  // the first `count`
     std::size_t count = 0;
+
+    ByteView of(ByteView path, std::size_t i) const {
+        return path.substr(spans[i].begin, spans[i].bytes);
+    }
 };
 
 // A pattern as a template argument: app.get<"/users/{id}">.

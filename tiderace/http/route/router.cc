@@ -106,6 +106,26 @@ std::expected<void, std::string> Router::add(wire::Method method, std::string_vi
     if (added_.size() >= routes_max) return std::unexpected("more than a million routes");
     std::uint32_t node = 0;
     for (Segments segments(pattern); !segments.done();) node = child_for(node, segments.next());
+    texts_.push_back(std::make_unique<std::string>(pattern));
+    return add(node, method, {route, *texts_.back(), place});
+}
+
+std::expected<void, std::string> Router::add_below(std::string_view path, std::uint32_t route) {
+    std::uint32_t node = 0;
+    for (std::string_view left = path; !left.empty();) {
+        const std::size_t end = std::min(left.find('/', 1), left.size());
+        node = child_for(node, {Segment::Kind::literal, left.substr(1, end - 1)});
+        left.remove_prefix(end);
+    }
+    texts_.push_back(std::make_unique<std::string>(path));
+    const Added added{route, *texts_.back(), {}};
+    if (!path.empty()) {
+        if (auto own = add(node, wire::Method::other, added); !own) return own;
+    }
+    return add(child_for(node, {Segment::Kind::rest, ""}), wire::Method::other, added);
+}
+
+std::expected<void, std::string> Router::add(std::uint32_t node, wire::Method method, Added added) {
     if (nodes_[node].routes == none) {
         nodes_[node].routes = static_cast<std::uint32_t>(routes_.size());
         routes_.emplace_back().by_method.fill(none);
@@ -114,13 +134,12 @@ std::expected<void, std::string> Router::add(wire::Method method, std::string_vi
     std::uint32_t& slot = routes.by_method[static_cast<std::size_t>(method)];
     if (slot != none) {
         const Added& before = *find(slot);
-        return std::unexpected("route " + quoted(method, pattern, place) + " conflicts with " +
-                               quoted(method, before.pattern, before.place) +
+        return std::unexpected("route " + quoted(method, added.pattern, added.place) +
+                               " conflicts with " + quoted(method, before.pattern, before.place) +
                                ", which was added before");
     }
-    slot = route;
-    texts_.push_back(std::make_unique<std::string>(pattern));
-    added_.push_back({route, *texts_.back(), place});
+    slot = added.route;
+    added_.push_back(added);
     add_allow(routes);
     return {};
 }
@@ -150,29 +169,34 @@ std::string_view Router::pattern(std::uint32_t route) const {
     return found == nullptr ? std::string_view{} : found->pattern;
 }
 
-// The node where `rest` ends, or none. Each node of the tree is reached by one way only, so what is
-// given up is never tried twice.
-std::uint32_t Router::match(std::uint32_t node, ByteView rest, Parameters& parameters) const {
-    if (rest.empty()) return nodes_[node].routes != none ? node : none;
-    const std::size_t end = rest.find('/', 1);
-    const ByteView segment = rest.substr(1, end == ByteView::npos ? end : end - 1);
-    const ByteView behind = end == ByteView::npos ? ByteView{} : rest.substr(end);
+// The node where the path ends, from `at` on, or none. Each node of the tree is reached by one way
+// only, so what is given up is never tried twice.
+std::uint32_t Router::match(std::uint32_t node, ByteView path, std::size_t at,
+                            Parameters& parameters) const {
+    if (at == path.size()) return nodes_[node].routes != none ? node : none;
+    const std::size_t slash = path.find('/', at + 1);
+    const std::size_t end = slash == ByteView::npos ? path.size() : slash;
+    const ByteView segment = path.substr(at + 1, end - at - 1);
     const std::size_t count = parameters.count;
+    const auto add = [&](std::size_t bytes) {
+        parameters.spans[parameters.count++] = {static_cast<std::uint32_t>(at + 1),
+                                                static_cast<std::uint32_t>(bytes)};
+    };
     // The most specific first: a literal, a parameter, the rest. A dead end goes back to the next
     // kind.
     if (const std::uint32_t child = literal_child(node, segment); child != none) {
-        const std::uint32_t found = match(child, behind, parameters);
+        const std::uint32_t found = match(child, path, end, parameters);
         if (found != none) return found;
         parameters.count = count;
     }
     if (nodes_[node].parameter != none && !segment.empty()) {
-        parameters.values[parameters.count++] = segment;
-        const std::uint32_t found = match(nodes_[node].parameter, behind, parameters);
+        add(segment.size());
+        const std::uint32_t found = match(nodes_[node].parameter, path, end, parameters);
         if (found != none) return found;
         parameters.count = count;
     }
     if (nodes_[node].rest == none) return none;
-    parameters.values[parameters.count++] = rest.substr(1);
+    add(path.size() - at - 1);
     return nodes_[node].rest;
 }
 
@@ -180,7 +204,7 @@ Found Router::find(wire::Method method, ByteView path, Parameters& parameters) c
     parameters.count = 0;
     // "*" (of OPTIONS) and the authority of CONNECT are no paths.
     if (!path.starts_with('/')) return {};
-    const std::uint32_t node = match(0, path, parameters);
+    const std::uint32_t node = match(0, path, 0, parameters);
     if (node == none) return {};
     const Routes& routes = routes_[nodes_[node].routes];
     std::uint32_t route = routes.by_method[static_cast<std::size_t>(method)];

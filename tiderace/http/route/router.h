@@ -54,6 +54,8 @@ class Router {
     // Method::other stands for every method that has no route of its own.
     std::expected<void, std::string> add(wire::Method method, std::string_view pattern,
                                          std::uint32_t route, Place place = {});
+    // A literal path and all below it, whatever the method; "": all. No braces mean anything here.
+    std::expected<void, std::string> add_below(std::string_view path, std::uint32_t route);
     // A GET route answers HEAD, too.
     Found find(wire::Method method, ByteView path, Parameters& parameters) const;
 
@@ -90,8 +92,10 @@ class Router {
     std::uint32_t child_for(std::uint32_t node, const Segment& segment);
     std::uint32_t make_node();
     void insert(Edge edge);
+    std::expected<void, std::string> add(std::uint32_t node, wire::Method method, Added added);
     void add_allow(Routes& routes) const;
-    std::uint32_t match(std::uint32_t node, ByteView rest, Parameters& parameters) const;
+    std::uint32_t match(std::uint32_t node, ByteView path, std::size_t at,
+                        Parameters& parameters) const;
     const Added* find(std::uint32_t route) const;
 
     std::vector<Node> nodes_;

@@ -29,7 +29,7 @@ std::string answer(const Router& router, std::string_view path, Method method = 
     if (found.kind == Found::Kind::wrong_method) return "405 " + std::string(found.allow);
     std::string text(router.pattern(found.route));
     for (std::size_t i = 0; i < parameters.count; ++i) {
-        text += " " + std::string(parameters.values[i]);
+        text += " " + std::string(parameters.of(path, i));
     }
     return text;
 }
@@ -178,6 +178,29 @@ TEST(Router, RandomRoutesAndPathsAgreeWithASimpleMatcher) {
             EXPECT_EQ(router.pattern(found.route), best) << path;
         }
     }
+}
+
+TEST(Router, APathAndAllBelowItForEveryMethod) {
+    Router router;
+    ASSERT_TRUE(router.add_below("", 0));
+    ASSERT_TRUE(router.add_below("/a/{b}", 1));
+    ASSERT_TRUE(router.add(Method::get, "/a/{b}/x", 2)) << "a parameter, and not those braces";
+    Parameters parameters;
+    const auto found = [&](std::string_view path, Method method) {
+        const Found one = router.find(method, path, parameters);
+        return one.kind == Found::Kind::route ? static_cast<int>(one.route) : -1;
+    };
+    for (const Method method : {Method::get, Method::post, Method::other}) {
+        EXPECT_EQ(found("/", method), 0);
+        EXPECT_EQ(found("/a", method), 0);
+        EXPECT_EQ(found("/a/{b}", method), 1);
+        EXPECT_EQ(found("/a/{b}/", method), 1);
+        EXPECT_EQ(found("/a/{b}/x/y", method), 1);
+        EXPECT_EQ(found("/a/{bb}", method), 0);
+    }
+    EXPECT_EQ(found("/a/c/x", Method::get), 2);
+    EXPECT_FALSE(router.add_below("/a/{b}", 3)) << "twice the same";
+    EXPECT_EQ(found("*", Method::options), -1);
 }
 
 }  // namespace

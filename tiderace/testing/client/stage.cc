@@ -106,15 +106,12 @@ ClientStage::ClientStage(const http::App& app, ClientOptions options)
       logger_(log_.add_ring(log_bytes_max), time_, {.level = options_.log}),
       pool_(app.options().pool_threads_max, app.options().pool_queue_max),
       loop_(world_.loop(), checked(app), &pool_),
-      site_(loop_),
-      service_(world_.loop(), site_,
+      service_(world_.loop(), loop_.site(),
                http::H1Options{.idle_timeout = options_.idle_timeout, .server_name = ""}),
       server_(world_.loop(), service_,
               net::TcpServerOptions{.connections_max = options_.connections_max}) {
     world_.loop().set_log(&logger_);
-    site_.add(loop_.error_pages());
-    site_.add(error_pages_);
-    site_.set_log(loop_);
+    loop_.site().add_error_pages(error_pages_);
     server_.listen(world_.listen());
 }
 

@@ -16,7 +16,6 @@
 #include "tiderace/http/client/fields.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/h1/service.h"
-#include "tiderace/http/site.h"
 #include "tiderace/http/wire/response_reader.h"
 #include "tiderace/log/doorbell.h"
 #include "tiderace/log/logger.h"
@@ -111,7 +110,6 @@ class ClientStage {
     core::WorkerPool pool_;
     http::AppLoop loop_;
     http::filter::ErrorPages error_pages_;
-    http::Site site_;
     http::H1Service service_;
     net::TcpServer server_;
     http::CookieJar cookies_;

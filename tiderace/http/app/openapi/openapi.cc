@@ -153,21 +153,20 @@ class DocumentRule final : public AccessRule {
 }  // namespace
 
 OpenApiDocument::OpenApiDocument(const App& app, std::string_view own) {
-    for (const App::Route& route : app.routes_) {
+    for (std::size_t i = 0; i < app.routes_.size(); ++i) {
+        const Site::Endpoint& route = app.site().endpoints()[i];
         const std::string_view method = method_key(route.method);
         const std::string key = key_of(route.pattern);
         const bool is_own = route.pattern == own && route.method == wire::Method::get;
-        if (method.empty() || key.empty() || is_own || route.endpoint->kind().is_websocket ||
-            app.scopes_[route.scope].host != 0) {
+        if (app.routes_[i] == nullptr || method.empty() || key.empty() || is_own ||
+            route.is_websocket || app.site().scopes()[route.scope].host != 0) {
             continue;
         }
         // The names of the first pattern are shown; parameters go by their order.
         Path& path = paths_.try_emplace(key, Path{route.pattern, {}}).first->second;
         Operation& operation = path.operations.emplace_back();
         operation.method = method;
-        if (route.endpoint->kind().describe != nullptr) {
-            route.endpoint->kind().describe(operation.shape);
-        }
+        if (const auto describe = app.routes_[i]->kind().describe) describe(operation.shape);
     }
 }
 
@@ -285,7 +284,7 @@ void OpenApiDocument::write_answers(Writer& out, const RouteShape& shape) {
 App& App::openapi(route::PlacedPattern path, OpenApiInfo info) {
     const auto make = [path = path.text, info = std::move(info)](LayerPlace& place) {
         // Not `this`: the App may have been moved, or mounted in another one, since this call.
-        const App& app = static_cast<const AppLoop*>(place.handler)->app();
+        const App& app = place.states.get<AppLoop>().app();
         return Layer(std::make_shared<app_parts::DocumentRule>(app, path, info));
     };
     return route(wire::Method::get, std::move(path), [] {}, Middleware(Middleware::Make(make)));

@@ -57,37 +57,45 @@ ErrorAnswer describe(const Request& request, const Response& response) {
     return error;
 }
 
-std::optional<Reply> first_of(const std::vector<const ErrorPage*>& pages, const ErrorAnswer& error,
-                              Exchange& exchange, task::Runner& runner) {
-    std::optional<Reply> made;
-    for (const ErrorPage* page : pages) {
-        // An error page that throws leaves the answer to the next one, or to the plain answer.
-        core::contain(exchange.loop().log(), "http", "an error page",
-                      [&] { made = (*page)(error, runner); });
-        if (made) break;
+// Gives an answer of 400 and above a page, where the page shows it; otherwise the answer stays.
+class ErrorPageFilter final : public ResponseFilter {
+  public:
+    ErrorPageFilter(ErrorPage page, task::Runner& runner)
+        : page_(std::move(page)), runner_(&runner) {}
+
+    void filter(Exchange& exchange, Response& response) override {
+        const ByteView accept = exchange.request().field(wire::FieldName::accept);
+        if (!wants_page(response, accept)) return;
+        const ErrorAnswer error = describe(exchange.request(), response);
+        std::optional<Reply> made;
+        // A program gets JSON, whatever pages the App has: HTML would be of no use to it.
+        if (wire::prefers_json(accept)) {
+            made = Problem{.status = error.status, .detail = error.detail}.reply();
+        } else {
+            // One that throws leaves the answer to the next page, or to the plain answer.
+            core::contain(exchange.loop().log(), "http", "an error page",
+                          [&] { made = page_(error, *runner_); });
+        }
+        if (!made) return;
+        std::move(*made).dress(response, exchange, *runner_);
+        // The explanation is in the page now; no other page must be made on top of it.
+        response.explain({});
+        response.add(wire::FieldName::vary, "Accept");
     }
-    return made;
-}
+
+  private:
+    ErrorPage page_;
+    task::Runner* runner_;
+};
 
 }  // namespace
 
-void show_error(const std::vector<const ErrorPage*>& pages, Exchange& exchange, Response& response,
-                task::Runner& runner) {
-    const ByteView accept = exchange.request().field(wire::FieldName::accept);
-    if (pages.empty() || !wants_page(response, accept)) return;
-    const ErrorAnswer error = describe(exchange.request(), response);
-    std::optional<Reply> made;
-    // A program gets JSON, whatever pages the App has: HTML would be of no use to it.
-    if (wire::prefers_json(accept)) {
-        made = Problem{.status = error.status, .detail = error.detail}.reply();
-    } else {
-        made = first_of(pages, error, exchange, runner);
-    }
-    if (!made) return;
-    std::move(*made).dress(response, exchange, runner);
-    // The explanation is in the page now; the plain error page must not be made on top of it.
-    response.explain({});
-    response.add(wire::FieldName::vary, "Accept");
+Setting shown_by(ErrorPage page) {
+    return {.make = [page = std::move(page)](LayerPlace& place) {
+        Layer layer(std::make_shared<ErrorPageFilter>(page, place.runner));
+        layer.shows_errors = true;
+        return layer;
+    }};
 }
 
 }  // namespace tiderace::http::app_parts

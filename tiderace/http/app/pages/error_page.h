@@ -38,6 +38,7 @@
 #include "tiderace/http/app/pages/page.h"
 #include "tiderace/http/app/reply.h"
 #include "tiderace/http/app/results.h"
+#include "tiderace/http/layer.h"
 #include "tiderace/http/request.h"
 
 namespace tiderace::http {
@@ -118,9 +119,7 @@ CheckedErrorPage error_page(F make) {
     return made;
 }
 
-// Gives an answer of 400 and above the first of `pages` that there is; without one it stays.
-void show_error(const std::vector<const ErrorPage*>& pages, Exchange& exchange, Response& response,
-                task::Runner& runner);
+Setting shown_by(ErrorPage page);
 
 }  // namespace app_parts
 }  // namespace tiderace::http

@@ -70,7 +70,7 @@ std::shared_ptr<void> SocketEndpoint::make_part(LayerPlace& place) const {
 }
 
 SocketPart& SocketEndpoint::part(Call& call) const {
-    return *static_cast<SocketPart*>(call.states.find(static_cast<const Endpoint*>(this), false));
+    return *static_cast<SocketPart*>(call.part);
 }
 
 }  // namespace tiderace::http::app_parts

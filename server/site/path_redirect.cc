@@ -1,8 +1,7 @@
-#include "server/path/path_redirect.h"
+#include "server/site/path_redirect.h"
 
 #include <string_view>
 
-#include "server/path/path_table.h"
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/wire/bounded_text.h"
 #include "tiderace/http/wire/canonical_path.h"
@@ -25,9 +24,7 @@ constexpr std::size_t shown_steps_max = 3;
 
 }  // namespace
 
-std::string redirect_circle(std::span<const PathRedirection> redirects) {
-    PathTable<const PathRedirection*> table;
-    for (const PathRedirection& each : redirects) table.set(each.prefix, &each);
+std::string redirect_circle(const std::vector<PathRedirection>& redirects) {
     for (const PathRedirection& start : redirects) {
         std::string path = start.prefix.empty() ? "/" : start.prefix;
         std::string way = path;
@@ -37,9 +34,9 @@ std::string redirect_circle(std::span<const PathRedirection> redirects) {
             const http::wire::PathResult canonical = http::wire::canonicalize(path, scratch);
             if (canonical.fault != http::wire::PathFault::none) break;
             const std::string at(canonical.path);
-            const auto* const rule = table.find(at);
-            if (rule == nullptr || (*rule)->target.empty()) break;
-            path = with_rest((*rule)->target, at.substr((*rule)->prefix.size()));
+            const PathRedirection* const rule = nearest(redirects, at);
+            if (rule == nullptr || rule->target.empty()) break;
+            path = with_rest(rule->target, at.substr(rule->prefix.size()));
             // All of it would be longer than a line.
             if (steps < shown_steps_max) way.append(" -> ").append(path);
         }
@@ -48,10 +45,8 @@ std::string redirect_circle(std::span<const PathRedirection> redirects) {
     return {};
 }
 
-http::AccessRule::Verdict PathRedirect::check(http::Exchange& exchange) {
+void PathRedirect::handle(http::Exchange& exchange) {
     const http::Request& request = exchange.request();
-    // "OPTIONS *" asks for the server, which stays where it is.
-    if (!request.path.starts_with('/')) return Verdict::pass;
     const std::string_view rest = request.path.substr(prefix_.size());
     std::string encoded(3 * rest.size(), '\0');
     http::wire::BoundedText text(encoded);
@@ -63,7 +58,6 @@ http::AccessRule::Verdict PathRedirect::check(http::Exchange& exchange) {
     http::Response response(308);
     response.add(http::wire::FieldName::location, location);
     exchange.respond(response);
-    return Verdict::answered;
 }
 
 }  // namespace tiderace::server

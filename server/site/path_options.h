@@ -1,7 +1,9 @@
 // What `tiderace serve` was given for a path and all below it (--path-auth and its like), and the
-// parts of it that the whole site may have, too. path_rules.h and access_logs.h apply it.
+// parts of it that the whole site may have as well. site.h applies it.
 //
-// A prefix is as canonical paths are, without a '/' at its end: "/api"; "" for all paths.
+// A prefix is as canonical paths are (http/wire/canonical_path.h), without a '/' at its end:
+// "/api"; "" for all paths. It names what a client requests, not files: a link beneath another path
+// leads around it.
 //
 // Thread   Plain data: written before the loops start, read-only after.
 #pragma once
@@ -10,12 +12,30 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tiderace/http/filter/rate_limit.h"
 #include "tiderace/http/wire/accept.h"
 
 namespace tiderace::server {
+
+// "" is above all paths, and above what has none ("*").
+inline bool is_below(std::string_view path, std::string_view prefix) {
+    return prefix.empty() || (path.starts_with(prefix) &&
+                              (path.size() == prefix.size() || path[prefix.size()] == '/'));
+}
+
+// The rule of the longest prefix that the path is below; of one prefix's, the last. nullptr: none.
+template <typename Rule>
+const Rule* nearest(const std::vector<Rule>& rules, std::string_view path) {
+    const Rule* found = nullptr;
+    for (const Rule& rule : rules) {
+        const bool is_longer = found == nullptr || rule.prefix.size() >= found->prefix.size();
+        if (is_longer && is_below(path, rule.prefix)) found = &rule;
+    }
+    return found;
+}
 
 struct ErrorPage {
     std::uint16_t code = 0;  // 400..599

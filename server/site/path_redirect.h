@@ -7,25 +7,25 @@
 // The rest of the path is the canonical one, so a Location never begins with "//", which would lead
 // to another server (RFC 3986, 4.2).
 //
-// Owner    PathRules.
+// Owner    The site of a loop.
 // Thread   The loop's.
 #pragma once
 
-#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "server/path/path_options.h"
-#include "tiderace/http/site.h"
+#include "server/site/path_options.h"
+#include "tiderace/http/handler.h"
 
 namespace tiderace::server {
 
-class PathRedirect final : public http::AccessRule {
+class PathRedirect final : public http::Handler {
   public:
     PathRedirect(std::string prefix, std::string target)
         : prefix_(std::move(prefix)), target_(std::move(target)) {}
 
-    Verdict check(http::Exchange& exchange) override;
+    void handle(http::Exchange& exchange) override;
 
   private:
     std::string prefix_;
@@ -34,6 +34,6 @@ class PathRedirect final : public http::AccessRule {
 
 // A path that would be redirected for ever, with each place on the way: "/a -> /b -> /a". "": there
 // is none. An address is not followed, even where it is one of this server's.
-std::string redirect_circle(std::span<const PathRedirection> redirects);
+std::string redirect_circle(const std::vector<PathRedirection>& redirects);
 
 }  // namespace tiderace::server

@@ -12,17 +12,17 @@
 #include <string>
 #include <string_view>
 
-#include "tiderace/http/site.h"
+#include "tiderace/http/handler.h"
 
 namespace tiderace::server {
 
-class About final : public http::AccessRule {
+class About final : public http::Handler {
   public:
     static constexpr std::string_view path = "/.well-known/tiderace.json";
 
     About(std::string_view engine, std::size_t loops);
 
-    Verdict check(http::Exchange& exchange) override;
+    void handle(http::Exchange& exchange) override;
 
   private:
     std::string json_;  // all but what differs by connection, and the closing brace

@@ -1,4 +1,4 @@
-#include "tiderace/http/app/new_file.h"
+#include "tiderace/http/app/body/new_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "server/about.h"
+#include "server/site/about.h"
 
 #include "server/version.h"
 #include "tiderace/net/transport.h"
@@ -11,11 +11,7 @@ About::About(std::string_view engine, std::size_t loops) {
     json_.append("\",\"loops\":").append(std::to_string(loops));
 }
 
-http::AccessRule::Verdict About::check(http::Exchange& exchange) {
-    // Other methods go on to the folder, which answers them as it does for any file.
-    if (exchange.request().path != path || !exchange.request().is_get_or_head()) {
-        return Verdict::pass;
-    }
+void About::handle(http::Exchange& exchange) {
     http::Response response(200);
     response.add(http::wire::FieldName::content_type, "application/json");
     // What it says changes with the connection and with the next start.
@@ -28,7 +24,6 @@ http::AccessRule::Verdict About::check(http::Exchange& exchange) {
     }
     response.set_body(json.append("}\n"));
     exchange.respond(response);
-    return Verdict::answered;
 }
 
 }  // namespace tiderace::server

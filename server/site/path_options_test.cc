@@ -1,4 +1,4 @@
-#include "server/path/path_options.h"
+#include "server/site/path_options.h"
 
 #include <gtest/gtest.h>
 

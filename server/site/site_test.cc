@@ -1,0 +1,240 @@
+#include "server/site/site.h"
+
+#include <gtest/gtest.h>
+
+#include "server/site/about.h"
+#include "tiderace/http/coding/encoder_shelf.h"
+#include "tiderace/http/site_loop.h"
+#include "tiderace/task/runner.h"
+#include "tiderace/testing/recorded_exchange.h"
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::server {
+namespace {
+
+using Fields = testing::RecordedExchange::Fields;
+
+class SiteTest : public ::testing::Test, public http::Handler {
+  protected:
+    // The site on one loop.
+    struct OnLoop {
+        OnLoop(const http::Site& site, core::EventLoop& loop, http::Handler& answers)
+            : files{&answers}, runner(loop) {
+            states.add({http::state_key<FileHandler>, &files});
+            states.add({http::state_key<http::filter::ErrorPages>, &pages});
+            states.add({http::state_key<http::coding::EncoderShelf>, encoders.get()});
+            http::LayerPlace place{loop, nullptr, runner, states};
+            serves.emplace(site, place);
+            EXPECT_FALSE(place.fault);
+        }
+        FileHandler files;
+        http::filter::ErrorPages pages;
+        core::Ref<http::coding::EncoderShelf> encoders =
+            core::make_ref<http::coding::EncoderShelf>();
+        http::States states;
+        task::Runner runner;
+        std::optional<http::SiteLoop> serves;
+    };
+
+    void handle(http::Exchange& exchange) override {
+        authenticated_ = http::is_authenticated(exchange);
+        http::Response response(200);
+        response.add(http::wire::FieldName::content_type, "text/plain");
+        response.set_body(text_);
+        exchange.respond(response);
+    }
+    // The site of the options, made when it is first asked.
+    OnLoop& site() {
+        if (!site_) site_.emplace(make_site(options_, passwords_, {}));
+        if (!here_) here_.emplace(*site_, *loop_, *this);
+        return *here_;
+    }
+    core::Ref<testing::RecordedExchange> request(std::string_view path, Fields fields = {},
+                                                 std::string_view method = "GET") {
+        auto exchange =
+            core::make_ref<testing::RecordedExchange>(*loop_, method, path, std::move(fields));
+        site().serves->serve(*exchange);
+        for (int i = 0; i < 10'000 && !exchange->responded(); ++i) loop_->turn(5ms);
+        return exchange;
+    }
+    int status(std::string_view path, Fields fields = {}) {
+        return request(path, std::move(fields))->status();
+    }
+    // The log that a path's requests go to; "": none.
+    std::string log_of(std::string_view path) {
+        std::map<std::string, NoLog> logs;
+        site().serves->set_log(
+            nullptr, [&](const http::AccessLogTarget& target) { return &logs[target.path]; });
+        const http::AccessLog* const log = site().serves->chain_of("", path).log;
+        for (const auto& [name, each] : logs) {
+            if (&each == log) return name;
+        }
+        return "";
+    }
+    struct NoLog final : http::AccessLog {
+        void write(const http::AccessRecord&) override {}
+    };
+
+    const std::string text_ = std::string(4'000, 'a');
+    testing::TemporaryFolder folder_;
+    ServeOptions options_;
+    SharedPasswords passwords_;
+    bool authenticated_ = false;
+    std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
+    std::optional<http::Site> site_;
+    std::optional<OnLoop> here_;
+};
+
+const Fields ada{{"Authorization", "Basic YWRhOmE="}};  // ada:a
+const Fields bob{{"Authorization", "Basic Ym9iOmI="}};  // bob:b
+
+TEST_F(SiteTest, EachPathHasUsersOfItsOwn) {
+    core::WorkerPool pool(1, 10);
+    options_.basic_auth = {"ada:a"};
+    options_.paths.auth = {
+        {"/b", "bob:b"}, {"/b/open", "off"}, {"/both", "off"}, {"/both", "bob:b"}};
+    auto passwords = load_passwords(options_);
+    ASSERT_TRUE(passwords);
+    passwords_ = std::move(*passwords);
+    passwords_.pool = &pool;
+    for (const char* path : {"/", "/bb"}) {
+        EXPECT_EQ(status(path), 401);
+        EXPECT_EQ(status(path, bob), 401);
+        EXPECT_EQ(status(path, ada), 200);
+        EXPECT_TRUE(authenticated_) << "programs see the name alone";
+    }
+    for (const char* path : {"/b", "/b/x", "/both"}) {
+        EXPECT_EQ(status(path), 401) << path;
+        EXPECT_EQ(status(path, ada), 401) << path;
+        EXPECT_EQ(status(path, bob), 200) << path;
+    }
+    EXPECT_EQ(status("/b/open/x"), 200);
+    EXPECT_FALSE(authenticated_);
+    here_.reset();
+    loop_.reset();  // before the pool
+}
+
+TEST_F(SiteTest, OpenPathsAskNobody) {
+    const auto passwords = load_passwords(options_);
+    ASSERT_TRUE(passwords);
+    EXPECT_FALSE(passwords->any());
+    EXPECT_EQ(status("/"), 200);
+    EXPECT_FALSE(authenticated_);
+    options_.paths.auth = {{"/a", folder_.path_of("absent")}};
+    EXPECT_FALSE(load_passwords(options_)) << "no file, no start";
+}
+
+TEST_F(SiteTest, ARateIsOfItsPathAndOfAllLoops) {
+    options_.paths.rates = {{"/log", http::filter::RateLimitOptions{.per_minute = 1, .burst = 2}},
+                            {"/log/free", {}}};
+    EXPECT_EQ(status("/log"), 200);
+    OnLoop other_loop(*site_, *loop_, *this);
+    const auto elsewhere =
+        core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/log/x", Fields{});
+    other_loop.serves->serve(*elsewhere);
+    EXPECT_EQ(elsewhere->status(), 200);
+    EXPECT_EQ(status("/log"), 429);
+    EXPECT_EQ(status("/log/free"), 200);
+    EXPECT_EQ(status("/logs"), 200);
+}
+
+TEST_F(SiteTest, FieldsAddUpAndTheNearestWins) {
+    options_.paths.headers = {{"/a/b", {"X-Where", "b"}},
+                              {"/a", {"X-Where", "a"}},
+                              {"/a", {"X-A", "1"}},
+                              {"/c", {"X-Where", "c"}}};
+    const auto field = [&](std::string_view path, std::string_view name) {
+        return request(path)->field(name);
+    };
+    EXPECT_EQ(field("/a", "X-Where"), "a");
+    EXPECT_EQ(field("/a/b/x", "X-Where"), "b");
+    EXPECT_EQ(field("/a/b/x", "X-A"), "1");
+    EXPECT_EQ(field("/", "X-Where"), "");
+}
+
+// The build may lack a library, but gzip's is always there with compression.
+TEST_F(SiteTest, EachPathIsCompressedInCodingsOfItsOwn) {
+    options_.compress.codings = {.gzip = true, .zstd = false, .br = false};
+    options_.paths.compress = {{"/api", {}}, {"/api/open", {.gzip = true}}, {"/none", {}}};
+    const Fields accepts{{"Accept-Encoding", "gzip"}};
+    for (const char* path : {"/", "/apis", "/api/open", "/api/open/x"}) {
+        const auto answer = request(path, accepts);
+        EXPECT_EQ(answer->field("Content-Encoding"), "gzip") << path;
+        EXPECT_EQ(answer->field("Vary"), "Accept-Encoding") << path;
+        EXPECT_TRUE(codings_of(options_, path).gzip) << path;
+    }
+    for (const char* path : {"/api", "/api/x", "/none"}) {
+        const auto answer = request(path, accepts);
+        EXPECT_EQ(answer->field("Content-Encoding"), "") << path;
+        EXPECT_EQ(answer->field("Vary"), "") << path;
+        EXPECT_FALSE(codings_of(options_, path).any()) << path;
+    }
+}
+
+TEST_F(SiteTest, APathIsCompressedWhereTheSiteIsNot) {
+    options_.compress.codings = {};
+    EXPECT_FALSE(compresses(options_));
+    options_.paths.compress = {{"/docs", {.gzip = true}}};
+    EXPECT_TRUE(compresses(options_));
+    const Fields accepts{{"Accept-Encoding", "gzip"}};
+    EXPECT_EQ(request("/docs/a", accepts)->field("Content-Encoding"), "gzip");
+    EXPECT_EQ(request("/", accepts)->field("Content-Encoding"), "");
+}
+
+TEST_F(SiteTest, TheLogOfTheLongestPathCounts) {
+    options_.access_log = "all";
+    options_.paths.logs = {{"/api", "one"},
+                           {"/api", "api"},
+                           {"/api/deep", "deep"},
+                           {"/healthz", "off"},
+                           {"/b", "deep"}};
+    for (const char* path : {"/", "/apis", "/ap"}) EXPECT_EQ(log_of(path), "all") << path;
+    for (const char* path : {"/api", "/api/", "/api/deeper"}) EXPECT_EQ(log_of(path), "api");
+    for (const char* path : {"/api/deep", "/api/deep/x", "/b"}) EXPECT_EQ(log_of(path), "deep");
+    for (const char* path : {"/healthz", "/healthz/more"}) EXPECT_EQ(log_of(path), "");
+    EXPECT_EQ(access_log_files(options_), (std::vector<std::string>{"all", "one", "api", "deep"}));
+}
+
+TEST_F(SiteTest, AllPathsMayHaveAnotherLog) {
+    options_.access_log = "all";
+    options_.paths.logs = {{"", "deep"}};
+    EXPECT_EQ(log_of("/"), "deep");
+    EXPECT_EQ(log_of("/a"), "deep");
+}
+
+TEST_F(SiteTest, AboutAnswersStrangersAndOnlyThem) {
+    core::WorkerPool pool(1, 10);
+    options_.about = true;
+    options_.basic_auth = {"ada:a"};
+    options_.paths.headers = {{"/.well-known", {"X-Where", "known"}}};
+    passwords_ = std::move(*load_passwords(options_));
+    passwords_.pool = &pool;
+    const std::string path(About::path);
+    EXPECT_EQ(request(path)->field("Content-Type"), "application/json");
+    EXPECT_EQ(request(path, {}, "HEAD")->status(), 200);
+    EXPECT_EQ(request(path, {}, "POST")->status(), 401) << "a file, as any other";
+    EXPECT_EQ(request(path, ada, "POST")->field("X-Where"), "known");
+    EXPECT_EQ(status(path + "/"), 401);
+    EXPECT_EQ(status("/"), 401);
+    here_.reset();
+    loop_.reset();  // before the pool
+}
+
+// Braces are characters of a path here, as any other.
+TEST_F(SiteTest, APrefixIsNoPattern) {
+    options_.paths.headers = {{"/{x}", {"X-Where", "braces"}}, {"/a{b", {"X-Where", "brace"}}};
+    EXPECT_EQ(request("/{x}")->field("X-Where"), "braces");
+    EXPECT_EQ(request("/{x}/y")->field("X-Where"), "braces");
+    EXPECT_EQ(request("/a{b/c")->field("X-Where"), "brace");
+    EXPECT_EQ(request("/y")->field("X-Where"), "");
+}
+
+TEST_F(SiteTest, AnyMethodAndAQuestionAboutTheServer) {
+    options_.paths.redirects = {{"/old", "/new"}, {"/old/here", ""}};
+    EXPECT_EQ(request("/old/x", {}, "DELETE")->field("Location"), "/new/x");
+    EXPECT_EQ(request("/old/here/x", {}, "DELETE")->status(), 200);
+    EXPECT_EQ(request("*", {}, "OPTIONS")->status(), 204);
+}
+
+}  // namespace
+}  // namespace tiderace::server

@@ -1,0 +1,116 @@
+// Layer: the part of one middleware on a loop. Setting: a middleware, or another setting of a
+// scope, before there are loops.
+//
+//   Setting (one, shared) --make(LayerPlace)--> Layer (one per loop)
+//
+// Owner    Setting: a scope of the site. Layer: SiteLoop.
+// Thread   Setting: any loop's, at once. Layer: the loop's.
+// Errors   make() reports what it could not do with LayerPlace::refuse(): the loop is not served.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tiderace/base/result.h"
+#include "tiderace/base/shared_function.h"
+#include "tiderace/base/units.h"
+#include "tiderace/core/worker_pool.h"
+#include "tiderace/http/stages.h"
+
+namespace tiderace::json {
+enum class Unknown : std::uint8_t;  // json/type.h
+}
+namespace tiderace::task {
+class Runner;
+}
+
+namespace tiderace::http {
+
+// One address for each type, the same in all files.
+template <typename S>
+inline constexpr char state_key_of = 0;
+template <typename S>
+inline constexpr const void* state_key = &state_key_of<S>;
+
+// The objects of a loop that handlers and layers ask for by type.
+class States {
+  public:
+    struct Entry {
+        const void* key = nullptr;
+        void* object = nullptr;
+        bool shared = false;  // between loops: constant
+    };
+    void add(Entry entry) { entries_.push_back(entry); }
+    // nullptr: there is none, or it is shared and asked for as one's own.
+    void* find(const void* key, bool constant) const {
+        for (const Entry& entry : entries_) {
+            if (entry.key == key && (constant || !entry.shared)) return entry.object;
+        }
+        return nullptr;
+    }
+    // One of the loop's own, which is there.
+    template <typename S>
+    S& get() const {
+        void* const found = find(state_key<S>, false);
+        TR_CHECK(found != nullptr, "a state that the loop was given");
+        return *static_cast<S*>(found);
+    }
+
+  private:
+    std::vector<Entry> entries_;
+};
+
+// The loop that a layer or an endpoint's handler is made for; all of it outlives them.
+struct LayerPlace {
+    core::EventLoop& loop;
+    core::WorkerPool* pool;  // nullptr: none
+    task::Runner& runner;
+    const States& states;
+    Duration timeout{};             // of a function that waits
+    std::string_view pattern = {};  // of the endpoint whose handler is made
+    std::optional<Error> fault = {};
+
+    // The first reason counts.
+    void refuse(Error error) {
+        if (!fault) fault = std::move(error);
+    }
+};
+
+// What a loop has of one middleware.
+struct Layer {
+    std::shared_ptr<void> owner;
+    AccessRule* rule = nullptr;        // before; nullptr: nothing
+    ResponseFilter* filter = nullptr;  // after
+    bool for_all = false;              // its rule runs before all others, of every scope inside
+    bool goes_first = false;           // its rule runs before those of outer scopes
+    bool goes_last = false;            // its filter runs behind those of outer scopes
+    bool shows_errors = false;         // its filter gives errors a page: before all other filters
+    bool authenticates = false;        // who passes its rule has shown a password
+
+    Layer() = default;
+    // Made of anything that is a rule, a filter, or both.
+    template <typename T>
+    explicit Layer(std::shared_ptr<T> made) {
+        if constexpr (std::is_base_of_v<AccessRule, T>) rule = made.get();
+        if constexpr (std::is_base_of_v<ResponseFilter, T>) filter = made.get();
+        owner = std::move(made);
+    }
+};
+
+// What is set counts for its scope and those inside, where none of them says otherwise.
+struct Setting {
+    using Make = shared_function<Layer(LayerPlace&)>;
+
+    Make make = {};  // called for each loop when it starts
+    std::optional<std::uint64_t> body_bytes_max = {};
+    std::optional<json::Unknown> unknown_members = {};
+    std::optional<Duration> handler_timeout = {};
+    std::shared_ptr<const AccessLogTarget> access_log = {};
+};
+
+}  // namespace tiderace::http

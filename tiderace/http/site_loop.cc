@@ -1,0 +1,262 @@
+#include "tiderace/http/site_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tiderace/core/contain.h"
+#include "tiderace/http/exchange_door.h"
+
+namespace tiderace::http {
+namespace {
+
+bool is_websocket_request(const Request& request) {
+    return request.method() == wire::Method::connect && request.protocol == "websocket";
+}
+
+// A WebSocket's endpoint is a GET, over HTTP/2 too, where CONNECT asks for one (RFC 8441).
+wire::Method method_of(const Request& request) {
+    return is_websocket_request(request) ? wire::Method::get : request.method();
+}
+
+}  // namespace
+
+SiteLoop::SiteLoop(Handler& handler) : only_(&handler) {
+    chains_.push_back(std::make_unique<Chain>());
+}
+
+SiteLoop::SiteLoop(const Site& site, LayerPlace& place) : site_(&site), refusal_(site) {
+    const Duration timeout = place.timeout;
+    // An outer scope stands before those inside it.
+    for (const Site::Scope& scope : site.scopes()) {
+        place.timeout = timeout;
+        chains_.push_back(std::make_unique<Chain>(make_chain(scope, place)));
+    }
+    place.timeout = timeout;
+    make_missing_chains();
+    for (const Site::Endpoint& endpoint : site.endpoints()) {
+        place.pattern = endpoint.pattern;
+        targets_.push_back(
+            {endpoint.make(place), chains_[endpoint.scope].get(), endpoint.is_websocket});
+    }
+}
+
+SiteLoop::~SiteLoop() {
+    if (door_ != nullptr) door_->close();
+}
+
+std::shared_ptr<ExchangeDoor> SiteLoop::door(core::EventLoop& loop) {
+    if (door_ == nullptr) door_ = std::make_shared<ExchangeDoor>(loop);
+    return door_;
+}
+
+// --- made ------------------------------------------------------------------------------------
+
+Chain SiteLoop::make_chain(const Site::Scope& scope, LayerPlace& place) {
+    Chain chain;
+    if (scope.parent != Site::no_scope) chain = *chains_[scope.parent];
+    if (scope.asks_nobody) chain.rules.resize(chain.for_all);
+    for (const Setting& setting : scope.settings) add_layer(chain, setting, place);
+    return chain;
+}
+
+void SiteLoop::add_layer(Chain& chain, const Setting& setting, LayerPlace& place) {
+    if (setting.body_bytes_max) chain.body_bytes_max = setting.body_bytes_max;
+    if (setting.unknown_members) chain.unknown_members = setting.unknown_members;
+    if (setting.handler_timeout) chain.handler_timeout = setting.handler_timeout;
+    if (setting.access_log != nullptr) chain.target = setting.access_log.get();
+    if (!setting.make) return;
+    const Duration otherwise = place.timeout;
+    place.timeout = chain.handler_timeout.value_or(otherwise);
+    Layer layer = setting.make(place);
+    place.timeout = otherwise;
+    if (layer.rule != nullptr) {
+        const bool goes_first = layer.for_all || layer.goes_first;
+        chain.rules.insert(goes_first ? chain.rules.begin() + chain.for_all : chain.rules.end(),
+                           layer.rule);
+        chain.for_all += layer.for_all ? 1 : 0;
+        chain.authenticates |= layer.authenticates;
+    }
+    if (layer.filter != nullptr) {
+        // Rules run from the outside in, filters from the inside out.
+        const std::size_t at = layer.shows_errors ? 0
+                               : layer.goes_last  ? chain.filters.size() - chain.last_filters
+                                                  : chain.error_pages;
+        chain.filters.insert(chain.filters.begin() + static_cast<std::ptrdiff_t>(at), layer.filter);
+        chain.error_pages += layer.shows_errors ? 1 : 0;
+        chain.last_filters += layer.goes_last ? 1 : 0;
+    }
+    owned_.push_back(std::move(layer.owner));
+}
+
+void SiteLoop::make_missing_chains() {
+    for (std::size_t i = 0; i < chains_.size(); ++i) {
+        const Site::Scope& scope = site_->scopes()[i];
+        const Chain& own = *chains_[i];
+        const Chain& outermost = *chains_[0];
+        // A prefix with parameters claims no path.
+        if (scope.prefix.empty() || own.error_pages == outermost.error_pages) continue;
+        Missing missing{scope.prefix, outermost};
+        std::vector<ResponseFilter*>& filters = missing.chain.filters;
+        filters.erase(filters.begin(), filters.begin() + missing.chain.error_pages);
+        filters.insert(filters.begin(), own.filters.begin(), own.filters.begin() + own.error_pages);
+        missing.chain.error_pages = own.error_pages;
+        missing_.push_back(std::move(missing));
+    }
+    std::ranges::stable_sort(missing_, std::ranges::greater(),
+                             [](const Missing& one) { return one.prefix.size(); });
+}
+
+template <typename Change>
+void SiteLoop::change_chains(Change change) {
+    for (const auto& chain : chains_) change(*chain);
+    for (Missing& missing : missing_) change(missing.chain);
+}
+
+void SiteLoop::add(AccessRule& rule) {
+    change_chains([&](Chain& chain) { chain.rules.push_back(&rule); });
+}
+
+void SiteLoop::add(ResponseFilter& filter) {
+    change_chains([&](Chain& chain) { chain.filters.push_back(&filter); });
+}
+
+void SiteLoop::add_error_pages(ResponseFilter& pages) {
+    change_chains([&](Chain& chain) {
+        chain.filters.insert(chain.filters.begin() + chain.error_pages, &pages);
+        ++chain.error_pages;
+    });
+}
+
+void SiteLoop::set_log(AccessLog* otherwise,
+                       unique_function<AccessLog*(const AccessLogTarget&)> find) {
+    logs_ = static_cast<bool>(observer_);
+    change_chains([&](Chain& chain) {
+        chain.log = otherwise;
+        if (chain.target != nullptr) {
+            chain.log = chain.target->path == "off" ? nullptr : find(*chain.target);
+        }
+        logs_ |= chain.log != nullptr;
+    });
+}
+
+void SiteLoop::set_observer(shared_function<void(const AccessRecord&)> observer) {
+    observer_ = std::move(observer);
+    logs_ |= static_cast<bool>(observer_);
+}
+
+// --- a request -------------------------------------------------------------------------------
+
+void SiteLoop::serve(Exchange& exchange) {
+    exchange.set_site(*this);
+    exchange.run([&] {
+        match(exchange);
+        run_stages(exchange);
+    });
+}
+
+void SiteLoop::resume(Exchange& exchange) {
+    exchange.run([&] { run_stages(exchange); });
+}
+
+// The count of passed rules is kept in the exchange, so that a rule that decides later goes on
+// where it stopped.
+void SiteLoop::run_stages(Exchange& exchange) {
+    const std::vector<AccessRule*>& rules = exchange.chain_->rules;
+    while (exchange.rules_done_ < rules.size()) {
+        AccessRule& rule = *rules[exchange.rules_done_++];
+        // It refused and answered, or it decides later and then calls resume(), which goes on
+        // behind it.
+        if (rule.check(exchange) != AccessRule::Verdict::pass) return;
+    }
+    exchange.handler_->handle(exchange);
+}
+
+void SiteLoop::match(Exchange& exchange) {
+    exchange.chain_ = chains_[0].get();
+    exchange.handler_ = only_;
+    if (site_ == nullptr) return;
+    const Request& request = exchange.request();
+    exchange.handler_ = &*refusal_;
+    const route::Found found =
+        site_->find(request.authority, method_of(request), request.path, exchange.parameters_);
+    if (found.kind != route::Found::Kind::route) {
+        exchange.chain_ = &chain_of_refused(request, found);
+        return;
+    }
+    const Target& target = targets_[found.route];
+    exchange.chain_ = target.chain;
+    if (request.method() == wire::Method::connect && !target.is_websocket) return;
+    exchange.handler_ = target.handler.get();
+}
+
+// A known path passes the rules of its scope even with a wrong method: a log-in comes before any
+// answer about the path. A preflight passes those of the endpoint that it asks about.
+const Chain& SiteLoop::chain_of_refused(const Request& request, const route::Found& found) const {
+    if (found.kind == route::Found::Kind::nothing) return chain_of_missing(request.path);
+    std::uint32_t endpoint = found.route;
+    if (request.method() == wire::Method::options) {
+        const ByteView method = request.field(wire::FieldName::access_control_request_method);
+        route::Parameters unused;
+        const route::Found asked =
+            site_->find(request.authority, wire::parse_method(method), request.path, unused);
+        if (asked.kind == route::Found::Kind::route) endpoint = asked.route;
+    }
+    return *targets_[endpoint].chain;
+}
+
+const Chain& SiteLoop::chain_of_missing(ByteView path) const {
+    for (const Missing& missing : missing_) {
+        const std::string_view prefix = missing.prefix;
+        const bool is_inside = path.starts_with(prefix) &&
+                               (path.size() == prefix.size() || path[prefix.size()] == '/');
+        if (is_inside) return missing.chain;
+    }
+    return *chains_[0];
+}
+
+const Chain& SiteLoop::chain_of(ByteView authority, ByteView path) const {
+    if (site_ == nullptr) return *chains_[0];
+    route::Parameters unused;
+    const route::Found found = site_->find(authority, wire::Method::get, path, unused);
+    if (found.kind != route::Found::Kind::route) return chain_of_missing(path);
+    return *targets_[found.route].chain;
+}
+
+void SiteLoop::Refusal::handle(Exchange& exchange) {
+    const Request& request = exchange.request();
+    const bool asks = request.method() == wire::Method::options;
+    // "OPTIONS *" asks about the server as a whole (RFC 9110 9.3.7), whatever its endpoints are.
+    if (asks && request.path == "*") return exchange.respond_status(204);
+    // Tunnels are not offered.
+    if (request.method() == wire::Method::connect && !is_websocket_request(request)) {
+        return exchange.respond_status(501);
+    }
+    route::Parameters unused;
+    const route::Found found =
+        site_->find(request.authority, method_of(request), request.path, unused);
+    // Here a route is one that a WebSocket was asked of, and has none.
+    if (found.kind == route::Found::Kind::route) return exchange.respond_status(501);
+    if (found.kind == route::Found::Kind::nothing) return exchange.respond_status(404);
+    // The path exists with other methods: Allow lists them (RFC 9110, 15.5.6), and OPTIONS asks for
+    // just that.
+    Response response(asks ? 204 : 405);
+    response.add(wire::FieldName::allow, found.allow);
+    exchange.respond(response);
+}
+
+void SiteLoop::filter(Exchange& exchange, Response& response) const {
+    // A request that could not be read has no scope; what is known of its path decides.
+    const Chain& chain =
+        exchange.chain_ != nullptr ? *exchange.chain_ : chain_of_missing(exchange.request().path);
+    for (ResponseFilter* filter : chain.filters) filter->filter(exchange, response);
+}
+
+void SiteLoop::write_log(log::Logger* faults, const AccessRecord& record) const {
+    core::contain(faults, "http", "the access log", [&] {
+        AccessLog* const log = (record.chain != nullptr ? *record.chain : *chains_[0]).log;
+        if (log != nullptr) log->write(record);
+        if (observer_) observer_(record);
+    });
+}
+
+}  // namespace tiderace::http

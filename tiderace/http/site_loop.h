@@ -1,0 +1,133 @@
+// SiteLoop: a site on one loop: matches each request, and runs its stages (stages.h).
+//
+//   serve(exchange) -> match -> the rules of its scope -> the endpoint's handler
+//                  \-> no endpoint: 404, 405 with Allow, 204 for OPTIONS
+//   filter(exchange, response)   when it answers          write_log(record)   when that has ended
+//
+// Owner    The program; one per loop, ends before the loop and after its connections.
+// Thread   The loop's.
+// Errors   LayerPlace::fault: a layer or a handler that could not be made; it must not serve then.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tiderace/base/shared_function.h"
+#include "tiderace/base/unique_function.h"
+#include "tiderace/http/site.h"
+
+namespace tiderace::http {
+
+class ExchangeDoor;
+
+// The stages of a scope and of the scopes around it, laid out flat: a request looks at one chain,
+// however deep its scope is.
+struct Chain {
+    std::vector<AccessRule*> rules;        // from the outside in
+    std::vector<ResponseFilter*> filters;  // error pages first, then from the inside out
+    std::uint32_t for_all = 0;             // of the rules, at their beginning: Layer::for_all
+    std::uint32_t error_pages = 0;         // of the filters, at their beginning
+    std::uint32_t last_filters = 0;        // at their end: Layer::goes_last
+    bool authenticates = false;            // Layer::authenticates, of one of the rules
+    AccessLog* log = nullptr;
+    const AccessLogTarget* target = nullptr;  // nullptr: the log of the server
+    std::optional<std::uint64_t> body_bytes_max;
+    std::optional<json::Unknown> unknown_members;
+    std::optional<Duration> handler_timeout;
+};
+
+// The server itself has checked a password (RFC 7617): programs are given the user's name alone
+// (RFC 3875, 4.1.18).
+inline bool is_authenticated(const Exchange& exchange) {
+    return exchange.chain() != nullptr && exchange.chain()->authenticates;
+}
+
+class SiteLoop {
+  public:
+    // A site of one endpoint, which answers every request; it outlives this.
+    explicit SiteLoop(Handler& handler);
+    // `site` outlives this. The place's timeout is what functions have in scopes that set none.
+    SiteLoop(const Site& site, LayerPlace& place);
+    ~SiteLoop();
+    SiteLoop(const SiteLoop&) = delete;
+    SiteLoop& operator=(const SiteLoop&) = delete;
+
+    // In all scopes, behind what is there. A filter: behind those that go last.
+    void add(AccessRule& rule);
+    void add(ResponseFilter& filter);
+    // In all scopes, behind their own error pages.
+    void add_error_pages(ResponseFilter& pages);
+    // `otherwise` where a scope names no log; nullptr: none. find() has the log of each target.
+    void set_log(AccessLog* otherwise,
+                 unique_function<AccessLog*(const AccessLogTarget&)> find = {});
+    // Called for each answer that ended.
+    void set_observer(shared_function<void(const AccessRecord&)> observer);
+
+    // Runs access and handler. Their exceptions are answered 500.
+    void serve(Exchange& exchange);
+    // Goes on after a rule that said `later` has decided to let the request pass.
+    void resume(Exchange& exchange);
+    void filter(Exchange& exchange, Response& response) const;
+    // False: write_log() has no effect, and no record needs to be made.
+    bool logs() const { return logs_; }
+    // What a log throws ends here.
+    void write_log(log::Logger* faults, const AccessRecord& record) const;
+    // The way back from other threads, made when it is first asked for.
+    std::shared_ptr<ExchangeDoor> door(core::EventLoop& loop);
+    const Chain& chain_of(std::uint32_t scope) const { return *chains_[scope]; }
+    // What a GET of this path would walk through.
+    const Chain& chain_of(ByteView authority, ByteView path) const;
+    // What handlers hold may use what the layers are made of, and ends first. Nothing is served
+    // from here on.
+    void drop_handlers() { targets_.clear(); }
+
+  private:
+    // Answers what no endpoint does.
+    class Refusal final : public Handler {
+      public:
+        explicit Refusal(const Site& site) : site_(&site) {}
+        void handle(Exchange& exchange) override;
+
+      private:
+        const Site* site_;
+    };
+
+    Chain make_chain(const Site::Scope& scope, LayerPlace& place);
+    void add_layer(Chain& chain, const Setting& setting, LayerPlace& place);
+    void make_missing_chains();
+    void match(Exchange& exchange);
+    void run_stages(Exchange& exchange);
+    const Chain& chain_of_missing(ByteView path) const;
+    const Chain& chain_of_refused(const Request& request, const route::Found& found) const;
+    template <typename Change>
+    void change_chains(Change change);
+
+    // An endpoint on this loop.
+    struct Target {
+        std::shared_ptr<Handler> handler;
+        const Chain* chain;
+        bool is_websocket;
+    };
+    // Of a path without an endpoint: the rules of the outermost scope, and the error pages of the
+    // scope that the path lies in.
+    struct Missing {
+        std::string_view prefix;
+        Chain chain;
+    };
+
+    const Site* site_ = nullptr;  // nullptr: one endpoint
+    std::vector<std::shared_ptr<void>> owned_;
+    std::vector<std::unique_ptr<Chain>> chains_;  // by scope
+    std::vector<Missing> missing_;                // the longest prefix first
+    std::vector<Target> targets_;                 // by endpoint
+    Handler* only_ = nullptr;                     // where there is no tree
+    std::optional<Refusal> refusal_;
+    bool logs_ = false;
+    shared_function<void(const AccessRecord&)> observer_;
+    std::shared_ptr<ExchangeDoor> door_;
+};
+
+}  // namespace tiderace::http

@@ -1,0 +1,73 @@
+// LogFiles: where a server logs: what goes wrong to standard error, requests to the files of its
+// access logs, each of which is opened once, however often and in whatever spelling it is named.
+// AccessLogs: the access logs of one loop.
+//
+// Owner    LogFiles: the server; it outlives the loops. AccessLogs: what serves on the loop.
+// Thread   LogFiles: the one that makes the server. AccessLogs: the loop's.
+// Errors   open(): a file that cannot be opened, and what to do.
+// Limits   http/access_log.h, of each ring.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tiderace/base/result.h"
+#include "tiderace/base/units.h"
+#include "tiderace/http/access_log.h"
+#include "tiderace/log/logger.h"
+#include "tiderace/log/time_source.h"
+#include "tiderace/log/writer.h"
+
+namespace tiderace::serve {
+
+struct LogFileOptions {
+    Duration flush_interval = log::WriterOptions{}.flush_interval;
+    std::uint64_t rotate_bytes = 0;  // 0: never rotated by size
+    std::optional<std::uint64_t> files_kept = {};
+    // Opens a file, where the server has given its rights up; {}: the usual way.
+    std::function<int(const std::string&)> open = {};
+};
+
+class LogFiles {
+  public:
+    explicit LogFiles(LogFileOptions options = {});
+
+    // "-": standard output; "off": nowhere; a file, appended to.
+    Result<> open(const std::string& path);
+    // nullptr: "off". open() has opened it.
+    log::Stream* stream(const std::string& path) const { return streams_.at(path); }
+    // For one thread: its ring is its own.
+    std::unique_ptr<log::Logger> make_logger(log::Level level = log::Level::info);
+    log::Writer& writer() { return writer_; }
+
+  private:
+    Result<log::Stream*> open_stream(const std::string& path);
+
+    LogFileOptions options_;
+    log::SystemTime time_;
+    log::Writer writer_;
+    log::Stream* diagnostics_;
+    std::map<std::string, log::Stream*> streams_;  // by the path as it was given
+    std::map<std::string, log::Stream*> files_;    // by the file that it is
+};
+
+class AccessLogs {
+  public:
+    explicit AccessLogs(const LogFiles& files) : files_(&files) {}
+
+    // Scopes that log to one file in one format share a log: the lines of a ring keep their order,
+    // and each ring takes memory. The target was opened, and is not "off".
+    http::AccessLog* find(const http::AccessLogTarget& target);
+    bool empty() const { return logs_.empty(); }
+    // Once a turn and not once a line, so that a busy loop wakes the writer's thread seldom.
+    void publish();
+
+  private:
+    const LogFiles* files_;
+    std::map<std::pair<log::Stream*, http::AccessLogFormat>, http::RingAccessLog> logs_;
+};
+
+}  // namespace tiderace::serve

@@ -1,0 +1,46 @@
+#include "tiderace/serve/log_files.h"
+
+#include <gtest/gtest.h>
+
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::serve {
+namespace {
+
+TEST(LogFiles, OneFileIsOpenedOnceHoweverItIsSpelled) {
+    const testing::TemporaryFolder folder;
+    const std::string spelled = folder.path() + "/./log";
+    LogFiles files;
+    for (const std::string& path : {folder.path_of("log"), spelled, folder.path_of("other")}) {
+        const auto opened = files.open(path);
+        ASSERT_TRUE(opened) << opened.error().message();
+    }
+    EXPECT_EQ(files.stream(spelled), files.stream(folder.path_of("log")));
+    EXPECT_NE(files.stream(spelled), files.stream(folder.path_of("other")));
+}
+
+TEST(LogFiles, OffIsNowhereAndAFolderThatIsMissingSaysSo) {
+    const testing::TemporaryFolder folder;
+    LogFiles files;
+    ASSERT_TRUE(files.open("off"));
+    EXPECT_EQ(files.stream("off"), nullptr);
+    const auto opened = files.open(folder.path_of("absent/log"));
+    ASSERT_FALSE(opened);
+    EXPECT_NE(opened.error().message().find("its folder must exist"), std::string::npos);
+}
+
+TEST(AccessLogs, OneFormatOfOneFileIsOneLog) {
+    const testing::TemporaryFolder folder;
+    const std::string path = folder.path_of("log");
+    LogFiles files;
+    ASSERT_TRUE(files.open(path));
+    AccessLogs logs(files);
+    EXPECT_TRUE(logs.empty());
+    http::AccessLog* const common = logs.find({path, http::AccessLogFormat::common});
+    EXPECT_EQ(logs.find({path, http::AccessLogFormat::common}), common);
+    EXPECT_NE(logs.find({path, http::AccessLogFormat::json}), common);
+    EXPECT_FALSE(logs.empty());
+}
+
+}  // namespace
+}  // namespace tiderace::serve
