@@ -17,14 +17,11 @@
 
 #include "tiderace/http/filter/rate_limit.h"
 #include "tiderace/http/wire/accept.h"
+#include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::server {
 
-// "" is above all paths, and above what has none ("*").
-inline bool is_below(std::string_view path, std::string_view prefix) {
-    return prefix.empty() || (path.starts_with(prefix) &&
-                              (path.size() == prefix.size() || path[prefix.size()] == '/'));
-}
+using http::wire::is_below;
 
 // The rule of the longest prefix that the path is below; of one prefix's, the last. nullptr: none.
 template <typename Rule>

@@ -5,6 +5,7 @@
 
 #include "tiderace/http/cgi/cgi_run.h"
 #include "tiderace/http/cgi/request_facts.h"
+#include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::http::cgi {
 namespace {
@@ -46,8 +47,8 @@ Cgi::~Cgi() {
 }
 
 bool Cgi::answers(ByteView path) const {
-    return path.starts_with(options_.prefix) &&
-           (path.size() == options_.prefix.size() || path[options_.prefix.size()] == '/');
+    // Below "" are paths: the rest, as "*", is no program's.
+    return path.starts_with('/') && wire::is_below(path, options_.prefix);
 }
 
 void Cgi::handle(Exchange& exchange) {

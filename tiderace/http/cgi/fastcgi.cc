@@ -6,6 +6,7 @@
 #include "tiderace/http/cgi/fastcgi_peer.h"
 #include "tiderace/http/cgi/request_facts.h"
 #include "tiderace/http/files/glob.h"
+#include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::http::cgi {
 
@@ -71,9 +72,7 @@ std::optional<std::string> FastCgi::index_of(ByteView folder) {
 std::optional<ByteView> FastCgi::script_in(ByteView path) const {
     if (is_path()) {
         const std::string& prefix = options_.pattern;
-        const bool below = path.starts_with(prefix) &&
-                           (path.size() == prefix.size() || path[prefix.size()] == '/');
-        return below ? std::optional<ByteView>(prefix) : std::nullopt;
+        return wire::is_below(path, prefix) ? std::optional<ByteView>(prefix) : std::nullopt;
     }
     // The shortest front that is a script; what follows it is PATH_INFO (RFC 3875, 4.1.5).
     for (std::size_t end = 0; end < path.size();) {

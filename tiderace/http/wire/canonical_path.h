@@ -67,6 +67,13 @@ Refusal refusal_of(PathFault fault);
 // Whether a file's name can be a segment of a canonical path. One that cannot has no address.
 bool may_be_segment(ByteView name);
 
+// Whether the path is `prefix` or lies below it. "/api": "/api" and "/api/x", not "/apis"; "":
+// every path, and also "*".
+inline bool is_below(ByteView path, ByteView prefix) {
+    return path.starts_with(prefix) &&
+           (prefix.empty() || path.size() == prefix.size() || path[prefix.size()] == '/');
+}
+
 // Whether a segment begins with '.', save ".well-known" (RFC 8615) at the root.
 bool has_hidden_segment(ByteView path);
 

@@ -306,5 +306,14 @@ TEST(CanonicalPath, EveryFaultHasItsOwnMessage) {
     }
 }
 
+TEST(CanonicalPath, WhatLiesBelowAnother) {
+    for (const char* path : {"/api", "/api/", "/api/x"})
+        EXPECT_TRUE(is_below(path, "/api")) << path;
+    for (const char* path : {"/", "/ap", "/apis", "*", ""}) {
+        EXPECT_FALSE(is_below(path, "/api")) << path;
+        EXPECT_TRUE(is_below(path, "")) << path;
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire
