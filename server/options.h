@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "server/cache_sizes.h"
-#include "server/site/path_options.h"
 #include "server/program_options.h"
+#include "server/site/path_options.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/h1/service.h"

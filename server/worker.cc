@@ -196,12 +196,10 @@ Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
     auto files = http::handler::StaticFiles::create(*loop_, std::move(file_options));
     if (!files) return fail(files.error());
     files_ = std::move(*files);
-    file_handler_.handler = files_.get();
     if (!Programs::wanted(*parts.options)) return {};
     auto programs = Programs::create(*loop_, *parts.options, parts.places, *files_);
     if (!programs) return fail(programs.error());
     programs_ = std::move(*programs);
-    file_handler_.handler = programs_.get();
     return {};
 }
 
@@ -210,7 +208,9 @@ Result<> Worker::open_site(const SharedParts& parts) {
     if (!pages) return fail(pages.error());
     error_pages_ = std::move(*pages);
     encoders_ = core::make_ref<http::coding::EncoderShelf>();
-    states_.add({http::state_key<FileHandler>, &file_handler_});
+    http::Handler* const answers =
+        programs_ != nullptr ? static_cast<http::Handler*>(programs_.get()) : files_.get();
+    states_.add({http::state_key<http::Handler>, answers});
     states_.add({http::state_key<http::filter::ErrorPages>, &error_pages_});
     states_.add({http::state_key<http::coding::EncoderShelf>, encoders_.get()});
     http::LayerPlace place{*loop_, nullptr, runner_, states_};

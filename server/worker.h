@@ -1,7 +1,7 @@
 // Worker: all that one loop needs to serve the site. Workers share nothing but the log's writer and
 // the pool for slow work.
 //
-//   TcpServer -> H1Service, H2Service -> SiteLoop of the site (server/site.h)
+//   TcpServer -> H1Service, H2Service -> SiteLoop of the site (server/site/site.h)
 //   TcpServer -> H1Service -> SiteLoop: HttpsRedirect -> log       where there is --https-redirect
 //
 // Owner    serve(); made before the loops run, destroyed after.
@@ -88,7 +88,6 @@ class Worker {
     core::EventLoop* loop_;
     std::unique_ptr<http::handler::StaticFiles> files_;
     std::unique_ptr<Programs> programs_;  // none: only files
-    FileHandler file_handler_{};
     http::filter::ErrorPages error_pages_;
     core::Ref<http::coding::EncoderShelf> encoders_;
     http::States states_;

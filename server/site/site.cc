@@ -67,7 +67,8 @@ void add_rate(Settings& settings, const ServeOptions& options, std::string_view 
     }});
 }
 
-// From the whole site's to those of the nearest path, which so have the last word.
+// The fields of the whole site come first. The fields of the nearest path come last, and so replace
+// others.
 void add_fields(Settings& settings, const ServeOptions& options, std::string_view prefix) {
     std::vector<http::filter::AddedField> fields;
     if (options.tls.hsts > Duration::zero()) {
@@ -117,23 +118,20 @@ void add_passwords(Settings& settings, const SharedPasswords& passwords, std::st
     }});
 }
 
-void add_error_pages(Settings& settings, const ServeOptions& options, std::string_view prefix) {
+Setting::Make error_pages_of(const ServeOptions& options, const std::string& prefix) {
     const bool has_own = nearest(options.paths.error_pages, prefix) != nullptr;
-    settings.push_back(
-        {.make = [&options, prefix = std::string(prefix), has_own](LayerPlace& place) {
-            std::shared_ptr<http::filter::ErrorPages> pages(
-                std::shared_ptr<void>(), &place.states.get<http::filter::ErrorPages>());
-            if (has_own) {
-                // Read now: later the server may lack root's rights, and an error is a bad moment
-                // to wait for a disk.
-                auto loaded = load_error_pages(options, prefix);
-                if (loaded) pages = std::make_shared<http::filter::ErrorPages>(std::move(*loaded));
-                if (!loaded) place.refuse(loaded.error());
-            }
-            Layer layer(std::move(pages));
-            layer.shows_errors = true;
-            return layer;
-        }});
+    return [&options, prefix, has_own](LayerPlace& place) {
+        if (!has_own) {
+            return Layer(std::shared_ptr<http::filter::ErrorPages>(
+                std::shared_ptr<void>(), &place.states.get<http::filter::ErrorPages>()));
+        }
+        // Read now: later the server may lack root's rights, and an error is a bad moment to wait
+        // for a disk.
+        auto loaded = load_error_pages(options, prefix);
+        if (!loaded) place.refuse(loaded.error());
+        return Layer(std::make_shared<http::filter::ErrorPages>(
+            loaded ? std::move(*loaded) : http::filter::ErrorPages()));
+    };
 }
 
 void add_compression(Settings& settings, const ServeOptions& options, std::string_view prefix) {
@@ -160,7 +158,7 @@ void add_log(Settings& settings, const ServeOptions& options, std::string_view p
 }
 
 std::shared_ptr<http::Handler> files_of(LayerPlace& place) {
-    return {std::shared_ptr<void>(), place.states.get<FileHandler>().handler};
+    return {std::shared_ptr<void>(), &place.states.get<http::Handler>()};
 }
 
 void add_endpoint(http::Site& site, std::uint32_t scope, const ServeOptions& options,
@@ -239,9 +237,9 @@ http::Site make_site(const ServeOptions& options, const SharedPasswords& passwor
         add_fields(settings, options, prefix);
         add_cors(settings, options, prefix);
         add_passwords(settings, passwords, prefix);
-        add_error_pages(settings, options, prefix);
         add_compression(settings, options, prefix);
         add_log(settings, options, prefix);
+        site.scope(scope).error_pages = error_pages_of(options, prefix);
         add_endpoint(site, scope, options, prefix);
         if (is_below(About::path, prefix)) around_about = scope;
     }

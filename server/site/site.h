@@ -50,15 +50,10 @@ struct SiteFacts {
     std::size_t loops = 1;
 };
 
-// On each loop the states have a FileHandler, the ErrorPages of the whole site and, with
-// compression, an EncoderShelf.
+// On each loop the states have an http::Handler (the folder's files, or its programs before them),
+// the ErrorPages of the whole site and, with compression, an EncoderShelf.
 http::Site make_site(const ServeOptions& options, const SharedPasswords& passwords,
                      const SiteFacts& facts);
-
-// What answers for the folder on one loop: its files, or its programs before them.
-struct FileHandler {
-    http::Handler* handler;
-};
 
 // The operator's pages for a path and all below it; "": for the site.
 Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options,

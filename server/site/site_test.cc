@@ -19,15 +19,14 @@ class SiteTest : public ::testing::Test, public http::Handler {
     // The site on one loop.
     struct OnLoop {
         OnLoop(const http::Site& site, core::EventLoop& loop, http::Handler& answers)
-            : files{&answers}, runner(loop) {
-            states.add({http::state_key<FileHandler>, &files});
+            : runner(loop) {
+            states.add({http::state_key<http::Handler>, &answers});
             states.add({http::state_key<http::filter::ErrorPages>, &pages});
             states.add({http::state_key<http::coding::EncoderShelf>, encoders.get()});
             http::LayerPlace place{loop, nullptr, runner, states};
             serves.emplace(site, place);
             EXPECT_FALSE(place.fault);
         }
-        FileHandler files;
         http::filter::ErrorPages pages;
         core::Ref<http::coding::EncoderShelf> encoders =
             core::make_ref<http::coding::EncoderShelf>();

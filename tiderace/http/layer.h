@@ -5,7 +5,7 @@
 //
 // Owner    Setting: a scope of the site. Layer: SiteLoop.
 // Thread   Setting: any loop's, at once. Layer: the loop's.
-// Errors   make() reports what it could not do with LayerPlace::refuse(): the loop is not served.
+// Errors   make() reports a fault to LayerPlace::refuse(); the loop must not serve then.
 #pragma once
 
 #include <cstdint>
@@ -86,11 +86,9 @@ struct Layer {
     std::shared_ptr<void> owner;
     AccessRule* rule = nullptr;        // before; nullptr: nothing
     ResponseFilter* filter = nullptr;  // after
-    bool for_all = false;              // its rule runs before all others, of every scope inside
-    bool goes_first = false;           // its rule runs before those of outer scopes
-    bool goes_last = false;            // its filter runs behind those of outer scopes
-    bool shows_errors = false;         // its filter gives errors a page: before all other filters
-    bool authenticates = false;        // who passes its rule has shown a password
+    bool goes_first = false;           // its rule runs before the rules of outer scopes
+    bool goes_last = false;            // its filter runs after the filters of outer scopes
+    bool authenticates = false;        // its rule checks a password
 
     Layer() = default;
     // Made of anything that is a rule, a filter, or both.
@@ -102,7 +100,7 @@ struct Layer {
     }
 };
 
-// What is set counts for its scope and those inside, where none of them says otherwise.
+// What is set counts for its scope and the scopes inside; the innermost counts.
 struct Setting {
     using Make = shared_function<Layer(LayerPlace&)>;
 

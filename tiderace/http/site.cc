@@ -72,6 +72,7 @@ std::expected<void, std::string> Site::mount(std::uint32_t inside, Site&& other)
     const std::string prefix = scopes_[inside].prefix;
     std::vector<Setting>& settings = scopes_[inside].settings;
     std::ranges::move(other.scopes_[0].settings, std::back_inserter(settings));
+    scopes_[inside].error_pages = std::move(other.scopes_[0].error_pages);
     for (std::size_t i = 1; i < other.scopes_.size(); ++i) {
         Scope& scope = scopes_.emplace_back(std::move(other.scopes_[i]));
         if (scope.parent != no_scope) scope.parent = moved(scope.parent);
@@ -81,7 +82,7 @@ std::expected<void, std::string> Site::mount(std::uint32_t inside, Site&& other)
     std::expected<void, std::string> done;
     for (Endpoint& endpoint : other.endpoints_) {
         endpoint.scope = moved(endpoint.scope);
-        // The "/" of what is mounted is the prefix itself, without a slash at its end.
+        // The path "/" of the mounted site is the prefix itself, without a slash at its end.
         const bool is_top = endpoint.pattern == "/" && !prefix.empty();
         endpoint.pattern = is_top ? prefix : prefix + endpoint.pattern;
         auto added = add(std::move(endpoint));

@@ -37,6 +37,9 @@ class Site {
         std::uint32_t host = 0;
         std::string prefix = {};  // the whole of it
         std::vector<Setting> settings = {};
+        // Its filter gives errors a page: it runs before all other filters, and before the pages of
+        // outer scopes.
+        Setting::Make error_pages = {};
         bool asks_nobody = false;  // no rule of an outer scope runs before its endpoints
     };
     struct Endpoint {
@@ -59,6 +62,9 @@ class Site {
     std::expected<void, std::string> add(Endpoint endpoint);
     // All of another site inside a scope of this one.
     std::expected<void, std::string> mount(std::uint32_t inside, Site&& other);
+
+    // Its rule runs before every other, in all scopes.
+    Setting::Make before_all = {};
 
     Scope& scope(std::uint32_t number) { return scopes_[number]; }
     const std::vector<Scope>& scopes() const { return scopes_; }  // the first: all else is inside

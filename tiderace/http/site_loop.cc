@@ -5,6 +5,7 @@
 
 #include "tiderace/core/contain.h"
 #include "tiderace/http/exchange_door.h"
+#include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::http {
 namespace {
@@ -25,13 +26,11 @@ SiteLoop::SiteLoop(Handler& handler) : only_(&handler) {
 }
 
 SiteLoop::SiteLoop(const Site& site, LayerPlace& place) : site_(&site), refusal_(site) {
-    const Duration timeout = place.timeout;
+    if (site.before_all) before_all_ = make_layer(site.before_all, place).rule;
     // An outer scope stands before those inside it.
     for (const Site::Scope& scope : site.scopes()) {
-        place.timeout = timeout;
         chains_.push_back(std::make_unique<Chain>(make_chain(scope, place)));
     }
-    place.timeout = timeout;
     make_missing_chains();
     for (const Site::Endpoint& endpoint : site.endpoints()) {
         place.pattern = endpoint.pattern;
@@ -54,12 +53,26 @@ std::shared_ptr<ExchangeDoor> SiteLoop::door(core::EventLoop& loop) {
 Chain SiteLoop::make_chain(const Site::Scope& scope, LayerPlace& place) {
     Chain chain;
     if (scope.parent != Site::no_scope) chain = *chains_[scope.parent];
-    if (scope.asks_nobody) chain.rules.resize(chain.for_all);
-    for (const Setting& setting : scope.settings) add_layer(chain, setting, place);
+    if (scope.parent == Site::no_scope || scope.asks_nobody) {
+        chain.rules.clear();
+        chain.authenticates = false;
+        if (before_all_ != nullptr) chain.rules.push_back(before_all_);
+    }
+    for (const Setting& setting : scope.settings) add_setting(chain, setting, place);
+    if (scope.error_pages) {
+        chain.filters.insert(chain.filters.begin(), make_layer(scope.error_pages, place).filter);
+        ++chain.error_pages;
+    }
     return chain;
 }
 
-void SiteLoop::add_layer(Chain& chain, const Setting& setting, LayerPlace& place) {
+Layer SiteLoop::make_layer(const Setting::Make& make, LayerPlace& place) {
+    Layer layer = make(place);
+    owned_.push_back(layer.owner);
+    return layer;
+}
+
+void SiteLoop::add_setting(Chain& chain, const Setting& setting, LayerPlace& place) {
     if (setting.body_bytes_max) chain.body_bytes_max = setting.body_bytes_max;
     if (setting.unknown_members) chain.unknown_members = setting.unknown_members;
     if (setting.handler_timeout) chain.handler_timeout = setting.handler_timeout;
@@ -67,25 +80,20 @@ void SiteLoop::add_layer(Chain& chain, const Setting& setting, LayerPlace& place
     if (!setting.make) return;
     const Duration otherwise = place.timeout;
     place.timeout = chain.handler_timeout.value_or(otherwise);
-    Layer layer = setting.make(place);
+    const Layer layer = make_layer(setting.make, place);
     place.timeout = otherwise;
     if (layer.rule != nullptr) {
-        const bool goes_first = layer.for_all || layer.goes_first;
-        chain.rules.insert(goes_first ? chain.rules.begin() + chain.for_all : chain.rules.end(),
-                           layer.rule);
-        chain.for_all += layer.for_all ? 1 : 0;
+        const auto first = chain.rules.begin() + (before_all_ != nullptr ? 1 : 0);
+        chain.rules.insert(layer.goes_first ? first : chain.rules.end(), layer.rule);
         chain.authenticates |= layer.authenticates;
     }
     if (layer.filter != nullptr) {
         // Rules run from the outside in, filters from the inside out.
-        const std::size_t at = layer.shows_errors ? 0
-                               : layer.goes_last  ? chain.filters.size() - chain.last_filters
-                                                  : chain.error_pages;
+        const std::size_t at =
+            layer.goes_last ? chain.filters.size() - chain.last_filters : chain.error_pages;
         chain.filters.insert(chain.filters.begin() + static_cast<std::ptrdiff_t>(at), layer.filter);
-        chain.error_pages += layer.shows_errors ? 1 : 0;
         chain.last_filters += layer.goes_last ? 1 : 0;
     }
-    owned_.push_back(std::move(layer.owner));
 }
 
 void SiteLoop::make_missing_chains() {
@@ -190,7 +198,7 @@ void SiteLoop::match(Exchange& exchange) {
 }
 
 // A known path passes the rules of its scope even with a wrong method: a log-in comes before any
-// answer about the path. A preflight passes those of the endpoint that it asks about.
+// answer about the path. A preflight passes the rules of the endpoint that it asks about.
 const Chain& SiteLoop::chain_of_refused(const Request& request, const route::Found& found) const {
     if (found.kind == route::Found::Kind::nothing) return chain_of_missing(request.path);
     std::uint32_t endpoint = found.route;
@@ -206,10 +214,7 @@ const Chain& SiteLoop::chain_of_refused(const Request& request, const route::Fou
 
 const Chain& SiteLoop::chain_of_missing(ByteView path) const {
     for (const Missing& missing : missing_) {
-        const std::string_view prefix = missing.prefix;
-        const bool is_inside = path.starts_with(prefix) &&
-                               (path.size() == prefix.size() || path[prefix.size()] == '/');
-        if (is_inside) return missing.chain;
+        if (wire::is_below(path, missing.prefix)) return missing.chain;
     }
     return *chains_[0];
 }
@@ -234,7 +239,7 @@ void SiteLoop::Refusal::handle(Exchange& exchange) {
     route::Parameters unused;
     const route::Found found =
         site_->find(request.authority, method_of(request), request.path, unused);
-    // Here a route is one that a WebSocket was asked of, and has none.
+    // match() left the endpoint that it found: it offers no WebSocket, and one was requested.
     if (found.kind == route::Found::Kind::route) return exchange.respond_status(501);
     if (found.kind == route::Found::Kind::nothing) return exchange.respond_status(404);
     // The path exists with other methods: Allow lists them (RFC 9110, 15.5.6), and OPTIONS asks for

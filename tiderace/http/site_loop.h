@@ -28,7 +28,6 @@ class ExchangeDoor;
 struct Chain {
     std::vector<AccessRule*> rules;        // from the outside in
     std::vector<ResponseFilter*> filters;  // error pages first, then from the inside out
-    std::uint32_t for_all = 0;             // of the rules, at their beginning: Layer::for_all
     std::uint32_t error_pages = 0;         // of the filters, at their beginning
     std::uint32_t last_filters = 0;        // at their end: Layer::goes_last
     bool authenticates = false;            // Layer::authenticates, of one of the rules
@@ -55,7 +54,7 @@ class SiteLoop {
     SiteLoop(const SiteLoop&) = delete;
     SiteLoop& operator=(const SiteLoop&) = delete;
 
-    // In all scopes, behind what is there. A filter: behind those that go last.
+    // In all scopes, as the last rule or filter.
     void add(AccessRule& rule);
     void add(ResponseFilter& filter);
     // In all scopes, behind their own error pages.
@@ -96,7 +95,8 @@ class SiteLoop {
     };
 
     Chain make_chain(const Site::Scope& scope, LayerPlace& place);
-    void add_layer(Chain& chain, const Setting& setting, LayerPlace& place);
+    void add_setting(Chain& chain, const Setting& setting, LayerPlace& place);
+    Layer make_layer(const Setting::Make& make, LayerPlace& place);
     void make_missing_chains();
     void match(Exchange& exchange);
     void run_stages(Exchange& exchange);
@@ -120,6 +120,7 @@ class SiteLoop {
 
     const Site* site_ = nullptr;  // nullptr: one endpoint
     std::vector<std::shared_ptr<void>> owned_;
+    AccessRule* before_all_ = nullptr;
     std::vector<std::unique_ptr<Chain>> chains_;  // by scope
     std::vector<Missing> missing_;                // the longest prefix first
     std::vector<Target> targets_;                 // by endpoint

@@ -60,6 +60,7 @@ class SiteTest : public ::testing::Test {
             return layer;
         }};
     }
+    static void filter_alone(Layer& layer) { layer.rule = nullptr; }
     std::string ask(std::string_view path, std::string_view method = "GET",
                     ByteView authority = "localhost") {
         if (!loop_) {
@@ -96,26 +97,28 @@ TEST_F(SiteTest, RulesRunFromTheOutsideInAndFiltersFromTheInsideOut) {
 
 TEST_F(SiteTest, ALayerSaysWhereItStands) {
     site_.scope(0).settings = {marking("all"),
-                               marking("last", [](Layer& layer) { layer.goes_last = true; }),
-                               marking("page", [](Layer& layer) { layer.shows_errors = true; }),
-                               marking("proxy", [](Layer& layer) { layer.for_all = true; })};
+                               marking("last", [](Layer& layer) { layer.goes_last = true; })};
+    site_.scope(0).error_pages = marking("page", filter_alone).make;
+    site_.before_all = marking("proxy").make;
     const std::uint32_t in = site_.add_scope(0, "/in");
     site_.scope(in).settings = {marking("in"),
-                                marking("own", [](Layer& layer) { layer.shows_errors = true; }),
                                 marking("first", [](Layer& layer) { layer.goes_first = true; })};
+    site_.scope(in).error_pages = marking("own", filter_alone).make;
     ASSERT_TRUE(site_.add(endpoint("/in", in, "x")));
-    EXPECT_EQ(ask("/in"),
-              "200 proxy> first> all> last> page> in> own> x <own <page <first <in <proxy <all "
-              "<last");
+    EXPECT_EQ(ask("/in"), "200 proxy> first> all> last> in> x <own <page <first <in <all <last");
     const std::uint32_t health = site_.add_scope(0, "");
     site_.scope(health).asks_nobody = true;
     const std::uint32_t apart = site_.add_scope(0, "/apart");
     site_.scope(apart).parent = Site::no_scope;
+    site_.scope(0).settings.push_back(
+        marking("password", [](Layer& layer) { layer.authenticates = true; }));
     ASSERT_TRUE(site_.add(endpoint("/health", health, "up")));
     ASSERT_TRUE(site_.add(endpoint("/apart", apart, "apart")));
     loop_.reset();
-    EXPECT_EQ(ask("/health"), "200 proxy> up <page <proxy <all <last");
-    EXPECT_EQ(ask("/apart"), "200 apart");
+    EXPECT_EQ(ask("/health"), "200 proxy> up <page <password <all <last");
+    EXPECT_FALSE(loop_->chain_of(health).authenticates);
+    EXPECT_TRUE(loop_->chain_of(in).authenticates);
+    EXPECT_EQ(ask("/apart"), "200 proxy> apart");
 }
 
 TEST_F(SiteTest, AHostWithEndpointsHasNoOthers) {

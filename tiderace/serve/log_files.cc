@@ -73,6 +73,7 @@ Result<log::Stream*> LogFiles::open_stream(const std::string& path) {
 
 http::AccessLog* AccessLogs::find(const http::AccessLogTarget& target) {
     log::Stream* const stream = files_->stream(target.path);
+    if (stream == nullptr) return nullptr;
     const auto key = std::pair(stream, target.format);
     if (const auto known = logs_.find(key); known != logs_.end()) return &known->second;
     log::Ring& ring = stream->add_ring(http::RingAccessLog::ring_bytes);

@@ -59,7 +59,7 @@ class AccessLogs {
     explicit AccessLogs(const LogFiles& files) : files_(&files) {}
 
     // Scopes that log to one file in one format share a log: the lines of a ring keep their order,
-    // and each ring takes memory. The target was opened, and is not "off".
+    // and each ring takes memory. LogFiles has opened the target. nullptr: "off".
     http::AccessLog* find(const http::AccessLogTarget& target);
     bool empty() const { return logs_.empty(); }
     // Once a turn and not once a line, so that a busy loop wakes the writer's thread seldom.

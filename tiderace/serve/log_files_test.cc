@@ -24,6 +24,7 @@ TEST(LogFiles, OffIsNowhereAndAFolderThatIsMissingSaysSo) {
     LogFiles files;
     ASSERT_TRUE(files.open("off"));
     EXPECT_EQ(files.stream("off"), nullptr);
+    EXPECT_EQ(AccessLogs(files).find({.path = "off"}), nullptr);
     const auto opened = files.open(folder.path_of("absent/log"));
     ASSERT_FALSE(opened);
     EXPECT_NE(opened.error().message().find("its folder must exist"), std::string::npos);

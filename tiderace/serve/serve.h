@@ -65,7 +65,7 @@ struct ServeOptions {
     // Who sends a body, or takes an answer, more slowly is cut off (net/progress_rate.h); 0: one
     // byte in half a minute is enough.
     std::uint64_t bytes_per_second_min = net::ServingDefaults::bytes_per_second_min;
-    std::string access_log = "";  // "-": standard output; a path: appended to; "": none
+    std::string access_log = "";  // "-": standard output; a path: appended to; "" and "off": none
     // A loop that a handler blocks for longer is logged with the handler's stack: 100ms, say. Zero:
     // none is. It wakes an idle loop twice in that time (serve/watchdog.h).
     Duration watchdog = Duration::zero();

@@ -25,6 +25,7 @@ class ProxyRule final : public AccessRule {
 };
 
 }  // namespace
+
 App::App() : App(AppOptions()) {}
 App::App(AppOptions options)
     : options_(options),
@@ -98,17 +99,9 @@ void App::add(std::uint32_t scope, wire::Method method, route::PlacedPattern pla
         scope = add_scope(scope, "");
         std::ranges::move(middleware, std::back_inserter(site_->scope(scope).settings));
     }
-    const std::string path = site_->scope(scope).prefix + placed.text;
-    const route::Place place = placed.place;
-    add(scope, method, std::move(placed), [&made = *endpoint](LayerPlace& on) {
+    add(scope, method, std::move(placed), parameters, [&made = *endpoint](LayerPlace& on) {
         return std::make_shared<app_parts::RouteHandler>(made, on);
     });
-    // Patterns that are template arguments are checked by the compiler; one that is made at run
-    // time is checked here.
-    if (fault_.empty() && route::count_parameters(path) != parameters) {
-        fault_ = "route " + path + to_string(place) + ": its handler takes " +
-                 std::to_string(parameters) + " parameters of the path";
-    }
     const std::size_t first_use = page_uses_.size();
     if (endpoint->kind().list_pages != nullptr) endpoint->kind().list_pages(page_uses_);
     check_pages(first_use);
@@ -118,28 +111,39 @@ void App::add(std::uint32_t scope, wire::Method method, route::PlacedPattern pla
 }
 
 void App::add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
-              shared_function<std::shared_ptr<Handler>(LayerPlace&)> make) {
+              std::size_t parameters, shared_function<std::shared_ptr<Handler>(LayerPlace&)> make) {
     if (!fault_.empty()) return;
     std::string& pattern = placed.text;
     const std::string& prefix = site_->scope(scope).prefix;
     // The "/" of a group is its prefix itself, without a slash at its end.
     if (!prefix.empty()) pattern = prefix + (pattern == "/" ? "" : pattern);
-    const auto added = site_->add({.pattern = std::move(pattern),
+    const auto added = site_->add({.pattern = pattern,
                                    .place = placed.place,
                                    .method = method,
                                    .scope = scope,
                                    .make = std::move(make)});
-    if (!added) fault_ = added.error();
+    // Patterns that are template arguments are checked by the compiler; one that is made at run
+    // time is checked here.
+    if (!added) {
+        fault_ = added.error();
+    } else if (route::count_parameters(pattern) != parameters) {
+        fault_ = "route " + pattern + to_string(placed.place) + ": its handler takes " +
+                 std::to_string(parameters) + " parameters of the path";
+    }
     routes_.emplace_back();
 }
 
 App& App::mount(std::string prefix, App&& other) {
     if (fault_.empty()) fault_ = other.fault_;
     // These are of all requests of the App that serves, so below a prefix they would do nothing.
-    if (fault_.empty() && (other.on_answer_ || other.trusts_proxies_)) {
+    if (fault_.empty() && (other.on_answer_ || other.site_->before_all)) {
         fault_ = "mount " + prefix + ": " +
                  (other.on_answer_ ? "on_answer()" : "trusted_proxies()") +
                  " is for the App that serves; call it there";
+    }
+    // The handlers of the other App take the parameters of its own patterns alone.
+    if (fault_.empty() && route::count_parameters(prefix) > 0) {
+        fault_ = "mount " + prefix + ": its prefix has no parameters";
     }
     const auto mounted = site_->mount(add_scope(0, std::move(prefix)), std::move(*other.site_));
     if (fault_.empty() && !mounted) fault_ = mounted.error();
@@ -164,12 +168,10 @@ App& App::trusted_proxies(const TrustedProxyOptions& options) {
     std::string fault;
     const auto proxies = std::make_shared<const filter::TrustedProxies>(options, fault);
     if (fault_.empty()) fault_ = std::move(fault);
-    trusts_proxies_ = true;
-    site_->scope(0).settings.push_back({.make = [proxies](LayerPlace&) {
-        Layer layer(std::make_shared<ProxyRule>(proxies));
-        layer.for_all = true;  // every rule, and the log, see the client's address
-        return layer;
-    }});
+    // Every rule, and the log, see the client's address.
+    site_->before_all = [proxies](LayerPlace&) {
+        return Layer(std::make_shared<ProxyRule>(proxies));
+    };
     return *this;
 }
 
@@ -177,7 +179,7 @@ void App::set_error_page(std::uint32_t scope, app_parts::CheckedErrorPage page) 
     const std::size_t first_use = page_uses_.size();
     page_uses_.insert(page_uses_.end(), page.uses.begin(), page.uses.end());
     check_pages(first_use);
-    site_->scope(scope).settings.push_back(app_parts::shown_by(std::move(page.show)));
+    site_->scope(scope).error_pages = app_parts::shown_by(std::move(page.show));
 }
 
 App& App::health(route::PlacedPattern path) {

@@ -172,9 +172,9 @@ class App : public Routes<App, 0> {
     void add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
              std::size_t parameters, std::unique_ptr<app_parts::Endpoint> endpoint,
              std::vector<Middleware> middleware);
-    // An endpoint of its own, which is made for each loop.
+    // An endpoint that is made for each loop, and takes so many parameters of the path.
     void add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
-             shared_function<std::shared_ptr<Handler>(LayerPlace&)> make);
+             std::size_t parameters, shared_function<std::shared_ptr<Handler>(LayerPlace&)> make);
     void check_pages(std::size_t first_use);
     void set_error_page(std::uint32_t scope, app_parts::CheckedErrorPage page);
     App& add_ready(route::PlacedPattern path, Duration limit, Middleware check);
@@ -189,7 +189,6 @@ class App : public Routes<App, 0> {
     std::vector<app_parts::Background> background_;
     std::shared_ptr<app_parts::Life> life_;
     shared_function<void(const AccessRecord&)> on_answer_;
-    bool trusts_proxies_ = false;
     std::string fault_;
 };
 

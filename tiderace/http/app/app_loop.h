@@ -27,7 +27,7 @@ class AppLoop final {
     task::Runner& runner() { return runner_; }
     const App& app() const { return *app_; }
     const States& states() const { return states_; }
-    // What all bodies of the loop that are read whole count in.
+    // The budget of all bodies that the loop reads whole.
     const core::Ref<core::Budget>& bodies() const { return bodies_; }
     // Ends the background tasks and waits for detached ones; `done` is called at `deadline` at the
     // latest.

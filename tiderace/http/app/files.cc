@@ -32,7 +32,7 @@ App& App::files(route::PlacedPattern placed, const std::string& folder,
         place.refuse(made.error());
         return nullptr;
     };
-    add(scope, wire::Method::other, {prefix + "/{path...}", placed.place}, make);
+    add(scope, wire::Method::other, {prefix + "/{path...}", placed.place}, 1, make);
     return *this;
 }
 

@@ -341,6 +341,15 @@ TEST_F(MiddlewareTest, BehindATrustedProxyAllSeeTheClient) {
     EXPECT_EQ(logged, "2001:db8::7 secure 200;2001:db8::7 secure 429;2001:db8:1::8 secure 200;");
 }
 
+// Both one behind the other would believe a client that the first has named.
+TEST_F(MiddlewareTest, TheLastCallNamesTheTrustedProxies) {
+    app.trusted_proxies({.networks = {"0.0.0.0/0", "::/0"}});
+    app.trusted_proxies({.networks = {"192.0.2.0/24"}});
+    app.get<"/">([](const Request& request) { return where_from(request); });
+    const std::string own = body_of(get("/"));
+    EXPECT_EQ(body_of(ask("GET", "/", "X-Forwarded-For: 192.0.2.7\r\n")), own);
+}
+
 TEST_F(MiddlewareTest, ANewRequestOfAProxysConnectionIsAnotherClients) {
     app.trusted_proxies({.networks = {"0.0.0.0/0", "::/0", "unix"}});
     app.get<"/">([](const Request& request) { return "<" + where_from(request) + ">"; });

@@ -54,7 +54,7 @@ App& App::cgi(route::PlacedPattern placed, const std::string& folder) {
     options.folder = folder;
     options.rules.body_bytes_max = options_.body_bytes_max;
     options.places = std::make_shared<cgi::ProgramPlaces>(32, 256);  // of all loops
-    add(0, wire::Method::other, {options.prefix + "/{path...}", placed.place},
+    add(0, wire::Method::other, {options.prefix + "/{path...}", placed.place}, 1,
         maker_of<cgi::Cgi>(options));
     return *this;
 }
@@ -76,7 +76,7 @@ App& App::fastcgi(route::PlacedPattern placed, const std::string& address,
     options.rules.body_bytes_max = options_.body_bytes_max;
     // A glob is no pattern of a route, so all paths come here and FastCgi picks those that match.
     if (is_glob || pattern == "/") pattern.clear();
-    add(0, wire::Method::other, {pattern + "/{path...}", placed.place},
+    add(0, wire::Method::other, {pattern + "/{path...}", placed.place}, 1,
         maker_of<cgi::FastCgi>(options));
     return *this;
 }

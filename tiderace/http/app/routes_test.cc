@@ -87,6 +87,19 @@ TEST_F(RoutesTest, AConflictWithAMountedAppNamesTheRoutesOfBoth) {
               conflict(at("GET /shop/{id}", line + 1), at("GET /shop/{name}", line + 2)));
 }
 
+// What answers there knows nothing of a parameter in front of it.
+TEST_F(RoutesTest, APrefixWithParametersIsForGroupsAlone) {
+    App shop;
+    shop.get<"/{id}">([](int) { return "1"; });
+    app.mount("/of/{owner}", std::move(shop));
+    EXPECT_EQ(app.fault(), "mount /of/{owner}: its prefix has no parameters");
+    app = App();
+    const unsigned line = __LINE__;
+    app.files("/of/{owner}", "/");
+    EXPECT_EQ(app.fault(), "route " + at("/of/{owner}/{path...}", line + 1) +
+                               ": its handler takes 1 parameters of the path");
+}
+
 TEST_F(RoutesTest, WhatTheAppAddsItselfStandsWhereItWasCalled) {
     const unsigned line = __LINE__;
     app.health("/healthz");

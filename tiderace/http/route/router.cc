@@ -170,7 +170,7 @@ std::string_view Router::pattern(std::uint32_t route) const {
 }
 
 // The node where the path ends, from `at` on, or none. Each node of the tree is reached by one way
-// only, so what is given up is never tried twice.
+// only, so no branch is tried twice.
 std::uint32_t Router::match(std::uint32_t node, ByteView path, std::size_t at,
                             Parameters& parameters) const {
     if (at == path.size()) return nodes_[node].routes != none ? node : none;

@@ -110,6 +110,7 @@ ClientStage::ClientStage(const http::App& app, ClientOptions options)
                http::H1Options{.idle_timeout = options_.idle_timeout, .server_name = ""}),
       server_(world_.loop(), service_,
               net::TcpServerOptions{.connections_max = options_.connections_max}) {
+    if (loop_.fault()) throw std::invalid_argument(loop_.fault()->message());
     world_.loop().set_log(&logger_);
     loop_.site().add_error_pages(error_pages_);
     server_.listen(world_.listen());

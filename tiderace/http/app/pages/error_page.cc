@@ -90,12 +90,10 @@ class ErrorPageFilter final : public ResponseFilter {
 
 }  // namespace
 
-Setting shown_by(ErrorPage page) {
-    return {.make = [page = std::move(page)](LayerPlace& place) {
-        Layer layer(std::make_shared<ErrorPageFilter>(page, place.runner));
-        layer.shows_errors = true;
-        return layer;
-    }};
+Setting::Make shown_by(ErrorPage page) {
+    return [page = std::move(page)](LayerPlace& place) {
+        return Layer(std::make_shared<ErrorPageFilter>(page, place.runner));
+    };
 }
 
 }  // namespace tiderace::http::app_parts

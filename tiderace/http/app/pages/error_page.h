@@ -119,7 +119,7 @@ CheckedErrorPage error_page(F make) {
     return made;
 }
 
-Setting shown_by(ErrorPage page);
+Setting::Make shown_by(ErrorPage page);
 
 }  // namespace app_parts
 }  // namespace tiderace::http
