@@ -87,6 +87,7 @@ std::uint32_t Router::child_for(std::uint32_t node, const Segment& segment) {
         const std::uint32_t made = make_node();
         texts_.push_back(std::make_unique<std::string>(segment.text));
         insert({node, made, hash_of(node, segment.text), *texts_.back()});
+        nodes_[node].has_literals = true;
         return made;
     }
     const bool rest = segment.kind == Segment::Kind::rest;
@@ -174,30 +175,35 @@ std::string_view Router::pattern(std::uint32_t route) const {
 std::uint32_t Router::match(std::uint32_t node, ByteView path, std::size_t at,
                             Parameters& parameters) const {
     if (at == path.size()) return nodes_[node].routes != none ? node : none;
-    const std::size_t slash = path.find('/', at + 1);
-    const std::size_t end = slash == ByteView::npos ? path.size() : slash;
-    const ByteView segment = path.substr(at + 1, end - at - 1);
+    const Node& here = nodes_[node];
     const std::size_t count = parameters.count;
     const auto add = [&](std::size_t bytes) {
         parameters.spans[parameters.count++] = {static_cast<std::uint32_t>(at + 1),
                                                 static_cast<std::uint32_t>(bytes)};
     };
-    // The most specific first: a literal, a parameter, the rest. A dead end goes back to the next
-    // kind.
-    if (const std::uint32_t child = literal_child(node, segment); child != none) {
-        const std::uint32_t found = match(child, path, end, parameters);
-        if (found != none) return found;
-        parameters.count = count;
+    // Where only a rest can follow, as in a site that is one folder, no segment is looked at.
+    if (here.has_literals || here.parameter != none) {
+        const std::size_t slash = path.find('/', at + 1);
+        const std::size_t end = slash == ByteView::npos ? path.size() : slash;
+        const ByteView segment = path.substr(at + 1, end - at - 1);
+        // The most specific first: a literal, a parameter, the rest. A dead end goes back to the
+        // next kind.
+        const std::uint32_t child = here.has_literals ? literal_child(node, segment) : none;
+        if (child != none) {
+            const std::uint32_t found = match(child, path, end, parameters);
+            if (found != none) return found;
+            parameters.count = count;
+        }
+        if (here.parameter != none && !segment.empty()) {
+            add(segment.size());
+            const std::uint32_t found = match(here.parameter, path, end, parameters);
+            if (found != none) return found;
+            parameters.count = count;
+        }
     }
-    if (nodes_[node].parameter != none && !segment.empty()) {
-        add(segment.size());
-        const std::uint32_t found = match(nodes_[node].parameter, path, end, parameters);
-        if (found != none) return found;
-        parameters.count = count;
-    }
-    if (nodes_[node].rest == none) return none;
+    if (here.rest == none) return none;
     add(path.size() - at - 1);
-    return nodes_[node].rest;
+    return here.rest;
 }
 
 Found Router::find(wire::Method method, ByteView path, Parameters& parameters) const {

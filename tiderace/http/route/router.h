@@ -74,6 +74,7 @@ class Router {
         std::uint32_t parameter = none;  // nodes
         std::uint32_t rest = none;
         std::uint32_t routes = none;  // of those that end here
+        bool has_literals = false;
     };
     struct Added {
         std::uint32_t route;
