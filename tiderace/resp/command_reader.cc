@@ -113,10 +113,11 @@ Step CommandReader::scan_inline(ByteView message) {
     const ByteView front = message.substr(0, limits_->line_bytes_max + 2);
     const std::size_t end = front.find('\n');
     if (has_control_bytes(front.substr(0, end))) return refuse(Fault::foreign_protocol);
-    // Nothing of it is kept between two calls: MessageBytes calls again only with the whole line.
+    // Nothing of it is kept between two calls: MessageBytes calls again only with the whole line,
+    // or with the control byte that refuses it.
     if (end == ByteView::npos) {
         if (front.size() == limits_->line_bytes_max + 2) return refuse(Fault::line_too_long);
-        return {Progress::more, limits_->line_bytes_max + 2, true};
+        return {Progress::more, limits_->line_bytes_max + 2, ends_inline};
     }
     ByteView line = front.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);

@@ -135,6 +135,7 @@ TEST(CommandReader, RefusesWhatABrowserSendsAtEverySplit) {
         "Host: a\r\n",
         "Content-Type: text/plain\r\n",
         "\x16\x03\x01\x02"s,
+        "$?\r\x05",  // no end of a line comes
         "\x16\x03\x01\r\nFLUSHALL\r\n"s,
         "\0\x03\0\x10\r\nFLUSHALL\r\n"s,
     };

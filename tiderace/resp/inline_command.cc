@@ -11,6 +11,10 @@ bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');  // isspace() of the C locale
 }
 
+bool is_control(char c) {
+    return c >= 0 && c < ' ' && !is_space(c);
+}
+
 // Of a letter.
 char lower(char c) {
     return static_cast<char>(c | 0x20);
@@ -101,7 +105,11 @@ class Words {
 }  // namespace
 
 bool has_control_bytes(ByteView line) {
-    return std::ranges::any_of(line, [](char c) { return c >= 0 && c < ' ' && !is_space(c); });
+    return std::ranges::any_of(line, is_control);
+}
+
+bool ends_inline(char byte) {
+    return byte == '\n' || is_control(byte);
 }
 
 bool is_http(ByteView text, const std::vector<Range>& words) {

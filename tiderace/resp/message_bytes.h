@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "tiderace/base/bytes.h"
@@ -45,8 +44,8 @@ struct Step {
     Progress progress;
     // complete: the message's bytes. more: it needs that many in all …
     std::size_t bytes = 0;
-    // … or fewer, if an LF comes before.
-    bool or_line = false;
+    // … or fewer, if a byte comes before that ends the wait.
+    bool (*ends_at)(char byte) = nullptr;
 };
 inline Step need(std::size_t bytes) {
     return {Progress::more, bytes};
@@ -98,9 +97,10 @@ class MessageBytes {
     bool take(ByteView& in) {
         std::size_t bytes = std::min(in.size(), wanted_.bytes - held_.size());
         bool reached = held_.size() + bytes == wanted_.bytes;
-        if (wanted_.or_line) {
-            if (const void* end = std::memchr(in.data(), '\n', bytes)) {
-                bytes = static_cast<std::size_t>(static_cast<const char*>(end) - in.data()) + 1;
+        if (wanted_.ends_at != nullptr) {
+            const auto end = std::find_if(in.begin(), in.begin() + bytes, wanted_.ends_at);
+            if (end != in.begin() + bytes) {
+                bytes = static_cast<std::size_t>(end - in.begin()) + 1;
                 reached = true;
             }
         }

@@ -111,7 +111,7 @@ Step ReplyReader::scan_line(ByteView message) {
     const std::size_t end = front.find('\n');
     if (end == ByteView::npos) {
         if (front.size() == room) return refuse(Fault::line_too_long);
-        return {Progress::more, from + room, true};
+        return {Progress::more, from + room, [](char byte) { return byte == '\n'; }};
     }
     if (end == 0 || front[end - 1] != '\r') return refuse(Fault::bad_line);
     const ByteView text = front.substr(0, end - 1);
