@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/units.h"
-#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::load {
 
@@ -31,8 +31,7 @@ constexpr std::string_view to_string(LoadDrips drips) {
 
 // Schemes have no case (RFC 3986, 3.1).
 constexpr bool has_scheme(std::string_view url, std::string_view scheme) {
-    return url.find("://") == scheme.size() &&
-           http::wire::equals_ignoring_case(url.substr(0, scheme.size()), scheme);
+    return url.find("://") == scheme.size() && starts_with_ignoring_case(url, scheme);
 }
 
 struct LoadOptions {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/h2/hpack_encoder.h"
 #include "tiderace/http/wire/h2/hpack_field.h"
 #include "tiderace/http/wire/h2/hpack_integer.h"
@@ -50,13 +51,9 @@ std::vector<Field> fields_of(const LoadTarget& target, const LoadOptions& option
                               {":path", target.path}};
     for (const std::string& line : options.fields) {
         const std::size_t colon = line.find(':');
-        std::string name = line.substr(0, colon);
-        // HTTP/2 has names in lower case alone (RFC 9113, 8.2.1).
-        std::ranges::transform(name, name.begin(), [](char c) {
-            return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-        });
-        // +2: the flag has made each line "Name: value".
-        fields.push_back({std::move(name), line.substr(colon + 2)});
+        // HTTP/2 has names in lower case alone (RFC 9113, 8.2.1). +2: the flag has made each line
+        // "Name: value".
+        fields.push_back({lower_case(line.substr(0, colon)), line.substr(colon + 2)});
     }
     if (says_length(options)) {
         fields.push_back({"content-length", std::to_string(options.body_bytes)});

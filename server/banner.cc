@@ -8,6 +8,7 @@
 #include "server/qr.h"
 #include "server/terminal.h"
 #include "server/version.h"
+#include "tiderace/base/ascii.h"
 
 namespace tiderace::server {
 namespace {
@@ -158,10 +159,7 @@ TerminalFacts terminal_facts(int descriptor) {
 // Colours and the code only where something is known to draw them: what a log or a pipe gets is
 // plain, so that it can be read and searched.
 BannerStyle banner_style(const TerminalFacts& terminal) {
-    std::string locale = terminal.locale;
-    std::ranges::transform(locale, locale.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    const std::string locale = lower_case(terminal.locale);
     const bool is_utf8 =
         locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
     // TERM is empty under cron and in many containers: nothing is known of what reads the output.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::server {
 namespace {
 
@@ -18,14 +20,12 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 }
 
 bool is_ipv6_character(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' ||
-           c == '.';
+    return hex_value(c) >= 0 || c == ':' || c == '.';
 }
 
 // Names are not resolved here: only what cannot be a name is refused.
 bool is_host_character(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '.' || c == '_';
+    return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_';
 }
 
 // The inside of [...]: IPv6 digits, then perhaps %zone.

@@ -14,6 +14,8 @@
 #include <thread>
 
 #include "server/build_facts.h"
+#include "tiderace/base/ascii.h"
+#include "tiderace/base/constant_time.h"
 #include "tiderace/base/random.h"
 #include "tiderace/core/kernel.h"
 
@@ -65,9 +67,8 @@ std::string random_setting() {
 
 // The digits of crypt(3): all that salts and hashes are written in.
 bool is_crypt_text(std::string_view text) {
-    return std::ranges::all_of(text, [](char c) {
-        return (c >= '.' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-    });
+    return std::ranges::all_of(
+        text, [](char c) { return is_letter_or_digit(c) || c == '.' || c == '/'; });
 }
 
 // "04" to "31": the cost of bcrypt.
@@ -102,22 +103,6 @@ bool is_accepted_hash(std::string_view hash) {
     }
     return std::ranges::count(hash, '$') >= 3 && hash.size() - last - 1 >= 43 &&
            is_crypt_text(hash.substr(last + 1));
-}
-
-// Takes as long for equal texts as for different ones of the same length.
-bool equal_in_constant_time(std::string_view left, std::string_view right) {
-    if (left.size() != right.size()) return false;
-    unsigned difference = 0;
-    for (std::size_t i = 0; i < left.size(); ++i) {
-        difference |= static_cast<unsigned char>(left[i]) ^ static_cast<unsigned char>(right[i]);
-    }
-    return difference == 0;
-}
-
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view spaces = " \t\r";
-    const std::size_t first = std::min(text.find_first_not_of(spaces), text.size());
-    return text.substr(first, text.find_last_not_of(spaces) + 1 - first);
 }
 
 // A file, or a pipe: `--basic-auth <(pass show site)`. Without O_NONBLOCK even the open of a pipe
@@ -210,7 +195,8 @@ Result<> PasswordFile::add_lines(std::string_view text, std::string_view path) {
     for (std::size_t number = 1; !text.empty(); ++number) {
         std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
-        line = trimmed(line);
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        line = trim_ows(line);
         if (line.empty() || line.starts_with('#')) continue;
         const std::string place = std::string(path) + ":" + std::to_string(number);
         const std::size_t colon = line.find(':');
@@ -219,11 +205,10 @@ Result<> PasswordFile::add_lines(std::string_view text, std::string_view path) {
         }
         // Some tools write further fields after a second colon.
         const std::string_view rest = line.substr(colon + 1);
-        Entry entry{std::string(trimmed(line.substr(0, colon))),
-                    std::string(trimmed(rest.substr(0, rest.find(':'))))};
+        Entry entry{std::string(trim_ows(line.substr(0, colon))),
+                    std::string(trim_ows(rest.substr(0, rest.find(':'))))};
         // No client can send such a name (basic_credentials.h). A file of UTF-16 has them, too.
-        if (std::ranges::any_of(entry.user,
-                                [](char c) { return (c >= 0 && c < ' ') || c == 127; })) {
+        if (std::ranges::any_of(entry.user, is_control_character)) {
             return fail(Error(0, "read passwords from", place,
                               "the name has a control character; is the file UTF-8?"));
         }
@@ -279,7 +264,7 @@ bool PasswordFile::is_right(std::string_view user, std::string_view password) co
     // An unknown user costs as much time as a known one, and always the same hash for one name.
     const Entry& entry = known ? *known : decoy(user);
     const auto hash = crypt_password(password, entry.hash);
-    const bool is_equal = hash && equal_in_constant_time(*hash, entry.hash);
+    const bool is_equal = hash && equals_in_constant_time(entry.hash, *hash);
     return known && is_equal;
 }
 

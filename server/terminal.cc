@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/check.h"
 #include "tiderace/base/result.h"
 
@@ -22,7 +23,7 @@ std::string printable(std::string_view text) {
         // U+0080 to U+009F in UTF-8. Terminals take them for ESC and a letter: U+009B begins a
         // sequence, as ESC [ does (ECMA-48, 5.3).
         const bool is_c1 = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
-        shown += is_c1 || byte < 0x20 || byte == 0x7f ? '?' : text[i];
+        shown += is_c1 || is_control_character(text[i]) ? '?' : text[i];
         if (is_c1) ++i;
     }
     return shown;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::server {
 namespace {
 
@@ -26,8 +28,7 @@ constexpr std::array system_stores{
 constexpr const char* keychain_tool = "/usr/bin/security";
 
 bool is_plain(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '.' || c == '_' || c == '/';
+    return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_' || c == '/';
 }
 
 // Chrome on Linux reads its own database and not the system's store, so there are two commands; on

@@ -157,8 +157,8 @@ Reply with_state(int status, const UploadState& state) {
 // In any case, and whatever parameters it has.
 bool has_bytes(const Request& request) {
     const std::string_view type = request.field("Content-Type");
-    return wire::equals_ignoring_case(wire::trim_ows(type.substr(0, type.find(';'))),
-                                      "application/offset+octet-stream");
+    return tiderace::equals_ignoring_case(tiderace::trim_ows(type.substr(0, type.find(';'))),
+                                          "application/offset+octet-stream");
 }
 
 Task<UploadState> receive(const Shared& uploads, std::string id, std::uint64_t offset,

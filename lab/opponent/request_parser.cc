@@ -2,26 +2,9 @@
 
 #include <utility>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::lab::opponent {
-namespace {
-
-bool is_control(char letter) {
-    const auto byte = static_cast<unsigned char>(letter);
-    return byte < 0x20 || byte == 0x7F;
-}
-
-bool is_token(char letter) {
-    const auto byte = static_cast<unsigned char>(letter);
-    return byte > 0x20 && byte < 0x7F &&
-           std::string_view("()<>@,;:\\\"/[]?={}").find(letter) == std::string_view::npos;
-}
-
-char lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + ('a' - 'A')) : letter;
-}
-
-}  // namespace
-
 RequestParser::Parsed RequestParser::parse(std::string_view bytes) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         if (++head_bytes_ > head_bytes_max) return {Outcome::too_large, i};
@@ -40,7 +23,7 @@ RequestParser::Parsed RequestParser::parse(std::string_view bytes) {
 bool RequestParser::take_character(char letter) {
     switch (state_) {
         case State::method_start:
-            if (!is_token(letter)) return false;
+            if (!is_token_character(letter)) return false;
             request_.method += letter;
             state_ = State::method;
             return true;
@@ -50,14 +33,14 @@ bool RequestParser::take_character(char letter) {
                 return true;
             }
             request_.method += letter;
-            return is_token(letter);
+            return is_token_character(letter);
         case State::target:
             if (letter == ' ') {
                 state_ = State::version;
                 return !request_.target.empty();
             }
             request_.target += letter;
-            return !is_control(letter);
+            return !is_control_character(letter);
         case State::version:
             return take_version(letter);
         case State::line_end:
@@ -70,17 +53,17 @@ bool RequestParser::take_character(char letter) {
                 state_ = State::head_end;
                 return true;
             }
-            name_ = lower(letter);
+            name_ = to_lower(letter);
             value_.clear();
             state_ = State::field_name;
-            return is_token(letter);  // a folded line begins with a space: refused
+            return is_token_character(letter);  // a folded line begins with a space: refused
         case State::field_name:
             if (letter == ':') {
                 state_ = State::field_space;
                 return true;
             }
-            name_ += lower(letter);
-            return is_token(letter);
+            name_ += to_lower(letter);
+            return is_token_character(letter);
         case State::field_space:
             if (letter == ' ' || letter == '\t') return true;
             state_ = State::field_value;
@@ -91,8 +74,8 @@ bool RequestParser::take_character(char letter) {
                 return end_field();
             }
             // In lower case: of the values that are read (end_field()) none depends on it.
-            value_ += lower(letter);
-            return letter == '\t' || !is_control(letter);
+            value_ += to_lower(letter);
+            return letter == '\t' || !is_control_character(letter);
         case State::head_end:
             break;
     }

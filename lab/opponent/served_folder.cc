@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::lab::opponent {
@@ -35,9 +36,7 @@ std::string escaped(std::string_view path) {
     std::string out;
     for (const char letter : path) {
         const auto byte = static_cast<unsigned char>(letter);
-        const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                           (byte >= '0' && byte <= '9') ||
-                           std::string_view("/-._~").find(letter) != std::string_view::npos;
+        const bool plain = is_letter_or_digit(letter) || std::string_view("/-._~").contains(letter);
         if (plain) {
             out += letter;
         } else {

@@ -1,12 +1,13 @@
 #include "lab/report/markup.h"
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::lab::report {
 
 std::string escape_markup(std::string_view text) {
     std::string out;
     out.reserve(text.size() + text.size() / 8);
     for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
         // Both quotes, because the text may stand in an attribute, in either kind.
         if (c == '&') {
             out += "&amp;";
@@ -18,7 +19,7 @@ std::string escape_markup(std::string_view text) {
             out += "&quot;";
         } else if (c == '\'') {
             out += "&#39;";
-        } else if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) {
+        } else if (is_control_character(c) && c != '\n' && c != '\t') {
             // A server's last words are quoted in the report: what they contain must not be invalid
             // in the page.
             out += "\uFFFD";
@@ -32,9 +33,8 @@ std::string escape_markup(std::string_view text) {
 std::string escape_markdown(std::string_view text) {
     std::string out;
     for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
         // A line break would end the row of a table.
-        if (byte < 0x20 || byte == 0x7F) {
+        if (is_control_character(c)) {
             out += ' ';
         } else if (c == '&') {
             out += "&amp;";

@@ -27,16 +27,9 @@ constexpr std::array<std::string_view, 12> decided_by_the_server{
     "trailer",       "upgrade",          "transfer-encoding",
 };
 
-std::string lower(std::string_view text) {
-    std::string copy(text);
-    for (char& c : copy) c = http::wire::to_lower(c);
-    return copy;
-}
-
-std::string_view trim(std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
+// Not of tabs: a name that has one is refused.
+std::string_view trim_spaces(std::string_view text) {
+    return trim<[](char c) { return c == ' '; }>(text);
 }
 
 // The two sides of the first `separator`; nullopt when there is none or a side is empty.
@@ -44,8 +37,8 @@ std::optional<std::pair<std::string_view, std::string_view>> split(std::string_v
                                                                    char separator) {
     const std::size_t at = text.find(separator);
     if (at == std::string_view::npos) return std::nullopt;
-    const std::string_view left = trim(text.substr(0, at));
-    const std::string_view right = trim(text.substr(at + 1));
+    const std::string_view left = trim_spaces(text.substr(0, at));
+    const std::string_view right = trim_spaces(text.substr(at + 1));
     if (left.empty() || right.empty()) return std::nullopt;
     return std::pair(left, right);
 }
@@ -89,8 +82,9 @@ constexpr std::array<std::string_view, 13> cache_directives{"max-age",
 
 // max-age=3600, or public, max-age=3600: a value without a pattern before it.
 bool begins_with_directive(std::string_view value) {
-    const std::string_view trimmed = trim(value);
-    const std::string first = lower(trim(trimmed.substr(0, trimmed.find_first_of("=,"))));
+    const std::string_view trimmed = trim_spaces(value);
+    const std::string first =
+        lower_case(trim_spaces(trimmed.substr(0, trimmed.find_first_of("=,"))));
     return std::ranges::find(cache_directives, first) != cache_directives.end();
 }
 
@@ -227,7 +221,7 @@ Read<AddedHeader> read_header(std::string_view value) {
     if (!sides || !is_token(sides->first) || !is_field_value(sides->second)) {
         return std::unexpected("expects NAME:VALUE, for example X-Frame-Options:DENY");
     }
-    if (std::ranges::find(decided_by_the_server, lower(sides->first)) !=
+    if (std::ranges::find(decided_by_the_server, lower_case(sides->first)) !=
         decided_by_the_server.end()) {
         return std::unexpected(std::string(sides->first) +
                                " is decided by the server for each answer");
@@ -238,7 +232,7 @@ Read<AddedHeader> read_header(std::string_view value) {
 Read<std::string> read_origin(std::string_view value) {
     // As browsers send it (RFC 6454, 6.2): in lower case, and without the scheme's own port. An
     // origin in another form would never be equal to theirs.
-    std::string origin = lower(value);
+    std::string origin = lower_case(value);
     for (const auto& [scheme, port] :
          {std::pair("https://", ":443"), std::pair("http://", ":80")}) {
         if (!origin.starts_with(scheme) || !origin.ends_with(port)) continue;
@@ -303,15 +297,16 @@ Applied set_mime(ServeOptions& options, std::string_view value) {
     if (!is_token(extension)) {
         return std::unexpected("expects EXT=TYPE, for example glb=model/gltf-binary");
     }
-    options.mime_additions.push_back({lower(extension), std::string(sides->second)});
+    options.mime_additions.push_back({lower_case(extension), std::string(sides->second)});
     return {};
 }
 
 Applied set_cache_control(ServeOptions& options, std::string_view value) {
     // "max-age=3600" has a '=', too, and would be a pattern that no path matches.
     const bool is_for_all = begins_with_directive(value);
-    const auto sides = is_for_all ? std::pair<std::string_view, std::string_view>("*", trim(value))
-                                  : split(value, '=');
+    const auto sides = is_for_all
+                           ? std::pair<std::string_view, std::string_view>("*", trim_spaces(value))
+                           : split(value, '=');
     if (!sides || !is_field_value(sides->second)) {
         return std::unexpected(
             "expects PATTERN=VALUE, for example '*.css=max-age=3600', or a VALUE for every path, "

@@ -4,12 +4,13 @@
 #include <charconv>
 
 #include "server/command_line/suggest.h"
+#include "tiderace/base/ascii.h"
 
 namespace tiderace::server {
 namespace {
 
 bool is_digits(std::string_view text) {
-    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
 }  // namespace

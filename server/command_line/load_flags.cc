@@ -28,12 +28,12 @@ Applied add_field(LoadOptions& options, std::string_view value) {
         return std::unexpected("expects NAME:VALUE, for example Accept-Encoding:gzip");
     }
     for (const std::string_view ours : {"connection", "content-length", "transfer-encoding"}) {
-        if (http::wire::equals_ignoring_case(name, ours)) {
+        if (equals_ignoring_case(name, ours)) {
             return std::unexpected("this field is decided by the other flags");
         }
     }
-    const std::string_view text = http::wire::trim_ows(value.substr(colon + 1));
-    if (http::wire::equals_ignoring_case(name, "Host")) {
+    const std::string_view text = trim_ows(value.substr(colon + 1));
+    if (equals_ignoring_case(name, "Host")) {
         if (options.host) return std::unexpected("a request has one Host");
         options.host = text;
         return {};

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::server {
 namespace {
 
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool same(char left, char right) {
-    return lower(left) == lower(right);
+    return to_lower(left) == to_lower(right);
 }
 
 // The one candidate that begins with `word`, or "" when none or several do.

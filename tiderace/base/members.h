@@ -25,6 +25,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/member_ties.h"
 
 namespace tiderace {
@@ -96,16 +97,11 @@ consteval auto types() {
 #pragma clang diagnostic pop
 #endif
 
-constexpr bool in_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           static_cast<unsigned char>(c) >= 0x80;
-}
-
 // The last identifier of what the compiler printed: `… = (& nowhere<T>.Holder<T>::value.T::x)]`.
 constexpr std::string_view last_name(std::string_view text) {
-    while (!text.empty() && !in_name(text.back())) text.remove_suffix(1);
+    while (!text.empty() && !is_identifier_character(text.back())) text.remove_suffix(1);
     std::size_t first = text.size();
-    while (first > 0 && in_name(text[first - 1])) --first;
+    while (first > 0 && is_identifier_character(text[first - 1])) --first;
     return text.substr(first);
 }
 

@@ -1,9 +1,10 @@
 #include "tiderace/base/result.h"
 
 #include <algorithm>
-#include <cctype>
 #include <system_error>
 #include <utility>
+
+#include "tiderace/base/ascii.h"
 
 namespace tiderace {
 
@@ -11,18 +12,17 @@ std::string describe_errno(int code) {
     std::string text = std::generic_category().message(code);
     if (!text.empty()) {
         // It stands in the middle of a sentence.
-        text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+        text[0] = to_lower(text[0]);
     }
     return text;
 }
 
 std::string one_line(std::string text) {
-    const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
-    if (std::ranges::none_of(text, is_control)) return text;
+    if (std::ranges::none_of(text, is_control_character)) return text;
     constexpr std::string_view digits = "0123456789abcdef";
     std::string line;
     for (const char c : text) {
-        if (!is_control(c)) {
+        if (!is_control_character(c)) {
             line += c;
         } else if (c == '\r' || c == '\n') {
             line += c == '\r' ? "\\r" : "\\n";

@@ -4,23 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/enum_names.h"
 
 namespace tiderace::db {
 namespace {
-
-bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           static_cast<unsigned char>(c) >= 0x80;
-}
-
-bool is_space(char c) {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
 
 // Words that make a select one that changes something.
 constexpr std::array<std::string_view, 4> changers = {"into", "nextval", "setval", "pg_notify"};
@@ -71,7 +59,7 @@ class Scanner {
         // Anything but space and comments after a ';'.
         if (ended_) out_.many = true;
         if (c == '\'' || c == '"' || c == '`') return copy(past_quotes(at_, c, escapes(c)));
-        if (is_word(c)) return word();
+        if (is_identifier_character(c)) return word();
         if (c == '$' && dialect_ == Dialect::postgres) return copy(past_dollars());
         if (c == '?') return question();
         copy(at_ + 1);
@@ -97,17 +85,16 @@ class Scanner {
     void word() {
         std::size_t end = at_;
         // A $ inside a name is a letter of it, and begins no $tag$.
-        while (end < sql_.size() && (is_word(sql_[end]) || sql_[end] == '$')) ++end;
+        while (end < sql_.size() && (is_identifier_character(sql_[end]) || sql_[end] == '$')) ++end;
         const std::string_view found = sql_.substr(at_, end - at_);
-        std::string small;
-        for (const char c : found) small += lower(c);
+        std::string small = lower_case(found);
         const auto is = [&](std::string_view word) { return small == word; };
         if (std::any_of(changers.begin(), changers.end(), is)) changes_ = true;
         // It runs the statement that it explains.
         if (first_word_ == "explain" && (is("analyze") || is("analyse"))) changes_ = true;
         if (first_word_.empty()) first_word_ = std::move(small);
         // In this kind of string alone PostgreSQL reads backslashes (standard_conforming_strings).
-        if (dialect_ == Dialect::postgres && lower(found[0]) == 'e' && found.size() == 1 &&
+        if (dialect_ == Dialect::postgres && to_lower(found[0]) == 'e' && found.size() == 1 &&
             at(end) == '\'') {
             end = past_quotes(end, '\'', true);
         }
@@ -133,7 +120,7 @@ class Scanner {
     // $tag$ … $tag$; a lone $ is a character like any other.
     std::size_t past_dollars() const {
         std::size_t end = at_ + 1;
-        while (end < sql_.size() && is_word(sql_[end])) ++end;
+        while (end < sql_.size() && is_identifier_character(sql_[end])) ++end;
         if (at(end) != '$') return at_ + 1;
         const std::string_view tag = sql_.substr(at_, end + 1 - at_);
         const std::size_t close = sql_.find(tag, end + 1);

@@ -5,7 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/base/ascii.h"
+
 
 namespace tiderace::http {
 namespace {
@@ -74,7 +75,7 @@ Response& Response::set(ByteView name, ByteView value) {
     if (id != wire::FieldName::other) return set(id, value);
     const std::span<ResponseField> all = mutable_fields();
     const auto end = std::remove_if(all.begin(), all.end(), [&](const ResponseField& field) {
-        return field.id == wire::FieldName::other && wire::equals_ignoring_case(field.name, name);
+        return field.id == wire::FieldName::other && equals_ignoring_case(field.name, name);
     });
     shrink_to(static_cast<std::size_t>(end - all.begin()));
     return add(name, value);

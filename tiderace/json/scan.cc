@@ -6,17 +6,11 @@
 #include <limits>
 #include <system_error>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/json/text.h"
 
 namespace tiderace::json {
 namespace {
-
-constexpr int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
 
 // Distinguishes numbers too large for a double from those too small, which become zero. The power
 // of ten of the first digit that is not zero decides.

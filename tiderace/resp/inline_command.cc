@@ -2,28 +2,15 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
+
+#include "tiderace/base/ascii.h"
 
 namespace tiderace::resp {
 namespace {
 
-bool is_space(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');  // isspace() of the C locale
-}
-
+// What no person types.
 bool is_control(char c) {
     return c >= 0 && c < ' ' && !is_space(c);
-}
-
-// Of a letter.
-char lower(char c) {
-    return static_cast<char>(c | 0x20);
-}
-
-std::optional<unsigned> hex_digit(char c) {
-    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-    if (lower(c) >= 'a' && lower(c) <= 'f') return static_cast<unsigned>(lower(c) - 'a') + 10;
-    return std::nullopt;
 }
 
 char escaped(char c) {
@@ -75,10 +62,10 @@ class Words {
             }
             // \x without two digits behind it is an x, as in Redis.
             if (line_[at_] == 'x' && at_ + 2 < line_.size()) {
-                const auto high = hex_digit(line_[at_ + 1]);
-                const auto low = hex_digit(line_[at_ + 2]);
-                if (high && low) {
-                    text_->push_back(static_cast<char>(*high << 4 | *low));
+                const int high = hex_value(line_[at_ + 1]);
+                const int low = hex_value(line_[at_ + 2]);
+                if (high >= 0 && low >= 0) {
+                    text_->push_back(static_cast<char>(high << 4 | low));
                     at_ += 3;
                     continue;
                 }
@@ -116,7 +103,7 @@ bool is_http(ByteView text, const std::vector<Range>& words) {
     if (words.empty()) return false;
     const auto word = [text](Range range) { return text.substr(range.offset, range.bytes); };
     const ByteView first = word(words.front());
-    if (first.ends_with(':') || std::ranges::equal(first, ByteView("post"), {}, lower)) return true;
+    if (first.ends_with(':') || equals_ignoring_case(first, "post")) return true;
     return words.size() > 1 && word(words.back()).starts_with("HTTP/");
 }
 

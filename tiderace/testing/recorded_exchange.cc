@@ -120,7 +120,7 @@ const std::string& RecordedExchange::body() {
 
 std::string RecordedExchange::field(std::string_view name) const {
     for (const auto& [other, value] : fields_) {
-        if (http::wire::equals_ignoring_case(other, name)) return value;
+        if (equals_ignoring_case(other, name)) return value;
     }
     return {};
 }
@@ -132,7 +132,7 @@ bool RecordedExchange::has(std::string_view name) const {
 std::size_t RecordedExchange::count(std::string_view name) const {
     std::size_t found = 0;
     for (const auto& [other, value] : fields_) {
-        found += http::wire::equals_ignoring_case(other, name);
+        found += equals_ignoring_case(other, name);
     }
     return found;
 }

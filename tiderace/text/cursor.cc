@@ -7,8 +7,8 @@ namespace tiderace::text {
 std::string_view Cursor::peek_word() {
     skip_blanks();
     std::size_t end = at_;
-    if (end < text_.size() && begins_word(text_[end])) {
-        while (end < text_.size() && (begins_word(text_[end]) || is_digit(text_[end]))) ++end;
+    if (end < text_.size() && is_identifier_character(text_[end]) && !is_digit(text_[end])) {
+        while (end < text_.size() && is_identifier_character(text_[end])) ++end;
     }
     return text_.substr(at_, end - at_);
 }

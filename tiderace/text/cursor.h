@@ -10,20 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/text/fault.h"
 
 namespace tiderace::text {
-
-constexpr bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
-}
-constexpr bool begins_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           static_cast<unsigned char>(c) >= 0x80;
-}
-constexpr bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 class Cursor {
   public:
@@ -37,7 +27,7 @@ class Cursor {
     char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
     void skip_blanks() {
-        while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+        while (at_ < text_.size() && is_space(text_[at_])) ++at_;
     }
     // Skips blanks, and `mark` where it is next.
     bool accept(std::string_view mark) {

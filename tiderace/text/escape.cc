@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/byte_block.h"
 
 namespace tiderace::text {
@@ -14,13 +15,6 @@ namespace {
 
 constexpr std::string_view hex_digits = "0123456789ABCDEF";
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
-
-constexpr char to_lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
-constexpr bool is_hex(char c) {
-    return (c >= '0' && c <= '9') || (to_lower(c) >= 'a' && to_lower(c) <= 'f');
-}
 
 constexpr std::array<bool, 256> marks(std::string_view characters) {
     std::array<bool, 256> table{};
@@ -151,9 +145,7 @@ bool has_safe_scheme(std::string_view url) {
     if (mark == url.npos || url[mark] != ':') return true;
     const std::string_view scheme = url.substr(0, mark);
     for (const std::string_view safe : {"http", "https", "mailto"}) {
-        bool same = scheme.size() == safe.size();
-        for (std::size_t i = 0; same && i < safe.size(); ++i) same = to_lower(scheme[i]) == safe[i];
-        if (same) return true;
+        if (equals_ignoring_case(scheme, safe)) return true;
     }
     return false;
 }
@@ -170,7 +162,8 @@ void append_url(std::string& out, std::string_view url) {
         const char c = url[at];
         if (c == '&') {
             out += "&amp;";
-        } else if (c == '%' && at + 2 < url.size() && is_hex(url[at + 1]) && is_hex(url[at + 2])) {
+        } else if (c == '%' && at + 2 < url.size() && hex_value(url[at + 1]) >= 0 &&
+                   hex_value(url[at + 2]) >= 0) {
             // The value is a whole URL, which may be encoded already: %20 stays %20.
             out += c;
         } else {

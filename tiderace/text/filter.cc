@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/text/escape.h"
 #include "tiderace/text/fault.h"
 #include "tiderace/text/type_of.h"
@@ -15,15 +16,6 @@ constinit const Type& view_type = type_of<std::string_view>;
 constinit const Type& integer_type = type_of<std::int64_t>;
 
 namespace {
-
-constexpr std::string_view white_space = " \t\r\n\f\v";
-
-char upper_of(char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c & ~0x20) : c;
-}
-char lower_of(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
 
 // The text of a value that has one; the caller has checked that.
 std::string_view text_in(Ref value, NumberRoom room) {
@@ -51,25 +43,21 @@ Ref by_character(const FilterCall& call, char (*change)(char)) {
     return text_made(call);
 }
 Ref upper(const FilterCall& call) {
-    return by_character(call, upper_of);
+    return by_character(call, to_upper);
 }
 Ref lower(const FilterCall& call) {
-    return by_character(call, lower_of);
+    return by_character(call, to_lower);
 }
 Ref capitalize(const FilterCall& call) {
     std::array<char, number_bytes_max> room;
     call.scratch.text = text_in(call.value, room);
-    if (!call.scratch.text.empty()) call.scratch.text[0] = upper_of(call.scratch.text[0]);
+    if (!call.scratch.text.empty()) call.scratch.text[0] = to_upper(call.scratch.text[0]);
     return text_made(call);
 }
 
 Ref trim(const FilterCall& call) {
     std::array<char, number_bytes_max> room;
-    std::string_view text = text_in(call.value, room);
-    const std::size_t first = text.find_first_not_of(white_space);
-    text = first == text.npos ? std::string_view()
-                              : text.substr(first, text.find_last_not_of(white_space) - first + 1);
-    call.scratch.text = text;
+    call.scratch.text = tiderace::trim<is_space>(text_in(call.value, room));
     return text_made(call);
 }
 

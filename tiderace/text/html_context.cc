@@ -117,7 +117,7 @@ void HtmlContext::begin_tag(char c, bool is_end) {
     restart();
     state_ = State::tag_name;
     is_end_tag_ = is_end;
-    tag_name_ = to_lower_ascii(c);
+    tag_name_ = to_lower(c);
 }
 
 // In the name of a tag, between attributes, and behind the name of one.
@@ -125,7 +125,7 @@ std::string HtmlContext::step_tag(char c) {
     const bool was_slash = std::exchange(after_slash_, false);
     if (state_ == State::tag_name && c != '/' && c != '>' && !is_html_space(c)) {
         if (c == '<') return "a '<' in the name of a tag; is a '>' missing before it?";
-        if (tag_name_.size() < name_bytes_max) tag_name_ += to_lower_ascii(c);
+        if (tag_name_.size() < name_bytes_max) tag_name_ += to_lower(c);
         return {};
     }
     if (state_ == State::tag_name) element_ = element_of(tag_name_);
@@ -151,7 +151,7 @@ std::string HtmlContext::step_tag(char c) {
 
 void HtmlContext::begin_attribute(char c) {
     state_ = State::attribute_name;
-    attribute_name_ = to_lower_ascii(c);
+    attribute_name_ = to_lower(c);
 }
 
 std::string HtmlContext::step_attribute_name(char c) {
@@ -171,7 +171,7 @@ std::string HtmlContext::step_attribute_name(char c) {
         return std::string("a ") + c +
                " in the name of an attribute; is a quote or a '>' missing before it?";
     }
-    if (attribute_name_.size() < name_bytes_max) attribute_name_ += to_lower_ascii(c);
+    if (attribute_name_.size() < name_bytes_max) attribute_name_ += to_lower(c);
     return {};
 }
 
@@ -277,7 +277,7 @@ std::string HtmlContext::step_raw(char c) {
     // tag may be inside a comment or an attribute (13.2.6.5).
     if (is_foreign() && !pending_.empty() && pending_ != end) {
         const bool is_name = pending_.size() > 2 || is_letter(c) || c == '!' || c == '?';
-        if (is_name && !end.starts_with(pending_ + to_lower_ascii(c))) {
+        if (is_name && !end.starts_with(pending_ + to_lower(c))) {
             return "a tag or comment in a <" + tag_name_ +
                    "> inside <svg> or <math> is read as such there; write &lt; for a '<'";
         }
@@ -294,7 +294,7 @@ std::string HtmlContext::step_raw(char c) {
         pending_.clear();
     }
     if (!pending_.empty() || c == '<') {
-        const std::string next = pending_ + to_lower_ascii(c);
+        const std::string next = pending_ + to_lower(c);
         const std::string_view comment = "<!--";
         // Behind it browsers look for a second "<script", and then the first end tag does not end
         // the element (13.2.5.27).

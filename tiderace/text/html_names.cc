@@ -63,7 +63,7 @@ Attribute attribute_of(Element element, std::string_view tag, std::string_view n
 
 ScriptType script_type_of(std::string_view type) {
     std::string name;
-    for (const char c : type) name += to_lower_ascii(c);
+    for (const char c : type) name += to_lower(c);
     name = name.substr(0, name.find(';'));
     while (!name.empty() && is_html_space(name.back())) name.pop_back();
     name.erase(0, std::min(name.find_first_not_of(" \t\r\n\f"), name.size()));

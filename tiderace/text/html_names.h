@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::text {
 
 enum class Element : std::uint8_t {
@@ -37,14 +39,8 @@ Attribute attribute_of(Element element, std::string_view tag, std::string_view n
 enum class ScriptType : std::uint8_t { script, data };
 ScriptType script_type_of(std::string_view type);
 
-constexpr char to_lower_ascii(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
 constexpr bool is_html_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
-}
-constexpr bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 }  // namespace tiderace::text

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::text {
 namespace {
 
@@ -11,8 +13,7 @@ constexpr std::size_t word_bytes_max = 16;
 constexpr char braces_max = 120;
 
 constexpr bool in_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || static_cast<unsigned char>(c) >= 0x80;
+    return is_identifier_character(c) || c == '$';
 }
 constexpr bool is_line_end(char c) {
     return c == '\n' || c == '\r';

@@ -15,11 +15,11 @@ constexpr std::string_view outside_block =
     "a template that extends another shows only its blocks; put this into a {% block … %}";
 
 std::string_view without_blanks_behind(std::string_view text) {
-    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
     return text;
 }
 std::string_view without_blanks_before(std::string_view text) {
-    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
     return text;
 }
 

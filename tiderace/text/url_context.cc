@@ -44,7 +44,7 @@ bool is_literal_scheme(std::string_view prefix) {
 bool may_be_scheme_entity(std::string_view rest) {
     std::string name;
     for (const char c : rest.substr(0, std::string_view("&newline").size())) {
-        name += to_lower_ascii(c);
+        name += to_lower(c);
     }
     for (const std::string_view entity : {"&#", "&colon", "&tab", "&newline"}) {
         if (name.starts_with(entity)) return true;
@@ -87,7 +87,7 @@ void UrlContext::step_literal(char c) {
     }
     state_ = State::prefix;
     const bool in_scheme = prefix_.find_first_of("/?#") == prefix_.npos;
-    prefix_ += to_lower_ascii(c);
+    prefix_ += to_lower(c);
     if ((in_scheme && c == ':' && !is_literal_scheme(prefix_)) ||
         prefix_.size() > prefix_bytes_max) {
         state_ = State::refused;

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/tls/pem.h"
 #include "tiderace/tls/read_file.h"
 
@@ -247,14 +248,6 @@ Result<> Certificate::use_in(SSL_CTX* context) const {
 
 std::string Certificate::expired_text() const {
     return files.certificate + " expired on " + time_text(ends);
-}
-
-std::string lower_case(std::string_view text) {
-    std::string made(text);
-    for (char& letter : made) {
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
-    }
-    return made;
 }
 
 }  // namespace tiderace::tls

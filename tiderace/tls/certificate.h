@@ -42,7 +42,4 @@ struct Certificate {
     static Result<Certificate> load(const CertificateFiles& files);
 };
 
-// Changes ASCII letters only; host names compare like that (RFC 4343).
-std::string lower_case(std::string_view text);
-
 }  // namespace tiderace::tls

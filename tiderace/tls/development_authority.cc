@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/tls/certificate.h"
 #include "tiderace/tls/openssl.h"
 
@@ -84,8 +85,7 @@ bool is_ipv4(const std::vector<unsigned char>& address) {
 bool is_host(std::string_view host) {
     return !host.empty() && host.size() <= host_bytes_max && host.front() != '.' &&
            host.front() != '-' && host.back() != '.' && std::ranges::all_of(host, [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '-' || c == '.';
+               return is_letter_or_digit(c) || c == '-' || c == '.';
            });
 }
 

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/moment.h"
 #include "tiderace/base/secret_text.h"
 #include "tiderace/core/contain.h"

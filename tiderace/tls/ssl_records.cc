@@ -9,6 +9,8 @@
 #include <new>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::tls {
 namespace {
 
@@ -165,10 +167,7 @@ net::TransportSecurity SslRecords::security() const {
     made.cipher = SSL_CIPHER_standard_name(SSL_get_current_cipher(ssl));
     if (const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name); name != nullptr) {
         // Host names have no case (RFC 4343); the comparisons above this layer rely on lower case.
-        made.server_name = name;
-        for (char& letter : made.server_name) {
-            if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
-        }
+        made.server_name = lower_case(name);
     }
     // Only a verified certificate names a client: with `optional`, an unverified one must not.
     const bool verified = SSL_is_server(ssl) == 1 && SSL_get_verify_result(ssl) == X509_V_OK;

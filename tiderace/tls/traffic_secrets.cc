@@ -2,22 +2,17 @@
 
 #include <openssl/crypto.h>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::tls {
 namespace {
-
-int digit(char letter) {
-    if (letter >= '0' && letter <= '9') return letter - '0';
-    if (letter >= 'a' && letter <= 'f') return letter - 'a' + 10;
-    if (letter >= 'A' && letter <= 'F') return letter - 'A' + 10;
-    return -1;
-}
 
 // 0: not hexadecimal, or too long.
 std::size_t read_hex(ByteView hex, TrafficSecrets::Secret& into) {
     if (hex.size() % 2 != 0 || hex.size() / 2 > into.size()) return 0;
     for (std::size_t i = 0; i < hex.size() / 2; ++i) {
-        const int high = digit(hex[2 * i]);
-        const int low = digit(hex[2 * i + 1]);
+        const int high = hex_value(hex[2 * i]);
+        const int low = hex_value(hex[2 * i + 1]);
         if (high < 0 || low < 0) return 0;
         into[i] = static_cast<unsigned char>(high * 16 + low);
     }

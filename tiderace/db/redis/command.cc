@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/db/error.h"
 #include "tiderace/resp/writer.h"
 
@@ -87,14 +88,6 @@ std::uint8_t flags_of(std::string_view name) {
     return flags;
 }
 
-std::string lower(std::string_view text) {
-    std::string copy(text);
-    for (char& c : copy) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-    }
-    return copy;
-}
-
 // The index of the first key among the arguments; 0: there is none.
 std::size_t key_index(const std::string& name, std::uint8_t flags, Arguments arguments) {
     if ((flags & Known::keyless) != 0) return 0;
@@ -118,7 +111,7 @@ std::size_t key_index(const std::string& name, std::uint8_t flags, Arguments arg
     }
     if (name == "xread" || name == "xreadgroup") {
         for (std::size_t i = 1; i + 1 < arguments.size(); ++i) {
-            if (lower(arguments[i]) == "streams") return i + 1;
+            if (equals_ignoring_case(arguments[i], "streams")) return i + 1;
         }
         return 0;
     }
@@ -130,11 +123,11 @@ Use use_of(const std::string& name, std::uint8_t flags, Arguments arguments) {
     if ((flags & Known::changes) != 0) return Use::connection;
     if (name == "xread" || name == "xreadgroup") {
         for (const std::string_view word : arguments) {
-            if (lower(word) == "block") return Use::blocking;
+            if (equals_ignoring_case(word, "block")) return Use::blocking;
         }
     }
     if ((name == "client" || name == "script") && arguments.size() > 1 &&
-        std::ranges::binary_search(changing_subcommands, lower(arguments[1]))) {
+        std::ranges::binary_search(changing_subcommands, lower_case(arguments[1]))) {
         return Use::connection;
     }
     return Use::shared;
@@ -160,7 +153,7 @@ constexpr auto crc_table = make_crc_table();
 Command make_command(Arguments arguments) {
     if (arguments.empty()) throw Error(Fault::syntax, "a command without words");
     Command command;
-    const std::string name = lower(arguments[0]);
+    const std::string name = lower_case(arguments[0]);
     const std::uint8_t flags = flags_of(name);
     const std::size_t key = key_index(name, flags, arguments);
     std::size_t bytes = 16;

@@ -3,9 +3,9 @@
 #include <array>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/constant_time.h"
 #include "tiderace/base/random.h"
-#include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/multipart.h"
 #include "tiderace/http/wire/query.h"
 
@@ -116,8 +116,8 @@ class CsrfRule final : public AccessRule {
 };
 
 bool is_urlencoded(ByteView type) {
-    return wire::equals_ignoring_case(wire::trim_ows(type.substr(0, type.find(';'))),
-                                      "application/x-www-form-urlencoded");
+    return equals_ignoring_case(trim_ows(type.substr(0, type.find(';'))),
+                                "application/x-www-form-urlencoded");
 }
 
 // The value of the first pair of that name.

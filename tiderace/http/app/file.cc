@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/files/cached_file.h"
 #include "tiderace/http/files/file_answer.h"
 #include "tiderace/http/files/file_cache.h"
@@ -31,8 +32,7 @@ void answer_without_folder(Exchange& exchange, int error) {
 }
 
 bool is_attribute_char(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
+    return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 // RFC 6266: `filename` for all, without what some clients read as a path or an escape; `filename*`

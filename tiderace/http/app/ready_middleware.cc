@@ -1,10 +1,10 @@
 #include "tiderace/http/app/ready_middleware.h"
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/cross_origin.h"
 #include "tiderace/http/filter/made_tag.h"
 #include "tiderace/http/filter/request_id.h"
-#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http {
 namespace {
@@ -51,7 +51,7 @@ class SecurityHeadersFilter final : public ResponseFilter {
       private:
         bool is_named(const ResponseField& field) const {
             return field.id == id_ &&
-                   (id_ != wire::FieldName::other || wire::equals_ignoring_case(field.name, name_));
+                   (id_ != wire::FieldName::other || equals_ignoring_case(field.name, name_));
         }
 
         wire::FieldName id_;

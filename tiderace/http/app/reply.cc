@@ -98,7 +98,7 @@ void Reply::answer(Exchange& exchange, task::Runner& runner) && {
 // it is escaped, as is all that a URI cannot hold.
 void Reply::add_field(Response& response, ByteView name, ByteView value) {
     if (!wire::is_token(name)) return;
-    if (wire::equals_ignoring_case(name, "Location")) {
+    if (equals_ignoring_case(name, "Location")) {
         if (value.empty()) return;
         std::string memory(wire::uri_growth_max * value.size(), '\0');
         wire::BoundedText uri(memory);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/core/contain.h"
 
 namespace tiderace::http::cgi {
@@ -33,7 +34,7 @@ void ErrorLines::write() {
         std::ranges::replace_if(
             // Control characters could forge lines of the log, or command the terminal that shows
             // it.
-            line_, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+            line_, is_control_character, '?');
         log_->warning("cgi", "a program wrote to its standard error",
                       log::field("program", *program_), log::field("line", line_));
     }

@@ -30,12 +30,12 @@ bool AnswerStream::decode(const core::Ref<AnswerMemory>& memory) {
     // We accept one layer. With a second one left undone, the content would not have its
     // Content-Type.
     if (fields().all("Content-Encoding").size() > 1) return false;
-    if (coding.empty() || wire::equals_ignoring_case(coding, "identity")) return true;
+    if (coding.empty() || equals_ignoring_case(coding, "identity")) return true;
     // An old name of the same coding, which a recipient should take (RFC 9110, 8.4.1.3).
-    if (wire::equals_ignoring_case(coding, "x-gzip")) coding = "gzip";
+    if (equals_ignoring_case(coding, "x-gzip")) coding = "gzip";
     for (const auto each :
          {wire::ContentCoding::gzip, wire::ContentCoding::zstd, wire::ContentCoding::br}) {
-        if (wire::equals_ignoring_case(coding, coding_name(each))) {
+        if (equals_ignoring_case(coding, coding_name(each))) {
             decoding_ = std::make_unique<Decoding>(coding::make_decoder(each), memory);
         }
     }

@@ -35,8 +35,8 @@ bool is_ours(std::string_view name) {
     static constexpr std::array names{
         "Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive",
         "TE",   "Trailer",        "Upgrade",           "Expect",     "Proxy-Connection"};
-    return std::ranges::any_of(
-        names, [&](const char* own) { return wire::equals_ignoring_case(name, own); });
+    return std::ranges::any_of(names,
+                               [&](const char* own) { return equals_ignoring_case(name, own); });
 }
 
 // Nothing that was to be known before the body, or with it (RFC 9110, 6.5.1).
@@ -44,7 +44,7 @@ bool may_be_trailer(const Field& field) {
     static constexpr std::array names{"Authorization", "Cookie", "Content-Type", "Content-Encoding",
                                       "Content-Range"};
     return !is_ours(field.name) && std::ranges::none_of(names, [&](const char* name) {
-        return wire::equals_ignoring_case(field.name, name);
+        return equals_ignoring_case(field.name, name);
     });
 }
 
@@ -97,7 +97,7 @@ bool ends_connection(ClientExchange& exchange) {
     if (exchange.version() == HttpVersion::http_1_0) return true;
     for (const std::string_view value : exchange.fields().all("Connection")) {
         for (wire::ListReader list(value); list.next();) {
-            if (wire::equals_ignoring_case(list.element(), "close")) return true;
+            if (equals_ignoring_case(list.element(), "close")) return true;
         }
     }
     return false;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/host.h"
 
 namespace tiderace::http {
@@ -17,18 +17,12 @@ namespace {
 constexpr UnixSeconds never = std::numeric_limits<UnixSeconds>::max();
 constexpr UnixSeconds lifetime_max = UnixSeconds{400} * 24 * 3'600;  // RFC 6265bis, 5.5
 
-std::string lower(std::string_view text) {
-    std::string made(text);
-    std::ranges::transform(made, made.begin(), wire::to_lower);
-    return made;
-}
-
 // What stands before `mark`, without the space around it; `rest` is what follows it.
 ByteView cut(ByteView& rest, char mark) {
     const std::size_t at = rest.find(mark);
     const ByteView part = rest.substr(0, at);
     rest = at == ByteView::npos ? ByteView() : rest.substr(at + 1);
-    return wire::trim_ows(part);
+    return trim_ows(part);
 }
 
 bool is_address(std::string_view host) {
@@ -64,7 +58,7 @@ bool is_date_delimiter(char c) {
 // A number of `digits_min` to `digits_max` digits at the front; what follows is no digit.
 std::optional<int> leading_number(ByteView token, std::size_t digits_min, std::size_t digits_max) {
     std::size_t digits = 0;
-    while (digits < token.size() && wire::is_digit(token[digits])) ++digits;
+    while (digits < token.size() && is_digit(token[digits])) ++digits;
     if (digits < digits_min || digits > digits_max) return std::nullopt;
     int number = 0;
     std::from_chars(token.data(), token.data() + digits, number);
@@ -94,7 +88,7 @@ struct DateParts {
     bool take_month(ByteView token) {
         static constexpr std::string_view names = "janfebmaraprmayjunjulaugsepoctnovdec";
         if (token.size() < 3) return false;
-        const std::size_t at = names.find(lower(token.substr(0, 3)));
+        const std::size_t at = names.find(lower_case(token.substr(0, 3)));
         if (at == names.npos || at % 3 != 0) return false;
         month = static_cast<int>(at / 3) + 1;
         return true;
@@ -149,15 +143,15 @@ struct CookieJar::Attributes {
     void take(ByteView name, ByteView value) {
         // The attribute is ignored, not the cookie (RFC 6265bis, 5.6).
         if (value.size() > attribute_bytes_max) return;
-        if (wire::equals_ignoring_case(name, "domain")) {
-            domain = lower(value.starts_with('.') ? value.substr(1) : value);
-        } else if (wire::equals_ignoring_case(name, "path")) {
+        if (equals_ignoring_case(name, "domain")) {
+            domain = lower_case(value.starts_with('.') ? value.substr(1) : value);
+        } else if (equals_ignoring_case(name, "path")) {
             path = value.starts_with('/') ? std::string(value) : "";
-        } else if (wire::equals_ignoring_case(name, "secure")) {
+        } else if (equals_ignoring_case(name, "secure")) {
             secure = true;
-        } else if (wire::equals_ignoring_case(name, "max-age")) {
+        } else if (equals_ignoring_case(name, "max-age")) {
             take_max_age(value);
-        } else if (wire::equals_ignoring_case(name, "expires")) {
+        } else if (equals_ignoring_case(name, "expires")) {
             UnixSeconds date = 0;
             if (parse_cookie_date(value, date)) expires = date;
         }
@@ -165,7 +159,7 @@ struct CookieJar::Attributes {
     void take_max_age(ByteView value) {
         const bool negative = value.starts_with('-');
         const ByteView digits = negative ? value.substr(1) : value;
-        if (digits.empty() || !std::ranges::all_of(digits, wire::is_digit)) return;
+        if (digits.empty() || !std::ranges::all_of(digits, is_digit)) return;
         UnixSeconds seconds = lifetime_max;
         // Out of range: larger than the most that is kept.
         std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
@@ -199,7 +193,7 @@ bool CookieJar::take_domain(Cookie& cookie, const Attributes& attributes,
 
 // RFC 6265bis, 4.1.3
 bool CookieJar::keeps_prefix_promise(const Cookie& cookie, const Attributes& attributes) {
-    const std::string name = lower(std::string_view(cookie.name).substr(0, 9));
+    const std::string name = lower_case(std::string_view(cookie.name).substr(0, 9));
     if (name.starts_with("__secure-")) return cookie.secure;
     if (name.starts_with("__host-")) {
         // Named, and not the default of where it came from (5.7).
@@ -220,22 +214,21 @@ bool CookieJar::would_shadow_secure(const Cookie& cookie) const {
 
 void CookieJar::keep(const CookieOrigin& origin, ByteView set_cookie, UnixSeconds now) {
     // A control character could end the field line in a later request.
-    if (std::ranges::any_of(set_cookie, [](char c) {
-            return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
-        })) {
+    if (std::ranges::any_of(set_cookie,
+                            [](char c) { return is_control_character(c) && c != '\t'; })) {
         return;
     }
     ByteView pair = cut(set_cookie, ';');
     Cookie cookie;
     if (pair.find('=') == ByteView::npos) return;  // stricter than the RFC, which allows no name
     cookie.name = cut(pair, '=');
-    cookie.value = wire::trim_ows(pair);
+    cookie.value = trim_ows(pair);
     if (cookie.name.empty() || cookie.name.size() + cookie.value.size() > cookie_bytes_max) return;
     Attributes attributes;
     while (!set_cookie.empty()) {
         ByteView value = cut(set_cookie, ';');
         const ByteView name = cut(value, '=');
-        attributes.take(name, wire::trim_ows(value));
+        attributes.take(name, trim_ows(value));
     }
     cookie.path = attributes.path.empty() ? default_path(origin.path) : attributes.path;
     cookie.secure = attributes.secure;

@@ -49,7 +49,7 @@ void Fields::add(ByteView name, ByteView value) {
 // The sizes first: nearly all fields of an answer differ in them, which saves a call.
 bool Fields::is_called(const Place& place, std::string_view name) const {
     return place.name_bytes == name.size() &&
-           wire::equals_ignoring_case({text_.data() + place.name_at, place.name_bytes}, name);
+           equals_ignoring_case({text_.data() + place.name_at, place.name_bytes}, name);
 }
 
 void Fields::remove(std::string_view name) {

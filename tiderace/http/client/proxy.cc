@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/percent.h"
 
 namespace tiderace::http {
@@ -43,7 +43,7 @@ Proxy read_proxy(std::string_view text) {
     if (const std::size_t scheme = text.find("://"); scheme != text.npos) {
         // A Proxy without a place: requests fail. To go around a proxy that was configured
         // could show the user's address to servers from which it was to be hidden.
-        if (!wire::equals_ignoring_case(text.substr(0, scheme), "http")) return {};
+        if (!equals_ignoring_case(text.substr(0, scheme), "http")) return {};
         text.remove_prefix(scheme + 3);
     }
     // The last one, because a password may have an '@' that was not escaped.
@@ -71,7 +71,7 @@ std::vector<std::string> split(std::string_view list) {
     while (!list.empty()) {
         const std::size_t end = std::min(list.find_first_of(", \t"), list.size());
         std::string part(list.substr(0, end));
-        std::ranges::transform(part, part.begin(), wire::to_lower);
+        std::ranges::transform(part, part.begin(), to_lower);
         if (!part.empty()) parts.push_back(std::move(part));
         list.remove_prefix(std::min(end + 1, list.size()));
     }

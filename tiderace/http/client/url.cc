@@ -5,7 +5,7 @@
 #include <charconv>
 #include <vector>
 
-#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/host.h"
 
 namespace tiderace::http {
@@ -26,7 +26,7 @@ bool append_escaped(std::string& out, ByteView text) {
     static constexpr ByteView digits = "0123456789ABCDEF";
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f) return false;
+        if (is_control_character(c)) return false;
         if (stays_as_it_is[byte]) {
             out += c;
         } else {
@@ -64,7 +64,7 @@ bool take_authority(Url& url, ByteView authority) {
     // certificate.
     if (host.empty() || host.find('%') != ByteView::npos) return false;
     url.host.assign(host);
-    std::ranges::transform(url.host, url.host.begin(), wire::to_lower);
+    std::ranges::transform(url.host, url.host.begin(), to_lower);
     url.port = url.secure ? 443 : 80;
     if (colon == ByteView::npos || colon + 1 == authority.size()) return true;
     unsigned port = 0;  // of digits, and at most 65535: valid_host() has seen it
@@ -96,7 +96,7 @@ bool take_target(Url& url, ByteView path, ByteView query) {
 std::optional<bool> take_scheme(ByteView& text) {
     for (const bool secure : {false, true}) {
         const ByteView scheme = secure ? "https:" : "http:";
-        if (!wire::equals_ignoring_case(text.substr(0, scheme.size()), scheme)) continue;
+        if (!starts_with_ignoring_case(text, scheme)) continue;
         text.remove_prefix(scheme.size());
         return secure;
     }

@@ -38,7 +38,7 @@ Result<AddedField> parse_added_field(ByteView text) {
         return fail(Error(0, "added field", text, "it has the form NAME:VALUE"));
     }
     const ByteView name = text.substr(0, colon);
-    const ByteView value = wire::trim_ows(text.substr(colon + 1));
+    const ByteView value = trim_ows(text.substr(colon + 1));
     if (!wire::is_token(name)) {
         return fail(Error(0, "added field", text, "the name before the colon is not a field name"));
     }

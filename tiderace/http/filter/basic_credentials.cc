@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/base/ascii.h"
+
 
 namespace tiderace::http::filter {
 namespace {
@@ -36,21 +37,17 @@ std::optional<std::string> decode_base64(ByteView text) {
     return out;
 }
 
-bool is_control(char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-}
-
 }  // namespace
 
 std::optional<BasicCredentials> parse_basic_credentials(ByteView authorization) {
     constexpr ByteView scheme = "Basic ";
     if (authorization.size() > scheme.size() + BasicCredentials::encoded_bytes_max ||
-        !wire::equals_ignoring_case(authorization.substr(0, scheme.size()), scheme)) {
+        !starts_with_ignoring_case(authorization, scheme)) {
         return std::nullopt;
     }
-    const auto decoded = decode_base64(wire::trim_ows(authorization.substr(scheme.size())));
+    const auto decoded = decode_base64(trim_ows(authorization.substr(scheme.size())));
     // RFC 7617, 2: neither may hold a control character, and a user's name no colon.
-    if (!decoded || std::ranges::any_of(*decoded, is_control)) return std::nullopt;
+    if (!decoded || std::ranges::any_of(*decoded, is_control_character)) return std::nullopt;
     const std::size_t colon = decoded->find(':');
     if (colon == std::string::npos) return std::nullopt;
     return BasicCredentials{decoded->substr(0, colon), decoded->substr(colon + 1)};

@@ -2,21 +2,20 @@
 
 #include <algorithm>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/check.h"
-#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http::filter {
 
 ByteView bearer_token(ByteView authorization) {
     constexpr ByteView scheme = "Bearer ";
-    if (!wire::equals_ignoring_case(authorization.substr(0, scheme.size()), scheme)) return {};
+    if (!starts_with_ignoring_case(authorization, scheme)) return {};
     ByteView token = authorization.substr(scheme.size());
     while (token.starts_with(' ')) token.remove_prefix(1);
     // token68 (RFC 9110, 11.2): '=' stands at the end alone.
     const std::size_t end = std::min(token.find_last_not_of('=') + 1, token.size());
     const bool good = end > 0 && std::ranges::all_of(token.substr(0, end), [](char c) {
-                          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                                 (c >= '0' && c <= '9') || ByteView("-._~+/").contains(c);
+                          return is_letter_or_digit(c) || ByteView("-._~+/").contains(c);
                       });
     return good && token.size() <= BearerAuth::token_bytes_max ? token : ByteView{};
 }

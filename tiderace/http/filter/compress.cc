@@ -22,8 +22,8 @@ constexpr std::array<ByteView, 4> digests = {"Content-Digest", "Repr-Digest", "D
                                              "Content-MD5"};
 
 bool is_event_stream(ByteView content_type) {
-    const ByteView essence = wire::trim_ows(content_type.substr(0, content_type.find(';')));
-    return wire::equals_ignoring_case(essence, "text/event-stream");
+    const ByteView essence = trim_ows(content_type.substr(0, content_type.find(';')));
+    return equals_ignoring_case(essence, "text/event-stream");
 }
 
 // Calls `each` with every value of that name, in the block and beside it, until it says true.
@@ -43,7 +43,7 @@ bool has_digest(const Response& response) {
     for (const ResponseField& field : response.fields()) {
         if (field.id != FieldName::other) continue;
         for (const ByteView name : digests) {
-            if (wire::equals_ignoring_case(field.name, name)) return true;
+            if (equals_ignoring_case(field.name, name)) return true;
         }
     }
     return false;
@@ -56,8 +56,7 @@ bool is_compressible(ByteView content_type) {
 void add_vary(Response& response) {
     const bool is_listed = any_value(response, FieldName::vary, [](ByteView value) {
         for (wire::ListReader list(value); list.next();) {
-            if (list.element() == "*" ||
-                wire::equals_ignoring_case(list.element(), "Accept-Encoding")) {
+            if (list.element() == "*" || equals_ignoring_case(list.element(), "Accept-Encoding")) {
                 return true;
             }
         }

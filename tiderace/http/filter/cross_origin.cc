@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/base/ascii.h"
+
 
 namespace tiderace::http::filter {
 
@@ -22,7 +23,7 @@ bool CrossOrigin::may_pass(const Request& request) const {
     // "null" (a sandbox, a file) has no host, and is not ours.
     const std::size_t scheme = origin.find("://");
     return scheme != ByteView::npos && !request.authority.empty() &&
-           wire::equals_ignoring_case(origin.substr(scheme + 3), request.authority);
+           equals_ignoring_case(origin.substr(scheme + 3), request.authority);
 }
 
 AccessRule::Verdict CrossOrigin::check(Exchange& exchange) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::http::filter {
 namespace {
 
@@ -10,8 +12,7 @@ bool is_id(ByteView text) {
     // Such ids end up in logs and in shells, so only harmless characters pass.
     return !text.empty() && text.size() <= RequestId::id_bytes_max &&
            std::ranges::all_of(text, [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '-' || c == '_' || c == '.';
+               return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
            });
 }
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/exchange.h"
-#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http::filter {
 namespace {
@@ -20,8 +20,7 @@ constexpr std::size_t address_bytes_max = 64;
 // or paths, which core::Address would take.
 std::optional<core::Address> parse_ip(ByteView text) {
     const auto is_part = [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') ||
-               c == '.' || c == ':' || c == '[' || c == ']';
+        return hex_value(c) >= 0 || c == '.' || c == ':' || c == '[' || c == ']';
     };
     if (text.empty() || text.size() > address_bytes_max || !std::ranges::all_of(text, is_part)) {
         return std::nullopt;
@@ -57,7 +56,7 @@ ByteView take_last(ByteView& list) {
         }
         --at;
     }
-    const ByteView element = wire::trim_ows(list.substr(at));
+    const ByteView element = trim_ows(list.substr(at));
     list = list.substr(0, at > 0 ? at - 1 : 0);
     return element;
 }
@@ -70,11 +69,11 @@ struct Parameter {
 std::optional<Parameter> next_parameter(ByteView& rest) {
     const std::size_t equals = rest.find('=');
     if (equals == ByteView::npos) return std::nullopt;
-    Parameter made{.name = wire::trim_ows(rest.substr(0, equals)), .value = {}};
+    Parameter made{.name = trim_ows(rest.substr(0, equals)), .value = {}};
     rest.remove_prefix(equals + 1);
     if (!rest.starts_with('"')) {
         const std::size_t end = std::min(rest.find(';'), rest.size());
-        made.value = wire::trim_ows(rest.substr(0, end));
+        made.value = trim_ows(rest.substr(0, end));
         rest.remove_prefix(std::min(end + 1, rest.size()));
         return made;
     }
@@ -84,15 +83,15 @@ std::optional<Parameter> next_parameter(ByteView& rest) {
         made.value += rest[at];
     }
     if (at >= rest.size()) return std::nullopt;
-    rest = wire::trim_ows(rest.substr(at + 1));
+    rest = trim_ows(rest.substr(at + 1));
     if (!rest.empty() && !rest.starts_with(';')) return std::nullopt;
     if (!rest.empty()) rest.remove_prefix(1);
     return made;
 }
 
 std::optional<bool> is_https(ByteView scheme) {
-    if (wire::equals_ignoring_case(scheme, "https")) return true;
-    if (wire::equals_ignoring_case(scheme, "http")) return false;
+    if (equals_ignoring_case(scheme, "https")) return true;
+    if (equals_ignoring_case(scheme, "http")) return false;
     return std::nullopt;
 }
 
@@ -168,11 +167,11 @@ bool TrustedProxies::take(ByteView element, Client& client) const {
         while (!element.empty()) {
             const auto parameter = next_parameter(element);
             if (!parameter) return false;
-            if (wire::equals_ignoring_case(parameter->name, "for")) {
+            if (equals_ignoring_case(parameter->name, "for")) {
                 // RFC 7239, 4: each parameter comes once.
                 if (std::exchange(has_for, true)) return false;
                 address = parse_ip(parameter->value);
-            } else if (wire::equals_ignoring_case(parameter->name, "proto")) {
+            } else if (equals_ignoring_case(parameter->name, "proto")) {
                 secure = is_https(parameter->value);
             }
         }

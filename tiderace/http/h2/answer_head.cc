@@ -25,7 +25,7 @@ ByteView render(wire::HpackEncoder& encoder, const Response& response, const H2A
         if (is_h2_connection_field(field.id)) continue;
         if (field.id != wire::FieldName::other) {
             block.field(field.id, field.value);
-        } else if (!wire::equals_ignoring_case(field.name, "Proxy-Connection")) {
+        } else if (!equals_ignoring_case(field.name, "Proxy-Connection")) {
             block.field(field.name, field.value);
         }
     }

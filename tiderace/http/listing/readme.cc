@@ -4,8 +4,8 @@
 #include <iterator>
 #include <optional>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/bounded_text.h"
-#include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/http/wire/text/html_escape.h"
 
 #if TIDERACE_HAVE_MD4C
@@ -38,7 +38,7 @@ std::string as_it_is(ByteView text) {
 bool is_harmless(ByteView address) {
     // The allowed schemes are listed, not the forbidden ones: "javascript:" has many spellings.
     for (const ByteView scheme : {"http://", "https://", "mailto:"}) {
-        if (wire::equals_ignoring_case(address.substr(0, scheme.size()), scheme)) return true;
+        if (starts_with_ignoring_case(address, scheme)) return true;
     }
     // Relative: no colon before the first character that ends a scheme.
     const std::size_t colon = address.find(':');

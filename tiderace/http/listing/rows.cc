@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/base/ascii.h"
+
 
 namespace tiderace::http::listing {
 namespace {
@@ -12,7 +13,7 @@ using Kind = DirectoryReader::Kind;
 
 ByteView take_digits(ByteView& text) {
     std::size_t count = 0;
-    while (count < text.size() && wire::is_digit(text[count])) ++count;
+    while (count < text.size() && is_digit(text[count])) ++count;
     ByteView digits = text.substr(0, count);
     text.remove_prefix(count);
     while (digits.size() > 1 && digits.front() == '0') digits.remove_prefix(1);
@@ -24,15 +25,15 @@ ByteView take_digits(ByteView& text) {
 bool comes_before(ByteView a, ByteView b) {
     ByteView rest_a = a, rest_b = b;
     while (!rest_a.empty() && !rest_b.empty()) {
-        if (wire::is_digit(rest_a.front()) && wire::is_digit(rest_b.front())) {
+        if (is_digit(rest_a.front()) && is_digit(rest_b.front())) {
             const ByteView number_a = take_digits(rest_a), number_b = take_digits(rest_b);
             // Without leading zeros the longer number is the larger one: file9 before file10.
             if (number_a.size() != number_b.size()) return number_a.size() < number_b.size();
             if (number_a != number_b) return number_a < number_b;
             continue;
         }
-        const auto x = static_cast<unsigned char>(wire::to_lower(rest_a.front()));
-        const auto y = static_cast<unsigned char>(wire::to_lower(rest_b.front()));
+        const auto x = static_cast<unsigned char>(to_lower(rest_a.front()));
+        const auto y = static_cast<unsigned char>(to_lower(rest_b.front()));
         if (x != y) return x < y;
         rest_a.remove_prefix(1);
         rest_b.remove_prefix(1);

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/bytes.h"
 
 namespace tiderace::http::route {
@@ -121,8 +122,7 @@ constexpr PatternFault check_parameter(std::string_view inside, bool last) {
     }
     if (inside.empty()) return PatternFault::empty_name;
     for (const char c : inside) {
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && !(c >= '0' && c <= '9')) return PatternFault::bad_name;
+        if (!is_letter_or_digit(c) && c != '_') return PatternFault::bad_name;
     }
     return PatternFault::none;
 }

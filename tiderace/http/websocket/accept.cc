@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/websocket/connection.h"
-#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http {
 namespace {
@@ -31,7 +31,7 @@ bool lets_in(const Request& request, const WebSocketOptions& options) {
         return wire::is_same_origin(origin->value, request.authority, request.secure);
     }
     return std::ranges::any_of(options.origins, [&](const std::string& allowed) {
-        return allowed == "*" || wire::equals_ignoring_case(allowed, origin->value);
+        return allowed == "*" || equals_ignoring_case(allowed, origin->value);
     });
 }
 

@@ -36,14 +36,9 @@ bool is_cookie_value(ByteView value) {
 
 bool is_attribute(ByteView text) {
     for (const char c : text) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == ';') return false;
+        if (is_control_character(c) || c == ';') return false;
     }
     return true;
-}
-
-bool has_prefix(ByteView name, ByteView prefix) {
-    // Browsers compare the prefixes without case (RFC 6265bis, 5.4).
-    return equals_ignoring_case(name.substr(0, prefix.size()), prefix);
 }
 
 ByteView same_site_text(SameSite site) {
@@ -108,9 +103,10 @@ CookieFault check_cookie(const SetCookie& cookie) {
         cookie.domain.size() > cookie_attribute_bytes_max) {
         return CookieFault::too_long;
     }
-    const bool host = has_prefix(cookie.name, "__Host-");
-    const bool needs_secure = host || has_prefix(cookie.name, "__Secure-") || cookie.partitioned ||
-                              cookie.same_site == SameSite::none;
+    // Browsers compare the prefixes without case (RFC 6265bis, 5.4).
+    const bool host = starts_with_ignoring_case(cookie.name, "__Host-");
+    const bool needs_secure = host || starts_with_ignoring_case(cookie.name, "__Secure-") ||
+                              cookie.partitioned || cookie.same_site == SameSite::none;
     // Browsers would drop the cookie without a word, so the mistake is reported here.
     if (needs_secure && !cookie.secure) return CookieFault::insecure;
     if (host && (cookie.path != "/" || !cookie.domain.empty())) return CookieFault::bad_prefix;

@@ -9,9 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/bytes.h"
 
 namespace tiderace::http::wire {
+
+using tiderace::equals_ignoring_case;
+using tiderace::trim_ows;
 
 enum ByteClass : std::uint8_t {
     token_byte = 1,   // tchar: methods, field names, parameter names
@@ -30,15 +34,14 @@ constexpr std::array<std::uint8_t, 256> make_byte_classes() {
     std::array<std::uint8_t, 256> classes{};
     for (unsigned i = 0; i < 256; ++i) {
         const char c = static_cast<char>(i);
-        const bool alnum =
-            (i >= '0' && i <= '9') || (i >= 'a' && i <= 'z') || (i >= 'A' && i <= 'Z');
         const bool printable = i >= 0x21 && i <= 0x7e;
         const bool text = printable || i >= 0x80 || c == ' ' || c == '\t';
         unsigned mask = 0;
-        if (alnum || (printable && contains("!#$%&'*+-.^_`|~", c))) mask |= token_byte;
+        if (is_token_character(c)) mask |= token_byte;
         if (text) mask |= value_byte;
         if (printable && c != '#') mask |= target_byte;
-        if (alnum || (printable && contains("-._~!$&'()*+,;=", c))) mask |= host_byte;
+        if (is_letter_or_digit(c) || (printable && contains("-._~!$&'()*+,;=", c)))
+            mask |= host_byte;
         if (text && c != '"' && c != '\\') mask |= quoted_byte;
         classes[i] = static_cast<std::uint8_t>(mask);
     }
@@ -58,22 +61,6 @@ constexpr bool all(ByteClass wanted, ByteView bytes) {
     return true;
 }
 
-constexpr bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-constexpr bool is_ows(char c) {
-    return c == ' ' || c == '\t';
-}
-// 0..15, or -1 where `c` is not a hexadecimal digit.
-constexpr int hex_value(char c) {
-    if (is_digit(c)) return c - '0';
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-constexpr char to_lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
-
 constexpr bool is_token(ByteView bytes) {
     return !bytes.empty() && all(token_byte, bytes);
 }
@@ -86,16 +73,6 @@ constexpr bool is_field_value(ByteView bytes) {
 constexpr ByteView between(ByteView bytes, std::size_t from, std::size_t to) {
     return {bytes.data() + from, to - from};
 }
-
-// Without the spaces and tabs at either end.
-constexpr ByteView trim_ows(ByteView bytes) {
-    while (!bytes.empty() && is_ows(bytes.front())) bytes.remove_prefix(1);
-    while (!bytes.empty() && is_ows(bytes.back())) bytes.remove_suffix(1);
-    return bytes;
-}
-
-// ASCII letters only; any other byte must be the same.
-bool equals_ignoring_case(ByteView a, ByteView b);
 
 // Walks the elements of a comma list. Commas inside quoted strings do not part elements; the space
 // around an element is trimmed; empty elements are passed over, as RFC 9110 5.6.1.2 asks, but

@@ -55,54 +55,12 @@ TEST(FieldSyntax, HostsHoldNoDelimitersOfUrls) {
     EXPECT_TRUE(all(host_byte, "exa_mple-1.test~!$&'()*+,;="));
 }
 
-TEST(FieldSyntax, HexadecimalDigitsInBothCases) {
-    EXPECT_EQ(hex_value('0'), 0);
-    EXPECT_EQ(hex_value('9'), 9);
-    EXPECT_EQ(hex_value('a'), 10);
-    EXPECT_EQ(hex_value('F'), 15);
-    for (const char c : std::string_view("gGxX/:@` \r+-\x10\x11\x19\x80")) {
-        EXPECT_EQ(hex_value(c), -1) << static_cast<int>(c);
-    }
-}
-
-TEST(FieldSyntax, TrimsOnlySpacesAndTabs) {
-    EXPECT_EQ(trim_ows(" \t a b \t"), "a b");
-    EXPECT_EQ(trim_ows("\va\v"), "\va\v");
-    EXPECT_EQ(trim_ows(" \t "), "");
-}
-
 TEST(FieldSyntax, ATokenIsNeverEmpty) {
     EXPECT_TRUE(is_token("chunked"));
     EXPECT_FALSE(is_token(""));
     EXPECT_FALSE(is_token("a b"));
     EXPECT_TRUE(is_field_value(""));
     EXPECT_FALSE(is_field_value("a\rb"));
-}
-
-TEST(FieldSyntax, CaseIsIgnoredForLettersAlone) {
-    EXPECT_TRUE(equals_ignoring_case("Keep-Alive", "keep-ALIVE"));
-    EXPECT_FALSE(equals_ignoring_case("keep-alive", "keep\ralive"));
-    EXPECT_FALSE(equals_ignoring_case("a", "ab"));
-    EXPECT_FALSE(equals_ignoring_case("@", "`"));
-}
-
-// Each two bytes at each place of words and of what is left behind them.
-TEST(FieldSyntax, LettersAloneHaveTwoCases) {
-    for (const std::size_t size : {1U, 3U, 4U, 5U, 7U, 8U, 9U, 15U, 16U, 17U, 24U}) {
-        for (std::size_t at = 0; at < size; ++at) {
-            std::string a(size, 'k'), b(size, 'K');
-            std::size_t wrong = 0;
-            for (int one = 0; one < 256; ++one) {
-                for (int other = 0; other < 256; ++other) {
-                    a[at] = static_cast<char>(one);
-                    b[at] = static_cast<char>(other);
-                    const bool same = to_lower(a[at]) == to_lower(b[at]);
-                    if (equals_ignoring_case(a, b) != same) ++wrong;
-                }
-            }
-            EXPECT_EQ(wrong, 0U) << size << " bytes, at " << at;
-        }
-    }
 }
 
 TEST(ListReader, PartsAtCommasAndTrims) {

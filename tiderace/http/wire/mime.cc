@@ -38,15 +38,6 @@ bool is_type(ByteView type) {
            is_token(essence.substr(slash + 1)) && type == trim_ows(type);
 }
 
-bool begins_with(ByteView text, ByteView lower) {
-    return equals_ignoring_case(text.substr(0, lower.size()), lower);
-}
-
-bool ends_with(ByteView text, ByteView lower) {
-    return text.size() >= lower.size() &&
-           equals_ignoring_case(text.substr(text.size() - lower.size()), lower);
-}
-
 constexpr std::array<ByteView, 33> compressible_types = {
     "application/cbor",
     "application/ecmascript",
@@ -90,8 +81,7 @@ bool MimeTable::add(ByteView extension, ByteView type) {
     if (extension.empty() || extension.size() > extension_bytes_max || !is_type(type)) return false;
     // Lookups take what follows the last dot of the last segment, so it would never be found.
     if (extension.find_first_of("./") != ByteView::npos) return false;
-    std::string lower(extension);
-    std::ranges::transform(lower, lower.begin(), to_lower);
+    std::string lower = lower_case(extension);
     const auto at = std::ranges::lower_bound(additions_, lower, {}, &Addition::extension);
     if (at != additions_.end() && at->extension == lower) {
         at->type = type;
@@ -122,15 +112,19 @@ ByteView MimeTable::type_of(ByteView path) const {
 bool compressible(ByteView type) {
     const ByteView essence = trim_ows(type.substr(0, type.find(';')));
     // An encoder would hold events back until it has enough to compress.
-    if (begins_with(essence, "text/")) return !equals_ignoring_case(essence, "text/event-stream");
-    if (ends_with(essence, "+json") || ends_with(essence, "+xml")) return true;
-    if (begins_with(essence, "model/")) return !ends_with(essence, "+zip");
+    if (starts_with_ignoring_case(essence, "text/"))
+        return !equals_ignoring_case(essence, "text/event-stream");
+    if (ends_with_ignoring_case(essence, "+json") || ends_with_ignoring_case(essence, "+xml"))
+        return true;
+    if (starts_with_ignoring_case(essence, "model/"))
+        return !ends_with_ignoring_case(essence, "+zip");
     return std::ranges::any_of(
         compressible_types, [&](ByteView known) { return equals_ignoring_case(known, essence); });
 }
 
 bool is_stored_as_gzip(ByteView path, ByteView type) {
-    return ends_with(path, ".svgz") && begins_with(type, "image/svg+xml");
+    return ends_with_ignoring_case(path, ".svgz") &&
+           starts_with_ignoring_case(type, "image/svg+xml");
 }
 
 }  // namespace tiderace::http::wire

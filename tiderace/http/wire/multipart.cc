@@ -16,8 +16,7 @@ bool is_boundary(ByteView text) {
         return false;
     }
     return std::ranges::all_of(text, [](char c) {
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
-        return letter || ByteView("'()+_,-./:=? ").contains(c);
+        return is_letter_or_digit(c) || ByteView("'()+_,-./:=? ").contains(c);
     });
 }
 

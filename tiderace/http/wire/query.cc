@@ -10,10 +10,9 @@ bool append_form_text(BoundedText& out, ByteView text) {
     constexpr ByteView digits = "0123456789ABCDEF";
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
         const char escape[] = {'%', digits[byte >> 4], digits[byte & 15]};
-        const bool fits = letter || ByteView("*-._").contains(c) ? out.append(c)
-                          : c == ' '                             ? out.append('+')
+        const bool fits = is_letter_or_digit(c) || ByteView("*-._").contains(c) ? out.append(c)
+                          : c == ' '                                            ? out.append('+')
                                      : out.append(ByteView(escape, sizeof escape));
         if (!fits) return false;
     }

@@ -81,7 +81,7 @@ void RangeSet::add(ByteRange range) {
 
 RangeResult parse_range(ByteView field_value, std::uint64_t size) {
     constexpr ByteView unit = "bytes=";
-    if (!equals_ignoring_case(field_value.substr(0, unit.size()), unit)) return {};
+    if (!starts_with_ignoring_case(field_value, unit)) return {};
     RangeResult result;
     std::size_t specs = 0;
     ListReader list(field_value.substr(unit.size()));

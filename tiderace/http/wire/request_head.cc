@@ -27,7 +27,7 @@ struct Target {
 // The authority of an http or https URL; "" when the target is not one.
 ByteView authority_of_url(ByteView target) {
     for (const ByteView scheme : {ByteView("http://"), ByteView("https://")}) {
-        if (!equals_ignoring_case(target.substr(0, scheme.size()), scheme)) continue;
+        if (!starts_with_ignoring_case(target, scheme)) continue;
         const ByteView rest = target.substr(scheme.size());
         return rest.substr(0, rest.find_first_of("/?"));
     }

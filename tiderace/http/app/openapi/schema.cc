@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::http::app_parts {
 namespace {
 
@@ -17,8 +19,7 @@ using json::Writer;
 std::string component_name(std::string_view text) {
     std::string name;
     for (const char c : text) {
-        const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+        const bool good = is_letter_or_digit(c) || c == '_' || c == '-' || c == '.';
         name += good ? c : '_';
     }
     return name.empty() ? "Object" : name;

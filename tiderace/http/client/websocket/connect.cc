@@ -135,8 +135,7 @@ std::optional<Url> parse(std::string_view text) {
     for (const auto& [scheme, as] :
          {std::pair<std::string_view, const char*>{"ws://", "http://"},
           std::pair<std::string_view, const char*>{"wss://", "https://"}}) {
-        if (text.size() > scheme.size() &&
-            wire::equals_ignoring_case(text.substr(0, scheme.size()), scheme)) {
+        if (text.size() > scheme.size() && starts_with_ignoring_case(text, scheme)) {
             return Url::parse(as + std::string(text.substr(scheme.size())));
         }
     }
@@ -149,9 +148,9 @@ bool may_be_sent(const WebSocketConnect& how) {
         constexpr std::string_view reserved = "Sec-WebSocket-";
         for (const char* name :
              {"Host", "Connection", "Upgrade", "Origin", "Content-Length", "Transfer-Encoding"}) {
-            if (wire::equals_ignoring_case(field.name, name)) return true;
+            if (equals_ignoring_case(field.name, name)) return true;
         }
-        return wire::equals_ignoring_case(field.name.substr(0, reserved.size()), reserved);
+        return starts_with_ignoring_case(field.name, reserved);
     };
     return how.fields.valid() && std::ranges::none_of(how.fields, is_ours) &&
            wire::is_field_value(how.origin) &&

@@ -6,7 +6,6 @@
 
 #include "tiderace/http/wire/cgi/fcgi_records.h"
 #include "tiderace/http/wire/field_name.h"
-#include "tiderace/http/wire/field_syntax.h"
 
 namespace tiderace::http::wire::cgi {
 namespace {
@@ -14,10 +13,6 @@ namespace {
 // Enough for a browser's request.
 constexpr std::size_t usual_variables = 40;
 constexpr std::size_t usual_bytes = 2'048;
-
-bool is_letter_or_digit(char c) {
-    return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
-}
 
 bool is_passed_on(const Field& field, bool without_authorization) {
     switch (field.id) {

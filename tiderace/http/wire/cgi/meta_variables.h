@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/bytes.h"
 #include "tiderace/http/wire/request_head.h"
 
@@ -46,8 +47,7 @@ struct RequestFacts {
 // What a field's name becomes: this, and its characters so.
 inline constexpr ByteView field_variable_prefix = "HTTP_";
 constexpr char field_variable_character(char c) {
-    if (c == '-') return '_';
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return c == '-' ? '_' : to_upper(c);
 }
 
 class MetaVariables {

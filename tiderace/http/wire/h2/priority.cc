@@ -120,7 +120,7 @@ class DictionaryReader {
         if (accept('"')) return read_string();
         if (accept(':')) return read_bytes();
         if (accept('@')) return read_date();
-        if (c == '*' || is_lower(to_lower(c))) return read_token();
+        if (c == '*' || is_letter(c)) return read_token();
         return std::nullopt;
     }
 
@@ -159,9 +159,7 @@ class DictionaryReader {
         return std::nullopt;
     }
     std::optional<Item> read_bytes() {
-        take_while([](char c) {
-            return is_digit(c) || is_lower(to_lower(c)) || syntax::contains("+/=", c);
-        });
+        take_while([](char c) { return is_letter_or_digit(c) || syntax::contains("+/=", c); });
         if (!accept(':')) return std::nullopt;
         return Item{};
     }

@@ -84,10 +84,7 @@ class Crumbs {
 
 bool valid_scheme(ByteView scheme) {
     if (scheme == "https" || scheme == "http") return true;
-    const auto fits = [](char c) {
-        return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
-               syntax::contains("+-.", c);
-    };
+    const auto fits = [](char c) { return is_letter_or_digit(c) || syntax::contains("+-.", c); };
     return !scheme.empty() && !is_digit(scheme.front()) &&
            std::all_of(scheme.begin(), scheme.end(), fits);
 }

@@ -188,8 +188,7 @@ ByteView choose_subprotocol(const RequestHead& head, std::span<const std::string
 bool is_same_origin(ByteView origin, ByteView authority, bool secure) {
     const ByteView scheme = secure ? "https://" : "http://";
     const ByteView port = secure ? ":443" : ":80";
-    if (origin.size() <= scheme.size() ||
-        !equals_ignoring_case(origin.substr(0, scheme.size()), scheme)) {
+    if (origin.size() <= scheme.size() || !starts_with_ignoring_case(origin, scheme)) {
         return false;
     }
     origin.remove_prefix(scheme.size());
