@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "tiderace/base/check.h"
-#include "tiderace/http/wire/text/utf8.h"
-#include "tiderace/http/wire/text/utf8_validator.h"
+#include "tiderace/base/utf8.h"
 #include "tiderace/http/wire/websocket/deflate.h"
 #include "tiderace/http/wire/websocket/frame.h"
 

@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "tiderace/base/utf8.h"
+
 namespace tiderace::load {
 namespace {
 
@@ -13,11 +15,6 @@ constexpr const char* over = "\r\x1b[K";
 std::size_t columns_of(int terminal) {
     winsize size{};
     return ::ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-bool begins_character(char byte) {
-    // UTF-8: all further bytes of a character are 10xxxxxx.
-    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
 }
 
 }  // namespace

@@ -89,7 +89,6 @@ ARROWS = {
         "http/wire/field_syntax.h",
         "http/wire/refusal.h",
         "http/wire/request_head.h",
-        "http/wire/text/utf8_validator.h",
     },
     "http/route": {"base", "http/wire"},
     "http": BELOW_NET | {"net", "task", "http/wire", "http/wire/h2", "http/route"},

@@ -4,30 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tiderace/base/utf8.h"
+
 namespace {
 
 constexpr std::size_t extension_bytes_max = 20;
-
-struct Character {
-    std::uint32_t code;
-    std::size_t bytes;  // 0: not UTF-8
-};
-
-Character first_character(std::string_view text) {
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-    if (byte(0) < 0x80) return {byte(0), 1};
-    const std::size_t bytes = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
-    if (byte(0) < 0xC2 || byte(0) > 0xF4 || bytes > text.size()) return {0, 0};
-    std::uint32_t code = byte(0) & (0x7FU >> bytes);
-    for (std::size_t i = 1; i < bytes; ++i) {
-        if ((byte(i) & 0xC0) != 0x80) return {0, 0};
-        code = code << 6 | (byte(i) & 0x3FU);
-    }
-    constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-    if (code < least[bytes] || code > 0x10FFFF || surrogate) return {0, 0};
-    return {code, bytes};
-}
 
 struct Range {
     std::uint32_t first, last;
@@ -53,11 +34,9 @@ bool is_one_of(const Range (&ranges)[count], std::uint32_t code) {
 std::string visible(std::string_view text) {
     std::string made;
     while (!text.empty()) {
-        const Character one = first_character(text);
-        const std::size_t bytes = one.bytes == 0 ? 1 : one.bytes;
-        const bool forbidden = one.code < 0x80 && one.bytes == 1 &&
-                               std::string_view("<>:\"|?*").find(text[0]) != std::string_view::npos;
-        if (one.bytes == 0 || forbidden) {
+        const tiderace::Utf8Char one = tiderace::first_utf8_char(text);
+        const std::size_t bytes = one.valid ? one.size : 1;
+        if (!one.valid || std::string_view("<>:\"|?*").contains(text[0])) {
             made += '_';
         } else if (is_one_of(spaces, one.code)) {
             made += ' ';
@@ -77,18 +56,11 @@ std::size_t extension_of(std::string_view name) {
     return is_one ? dot : name.size();
 }
 
-// At most `bytes` of it, and no character cut in half.
-std::string_view shortened(std::string_view text, std::size_t bytes) {
-    if (text.size() <= bytes) return text;
-    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
-    return text.substr(0, bytes);
-}
-
 std::string joined(std::string_view stem, std::string_view added, std::string_view extension) {
     // The stem gives way: the extension says what a file is, and the number makes it one of its
     // own.
     const std::size_t room = name_bytes_max - added.size() - extension.size();
-    std::string made(shortened(stem, room));
+    std::string made(tiderace::whole_characters(stem, room));
     return made.append(added).append(extension);
 }
 

@@ -4,7 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "tiderace/db.h"
+#include "tiderace/base/ascii.h"
+#include "tiderace/base/utf8.h"
 
 namespace tidepool {
 namespace {
@@ -15,32 +16,8 @@ constexpr std::size_t tag_characters_max = 50;
 constexpr std::size_t parts_usual = 4;  // of one post
 constexpr std::string_view white = " \t\n";
 
-bool is_digit_or_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 bool is_name_character(char c) {
-    return is_digit_or_letter(c) || c == '_';
-}
-
-struct Character {
-    char32_t code;
-    std::size_t bytes;
-};
-
-// The first of a text that is UTF-8 and not empty.
-Character first_of(std::string_view text) {
-    const auto byte = [&](std::size_t at) {
-        return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
-    };
-    const unsigned lead = byte(0);
-    if (lead < 0x80) return {lead, 1};
-    if (lead < 0xE0) return {(lead & 0x1F) << 6 | (byte(1) & 0x3F), std::min(text.size(), 2UL)};
-    if (lead < 0xF0) {
-        return {(lead & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F),
-                std::min(text.size(), 3UL)};
-    }
-    return {(lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F),
-            std::min(text.size(), 4UL)};
+    return tiderace::is_letter_or_digit(c) || c == '_';
 }
 
 char32_t small_of(char32_t code) {
@@ -95,10 +72,10 @@ std::size_t tag_bytes(std::string_view text) {
     std::size_t bytes = 0;
     bool has_letter = false;
     for (std::size_t count = 0; bytes < text.size() && count < tag_characters_max; ++count) {
-        const Character next = first_of(text.substr(bytes));
+        const tiderace::Utf8Char next = tiderace::first_utf8_char(text.substr(bytes));
         if (!is_tag_character(next.code)) break;
         has_letter = has_letter || next.code >= 0x80 || next.code > '9';
-        bytes += next.bytes;
+        bytes += next.size;
     }
     return has_letter ? bytes : 0;  // #1 is the number one
 }
@@ -114,13 +91,13 @@ std::size_t address_bytes(std::string_view text) {
     if (!text.starts_with("https://") && !text.starts_with("http://")) return 0;
     std::size_t bytes = 0;
     while (bytes < text.size()) {
-        const Character next = first_of(text.substr(bytes));
+        const tiderace::Utf8Char next = tiderace::first_utf8_char(text.substr(bytes));
         if (next.code <= ' ' || next.code == '<' || next.code == '>' || next.code == '"' ||
             (next.code >= 0x3000 && next.code <= 0x303F) ||
             (next.code >= 0xFF00 && next.code <= 0xFF20)) {
             break;
         }
-        bytes += next.bytes;
+        bytes += next.size;
     }
     while (bytes > 0 && std::string_view(".,;:!?)'").contains(text[bytes - 1])) --bytes;
     // "https://" alone is no link.
@@ -202,28 +179,27 @@ std::vector<std::string> mentions_of(std::string_view body) {
 }
 
 std::size_t count_characters(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+    return tiderace::count_characters(text);
 }
 
 std::string shortened(std::string_view text, std::size_t characters) {
     std::size_t bytes = 0;
     for (std::size_t count = 0; bytes < text.size(); ++count) {
         if (count == characters) return std::string(text.substr(0, bytes)) + "…";
-        bytes += first_of(text.substr(bytes)).bytes;
+        bytes += tiderace::first_utf8_char(text.substr(bytes)).size;
     }
     return std::string(text);
 }
 
 bool is_text(std::string_view text) {
-    return tiderace::db::is_utf8(text);
+    return tiderace::is_utf8(text);
 }
 
 bool is_visible(std::string_view text) {
     while (!text.empty()) {
-        const Character next = first_of(text);
+        const tiderace::Utf8Char next = tiderace::first_utf8_char(text);
         if (!is_blank(next.code) && !is_mark(next.code)) return true;
-        text.remove_prefix(next.bytes);
+        text.remove_prefix(next.size);
     }
     return false;
 }
@@ -232,9 +208,9 @@ std::string tidied(std::string_view text) {
     std::string out;
     std::size_t marks = 0;
     while (!text.empty()) {
-        const Character next = first_of(text);
-        const std::string_view bytes = text.substr(0, next.bytes);
-        text.remove_prefix(next.bytes);
+        const tiderace::Utf8Char next = tiderace::first_utf8_char(text);
+        const std::string_view bytes = text.substr(0, next.size);
+        text.remove_prefix(next.size);
         // Dozens of marks on one letter would cover the lines above and below it.
         marks = is_mark(next.code) ? marks + 1 : 0;
         if (next.code == '\r') {
@@ -271,17 +247,17 @@ std::string small_letters(std::string_view text) {
 std::string folded(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        const Character next = first_of(text);
+        const tiderace::Utf8Char next = tiderace::first_utf8_char(text);
         const char32_t small = small_of(next.code);
-        if (small == next.code || next.bytes > 2) {
-            out += text.substr(0, next.bytes);
+        if (small == next.code || next.size > 2) {
+            out += text.substr(0, next.size);
         } else if (small < 0x80) {
             out += static_cast<char>(small);
         } else {  // in all of these alphabets both letters have two bytes
             out += static_cast<char>(0xC0 | small >> 6);
             out += static_cast<char>(0x80 | (small & 0x3F));
         }
-        text.remove_prefix(next.bytes);
+        text.remove_prefix(next.size);
     }
     return out;
 }
@@ -303,7 +279,7 @@ std::vector<std::string> grams_of(std::string_view folded_text) {
     for (const std::string& word : words_of(folded_text)) {
         std::string before;
         for (std::string_view rest = word; !rest.empty();) {
-            const std::size_t bytes = first_of(rest).bytes;
+            const std::size_t bytes = tiderace::first_utf8_char(rest).size;
             std::string now;
             for (const char c : rest.substr(0, bytes)) {
                 const auto byte = static_cast<unsigned char>(c);

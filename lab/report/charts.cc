@@ -7,6 +7,7 @@
 
 #include "lab/report/markup.h"
 #include "load/figures.h"
+#include "tiderace/base/utf8.h"
 
 namespace tiderace::lab::report {
 namespace {
@@ -30,9 +31,7 @@ std::string words(const std::string& place, std::string_view content) {
 
 // In letters, not in bytes.
 double width_of(std::string_view content) {
-    const auto letters = std::ranges::count_if(
-        content, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
-    return static_cast<double>(letters) * letter_width;
+    return static_cast<double>(count_characters(content)) * letter_width;
 }
 
 constexpr std::array<const char*, 4> tones{"engine", "chosen", "opponent", "floor"};

@@ -1,7 +1,7 @@
 #include "tiderace/db/error.h"
 
 #include "tiderace/base/enum_names.h"
-#include "tiderace/base/whole_characters.h"
+#include "tiderace/base/utf8.h"
 
 namespace tiderace::db {
 namespace {

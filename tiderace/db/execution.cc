@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tiderace/base/moment.h"
+#include "tiderace/base/utf8.h"
 #include "tiderace/db/error.h"
 #include "tiderace/log/logger.h"
 #include "tiderace/task/sleep.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tiderace/base/utf8.h"
 #include "tiderace/db/error.h"
 
 namespace tiderace::db {

@@ -111,40 +111,6 @@ void Value::refuse_time() {
     throw Error(Fault::parameters, "a time outside of the years 0001 to 9999");
 }
 
-bool is_utf8(std::string_view text) {
-    const auto* at = reinterpret_cast<const unsigned char*>(text.data());
-    const auto* const end = at + text.size();
-    const auto continues = [](unsigned char c) { return (c & 0xC0) == 0x80; };
-    while (at < end) {
-        // Eight bytes at a time: nearly all text is ASCII.
-        if (std::uint64_t word = 0; end - at >= 8) {
-            std::memcpy(&word, at, 8);
-            if ((word & 0x8080'8080'8080'8080U) == 0) {
-                at += 8;
-                continue;
-            }
-        }
-        const unsigned char first = *at;
-        if (first < 0x80) {
-            ++at;
-            continue;
-        }
-        // 0xC0 and 0xC1 could only begin overlong forms of ASCII (RFC 3629, 3).
-        const std::ptrdiff_t size = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-        if (size == 0 || first > 0xF4 || end - at < size) return false;
-        for (std::ptrdiff_t i = 1; i < size; ++i) {
-            if (!continues(at[i])) return false;
-        }
-        // Overlong forms, surrogates, and what is above U+10FFFF.
-        if ((first == 0xE0 && at[1] < 0xA0) || (first == 0xED && at[1] > 0x9F) ||
-            (first == 0xF0 && at[1] < 0x90) || (first == 0xF4 && at[1] > 0x8F)) {
-            return false;
-        }
-        at += size;
-    }
-    return true;
-}
-
 std::string time_text(std::int64_t microseconds) {
     const Time time{std::chrono::microseconds(microseconds)};
     const auto day = std::chrono::floor<std::chrono::days>(time);

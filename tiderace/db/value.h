@@ -136,9 +136,6 @@ class Value {
     std::string bytes_;
 };
 
-// Whether all of it is UTF-8 (RFC 3629).
-bool is_utf8(std::string_view text);
-
 // "2026-11-22 10:30:00.250000", in UTC and always as long, so that text orders as time does. Years
 // 0001 to 9999; others throw Error{parameters}.
 std::string time_text(std::int64_t microseconds);

@@ -94,24 +94,5 @@ TEST(Value, TimesAreReadInEveryForm) {
     }
 }
 
-TEST(Value, Utf8IsChecked) {
-    for (const auto text : {"", "plain", "é", "世界", "🌊", "\xF4\x8F\xBF\xBF", "\xED\x9F\xBF"}) {
-        EXPECT_TRUE(is_utf8(text)) << text;
-    }
-    for (const auto text :
-         {"\x80", "\xC0\xAF", "\xC3", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
-          "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\xE4\xB8", "a\xC3(", "\xF0\x9F\x8C"}) {
-        EXPECT_FALSE(is_utf8(text)) << text;
-        // Wherever it stands in the steps of eight bytes.
-        for (std::size_t before = 0; before < 20; ++before) {
-            const std::string longer = std::string(before, 'a') + text + std::string(before, 'z');
-            EXPECT_FALSE(is_utf8(longer)) << longer;
-        }
-    }
-    for (std::size_t before = 0; before < 20; ++before) {
-        EXPECT_TRUE(is_utf8(std::string(before, 'a') + "é世🌊" + std::string(before, 'z')));
-    }
-}
-
 }  // namespace
 }  // namespace tiderace::db

@@ -7,7 +7,6 @@
 
 #include "tiderace/base/ascii.h"
 
-
 namespace tiderace::http {
 namespace {
 

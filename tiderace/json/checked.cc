@@ -23,11 +23,4 @@ std::string number_text(double value) {
     return text;
 }
 
-std::size_t characters_of(std::string_view text) {
-    std::size_t characters = 0;
-    // Every byte but those that continue a character of UTF-8; the reader has checked the encoding.
-    for (const char c : text) characters += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    return characters;
-}
-
 }  // namespace tiderace::json

@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "tiderace/base/language.h"
+#include "tiderace/base/utf8.h"
 
 namespace tiderace::json {
 
@@ -61,8 +62,6 @@ struct Checked {
 std::string range_text(std::string_view what, std::string low, std::string high);
 std::string length_text(bool is_text, std::size_t least, std::size_t most);
 std::string number_text(double value);
-// Characters (code points) of UTF-8 text.
-std::size_t characters_of(std::string_view text);
 
 template <typename T, T low, T high>
     requires std::is_arithmetic_v<T>
@@ -93,7 +92,7 @@ struct Length : Checked<T> {
     static bool holds(const T& value) {
         std::size_t length = 0;
         if constexpr (is_text)
-            length = characters_of(value);
+            length = count_characters(value);
         else
             length = value.size();
         return length >= least && length <= most;

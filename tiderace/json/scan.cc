@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "tiderace/base/ascii.h"
-#include "tiderace/json/text.h"
+#include "tiderace/base/utf8.h"
 
 namespace tiderace::json {
 namespace {
@@ -195,9 +195,9 @@ class Scanner {
                 if (!escape()) return false;
                 continue;
             }
-            const std::size_t bytes = c < 0x80 ? 1 : utf8_character_bytes(text_.substr(at_));
-            if (bytes == 0) return fail("not UTF-8");
-            at_ += bytes;
+            const Utf8Char read = first_utf8_char(text_.substr(at_));
+            if (!read.valid) return fail("not UTF-8");
+            at_ += read.size;
         }
         return fail("expected the quote that ends the string");
     }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "tiderace/base/utf8.h"
+
 namespace tiderace::json {
 namespace {
 
@@ -45,27 +47,6 @@ std::size_t plain_bytes(std::string_view text) {
 
 }  // namespace
 
-std::size_t utf8_character_bytes(std::string_view text) {
-    const auto byte = [&](std::size_t i) {
-        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-    };
-    const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
-    const unsigned lead = byte(0);
-    if (lead < 0x80) return text.empty() ? 0 : 1;
-    if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
-    if (lead >= 0xE0 && lead <= 0xEF) {
-        if (lead == 0xE0 && byte(1) < 0xA0) return 0;  // overlong
-        if (lead == 0xED && byte(1) > 0x9F) return 0;  // a surrogate
-        return follows(1) && follows(2) ? 3 : 0;
-    }
-    if (lead >= 0xF0 && lead <= 0xF4) {
-        if (lead == 0xF0 && byte(1) < 0x90) return 0;  // overlong
-        if (lead == 0xF4 && byte(1) > 0x8F) return 0;  // above U+10FFFF
-        return follows(1) && follows(2) && follows(3) ? 4 : 0;
-    }
-    return 0;
-}
-
 void TextOut::put_long(std::string_view text) {
     flush();
     to_.append(text);
@@ -102,12 +83,12 @@ void TextOut::string(std::string_view text) {
         if (c < 0x80) {
             escape(c);
             text.remove_prefix(1);
-        } else if (const std::size_t bytes = utf8_character_bytes(text)) {
-            put(text.substr(0, bytes));
-            text.remove_prefix(bytes);
+        } else if (const Utf8Char read = first_utf8_char(text); read.valid) {
+            put(text.substr(0, read.size));
+            text.remove_prefix(read.size);
         } else {
             // One U+FFFD for each byte, so that the next character is read from its own start.
-            put(std::string_view("\xEF\xBF\xBD"));
+            put(utf8_replacement);
             exact_ = false;
             text.remove_prefix(1);
         }

@@ -18,9 +18,6 @@
 
 namespace tiderace::json {
 
-// Bytes of the character at the front of `text`; 0 where it is not UTF-8 (RFC 3629).
-std::size_t utf8_character_bytes(std::string_view text);
-
 class TextOut {
   public:
     static constexpr std::size_t block_bytes = 512;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "tiderace/base/utf8.h"
+
 namespace tiderace::log {
 namespace {
 
@@ -51,35 +53,6 @@ constexpr char short_escape(unsigned char byte) {
         default:
             return 0;
     }
-}
-
-struct CodePoint {
-    char32_t value;
-    std::size_t bytes;  // 0: not UTF-8 (RFC 3629)
-};
-
-CodePoint decode_utf8(ByteView in) {
-    const auto byte = [&](std::size_t i) -> char32_t {
-        return i < in.size() ? static_cast<unsigned char>(in[i]) : 0;
-    };
-    const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
-    const char32_t first = byte(0);
-    if (first >= 0xc2 && first <= 0xdf && follows(1)) {
-        return {(first & 0x1f) << 6 | (byte(1) & 0x3f), 2};
-    }
-    if (first >= 0xe0 && first <= 0xef && follows(1) && follows(2)) {
-        // Longer than needed, or half of a pair of UTF-16: other readers would see other
-        // characters.
-        const char32_t value = (first & 0x0f) << 12 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f);
-        const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-        return {value, value >= 0x800 && !surrogate ? 3U : 0U};
-    }
-    if (first >= 0xf0 && first <= 0xf4 && follows(1) && follows(2) && follows(3)) {
-        const char32_t value = (first & 0x07) << 18 | (byte(1) & 0x3f) << 12 |
-                               (byte(2) & 0x3f) << 6 | (byte(3) & 0x3f);
-        return {value, value >= 0x10000 && value <= 0x10ffff ? 4U : 0U};
-    }
-    return {0, 0};
 }
 
 }  // namespace
@@ -146,20 +119,19 @@ void Line::unicode_escape(char32_t unit) {
 
 // Returns the bytes of the character that was written, 0 where it does not fit.
 std::size_t Line::unicode_escapes(ByteView bytes) {
-    const auto first = static_cast<unsigned char>(bytes.front());
-    const CodePoint point = first < 0x80 ? CodePoint{first, 1} : decode_utf8(bytes);
-    if (point.bytes == 0) {
+    const Utf8Char point = first_utf8_char(bytes);
+    if (!point.valid) {
         unicode_escape(0xfffd);
         return 1;
     }
-    if (point.value < 0x10000) {
-        unicode_escape(point.value);
-        return point.bytes;
+    if (point.code < 0x10000) {
+        unicode_escape(point.code);
+        return point.size;
     }
     if (!fits(2 * escaped_byte_bytes_max)) return 0;  // both surrogates or none
-    unicode_escape(0xd800 + ((point.value - 0x10000) >> 10));
-    unicode_escape(0xdc00 + ((point.value - 0x10000) & 0x3ff));
-    return point.bytes;
+    unicode_escape(0xd800 + ((point.code - 0x10000) >> 10));
+    unicode_escape(0xdc00 + ((point.code - 0x10000) & 0x3ff));
+    return point.size;
 }
 
 Line& Line::json(ByteView bytes) {

@@ -4,12 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include "tiderace/base/utf8.h"
+
 namespace tiderace::text {
 namespace {
-
-std::size_t characters_in(std::string_view text) {
-    return static_cast<std::size_t>(std::ranges::count_if(text, starts_character));
-}
 
 // The part of `line` that is shown; `at` is moved with it.
 std::string_view window(std::string_view line, std::size_t& at) {
@@ -17,9 +15,9 @@ std::string_view window(std::string_view line, std::size_t& at) {
     // Around the fault, cut at whole characters of UTF-8.
     std::size_t from = at > excerpt_columns_max / 2 ? at - excerpt_columns_max / 2 : 0;
     from = std::min(from, line.size() - excerpt_columns_max);
-    while (from > 0 && !starts_character(line[from])) --from;
+    while (from > 0 && !begins_character(line[from])) --from;
     std::size_t to = std::min(line.size(), from + excerpt_columns_max);
-    while (to < line.size() && !starts_character(line[to])) ++to;
+    while (to < line.size() && !begins_character(line[to])) ++to;
     at -= from;
     return line.substr(from, to - from);
 }
@@ -38,10 +36,10 @@ Fault fault_at(const Source& source, std::size_t offset, std::string problem) {
     fault.file = source.name;
     fault.line = static_cast<std::size_t>(std::ranges::count(before, '\n')) + 1;
     // Editors count characters, not bytes.
-    fault.column = characters_in(line.substr(0, at)) + 1;
+    fault.column = count_characters(line.substr(0, at)) + 1;
     fault.problem = std::move(problem);
     fault.excerpt = window(line, at);
-    fault.caret = characters_in(std::string_view(fault.excerpt).substr(0, at));
+    fault.caret = count_characters(std::string_view(fault.excerpt).substr(0, at));
     for (char& c : fault.excerpt) {
         // A tab would be wider than a blank, and an escape sequence could reach a terminal.
         if (static_cast<unsigned char>(c) < ' ') c = ' ';

@@ -17,11 +17,6 @@ namespace tiderace::text {
 
 inline constexpr std::size_t excerpt_columns_max = 90;
 
-// The first byte of a character in UTF-8.
-constexpr bool starts_character(char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-}
-
 struct Source {
     std::string name;
     std::string text;

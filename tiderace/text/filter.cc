@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tiderace/base/ascii.h"
+#include "tiderace/base/utf8.h"
 #include "tiderace/text/escape.h"
 #include "tiderace/text/fault.h"
 #include "tiderace/text/type_of.h"
@@ -72,7 +73,7 @@ Ref truncate(const FilterCall& call) {
     std::int64_t characters = 0;
     std::size_t before_last = text.size();  // where the last character that fits begins
     for (std::size_t at = 0; at < text.size(); ++at) {
-        if (!starts_character(text[at])) continue;
+        if (!begins_character(text[at])) continue;
         // One character too many: the last that fits makes room for the dots.
         if (characters == characters_max) {
             call.scratch.text = text.substr(0, before_last);
@@ -122,8 +123,7 @@ Ref length(const FilterCall& call) {
     }
     std::array<char, number_bytes_max> room;
     const std::string_view text = text_in(value, room);
-    return integer_made(call,
-                        static_cast<std::size_t>(std::ranges::count_if(text, starts_character)));
+    return integer_made(call, count_characters(text));
 }
 
 struct Found {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "tiderace/base/utf8.h"
 #include "tiderace/db/statement.h"
 
 namespace tiderace::db::postgres {
@@ -160,7 +161,7 @@ std::size_t line_of(const pg_result* result, std::string_view script, std::size_
     std::size_t byte = 0;
     for (; byte < script.size() && characters > 0; ++byte) {
         // The server counts characters; a byte that continues one is not counted.
-        if ((static_cast<unsigned char>(script[byte]) & 0xC0) != 0x80) --characters;
+        if (begins_character(script[byte])) --characters;
     }
     return line_at(script, byte == 0 ? 0 : byte - 1);
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/base/whole_characters.h"
+#include "tiderace/base/utf8.h"
 #include "tiderace/http/wire/query.h"
 #include "tiderace/json/rfc3339.h"
 #include "tiderace/json/text.h"
@@ -67,15 +67,6 @@ bool read_enumeration(ByteView text, void* to, const Type& type) {
         return true;
     }
     return false;
-}
-
-bool is_utf8(ByteView text) {
-    while (!text.empty()) {
-        const std::size_t bytes = json::utf8_character_bytes(text);
-        if (bytes == 0) return false;
-        text.remove_prefix(bytes);
-    }
-    return true;
 }
 
 bool read_scalar(ByteView text, void* to, const Type& type) {

@@ -4,7 +4,6 @@
 
 #include "tiderace/base/ascii.h"
 
-
 namespace tiderace::http::filter {
 
 using wire::FieldName;

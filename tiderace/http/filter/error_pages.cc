@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "tiderace/base/whole_characters.h"
+#include "tiderace/base/utf8.h"
 #include "tiderace/core/kernel.h"
 #include "tiderace/http/page_style.h"
 #include "tiderace/http/wire/accept.h"

@@ -5,7 +5,6 @@
 
 #include "tiderace/base/ascii.h"
 
-
 namespace tiderace::http::listing {
 namespace {
 

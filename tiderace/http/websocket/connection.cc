@@ -5,7 +5,6 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/moment.h"
-#include "tiderace/base/whole_characters.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/http/websocket/topics.h"
 
@@ -210,7 +209,7 @@ void WebSocketConnection::deliver(const Step& step, ByteView bytes, bool is_chec
         bytes = *inflated;
     }
     const WebSocketKind kind = kind_of(step.opcode);
-    if (kind == WebSocketKind::text && !is_checked && !wire::is_utf8(bytes)) {
+    if (kind == WebSocketKind::text && !is_checked && !is_utf8(bytes)) {
         fail(WebSocketFault::not_utf8);
         return;
     }
@@ -489,7 +488,7 @@ void WebSocketConnection::close(std::uint16_t code, ByteView reason) {
     if (code == close_code::no_code && !reason.empty()) {
         service_->report_misuse("a close reason needs a code", "the reason is left out");
         reason = {};
-    } else if (!wire::is_utf8(reason)) {
+    } else if (!is_utf8(reason)) {
         service_->report_misuse("a close reason is UTF-8", "the reason is left out");
         reason = {};
     } else if (const ByteView fitting = fitting_reason(reason); fitting.size() < reason.size()) {

@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "tiderace/base/intrusive_list.h"
+#include "tiderace/base/utf8.h"
 #include "tiderace/http/websocket/handler.h"
 #include "tiderace/http/websocket/service.h"
-#include "tiderace/http/wire/text/utf8_validator.h"
 #include "tiderace/http/wire/websocket/deflate.h"
 #include "tiderace/http/wire/websocket/frame.h"
 #include "tiderace/net/connection.h"
@@ -168,7 +168,7 @@ class WebSocketConnection final : public net::Session, private ListHook {
     std::optional<wire::DeflateTerms> deflate_;
     WebSocketId id_;
     std::uint16_t code_ = wire::websocket_close::abnormal;
-    wire::Utf8Validator utf8_;
+    Utf8Validator utf8_;
     wire::WebSocketFault fault_ = wire::WebSocketFault::none;
     State state_ = State::open;
     bool is_client_;

@@ -8,6 +8,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "tiderace/base/utf8.h"
 #include "tiderace/http/wire/percent.h"
 
 namespace tiderace::http::wire {
@@ -101,16 +102,12 @@ bool is_plain(ByteView path) {
 
 // ---- the slow path: segment by segment into the scratch --------------------------------------
 
-bool is_continuation(unsigned char byte) {
-    return (byte & 0xC0) == 0x80;
-}
-
 // A lead byte and its follower that can only encode what a shorter form encodes.
 bool is_overlong(unsigned char lead, unsigned char follower) {
     switch (lead) {
         case 0xC0:
         case 0xC1:
-            return is_continuation(follower);
+            return !begins_character(static_cast<char>(follower));
         case 0xE0:
             return follower >= 0x80 && follower < 0xA0;
         case 0xF0:

@@ -1,6 +1,6 @@
 #include "tiderace/http/wire/text/html_escape.h"
 
-#include "tiderace/http/wire/text/utf8.h"
+#include "tiderace/http/wire/text/append_escaped.h"
 
 namespace tiderace::http::wire {
 namespace {

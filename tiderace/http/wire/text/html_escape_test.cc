@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tiderace/base/random.h"
-#include "tiderace/http/wire/text/utf8.h"
+#include "tiderace/base/utf8.h"
 
 namespace tiderace::http::wire {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "tiderace/base/check.h"
-#include "tiderace/http/wire/text/utf8_validator.h"
+#include "tiderace/base/utf8.h"
 
 namespace tiderace::http::wire {
 namespace {
