@@ -4,20 +4,14 @@
 #include <charconv>
 #include <ctime>
 
+#include "tiderace/base/base64.h"
+
 namespace tus {
 
 using tiderace::http::Problem;
 using tiderace::http::Request;
 
 namespace {
-
-// 0 to 63; 64: none.
-unsigned sextet(char one) {
-    constexpr std::string_view alphabet =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const std::size_t at = alphabet.find(one);
-    return at == alphabet.npos ? 64 : static_cast<unsigned>(at);
-}
 
 [[noreturn]] void fail(std::string_view field, std::string detail) {
     Problem problem{.status = 400, .detail = "a field of the request cannot be read"};
@@ -37,30 +31,6 @@ std::uint64_t number(const Request& request, std::string_view field) {
     return value;
 }
 
-std::optional<std::string> from_base64(std::string_view text) {
-    if (text.size() % 4 != 0) return std::nullopt;
-    std::size_t padding = 0;
-    while (padding < 2 && text.ends_with('=')) {
-        text.remove_suffix(1);
-        ++padding;
-    }
-    std::string made;
-    unsigned bits = 0;
-    unsigned held = 0;
-    for (const char one : text) {
-        const unsigned value = sextet(one);
-        if (value == 64) return std::nullopt;
-        bits = bits << 6 | value;
-        held += 6;
-        if (held < 8) continue;
-        held -= 8;
-        made += static_cast<char>(bits >> held & 0xFF);
-    }
-    // Bits that no byte takes: two texts would mean the same bytes (RFC 4648, 3.5).
-    if ((bits & ((1U << held) - 1)) != 0) return std::nullopt;
-    return made;
-}
-
 // "filename d29ybGQ=,is_confidential": keys without a value are allowed.
 std::optional<std::string> metadata(std::string_view value, std::string_view key) {
     while (!value.empty()) {
@@ -71,7 +41,7 @@ std::optional<std::string> metadata(std::string_view value, std::string_view key
         const std::size_t space = trimmed.find(' ');
         if (trimmed.substr(0, space) != key) continue;
         const auto decoded =
-            from_base64(space == trimmed.npos ? std::string_view() : trimmed.substr(space + 1));
+            tiderace::read_base64(space == trimmed.npos ? std::string_view() : trimmed.substr(space + 1));
         if (!decoded) fail("Upload-Metadata", "expected base64 behind each key");
         return decoded;
     }
@@ -82,7 +52,7 @@ namespace {
 
 template <typename Hash>
 std::optional<Checksum> checksum_of(std::string_view base64) {
-    const auto bytes = from_base64(base64);
+    const auto bytes = tiderace::read_base64(base64);
     Hash made{};
     if (!bytes || bytes->size() != made.size()) return std::nullopt;
     std::ranges::copy(*bytes, made.begin());

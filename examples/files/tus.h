@@ -26,9 +26,6 @@ std::optional<std::string> metadata(std::string_view value, std::string_view key
 inline constexpr std::string_view checksum_algorithms = "sha1,sha256";
 std::optional<Checksum> checksum(const tiderace::http::Request& request);
 
-// Strict: padded, no other characters, no spare bits.
-std::optional<std::string> from_base64(std::string_view text);
-
 // "Mon, 23 Nov 2026 08:00:00 GMT"
 std::string http_date(tiderace::UnixSeconds when);
 

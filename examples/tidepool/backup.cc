@@ -1,7 +1,6 @@
 #include "examples/tidepool/backup.h"
 
 #include <fcntl.h>
-#include <sodium.h>
 #include <tiderace/json.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "examples/tidepool/pages.h"
 #include "examples/tidepool/posts.h"
 #include "examples/tidepool/timelines.h"
+#include "tiderace/base/base64.h"
 
 namespace tidepool {
 
@@ -228,32 +228,11 @@ Task<std::vector<std::string>> save_tables(db::Transaction& tx, Output& out) {
         " union select face from members where face is not null");
 }
 
-std::string base64_of(const std::string& bytes) {
-    std::string text(sodium_base64_encoded_len(bytes.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
-    sodium_bin2base64(text.data(), text.size(),
-                      reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-                      sodium_base64_VARIANT_ORIGINAL);
-    text.pop_back();  // its NUL
-    return text;
-}
-
-std::optional<std::string> bytes_of(const std::string& base64) {
-    std::string bytes(base64.size(), '\0');
-    std::size_t size = 0;
-    if (sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(),
-                          base64.data(), base64.size(), nullptr, &size, nullptr,
-                          sodium_base64_VARIANT_ORIGINAL) != 0) {
-        return std::nullopt;
-    }
-    bytes.resize(size);
-    return bytes;
-}
-
 // A backup comes from outside, so nothing in it is believed.
 void restore_picture(const std::string& folder, const PictureFile& picture) {
     // Without a folder Tidepool has no pictures, and its posts are shown without them.
     if (folder.empty()) return;
-    const auto bytes = bytes_of(picture.base64);
+    const auto bytes = tiderace::read_base64(picture.base64);
     if (!is_picture_name(picture.name) || !bytes || !bytes->starts_with("RIFF") ||
         !std::string_view(*bytes).substr(0, 12).ends_with("WEBP")) {
         throw std::runtime_error("picture: this is none of Tidepool's pictures");
@@ -396,7 +375,7 @@ Task<std::size_t> back_up(db::Database db, std::string pictures, std::string fil
         if (!picture) continue;  // its post went meanwhile
         const std::string bytes{std::istreambuf_iterator<char>(picture), {}};
         Line line;
-        line.picture = PictureFile{name, base64_of(bytes)};
+        line.picture = PictureFile{name, tiderace::base64_of(bytes)};
         out.write(line);
     }
     co_return out.finish();

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "tiderace/base/ascii.h"
+#include "tiderace/base/base64.h"
 #include "tiderace/http/wire/percent.h"
 
 namespace tiderace::http {
@@ -20,23 +21,6 @@ std::string decoded(std::string_view text) {
     return made;
 }
 
-std::string base64(std::string_view bytes) {
-    static constexpr std::string_view digits =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string text;
-    for (std::size_t at = 0; at < bytes.size(); at += 3) {
-        const std::size_t left = std::min<std::size_t>(bytes.size() - at, 3);
-        std::uint32_t group = 0;
-        for (std::size_t i = 0; i < 3; ++i) {
-            group = group << 8 | (i < left ? static_cast<unsigned char>(bytes[at + i]) : 0U);
-        }
-        for (std::size_t i = 0; i < 4; ++i) {
-            text += i <= left ? digits[group >> (18 - 6 * i) & 63] : '=';
-        }
-    }
-    return text;
-}
-
 // "proxy:3128" is http. Others than http (SOCKS, TLS to the proxy) are not known here.
 Proxy read_proxy(std::string_view text) {
     Proxy proxy;
@@ -48,7 +32,7 @@ Proxy read_proxy(std::string_view text) {
     }
     // The last one, because a password may have an '@' that was not escaped.
     if (const std::size_t at = text.rfind('@'); at != text.npos) {
-        proxy.authorization = "Basic " + base64(decoded(text.substr(0, at)));
+        proxy.authorization = "Basic " + base64_of(decoded(text.substr(0, at)));
         text.remove_prefix(at + 1);
     }
     const auto url = Url::parse("http://" + std::string(text));

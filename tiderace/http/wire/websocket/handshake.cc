@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tiderace/base/base64.h"
 #include "tiderace/base/check.h"
 #include "tiderace/base/sha1.h"
 #include "tiderace/http/wire/field_line.h"
@@ -12,21 +13,6 @@ namespace {
 
 // RFC 6455, 1.3.
 constexpr ByteView accept_suffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-constexpr ByteView base64_letters =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-// Into `out`, which has room for all of it.
-void write_base64(std::span<const unsigned char> bytes, char* out) {
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-        std::uint32_t group = std::uint32_t{bytes[i]} << 16;
-        if (count > 1) group |= std::uint32_t{bytes[i + 1]} << 8;
-        if (count > 2) group |= bytes[i + 2];
-        for (std::size_t letter = 0; letter < 4; ++letter) {
-            *out++ = letter <= count ? base64_letters[group >> (18 - 6 * letter) & 63] : '=';
-        }
-    }
-}
 
 // The elements of a list in all fields of that name: each a token, none twice.
 bool is_list_of_different_tokens(const RequestHead& head, FieldName name) {
@@ -151,11 +137,9 @@ WebSocketRefusal judge_websocket_request(const RequestHead& head, WebSocketCarri
 bool valid_websocket_key(ByteView key) {
     if (key.size() != websocket_key_bytes || !key.ends_with("==")) return false;
     const ByteView letters = key.substr(0, 22);
-    for (const char c : letters) {
-        if (base64_letters.find(c) == ByteView::npos) return false;
-    }
     // The last letter carries two bits only; another spelling of the same bytes is not base64.
-    return base64_letters.find(letters.back()) % 16 == 0;
+    return std::ranges::all_of(letters, [](char c) { return base64_value(c) >= 0; }) &&
+           base64_value(letters.back()) % 16 == 0;
 }
 
 // Proves that the server read this request as a WebSocket's: no cache and no other server makes
