@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include "tiderace/base/ascii.h"
+#include "tiderace/base/calendar.h"
 
 namespace tiderace::server {
 namespace {
@@ -63,13 +63,8 @@ void add_system(std::string& text, const std::string& authority,
 }
 
 std::string date_text(UnixSeconds time) {
-    const std::chrono::sys_seconds moment{std::chrono::seconds(time)};
-    const std::chrono::year_month_day day{std::chrono::floor<std::chrono::days>(moment)};
-    const auto two = [](unsigned number) {
-        return (number < 10 ? "0" : "") + std::to_string(number);
-    };
-    return std::to_string(static_cast<int>(day.year())) + '-' +
-           two(static_cast<unsigned>(day.month())) + '-' + two(static_cast<unsigned>(day.day()));
+    char room[rfc3339_bytes_max];
+    return std::string(write_rfc3339(room, time, 1).substr(0, 10));
 }
 
 // In lines of at most 80 columns, each after the first below its beginning.

@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "examples/files/tus.h"
+#include "tiderace/base/calendar.h"
 
 using namespace tiderace;
 using namespace tiderace::http;
@@ -52,12 +53,10 @@ std::string readable(std::uint64_t bytes) {
 }
 
 std::string readable_date(UnixSeconds when) {
-    const std::time_t seconds = when;
-    std::tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    char text[32];
-    const std::size_t bytes = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
-    return {text, bytes};
+    char room[tiderace::rfc3339_bytes_max];
+    std::string text(tiderace::write_rfc3339(room, when, 1).substr(0, 16));
+    std::ranges::replace(text, 'T', ' ');
+    return text;
 }
 
 std::string client_of(const Request& request) {

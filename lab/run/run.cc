@@ -6,7 +6,6 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
-#include <ctime>
 #include <set>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "lab/run/machine.h"
 #include "load/figures.h"
 #include "load/progress_line.h"
+#include "tiderace/base/calendar.h"
 #include "tiderace/core/clock.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
@@ -32,12 +32,8 @@ int complain(const std::string& sentence, int status) {
 }
 
 std::string date_of(const core::Clock& clock) {
-    const std::time_t now = clock.unix_now();
-    std::tm parts{};
-    std::array<char, 32> text;
-    if (::gmtime_r(&now, &parts) == nullptr) return {};
-    const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return {text.data(), size};
+    char room[rfc3339_bytes_max];
+    return std::string(write_rfc3339(room, clock.unix_now(), 1));
 }
 
 // The progress of a run: a line for each cell, and on a terminal one below that says what is left.

@@ -26,7 +26,7 @@ using Large = Counted<unique_function<void()>::inline_bytes + sizeof(void*)>;
 
 template <typename Callable>
 class UniqueFunctionOfSize : public ::testing::Test {};
-using Sizes = testing::Types<Small, Large>;
+using Sizes = ::testing::Types<Small, Large>;
 TYPED_TEST_SUITE(UniqueFunctionOfSize, Sizes);
 
 TYPED_TEST(UniqueFunctionOfSize, OwnsItsCallableAndDestroysItOnce) {

@@ -1,9 +1,10 @@
 #include "tiderace/http/access_log.h"
 
 #include <chrono>
-#include <ctime>
+#include <cstdio>
 #include <span>
 
+#include "tiderace/base/calendar.h"
 #include "tiderace/log/line.h"
 
 namespace tiderace::http {
@@ -69,13 +70,17 @@ void RingAccessLog::write(const AccessRecord& record) {
 
 void RingAccessLog::render_second(UnixSeconds second) {
     second_ = second;
-    const auto when = static_cast<std::time_t>(second);
-    std::tm parts{};
-    ::gmtime_r(&when, &parts);
-    char text[40];
-    const char* format =
-        format_ == AccessLogFormat::json ? "%Y-%m-%dT%H:%M:%SZ" : "%d/%b/%Y:%H:%M:%S +0000";
-    time_text_.assign(text, std::strftime(text, sizeof text, format, &parts));
+    if (format_ == AccessLogFormat::json) {
+        char room[rfc3339_bytes_max];
+        time_text_ = write_rfc3339(room, second, 1);
+        return;
+    }
+    const CivilTime time = civil_time(second);
+    const auto month = short_name(time.month_name());
+    char text[80];
+    const int size = std::snprintf(text, sizeof text, "%02u/%.3s/%d:%02u:%02u:%02u +0000", time.day,
+                                   month.data(), time.year, time.hour, time.minute, time.second);
+    time_text_.assign(text, static_cast<std::size_t>(size));
 }
 
 void RingAccessLog::render_text(BoundedLine& line, const AccessRecord& record) const {

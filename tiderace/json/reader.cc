@@ -13,9 +13,9 @@
 #include <system_error>
 #include <vector>
 
+#include "tiderace/base/calendar.h"
 #include "tiderace/base/check.h"
 #include "tiderace/base/members.h"
-#include "tiderace/json/rfc3339.h"
 #include "tiderace/json/scan.h"
 #include "tiderace/json/text.h"
 

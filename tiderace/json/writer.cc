@@ -1,7 +1,7 @@
 #include "tiderace/json/writer.h"
 
+#include "tiderace/base/calendar.h"
 #include "tiderace/base/check.h"
-#include "tiderace/json/rfc3339.h"
 
 namespace tiderace::json {
 namespace {

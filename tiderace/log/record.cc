@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
+
+#include "tiderace/base/calendar.h"
 
 namespace tiderace::log {
 namespace {
@@ -17,10 +18,6 @@ constexpr std::size_t scope_bytes_max = 64;
 constexpr std::size_t text_bytes_max = 512;
 static_assert((scope_bytes_max + text_bytes_max) * escaped_byte_bytes_max + 100 + ending_bytes <
               record_bytes_max);
-
-void put_digits(char* at, unsigned value, int digits) {
-    for (int i = digits - 1; i >= 0; --i, value /= 10) at[i] = static_cast<char>('0' + value % 10);
-}
 
 // A value that reads as one word: nothing to escape, no space and no `=`.
 bool is_word(ByteView value) {
@@ -81,21 +78,8 @@ void render_field(Line& line, const Field& field, Format format) {
 }  // namespace
 
 void render_time(Line& line, std::int64_t unix_ms) {
-    using std::chrono::days;
-    const std::chrono::sys_time<std::chrono::milliseconds> now{std::chrono::milliseconds(unix_ms)};
-    const auto day = std::chrono::floor<days>(now);
-    const std::chrono::year_month_day date(day);
-    const std::chrono::hh_mm_ss time(now - day);
-    std::array<char, 24> text{};
-    std::copy_n("0000-00-00T00:00:00.000Z", text.size(), text.data());
-    put_digits(&text[0], static_cast<unsigned>(static_cast<int>(date.year())), 4);
-    put_digits(&text[5], static_cast<unsigned>(date.month()), 2);
-    put_digits(&text[8], static_cast<unsigned>(date.day()), 2);
-    put_digits(&text[11], static_cast<unsigned>(time.hours().count()), 2);
-    put_digits(&text[14], static_cast<unsigned>(time.minutes().count()), 2);
-    put_digits(&text[17], static_cast<unsigned>(time.seconds().count()), 2);
-    put_digits(&text[20], static_cast<unsigned>(time.subseconds().count()), 3);
-    line.raw(ByteView(text.data(), text.size()));
+    char room[rfc3339_bytes_max];
+    line.raw(write_rfc3339(room, unix_ms, 1'000));
 }
 
 std::size_t render(const Record& record, Format format, std::span<char, record_bytes_max> room) {

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cstring>
 #include <utility>
+
+#include "tiderace/base/calendar.h"
 
 namespace tiderace::text {
 namespace {
@@ -72,12 +73,6 @@ Order compare_integers(Ref left, Ref right) {
     return order(magnitude(left), magnitude(right));
 }
 
-constexpr std::array<std::string_view, 12> months = {
-    "January", "February", "March",     "April",   "May",      "June",
-    "July",    "August",   "September", "October", "November", "December"};
-constexpr std::array<std::string_view, 7> days = {"Sunday",   "Monday", "Tuesday", "Wednesday",
-                                                  "Thursday", "Friday", "Saturday"};
-
 // Appends to a text, in few pieces.
 class Pieces {
   public:
@@ -122,82 +117,54 @@ void add_padded(Pieces& out, std::int64_t number, std::size_t digits) {
     out.add(std::string_view(room.data(), size));
 }
 
-struct Moment {
-    std::chrono::year_month_day date;
-    std::chrono::sys_days day;
-    std::int64_t second_of_day;
-};
-
-// chrono's years are 16 bits; times outside are shown as the nearest representable one.
-Moment moment_of(std::int64_t seconds) {
-    constexpr std::int64_t day_seconds = 86'400;
-    constexpr std::int64_t days_most = 10'000'000;
-    std::int64_t day = seconds / day_seconds;
-    std::int64_t second = seconds % day_seconds;
-    if (second < 0) {
-        --day;
-        second += day_seconds;
-    }
-    if (day > days_most) day = days_most;
-    if (day < -days_most) day = -days_most;
-    const std::chrono::sys_days date{std::chrono::days(day)};
-    return {std::chrono::year_month_day(date), date, second};
-}
-
 // False: a letter that is none of ours.
-bool add_date(Pieces& out, const Moment& moment, char letter) {
-    const auto year = static_cast<int>(moment.date.year());
-    const auto month = static_cast<unsigned>(moment.date.month());
-    const auto day = static_cast<unsigned>(moment.date.day());
+bool add_date(Pieces& out, const CivilTime& time, char letter) {
     switch (letter) {
         case 'Y':
-            add_padded(out, year, 4);
+            add_padded(out, time.year, 4);
             return true;
         case 'y':
-            add_padded(out, (year % 100 + 100) % 100, 2);
+            add_padded(out, (time.year % 100 + 100) % 100, 2);
             return true;
         case 'm':
-            add_padded(out, month, 2);
+            add_padded(out, time.month, 2);
             return true;
         case 'd':
-            add_padded(out, day, 2);
+            add_padded(out, time.day, 2);
             return true;
         case 'e':
-            add_padded(out, day, 1);
+            add_padded(out, time.day, 1);
             return true;
         case 'B':
-            out.add(months[month - 1]);
+            out.add(time.month_name());
             return true;
         case 'b':
-            out.add(months[month - 1].substr(0, 3));
+            out.add(short_name(time.month_name()));
             return true;
         case 'A':
-            out.add(days[std::chrono::weekday(moment.day).c_encoding()]);
+            out.add(time.weekday_name());
             return true;
         case 'a':
-            out.add(days[std::chrono::weekday(moment.day).c_encoding()].substr(0, 3));
+            out.add(short_name(time.weekday_name()));
             return true;
-        case 'j': {
-            const auto first = std::chrono::sys_days(moment.date.year() / std::chrono::January / 1);
-            add_padded(out, (moment.day - first).count() + 1, 3);
+        case 'j':
+            add_padded(out, time.day_of_year, 3);
             return true;
-        }
         default:
             return false;
     }
 }
 
-bool add_clock(Pieces& out, const Moment& moment, char letter) {
-    const std::int64_t second = moment.second_of_day;
+bool add_clock(Pieces& out, const CivilTime& time, char letter) {
     switch (letter) {
         case 'H':
-            add_padded(out, second / 3600, 2);
+            add_padded(out, time.hour, 2);
             return true;
         case 'M':
-            add_padded(out, second / 60 % 60, 2);
+            add_padded(out, time.minute, 2);
             return true;
         case 'S':
-            add_padded(out, second % 60, 2);
+            add_padded(out, time.second, 2);
             return true;
         case '%':
             out.add('%');
@@ -337,7 +304,7 @@ bool is_time_format(std::string_view format) {
 
 bool append_time(std::string& out, std::int64_t seconds, std::string_view format) {
     const std::size_t before = out.size();
-    const Moment moment = moment_of(seconds);
+    const CivilTime moment = civil_time(seconds);
     Pieces pieces(out);
     for (std::size_t at = 0; at < format.size(); ++at) {
         if (format[at] != '%') {

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tiderace/base/calendar.h"
 #include "tiderace/base/result.h"
 #include "tiderace/base/secret_text.h"
 #include "tiderace/base/units.h"
@@ -33,7 +34,6 @@ struct LocalNames {
     std::vector<std::string> addresses;  // "127.0.0.1", "::1", "192.168.1.5"
 };
 
-inline constexpr UnixSeconds seconds_per_day = 86'400;
 inline constexpr UnixSeconds authority_days = 5 * 365;
 inline constexpr UnixSeconds leaf_days = 397;
 // Certificates with less time left than this are made anew.

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "tiderace/base/calendar.h"
 #include "tiderace/base/utf8.h"
 #include "tiderace/http/wire/query.h"
-#include "tiderace/json/rfc3339.h"
 #include "tiderace/json/text.h"
 
 namespace tiderace::http::app_parts {
@@ -83,7 +83,7 @@ bool read_scalar(ByteView text, void* to, const Type& type) {
         case Kind::enumeration:
             return read_enumeration(text, to, type);
         case Kind::time: {
-            const auto ticks = json::read_rfc3339(text, type.time->per_second);
+            const auto ticks = read_rfc3339(text, type.time->per_second);
             if (ticks) json::store_integer(to, 8, static_cast<std::uint64_t>(*ticks));
             return ticks.has_value();
         }

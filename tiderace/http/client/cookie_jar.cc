@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "tiderace/base/ascii.h"
+#include "tiderace/base/calendar.h"
 #include "tiderace/http/wire/host.h"
 
 namespace tiderace::http {
@@ -86,11 +86,11 @@ struct DateParts {
         return true;
     }
     bool take_month(ByteView token) {
-        static constexpr std::string_view names = "janfebmaraprmayjunjulaugsepoctnovdec";
-        if (token.size() < 3) return false;
-        const std::size_t at = names.find(lower_case(token.substr(0, 3)));
-        if (at == names.npos || at % 3 != 0) return false;
-        month = static_cast<int>(at / 3) + 1;
+        const auto found = std::ranges::find_if(month_names, [&](std::string_view name) {
+            return equals_ignoring_case(short_name(name), token.substr(0, 3));
+        });
+        if (found == month_names.end()) return false;
+        month = static_cast<int>(found - month_names.begin()) + 1;
         return true;
     }
     void take(ByteView token) {
@@ -104,14 +104,10 @@ struct DateParts {
         if (!hour || !day || !month || !year) return false;
         if (*year >= 70 && *year <= 99) *year += 1900;
         if (*year < 70) *year += 2000;
-        const std::chrono::year_month_day calendar{
-            std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(*month)),
-            std::chrono::day(static_cast<unsigned>(*day))};
-        if (*year < 1601 || !calendar.ok() || *hour > 23 || *minute > 59 || *second > 59) {
-            return false;
-        }
-        date = std::chrono::sys_days(calendar).time_since_epoch().count() * UnixSeconds{86'400} +
-               *hour * 3'600 + *minute * 60 + *second;
+        const auto midnight =
+            midnight_of(*year, static_cast<unsigned>(*month), static_cast<unsigned>(*day));
+        if (*year < 1601 || !midnight || *hour > 23 || *minute > 59 || *second > 59) return false;
+        date = *midnight + *hour * 3'600 + *minute * 60 + *second;
         return true;
     }
 };

@@ -1,9 +1,9 @@
 #include "tiderace/http/listing/page.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
+#include "tiderace/base/calendar.h"
 #include "tiderace/http/listing/readme.h"
 #include "tiderace/http/page_style.h"
 #include "tiderace/http/wire/canonical_path.h"
@@ -193,19 +193,8 @@ std::string human_size(std::uint64_t bytes) {
 }
 
 std::string iso_time(UnixSeconds time) {
-    constexpr UnixSeconds first = -62'135'596'800;  // 0001-01-01: `<time>` knows no year before
-    if (time < first || time > wire::http_date_max) return {};
-    const std::chrono::sys_seconds when{std::chrono::seconds(time)};
-    const auto day = std::chrono::floor<std::chrono::days>(when);
-    const std::chrono::year_month_day date(day);
-    const std::chrono::hh_mm_ss clock(when - day);
-    char text[40];
-    std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ",
-                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                  static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
-                  static_cast<int>(clock.minutes().count()),
-                  static_cast<int>(clock.seconds().count()));
-    return text;
+    char room[rfc3339_bytes_max];
+    return std::string(write_rfc3339(room, time, 1));
 }
 
 std::string HtmlListing::head(const ListingDescription& listing) {

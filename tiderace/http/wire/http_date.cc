@@ -1,83 +1,39 @@
 #include "tiderace/http/wire/http_date.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+
+#include "tiderace/base/calendar.h"
 
 namespace tiderace::http::wire {
 namespace {
-
-constexpr ByteView month_names = "JanFebMarAprMayJunJulAugSepOctNovDec";
-constexpr std::array<ByteView, 7> weekday_names = {"Sunday",   "Monday", "Tuesday", "Wednesday",
-                                                   "Thursday", "Friday", "Saturday"};
-constexpr UnixSeconds day_seconds = 86'400;
-
-std::chrono::year_month_day calendar_day(UnixSeconds time) {
-    return std::chrono::sys_days(std::chrono::days(time / day_seconds));
-}
-
-std::chrono::weekday weekday_of(UnixSeconds time) {
-    return std::chrono::sys_days(std::chrono::days(time / day_seconds));
-}
-
-char* put_two_digits(char* out, unsigned number) {
-    *out++ = static_cast<char>('0' + number / 10);
-    *out++ = static_cast<char>('0' + number % 10);
-    return out;
-}
 
 char* put(char* out, ByteView text) {
     std::memcpy(out, text.data(), text.size());
     return out + text.size();
 }
 
-// What the three forms say in different orders. -1 and npos are "not read".
+// What the three forms say in different orders.
 struct Fields {
-    int year = -1;
-    int month = -1;  // 0 to 11
-    int day = -1;
-    int seconds = -1;  // of the day
+    int year = 0;
+    int month = 0;  // 0 to 11
+    int day = 0;
+    int seconds = 0;   // of the day
     ByteView weekday;  // three letters
 };
 
-// Reads fixed text from the front; after the first mismatch every later read fails too.
-class Reader {
+class Reader : public FixedTextReader {
   public:
-    explicit Reader(ByteView text) : text_(text) {}
-
-    bool done() const { return ok_ && text_.empty(); }
-
-    void expect(ByteView literal) {
-        ok_ = ok_ && text_.starts_with(literal);
-        if (ok_) text_.remove_prefix(literal.size());
-    }
-
-    int number(std::size_t digits) {
-        ok_ = ok_ && text_.size() >= digits;
-        int value = 0;
-        for (std::size_t i = 0; ok_ && i < digits; ++i) {
-            ok_ = text_[i] >= '0' && text_[i] <= '9';
-            value = value * 10 + (text_[i] - '0');
-        }
-        if (!ok_) return -1;
-        text_.remove_prefix(digits);
-        return value;
-    }
+    using FixedTextReader::FixedTextReader;
 
     // asctime pads the day with a space.
-    int padded_day() {
-        if (!text_.starts_with(' ')) return number(2);
-        expect(" ");
-        return number(1);
-    }
+    int padded_day() { return number(skip(" ") ? 1 : 2); }
 
     int month() {
-        // A match at another place than a multiple of three lies across two names, such as "anF".
-        const std::size_t at = month_names.find(text_.substr(0, 3));
-        ok_ = ok_ && text_.size() >= 3 && at % 3 == 0 && at != ByteView::npos;
-        if (!ok_) return -1;
-        text_.remove_prefix(3);
-        return static_cast<int>(at / 3);
+        const auto found = std::ranges::find(month_names, rest().substr(0, 3), short_name);
+        require(found != month_names.end());
+        if (good()) expect(short_name(*found));
+        return static_cast<int>(found - month_names.begin());
     }
 
     int time_of_day() {
@@ -88,27 +44,20 @@ class Reader {
         const int second = number(2);
         // RFC 9110, 5.6.7, allows the leap second of its grammar.
         const bool leap = hour == 23 && minute == 59 && second == 60;
-        ok_ = ok_ && hour < 24 && minute < 60 && (second < 60 || leap);
-        return ok_ ? (hour * 60 + minute) * 60 + second : -1;
+        require(hour < 24 && minute < 60 && (second < 60 || leap));
+        return (hour * 60 + minute) * 60 + second;
     }
-
-  private:
-    ByteView text_;
-    bool ok_ = true;
 };
 
 std::optional<UnixSeconds> to_time(const Fields& fields) {
     if (fields.year < 1970) return std::nullopt;
-    const std::chrono::year_month_day date(
-        std::chrono::year(fields.year), std::chrono::month(static_cast<unsigned>(fields.month + 1)),
-        std::chrono::day(static_cast<unsigned>(fields.day)));
-    if (!date.ok()) return std::nullopt;
-    const UnixSeconds midnight =
-        std::chrono::sys_days(date).time_since_epoch().count() * day_seconds;
-    const ByteView weekday = weekday_names[weekday_of(midnight).c_encoding()];
+    const auto midnight = midnight_of(fields.year, static_cast<unsigned>(fields.month + 1),
+                                      static_cast<unsigned>(fields.day));
     // A date that contradicts itself is no date, and the condition is then ignored.
-    if (weekday.substr(0, 3) != fields.weekday) return std::nullopt;
-    const UnixSeconds time = midnight + fields.seconds;
+    if (!midnight || short_name(civil_time(*midnight).weekday_name()) != fields.weekday) {
+        return std::nullopt;
+    }
+    const UnixSeconds time = *midnight + fields.seconds;
     if (time > http_date_max) return std::nullopt;  // the leap second at the very end
     return time;
 }
@@ -151,7 +100,7 @@ std::optional<UnixSeconds> parse_asctime(ByteView text) {
 
 // RFC 9110: what seems to lie more than 50 years ahead is the most recent year that ends so.
 std::optional<UnixSeconds> resolve_two_digit_year(Fields fields, UnixSeconds now) {
-    const int last = int(calendar_day(std::clamp<UnixSeconds>(now, 0, http_date_max)).year()) + 50;
+    const int last = civil_time(std::clamp<UnixSeconds>(now, 0, http_date_max)).year + 50;
     fields.year += last / 100 * 100;
     if (fields.year > last) fields.year -= 100;
     return to_time(fields);
@@ -167,20 +116,16 @@ std::optional<UnixSeconds> parse_rfc850(ByteView text, UnixSeconds now) {
 
 }  // namespace
 
-std::array<char, 29> format_http_date(UnixSeconds time) {
-    time = std::clamp<UnixSeconds>(time, 0, http_date_max);
-    const std::chrono::year_month_day date = calendar_day(time);
-    const std::size_t month = unsigned(date.month()) - 1;
-    const auto year = static_cast<unsigned>(int(date.year()));
-    const auto second = static_cast<unsigned>(time % day_seconds);
+std::array<char, 29> format_http_date(UnixSeconds when) {
+    const CivilTime time = civil_time(std::clamp<UnixSeconds>(when, 0, http_date_max));
     std::array<char, 29> text;
-    char* out = put(text.data(), weekday_names[weekday_of(time).c_encoding()].substr(0, 3));
-    out = put_two_digits(put(out, ", "), unsigned(date.day()));
-    out = put(put(put(out, " "), month_names.substr(month * 3, 3)), " ");
-    out = put_two_digits(put_two_digits(out, year / 100), year % 100);
-    out = put_two_digits(put(out, " "), second / 3600);
-    out = put_two_digits(put(out, ":"), second / 60 % 60);
-    out = put_two_digits(put(out, ":"), second % 60);
+    char* out = put(put(text.data(), short_name(time.weekday_name())), ", ");
+    out = put(put_digits(out, time.day, 2), " ");
+    out = put(put(out, short_name(time.month_name())), " ");
+    out = put_digits(out, static_cast<unsigned>(time.year), 4);
+    out = put_digits(put(out, " "), time.hour, 2);
+    out = put_digits(put(out, ":"), time.minute, 2);
+    out = put_digits(put(out, ":"), time.second, 2);
     put(out, " GMT");
     return text;
 }
