@@ -1,4 +1,4 @@
-// What a CGI program costs at least: posix_spawn with three pipes, its output read to the end, and
+// The least cost of a CGI program: posix_spawn with three pipes, its output read to the end, and
 // reaped. Without arguments it is the program itself: it answers as a CGI program.
 //
 //   cgi_spawn COUNT PROGRAM  ->  microseconds of processor time for each run, the children's

@@ -1,5 +1,5 @@
-"""What `./dev bench data` asks of the databases, and what each answer may cost: by a bare loop on
-the database's own client library, and by one loop of ours."""
+"""The questions of `./dev bench data` to the databases, and the cost of each answer: by a bare loop
+on the database's own client library, and by one loop of ours."""
 
 from workloads import AtLeast, Limit, Target, Workload
 

@@ -1,4 +1,4 @@
-"""What `./dev bench lib` asks of the library, and what each answer may cost."""
+"""The questions of `./dev bench lib` to the library, and the cost of each answer."""
 
 from lib_servers import APP, COROUTINE, ECHO_LEVELS, FLOOR_ECHO, RIVALS, ROUTES, WAITING
 from workloads import FLOOR, Above, Limit, Target, Workload

@@ -55,7 +55,7 @@ def check(workload, server, file_bytes):
 
 
 def asked_when_warm(workload, server, fields, seconds_max=10):
-    """The answer; where it is to be compressed, one of those that come when the server has made it:
+    """The answer; where it is to be compressed, the one that comes when the server has made it:
     in the background, from a file that has rested for a while."""
     until = time.monotonic() + seconds_max
     while True:
@@ -99,7 +99,7 @@ def counted(output):
 
 
 def faults(workload, count, answer_bytes):
-    """What makes a round worthless: errors, another status, answers of another length."""
+    """Faults that make a round worthless: errors, another status, answers of another length."""
     for name in ("connect", "read", "write", "timeout"):
         if count[name] and not (workload.closes and name == "read"):
             yield f"{count[name]} {name} errors"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a load costs the machine that makes it: `tiderace load` beside wrk, CPU microseconds for
-each answer, user and system, by the kernel's account of the process.
+"""The cost of a load for the machine that makes it: `tiderace load` beside wrk, CPU microseconds
+for each answer, user and system, by the kernel's account of the process.
 
 usage: load_cost.py TIDERACE [--server nginx|tiderace] [--rounds N] [--seconds N] [--connections N]
 
@@ -21,7 +21,7 @@ import subprocess
 import tempfile
 import time
 
-# Started by root, the server would become the user nobody, which cannot enter its folder here.
+# Started by root, the server would become an unprivileged user, which cannot enter its folder here.
 STAY_ROOT = ["--user", "root"] if os.geteuid() == 0 else []
 
 

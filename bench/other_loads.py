@@ -1,5 +1,5 @@
 """Measured runs of the loads that wrk cannot make: handshakes, HTTP/2 (by h2load), echoes, and
-connections of HTTP/2 that are only held. Each looks at every answer, or counts those that did."""
+connections of HTTP/2 that are only held. Each checks every answer, or counts the checked ones."""
 
 import contextlib
 import json

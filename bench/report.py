@@ -217,7 +217,7 @@ def start_table(results):
 
 
 def figures_table(results):
-    """Of workloads with one figure of their own, whatever it is called."""
+    """For workloads with one figure of their own, whatever it is called."""
     units = {"microseconds": "µs", "seconds": "s", "bytes": "B"}
     known = [unit for found in results.values() for unit in units if unit in found]
     figure = known[0] if known else "seconds"
@@ -276,7 +276,7 @@ def document(facts, settings, sections):
     return "\n".join([*head, *sections])
 
 
-# What a reader wants to know first; the rest is in the page of the whole run.
+# The first figures for a reader; the rest is in the page of the whole run.
 IN_README = "1k 1k-10000 57k 57k-close 2.5m 304 404 pipelined tls-1k h2-1k".split()
 
 

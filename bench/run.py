@@ -105,7 +105,7 @@ class Bench:
         )
         self.options, self.place = options, place
         if self.client_core is not None:
-            os.sched_setaffinity(0, {self.client_core})  # we, too, keep off the server's core
+            os.sched_setaffinity(0, {self.client_core})  # we also keep off the server's core
 
     def names(self, workload):
         """(those to run, {absent: why})"""

@@ -176,7 +176,7 @@ def spawn_that_says_where(words, core):
 
 
 def echo_port(name, child):
-    """Of its lines "tcp 127.0.0.1:7000" and "websocket ws://127.0.0.1:7001/" the one it is for."""
+    """The right one of its lines "tcp 127.0.0.1:7000" and "websocket ws://127.0.0.1:7001/"."""
     for line in child.stdout:
         word, _, place = line.decode().partition(" ")
         if word == ECHOES[name]:

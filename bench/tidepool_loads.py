@@ -72,7 +72,7 @@ def cookies_of(answer, before):
 
 
 def ask(server, method, path, fields, form=None):
-    """(answer, its text); client.ask keeps no text."""
+    """(answer, its text); client.ask drops the text."""
     link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     with contextlib.closing(link):
         link.request(method, path, form, fields)

@@ -1,4 +1,4 @@
-// What a server reads of CGI and FastCGI programs: the same head, or the same fault, however the
+// A server reads answers of CGI and FastCGI programs: the same head, or the same fault, however the
 // bytes were cut; nothing in a field that could end it; records that never reach past their bytes.
 #include <string>
 

@@ -26,7 +26,7 @@ void check_conditions(const Conditions& conditions, const Validators& validators
     if (get == Precondition::failed) {
         TR_CHECK(!conditions.if_match.empty() || !conditions.if_unmodified_since.empty());
     }
-    // What overrules makes what is overruled irrelevant.
+    // A condition that overrules another makes it irrelevant.
     Conditions fewer = conditions;
     if (!fewer.if_match.empty()) fewer.if_unmodified_since = {};
     if (!fewer.if_none_match.empty()) fewer.if_modified_since = {};

@@ -130,7 +130,7 @@ std::string opening() {
 
 void read_every_way(ByteView bytes) {
     const Reading whole = read_in_pieces(bytes, bytes.size());
-    // What came of the data is never more than the frames said.
+    // The data is never longer than the frames announced.
     TR_CHECK(whole.sum.data_bytes + whole.sum.padding_bytes <= whole.sum.flow_bytes);
     read_in_pieces(bytes, 1).expect_same(whole);
     read_in_pieces(bytes, 7).expect_same(whole);

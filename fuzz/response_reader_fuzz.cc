@@ -1,4 +1,4 @@
-// What a client reads of a server: the same responses and the same fault however the bytes were
+// A client reads a server's bytes: the same responses and the same fault however the bytes were
 // cut; no more of a body than its length said; nothing behind a fault.
 #include <algorithm>
 #include <string>

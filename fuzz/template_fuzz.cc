@@ -63,7 +63,7 @@ void check(std::string_view input) {
         TR_CHECK(hostile.empty());
         return check_fault(done.error());
     }
-    // What a template compares may differ; then it has another output.
+    // Compared values may differ; then the template has another output.
     const bool decides = source.find("{%") != source.npos || source.find('|') != source.npos;
     if (decides || value.empty()) return;
     const std::string same_length(value.size(), 'x');

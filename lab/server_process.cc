@@ -41,7 +41,7 @@ Result<> write_files(ServerLaunch& launch, const TemporaryFolder& folder) {
     return {};
 }
 
-// A file without a name, for what the server says.
+// A file without a name, for the server's output.
 Result<core::Descriptor> open_words(const TemporaryFolder& folder) {
     const std::string path = folder.path() + "/words";
     const int fd = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

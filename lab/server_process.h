@@ -3,9 +3,9 @@
 //   choose_address() -> a config that names it -> start(): runs, and has answered one request
 //
 // Owner    The caller. Its destructor ends the process and all of its children.
-// Thread   One at a time; one that stays (core/child_process.h says why).
+// Thread   One at a time; one that stays (core/child_process.h explains why).
 // Errors   start() fails when the program is not there, ends, answers with an error status, or does
-//          not answer in time; the message ends with the last thing that it said.
+//          not answer in time; the message ends with its last output.
 // Memory   Its config lives in a temporary folder that is gone once it has answered, so that
 //          nothing is left behind even by a parent that is killed.
 #pragma once

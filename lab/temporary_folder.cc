@@ -44,7 +44,7 @@ void remove_leftovers(const fs::path& place, std::string_view name) {
     for (fs::directory_iterator each(place, fault); !fault && each != fs::directory_iterator();
          each.increment(fault)) {
         const std::string found = each->path().filename().string();
-        // The same length, or "lab" would take those of "lab-site".
+        // The same length, or "lab" would take the folders of "lab-site".
         if (!found.starts_with(std::string(name) + '-') ||
             found.size() != name.size() + random_end.size()) {
             continue;

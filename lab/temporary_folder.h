@@ -1,5 +1,5 @@
 // TemporaryFolder: a folder in the system's place for such, gone with all that is in it at the end.
-// What a killed process left there is removed when the next folder of that name is made.
+// Left-overs of a killed process are removed when the next folder of that name is made.
 //
 //   NAME-a1b2c3   locked as long as its process lives; not locked: left over
 //

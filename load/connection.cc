@@ -141,7 +141,7 @@ void LoadConnection::on_secured(net::Connection& connection) {
     if (right && !run_over_) {
         open();
     } else {
-        connection.close(net::CloseReason::aborted);  // on_close tells
+        connection.close(net::CloseReason::aborted);  // on_close reports it
     }
 }
 
@@ -227,7 +227,7 @@ bool LoadConnection::is_slow_part(LoadDialogue::Part part) const {
     return (slow == LoadDrips::head) == (part == LoadDialogue::Part::head);
 }
 
-// What may leave now, and the time of the next drop.
+// The bytes that may leave now, and the time of the next drop.
 void LoadConnection::drip() {
     if (connection_ == nullptr) return;
     const auto rate = static_cast<std::int64_t>(worker_->plan().options.slow_send_rate);
@@ -373,7 +373,7 @@ void LoadConnection::on_peer_finished(net::Connection& connection) {
 void LoadConnection::on_close(net::Connection& connection, net::CloseReason reason) {
     core::EventLoop& loop = worker_->loop();
     loop.cancel(*this);
-    // What was not dripped out belongs to requests of this connection, which fail below.
+    // Bytes that were not dripped out belong to requests of this connection, which fail below.
     drip_.clear();
     const Phase last = phase_;
     enter(Phase::idle);

@@ -1,4 +1,5 @@
-// LoadConnection: one client of the load: connects, asks, judges every answer, connects again.
+// LoadConnection: one client of the load: connects, sends requests, checks every answer, connects
+// again.
 //
 //   idle --slot free--> connecting [--> securing] --> open --leave(), a timeout--> ending
 //    ^                      |               |           |                            |
@@ -52,7 +53,7 @@ class LoadConnection final : private net::Session,
         open,
         ending,  // no more requests on this connection
     };
-    // What the timer of a connection runs for.
+    // The purpose of a connection's running timer.
     enum class Pause : std::uint8_t {
         none,
         thinking,     // until the next request

@@ -1,4 +1,4 @@
-// crc32: the checksum of gzip (RFC 1952), piece after piece: what a body's bytes are compared by.
+// crc32: the checksum of gzip (RFC 1952), piece after piece; the load compares bodies by it.
 //
 // zlib's where it is there, a table of our own elsewhere.
 #pragma once

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::uint32_t polynomial = 0xedb88320;  // reflected, as gzip has it
 
-// What each byte does to the remainder: eight steps of the division, made when this is compiled.
+// The effect of each byte on the remainder: eight steps of the division, made when this is
+// compiled.
 constexpr std::array<std::uint32_t, 256> make_table() {
     std::array<std::uint32_t, 256> table{};
     for (std::uint32_t byte = 0; byte < table.size(); ++byte) {

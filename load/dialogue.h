@@ -1,5 +1,5 @@
-// LoadDialogue: how one connection of the load asks and is answered, in one version of HTTP,
-// or in none.
+// LoadDialogue: how one connection of the load sends requests and reads answers, in one version of
+// HTTP, or in none.
 //
 //   LoadConnection   connects, paces, judges, counts       (the same for all versions)
 //        |  ask, hear            ^  say, answered, failed, give_back, leave
@@ -39,7 +39,7 @@ class LoadDialogue {
         // Copies; lend() borrows bytes that live as long as the run.
         virtual void say(ByteView bytes, Part part) = 0;
         virtual void lend(ByteView bytes, Part part) = 0;
-        // What say() took and is not sent yet, about.
+        // About how many bytes of say() are not sent yet.
         virtual std::size_t unsent() const = 0;
         // A request that was under way came to its end: so, or with an error, or unread.
         virtual void answered(const LoadAnswer& answer, Instant intended) = 0;
@@ -94,7 +94,7 @@ class LoadDialogue {
     virtual bool is_late(Instant now, Instant since, Instant /*resumed*/, Duration timeout) {
         return under_way() > 0 && now - since >= timeout;
     }
-    // What say() took is sent, or nearly.
+    // The bytes of say() are sent, or nearly.
     virtual void drained() {}
     // The server ended its direction. `unread`: within something.
     virtual void ended(bool unread) = 0;

@@ -13,7 +13,7 @@ class LoadEcho final : public LoadDialogue {
     LoadEcho(Client& client, const Rules& rules)
         : client_(&client), rules_(rules), asked_(static_cast<std::size_t>(rules.depth)) {
         const std::string& message = rules.request->body;
-        // What comes back is compared byte for byte: a right answer has the message's hash.
+        // The echo is compared byte for byte: a right answer has the message's hash.
         answer_ = {.status = right_status,
                    .length = message.size(),
                    .hash = rules.hash ? crc32(0, message) : 0};
@@ -64,7 +64,7 @@ class LoadEcho final : public LoadDialogue {
     Rules rules_;
     AskedRing asked_;
     LoadAnswer answer_;
-    std::size_t fresh_ = 0;         // asked, and not yet said
+    std::size_t fresh_ = 0;         // requested, and not yet sent
     std::size_t echoed_bytes_ = 0;  // of the message that comes back
     bool left_ = false;
 };

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What one connection sent, and which calls it received.
+// The bytes that one connection sent, and the calls that it received.
 struct EchoListener final : LoadDialogue::Client {
     void say(ByteView bytes, LoadDialogue::Part) override { said += bytes; }
     void lend(ByteView bytes, LoadDialogue::Part) override { said += bytes; }

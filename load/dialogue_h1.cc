@@ -84,7 +84,7 @@ class LoadH1 final : public LoadDialogue {
     Rules rules_;
     ResponseReader reader_;
     AskedRing asked_;
-    std::size_t fresh_ = 0;  // asked, and not yet said
+    std::size_t fresh_ = 0;  // requested, and not yet sent
     LoadAnswer answer_;
     bool in_answer_ = false;  // its head is read
     bool in_head_ = false;    // a part of it came

@@ -28,7 +28,7 @@ class Listener final : public LoadDialogue::Client {
     bool has_left = false;
 };
 
-// What a client hears that has asked `asked` times, the bytes coming in two pieces.
+// The calls to a client with `asked` requests, when the bytes come in two pieces.
 Listener hear(std::string_view said, std::size_t cut, int asked) {
     const LoadRequest request{.head = "GET / HTTP/1.1\r\n\r\n"};
     Listener listener;

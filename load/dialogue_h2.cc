@@ -34,7 +34,7 @@ struct Stream {
     std::uint32_t id;
     Instant intended;
     LoadAnswer answer{};
-    std::optional<std::uint64_t> length{};  // what Content-Length says
+    std::optional<std::uint64_t> length{};  // the value of Content-Length
     std::size_t body_sent = 0;
     wire::H2SendWindow send;
     wire::H2ReceiveWindow receive{window_bytes};
@@ -71,7 +71,7 @@ class LoadH2 final : public LoadDialogue {
     void fail_all(LoadError error) override;
     std::size_t drop_all() override { return std::exchange(streams_, {}).size(); }
 
-    // What the reader found; false: the server broke the protocol.
+    // Handles a frame of the reader; false: the server broke the protocol.
     bool take(const wire::H2Data& data);
     bool take(const wire::H2Headers& headers);
     bool take(const wire::H2RstStream& reset);
@@ -265,7 +265,7 @@ bool LoadH2::take(const wire::H2SettingsFrame& settings) {
     if (settings.ack) return true;
     const std::uint32_t before = peer_.initial_window_size;
     if (peer_.apply(settings.entries) != H2Error::no_error) return false;
-    // RFC 9113, 6.9.2: a new initial window moves those of open streams, too.
+    // RFC 9113, 6.9.2: a new initial window also moves the windows of open streams.
     for (Stream& stream : streams_) {
         if (!stream.send.move(before, peer_.initial_window_size)) return false;
     }
@@ -347,7 +347,7 @@ bool LoadH2::finish(Streams::iterator stream) {
     if (done.length && *done.length != done.answer.length && !without_body) return false;
     streams_.erase(stream);
     if (done.body_sent < rules_.request->body.size()) {
-        // Answered before it was all asked: the rest is not sent.
+        // Answered before all of it was sent: the rest is not sent.
         append(wire::h2_rst_stream_bytes, [&](std::span<char> out) {
             return wire::write_h2_rst_stream(out, done.id, H2Error::cancel);
         });

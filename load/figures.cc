@@ -8,7 +8,7 @@
 namespace tiderace::load {
 namespace {
 
-// Three digits, no zeros that say nothing behind a whole number of units: "1.2", "12.4", "384".
+// Three digits, no meaningless zeros behind a whole number of units: "1.2", "12.4", "384".
 std::string three_digits(double value) {
     const double size = std::abs(value);
     // The bounds are where rounding would add a digit.

@@ -3,7 +3,7 @@
 // Log-linear buckets: each power of two is divided into 128 equal ones, so a value is exact to
 // 1/128 of itself and a quantile is the middle of its bucket.
 //
-// Thread   One; merge those of several threads afterwards.
+// Thread   One; merge several threads' histograms afterwards.
 // Limits   0 to 2^40 - 1 ns (18 minutes); what took longer counts as that, and in max() exactly.
 // Memory   35 KiB, never more; record() does not allocate.
 #pragma once

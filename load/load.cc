@@ -27,7 +27,7 @@ int print(const std::string& text, int status) {
     return complain("cannot write to standard output: " + describe_errno(errno), 1);
 }
 
-// A person before a terminal: one line that tells how it goes, and Ctrl-C.
+// A person before a terminal: one line of progress, and Ctrl-C.
 class Person final : public LoadAudience {
   public:
     Person(core::Signals& signals, bool quiet)

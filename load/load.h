@@ -1,4 +1,4 @@
-// tiderace load: puts a server under load and says what came of it.
+// tiderace load: puts a server under load and reports the result.
 //
 // Thread   main's; each loop of the load has a thread of its own.
 // Errors   One line on standard error. Returns the exit status: 0 all was answered rightly, 1 not

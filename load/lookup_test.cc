@@ -55,7 +55,7 @@ TEST(LoadLookup, EndsWhenItsAudienceWantsIt) {
     EXPECT_EQ(found.error().code(), ECANCELED);
     EXPECT_FALSE(*may_end) << "the lookup has not returned";
     *may_end = true;
-    // What the thread was given leaves with it.
+    // The thread's arguments leave with it.
     while (may_end.use_count() > 1) std::this_thread::yield();
 }
 

@@ -22,7 +22,7 @@ constexpr std::string_view to_string(LoadHttp http) {
     return http == LoadHttp::v1_0 ? "1.0" : http == LoadHttp::v1_1 ? "1.1" : "2";
 }
 
-// What a slow sender sends slowly.
+// The part that a slow sender sends slowly.
 enum class LoadDrips : std::uint8_t { all, head, body };
 
 constexpr std::string_view to_string(LoadDrips drips) {

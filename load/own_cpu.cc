@@ -7,7 +7,7 @@ namespace {
 
 Duration used_by(int who) {
     rusage used{};
-    // Cannot fail, because both callers name a `who` that exists.
+    // Cannot fail, because the first argument is valid in both callers.
     ::getrusage(who, &used);
     const auto of = [](const timeval& t) {
         return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec);

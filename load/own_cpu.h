@@ -1,4 +1,4 @@
-// What this process, or this thread of it, has used of a CPU so far: user and system time.
+// The CPU time of this process, or of this thread of it, so far: user and system time.
 //
 // Thread   Any; each call asks the kernel anew.
 // Errors   None: zero where the system counts no such thing (a thread's time, on macOS).

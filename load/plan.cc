@@ -35,8 +35,8 @@ std::vector<core::Address> sources_for(const LoadOptions& options, const core::A
     return sources;
 }
 
-// What cannot be, together. "" if all is well. A flag that would have no effect is refused as well:
-// its figures would be taken for those of another load.
+// Options that contradict each other. "" if all is well. A flag that would have no effect is
+// refused as well: its figures would be taken for another load's.
 std::string contradiction(const LoadOptions& options, bool tls) {
     const bool h2 = options.http == LoadHttp::v2;
     if (options.echoes()) {

@@ -29,7 +29,7 @@ class ProgressLine {
 };
 
 // The first of its characters, fewer than `columns`: in the last column a terminal may wrap. 0
-// columns: the terminal does not say, and all is kept.
+// columns: unknown, and all is kept.
 std::string_view cut_to(std::string_view text, std::size_t columns);
 
 }  // namespace tiderace::load

@@ -53,7 +53,7 @@ std::string headline(const LoadReport& report) {
     if (options.ramp > Duration::zero()) line += " after " + readable(options.ramp);
     if (report.processes > 1) line += printed(", %zu processes", report.processes);
     line += printed(", %zu %s", report.threads, report.threads == 1 ? "loop" : "loops");
-    // Each loop tells its engine with its figures: none did where all processes died.
+    // Each loop reports its engine with its figures: none did where all processes died.
     return line + (report.engine.empty() ? "\n" : " of " + report.engine + "\n");
 }
 
@@ -93,8 +93,8 @@ Duration server_time(const LoadReport& report) {
 
 bool all_right(const LoadReport& report) {
     const LoadTally& tally = report.tally;
-    // What --json calls ok, and the status of the program: a load without an answer, or with
-    // figures that are missing, has measured nothing.
+    // The member `ok` of --json, and the exit status of the program: a load without an answer, or
+    // with figures that are missing, has measured nothing.
     return report.lost == 0 && tally.answers > 0 && tally.errors_total() == 0 &&
            tally.connect_errors_total() == 0 && !tally.references_differ;
 }
@@ -121,9 +121,9 @@ std::vector<std::string> warnings(const LoadReport& report) {
         all.push_back("not HTTP: " + std::string(tally.fault));
     }
     // The server, or a limit of this machine, turned some away: the figures are of fewer clients
-    // than the command says.
+    // than the command requests.
     if (tally.open_max < tally.connections) {
-        // Of several loops it is a bound, see LoadTally::merge().
+        // For several loops it is a bound, see LoadTally::merge().
         all.push_back((report.threads > 1 ? "at most " : "only ") + with_commas(tally.open_max) +
                       " of " + with_commas(tally.connections) +
                       " connections were open at one time");

@@ -1,4 +1,4 @@
-// LoadReport: what came of a run, for a person (a table) and for a program (JSON).
+// LoadReport: the result of a run, for a person (a table) and for a program (JSON).
 //
 // Thread   Any: pure functions.
 #pragma once
@@ -32,7 +32,7 @@ struct LoadReport {
     // also in the notes.
     std::string cause;
     std::optional<ServerUse> server;  // its use during the run; memory: the most seen
-    // What of the run came before `server` began to count: its answers and its time.
+    // The part of the run before `server` began to count: its answers and its time.
     std::uint64_t answers_before_server = 0;
     Duration elapsed_before_server = Duration::zero();
     std::vector<std::string> notes;  // what was found before the run
@@ -49,7 +49,7 @@ std::uint64_t server_answers(const LoadReport& report);
 Duration server_time(const LoadReport& report);
 // Everything was answered, and rightly.
 bool all_right(const LoadReport& report);
-// What a reader of the figures must know: a sentence each.
+// Notes for the reader of the figures: a sentence each.
 std::vector<std::string> warnings(const LoadReport& report);
 std::string load_table(const LoadReport& report);
 // One line, as docs/load.md has it (json.cc).

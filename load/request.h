@@ -24,7 +24,7 @@ struct LoadRequest {
     std::string batch;
     std::size_t bytes = 0;  // of one request, with its body
     // HTTP/2, field blocks: the first one of a connection puts its fields into the server's table,
-    // all others name them; `plain` needs no table, for servers that have none.
+    // all others name them; `plain` works without a table, for servers that have none.
     std::string block_first;
     std::string block_again;
     std::string block_plain;

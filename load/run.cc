@@ -64,7 +64,7 @@ void fit_to_limits(LoadOptions& options, std::vector<std::string>& notes) {
     options.connections = fits;
 }
 
-// One run: the team, and the one that looks at it.
+// One run: the team, and its observer.
 //
 //   gathering --all ask--> running --its time, its requests--> done
 //       |                    |
@@ -245,7 +245,7 @@ Result<> read_body_file(LoadOptions& options) {
     if (path.empty()) return {};
     std::error_code fault;
     const std::uintmax_t bytes = std::filesystem::file_size(path, fault);
-    // Of a pipe or a device the length is not known, and each request has to begin with it.
+    // The length of a pipe or a device is not known, and each request has to begin with it.
     const bool no_length = fault == std::errc::not_supported;
     if (fault) {
         return fail(Error(fault.value(), "read --body", path,
@@ -257,7 +257,7 @@ Result<> read_body_file(LoadOptions& options) {
     }
     std::ifstream file(path, std::ios::binary);
     options.body.assign(std::istreambuf_iterator<char>(file), {});
-    // A folder has a size, too, and cannot be read.
+    // A folder also has a size, and cannot be read.
     if (options.body.empty()) return fail(Error::last("read --body", path));
     options.body_bytes = options.body.size();
     return {};
@@ -287,7 +287,7 @@ LoadOutcome run_load(const LoadOptions& given, LoadAudience* audience, const Loo
     report.source_addresses = plan->sources.size();
     // A server that closes while we send must not end the run.
     core::ignore_sigpipe();
-    // What no worker could set up is reported before any process is started.
+    // Faults that would stop every worker are reported before any process is started.
     if (auto trial = LoadWorker::create(*plan, {}); !trial) {
         return refuse(1, trial.error().message());
     }

@@ -90,8 +90,8 @@ std::vector<int> all_pids(const std::string& proc) {
     return pids;
 }
 
-// What /proc/PID/stat says after the name, which stands in brackets and may hold anything; at the
-// state, then. Nothing of a process that is gone.
+// The fields of /proc/PID/stat after the name, which stands in brackets and may hold anything; at
+// the state, then. Nothing of a process that is gone.
 std::istringstream stat_fields(const std::string& proc, int pid) {
     std::ifstream file(proc + "/" + std::to_string(pid) + "/stat");
     std::string text;

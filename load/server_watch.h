@@ -26,13 +26,13 @@ struct ServerUse {
 
 // In order. `proc`: the system's process information; a test passes a folder of its own.
 std::vector<int> find_listeners(const core::Address& address, const std::string& proc = "/proc");
-// The processes of a process group and those that they started, which may have left it; in order.
+// The processes of a process group and their descendants, which may have left it; in order.
 std::vector<int> find_group(int group, const std::string& proc = "/proc");
 
 // One process; nothing when it is not there (any more). CPU is exact in the system's own /proc, in
 // steps of 10 ms elsewhere.
 std::optional<ServerUse> read_use(int pid, const std::string& proc = "/proc");
-// The sum over those that still run.
+// The sum over the processes that still run.
 ServerUse read_use(std::span<const int> pids, const std::string& proc = "/proc");
 // Their exact CPU time only. Reading memory stops a process for a moment: not while it is measured.
 // Includes threads that have ended, because a server with a thread for each connection would

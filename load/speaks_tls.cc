@@ -22,8 +22,8 @@ std::string with_length(std::size_t bytes, const std::string& content) {
     return made + content;
 }
 
-// Of TLS 1.2 (RFC 5246, 7.4.1.2). A server that wants a later version, a name or other ciphers
-// answers with an alert, which is TLS as well.
+// A ClientHello of TLS 1.2 (RFC 5246, 7.4.1.2). A server that wants a later version, a name or
+// other ciphers answers with an alert, which is TLS as well.
 std::string client_hello() {
     const std::string random(32, 't');                                // no secret depends on it
     const std::string ciphers = "\xc0\x2b\xc0\x2f\xc0\x2c\xc0\x30"s;  // ECDHE with AES-GCM
@@ -53,7 +53,7 @@ class Handshake final : public net::Session {
 
   private:
     std::size_t on_data(net::Connection& connection, ByteView data) override {
-        // The connection keeps them, and shows them again with those that follow.
+        // The connection keeps them, and shows them again with the next ones.
         if (data.size() < 2) return 0;
         // A record of a handshake or an alert, of any version. Two bytes are enough: no answer in
         // clear text begins with these.

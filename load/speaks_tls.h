@@ -1,5 +1,5 @@
-// Whether a server that was asked in clear text speaks TLS: so that a run whose every request fails
-// can say what to change.
+// Whether a server that got a request in clear text speaks TLS, so that a run whose every request
+// fails can report what to change.
 //
 // Thread   Any; it blocks for one connection and its first answer, at most 2 s each.
 // Errors   False: it does not, or it took too long.

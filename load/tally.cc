@@ -62,7 +62,7 @@ void LoadTally::merge(const LoadTally& other) {
     per_connection_min = std::min(per_connection_min, other.per_connection_min);
     per_connection_max = std::max(per_connection_max, other.per_connection_max);
     // The loops have each taken their first answer as the right one, without a word between them.
-    // That they agree is seen here.
+    // This checks that they agree.
     if (!reference.known) {
         reference = other.reference;
     } else if (other.reference.known && !(reference == other.reference)) {

@@ -1,6 +1,6 @@
 // Load tally: what came of a run, counted by each worker and added up at the end.
 //
-// Thread   One; merge those of several threads afterwards.
+// Thread   One; merge several threads' tallies afterwards.
 // Memory   Two histograms, 70 KiB.
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace tiderace::load {
 
-// What can go wrong with a request. The first are wrong answers; the others are none at all.
+// The faults of a request. The first are wrong answers; the others are none at all.
 enum class LoadError : std::uint8_t {
     wrong_status,
     wrong_length,
     wrong_hash,
-    not_http,      // LoadTally::fault says how
-    unasked,       // bytes that no request asked for
+    not_http,      // LoadTally::fault names the fault
+    unasked,       // bytes that belong to no request
     cut_short,     // the connection ended in order, inside an answer
     closed_early,  // … before the first byte of the answer
     reset,
@@ -30,7 +30,7 @@ enum class LoadError : std::uint8_t {
 };
 std::string_view to_string(LoadError error);
 
-// What came of trying to connect.
+// The outcome of an attempt to connect.
 enum class ConnectError : std::uint8_t {
     refused,
     reset,

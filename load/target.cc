@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::string_view expected_form = "expects http://HOST:PORT/PATH (or https, or echo)";
 
-// Of ASCII: the path is sent as it is given, and a space or a line end would begin another part of
-// the request's head.
+// ASCII only: the path is sent as it is given, and a space or a line end would begin another part
+// of the request's head.
 bool is_printable(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
@@ -60,7 +60,7 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url,
             target.name + " is every address of a machine: name one of them, " +
             (target.name.find(':') == std::string::npos ? "as 127.0.0.1" : "as [::1]"));
     }
-    // A literal address needs no look-up, which could block.
+    // A literal address avoids a look-up, which could block.
     if (address && !address->is_any()) {
         if (address->is_unix() || address->port() == 0) return refuse();
         target.address = *address;

@@ -26,7 +26,7 @@ struct LoadTarget {
 // http[s]://HOST[:PORT][/PATH], without a fragment or a password; echo://HOST:PORT.
 std::expected<LoadTarget, std::string> parse_load_target(std::string_view url,
                                                          const Lookup& look_up = core::look_up);
-// Load on another's machine is an attack: only loopback, unless the person says it is theirs. A
+// Load on another's machine is an attack: only loopback, unless the user declares it their own. A
 // name must stand for nothing but loopback.
 std::expected<void, std::string> permit_load(const LoadTarget& target, bool i_own_this_host);
 

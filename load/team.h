@@ -19,7 +19,7 @@
 
 namespace tiderace::load {
 
-// What came of it: plain bytes, so that it goes through shared memory.
+// The outcome: plain bytes, so that it goes through shared memory.
 struct LoadSum {
     LoadTally tally;
     Duration elapsed = Duration::zero();

@@ -28,7 +28,7 @@ constexpr Duration patience = 5s;  // with a child after its stop was requested
 //   stop(): closes the pipe  ------------------->  its end: the threads stop
 //   finish(): waits, SIGKILL after `patience`  <-  sum, then the mark that it is final; exits
 //
-// What a child reports to its parent, in shared memory.
+// A child's report to its parent, in shared memory.
 struct Place {
     // Until it shows that it gathers connections: where none does, figures are of the whole run.
     Place() { shown.show({.asking = true}); }
@@ -72,7 +72,7 @@ bool parent_says_stop(int pipe, int wait_ms) {
 // A byte for each child begins the run; the end of the pipe ends it.
 [[noreturn]] void be_child(const LoadPlan& plan, const LoadWorker::Share& share,
                            std::size_t threads, Place& place, int pipe) {
-    std::signal(SIGINT, SIG_IGN);  // the parent's: it says stop
+    std::signal(SIGINT, SIG_IGN);  // the parent's request to stop
     // The parent has blocked both; a child reads no signals and must stay killable.
     std::signal(SIGTERM, SIG_DFL);
     sigset_t none;

@@ -19,7 +19,7 @@ class LoadThreads final : public LoadTeam {
   public:
     explicit LoadThreads(std::vector<std::unique_ptr<LoadWorker>> workers)
         : workers_(std::move(workers)), cpu_before_(own_process_cpu()) {}
-    // Also of those that start() has begun before one was refused.
+    // Also the threads that start() has begun before one was refused.
     ~LoadThreads() override {
         stop();
         join();

@@ -45,7 +45,7 @@ LoadWorker::LoadWorker(const LoadPlan& plan, Share share, std::unique_ptr<core::
     for (std::uint64_t i = 0; i < share.connections; ++i) {
         connections_.push_back(std::make_unique<LoadConnection>(*this, share.first_connection + i));
     }
-    // Those that end are there until the end of their turn.
+    // A connection that ends is there until the end of its turn.
     const net::ConnectorOptions options{
         .connection = plan.limits,
         .timeout = plan.options.timeout,
@@ -64,7 +64,7 @@ LoadWorker::~LoadWorker() = default;
 //     |                                             ^
 //     +--many--> gathering --all are open, none has opened for a while, or gathering_max
 //
-// Ending: shut_down() closes all, and what is under way then is no error.
+// Ending: shut_down() closes all, and requests under way then are no errors.
 void LoadWorker::run() {
     cpu_before_ = own_thread_cpu();
     loop_->turn(Duration::zero());  // so that the loop knows the time
@@ -83,7 +83,7 @@ void LoadWorker::run() {
     elapsed_ = std::min(read_clock(), end_) - start_;
     // Stopped while it gathered, the schedule has not begun.
     if (!gathering_) tally_.never_sent = pacer_.overdue(std::min(now_, end_));
-    // Of the same time: closing ten thousand connections would make a short run's loop look busier
+    // For the same time: closing ten thousand connections would make a short run's loop look busier
     // than it was.
     cpu_ = own_thread_cpu() - cpu_before_;
     shut_down();
@@ -142,7 +142,7 @@ void LoadWorker::shut_down() {
     loop_->cancel(*this);
     for (auto& connection : connections_) connection->end();
     do {
-        // Connections that are being made report back, too, and each refers to its LoadConnection.
+        // Connections that are being made also report back, and each refers to its LoadConnection.
         connector_->abort_all();
         loop_->turn(Duration::zero());
     } while (connector_->size() > 0);
@@ -201,7 +201,7 @@ void LoadWorker::open_more() {
 }
 
 void LoadWorker::wants_to_open(LoadConnection& connection) {
-    // Nothing left to ask: no connection is opened to ask nothing. A request in flight may still be
+    // No request left: no connection is opened for nothing. A request in flight may still be
     // given back, and then needs one.
     if (ending_ || (pacer_.exhausted() && under_way_ == 0)) return;
     to_open_.push_back(&connection);

@@ -24,7 +24,7 @@
 
 namespace tiderace::load {
 
-// Of which answers the latency is recorded: of those that came while it was open, or without one of
+// Which answers' latency is recorded: answers that came while the window was open, or, without one,
 // all.
 enum class LatencyWindow : std::uint8_t { none, open, closed };
 
@@ -52,7 +52,7 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     // Any thread.
     void stop() { stop_.store(true, std::memory_order_relaxed); }
     LoadProgress progress() const { return shown_.read(); }
-    // Any thread, in the order of the values. What was recorded before is dropped.
+    // Any thread, in the order of the values. Earlier records are dropped.
     void set_latency_window(LatencyWindow to) { window_.store(to, std::memory_order_relaxed); }
 
     // After run().
@@ -76,7 +76,7 @@ class LoadWorker final : private core::Timer, private PaceTicks::Receiver {
     std::string& arena() { return arena_; }
     LoadTally& tally() { return tally_; }
     LoadPacer& pacer() { return pacer_; }
-    Instant now() const { return now_; }  // as read_clock() said last
+    Instant now() const { return now_; }  // as read_clock() returned last
     Instant read_clock() { return now_ = loop_->clock().now(); }
     // It may send: now, or when something is due.
     void has_room(LoadConnection& connection);

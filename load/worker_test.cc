@@ -22,7 +22,7 @@ constexpr std::string_view ping(
     "12345678",
     17);
 
-// What a server makes of the i-th request of all: an answer; "" leaves it unanswered.
+// A server's answer to the i-th request of all; "" leaves it unanswered.
 using Script = std::function<std::string(std::uint64_t)>;
 
 // A server of scripted answers, on a thread of its own. After an answer with "close" it ends the
@@ -262,7 +262,7 @@ TEST(LoadWorker, AServerThatOnlyPingsIsTimedOut) {
     EXPECT_EQ(tally.answers, 0U);
 }
 
-// What came before the window is dropped, and what comes behind it is not recorded.
+// Answers before the window are dropped, and answers behind it are not recorded.
 TEST(LoadWorker, LatencyIsThatOfItsWindow) {
     std::atomic<std::uint64_t> let_through = 10;
     ScriptedServer server([&](std::uint64_t i) {

@@ -58,7 +58,8 @@ std::string command_that_opens(const std::string& path, const std::string& last)
     return (above.empty() ? "" : "chmod a+x" + above + " && ") + last + " " + word(path);
 }
 
-// Root may read every folder. So may its owner, who shows only where those above it are open.
+// Root may read every folder. Its owner may as well, which helps only where the folders above it
+// are open.
 std::string user_who_may(const std::string& path) {
     struct stat status{};
     if (::stat(path.c_str(), &status) != 0 || (status.st_mode & 0500) != 0500) return "root";
@@ -81,7 +82,8 @@ Result<> check_folder(const std::string& path, int mode, const Account& account,
 
 }  // namespace
 
-// By the system's list of users. A container often has none, so numbers and "nobody" need no entry.
+// By the system's list of users. A container often has none, so numbers and "nobody" work without
+// an entry.
 Result<Account> find_account(std::string_view text) {
     const std::size_t colon = text.find(':');
     Account account{.name = std::string(text.substr(0, colon))};

@@ -1,7 +1,7 @@
 // Account: the user that the server runs as once its sockets, certificates and logs are open.
 //
 //   started as   --user            runs as
-//   root         absent            nobody, and the log says so
+//   root         absent            nobody, which the log reports
 //   root         NAME[:GROUP]      that user; `--user root` stays root
 //   another      absent            the same
 //   another      its own name      the same; any other is an error
@@ -12,6 +12,7 @@
 //
 // Thread   The main one, before there is any other.
 // Errors   A user or group that does not exist; a system that refuses the change.
+// Keywords: setuid, root, privileges, nobody
 #pragma once
 
 #include <memory>

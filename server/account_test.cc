@@ -69,7 +69,7 @@ TEST(AccountToBecome, IsNoneForRootThatStaysAndForAnybodyElse) {
     EXPECT_FALSE(account_to_become(std::to_string(unknown), unknown, unknown)->has_value());
 }
 
-// A user that stays what it is keeps its group, and must not believe that it has another.
+// A user that does not change keeps its group, and must not believe that it has another.
 TEST(AccountToBecome, AnotherGroupForTheSameUserIsAnError) {
     EXPECT_FALSE(account_to_become("root:12345", 0, 12'345)->has_value()) << "it has this one";
     for (const uid_t user : {uid_t{0}, unknown}) {

@@ -87,7 +87,7 @@ std::vector<std::string> network_urls(const BannerFacts& facts, const ListenAddr
 // A loopback address has one line, "open"; one of the machine's own addresses one, "network"; a
 // wildcard both, because it is reached both ways; a Unix socket its path.
 void add_addresses(Page& page, const BannerFacts& facts) {
-    // One network address says enough; the others are shown by `ip address`.
+    // One network address is enough; the others are shown by `ip address`.
     for (const ListenAddress& listening : facts.listening) {
         const std::vector<std::string> urls = network_urls(facts, listening);
         if (listening.is_unix()) page.row("socket", listening.unix_path, link);

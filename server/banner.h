@@ -1,4 +1,5 @@
-// What `tiderace serve` prints when it is ready: where to point a browser, what is served, and how.
+// The banner of `tiderace serve` when it is ready: where to point a browser, what is served, and
+// how.
 //
 // Pure: facts and style in, text out. Every value that came from outside (paths, host names) is
 // shown with its control characters replaced, so that a folder's name cannot write to the terminal.

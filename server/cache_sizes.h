@@ -15,7 +15,7 @@ struct CacheOptions {
     std::uint64_t bytes_max = http::files::FileCacheLimits{}.bytes_max;  // per loop; 0: no cache
     // Up to this size a file is copied next to its headers.
     std::uint64_t small_copy_bytes_max = http::handler::StaticFilesOptions{}.small_copy_bytes_max;
-    // A larger file is never held in memory. Unset: as CacheSizes says.
+    // A larger file is never held in memory. Unset: as in CacheSizes.
     std::optional<std::uint64_t> memory_file_bytes_max;
     // A smaller file is held from its first request on; from this size on an uncached file goes by
     // sendfile. Unset: as CacheSizes says.

@@ -14,7 +14,7 @@ constexpr std::size_t kept_per_small_loop = Worker::small_descriptors + 8;
 constexpr std::size_t least = 12;
 // A loop's queue, waker, listening socket, spare descriptor and root.
 constexpr std::size_t least_per_loop = 9;
-// What a loop opens for a moment only, and what its files may hold at least.
+// The descriptors that a loop opens for a moment only, and the least for its files.
 constexpr std::size_t passing_per_loop = 4;
 constexpr std::size_t files_open_least = 2;
 constexpr std::size_t files_share = 8;  // an eighth of all descriptors

@@ -8,6 +8,7 @@
 // connections hold them all could accept clients and then answer each with 503.
 //
 // Thread   Any: pure functions.
+// Keywords: RLIMIT_NOFILE, file descriptors, maximum connections
 #pragma once
 
 #include <cstddef>

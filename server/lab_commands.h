@@ -26,7 +26,7 @@ std::span<const CommandSpec> lab_commands();
 std::expected<LabCommand, CliFailure> parse_lab_command_line(
     std::span<const std::string_view> words);
 
-// What `tiderace lab engines` prints.
+// The output of `tiderace lab engines`.
 std::string engine_list();
 
 }  // namespace tiderace::server

@@ -1,4 +1,4 @@
-// The lab's program: the server on any of its engines, and what tells about them.
+// The lab's program: the server on any of its engines, and the list of them.
 #include <unistd.h>
 
 #include <memory>

@@ -65,7 +65,7 @@ std::optional<ListenAddress> parse_listen_address(std::string_view text) {
         }
         return address;
     }
-    // The last colon: those of an IPv6 address come before it, and stand in brackets.
+    // The last colon: the colons of an IPv6 address come before it, in brackets.
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) return std::nullopt;
     const auto port = parse_port(text.substr(colon + 1));

@@ -16,7 +16,7 @@ struct ListenAddress {
     std::string host;  // without brackets; empty: all addresses, or a Unix socket
     std::uint16_t port = 0;
     std::string unix_path;  // empty: not a Unix socket
-    bool secure = false;    // https; the form does not say
+    bool secure = false;    // https; the form does not show it
 
     bool is_unix() const { return !unix_path.empty(); }
     bool is_any_port() const { return !is_unix() && port == 0; }
@@ -24,7 +24,7 @@ struct ListenAddress {
     bool is_wildcard() const;
     // Reachable from this machine only: 127.*, ::1, localhost, a Unix socket.
     bool is_loopback() const;
-    // What a browser on this machine opens; "" for a Unix socket.
+    // The address for a browser on this machine; "" for a Unix socket.
     std::string local_url() const;
 };
 

@@ -30,7 +30,8 @@ bool overlap(const core::Address& a, const core::Address& b) {
 Result<ListeningSockets> ListeningSockets::open(const ServeOptions& options) {
     ListeningSockets sockets;
     if (auto opened = sockets.open_all(options); !opened) {
-        // Those before the one that failed: a client would take a name without a server for one.
+        // Removes the sockets before the failed one: a client would take a name without a server
+        // for one.
         sockets.remove_files();
         return fail(opened.error());
     }

@@ -4,8 +4,10 @@
 //
 // Owner    serve(). The descriptors go to Listening; the addresses stay.
 // Thread   The main thread.
-// Errors   An address that cannot be had: which, why, what to do; whether it is another program's,
-//          or asked for twice. Port 8080, if it was only a default, gives way to the next free one.
+// Errors   An address that is not available: which, why, what to do; whether another program has
+//          it, or it is given twice. Port 8080, if it was only a default, gives way to the next
+//          free one.
+// Keywords: bind, SO_REUSEPORT, Unix socket
 #pragma once
 
 #include <sys/types.h>

@@ -19,7 +19,7 @@ constexpr const char* opener = "xdg-open";
 constexpr const char* advice = "install xdg-utils, or open the address by hand";
 #endif
 
-// exec keeps what is blocked and what is ignored: the signals that the server waits for, and
+// exec keeps the blocked and ignored signals: the ones that the server waits for, and
 // SIGPIPE. A browser with these could not be ended in order.
 void take_default_signals() {
     struct sigaction defaults{};

@@ -1,4 +1,4 @@
-// ServeOptions: everything the user told `tiderace serve`, as plain data with its defaults.
+// ServeOptions: all settings of `tiderace serve`, as plain data with their defaults.
 //
 // Filled by the command line, read by assemble.cc. The flag of each field, its unit and its
 // description stand in command_line/flags.cc. A default stands here, or in the part of the library
@@ -152,7 +152,7 @@ struct ServeOptions {
     std::vector<AddedHeader> added_headers;
     std::optional<std::string> cors_origin;  // "*" or one origin; unset: no CORS
     bool server_header = true;
-    bool about = false;  // tell what this server is; see about.h
+    bool about = false;  // describe this server; see about.h
     bool echo = false;   // no HTTP: what comes in goes out; see echo.h
 
     // The users with access. Each entry is USER:PASSWORD or a file of such; see password_file.h.

@@ -115,7 +115,7 @@ Result<std::string> read_file(const std::string& path, Duration pipe_wait_max) {
         return fail(Error::last("read passwords from", path));
     }
     // One more than is allowed: a longer file shows by it, without a look at its size, which a pipe
-    // has not.
+    // lacks.
     std::string text(password_file_bytes_max + 1, '\0');
     std::size_t bytes = 0;
     for (Duration silence{}; bytes < text.size();) {
@@ -223,7 +223,7 @@ Result<> PasswordFile::add(Entry entry, const std::string& place) {
                           "the hash of " + entry.user +
                               " is not of a safe kind; make one with htpasswd -nB " + entry.user));
     }
-    // Of two lines, one is an old password that its user believes to be replaced.
+    // One of two lines is an old password that its user believes to be replaced.
     if (find(entry.user)) {
         return fail(Error(0, "read passwords from", place, entry.user + " is there twice"));
     }
@@ -250,7 +250,7 @@ bool PasswordFile::verify(std::string_view user, std::string_view password) cons
     try {
         return is_right(user, password);
     } catch (const std::bad_alloc&) {
-        return false;  // on a thread of the pool nothing may be thrown; the client asks again
+        return false;  // on a thread of the pool nothing may be thrown; the client tries again
     }
 }
 

@@ -1,8 +1,8 @@
 // PasswordFile: the users with access, for basic authentication.
 //
-// Lines are those of htpasswd, NAME:HASH, with hashes that crypt(3) knows and that are worth their
-// name: bcrypt ($2a$ $2b$ $2y$), SHA-2 ($5$ $6$), yescrypt ($y$ $gy$), scrypt ($7$). MD5, DES,
-// unsalted SHA-1 and plain text are refused when the file is read.
+// Lines are as htpasswd writes them, NAME:HASH, with hashes that crypt(3) knows and that are slow
+// to guess: bcrypt ($2a$ $2b$ $2y$), SHA-2 ($5$ $6$), yescrypt ($y$ $gy$), scrypt ($7$). MD5,
+// DES, unsalted SHA-1 and plain text are refused when the file is read.
 //
 // Thread   verify is const and may run on many threads at once. It is slow by design (milliseconds
 //          to a second, by the hash): never on a loop.

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view black_on_white = "\x1b[38;5;16;48;5;231m";
 constexpr std::string_view reset = "\x1b[0m";
 
-// The character whose upper and lower half are inked as said.
+// The character whose upper and lower halves are inked so.
 std::string_view half_blocks(bool upper, bool lower) {
     if (upper) return lower ? "\u2588" : "\u2580";
     return lower ? "\u2584" : " ";

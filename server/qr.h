@@ -1,4 +1,5 @@
 // A text as a QR code, drawn with half-block characters (two modules to a character cell).
+// Keywords: QR code
 #pragma once
 
 #include <cstddef>

@@ -57,7 +57,7 @@ bool may_use(const RootFiles::File& file) {
             return ::access(file.path.c_str(), R_OK) == 0;
         case RootFiles::Use::append:
             return ::access(file.path.c_str(), W_OK) == 0 &&
-                   // The folder, too, for the new file after a rotation.
+                   // The folder as well, for the new file after a rotation.
                    ::access(folder_of(file.path).c_str(), W_OK | X_OK) == 0;
         case RootFiles::Use::remove:
             break;
@@ -68,7 +68,7 @@ bool may_use(const RootFiles::File& file) {
 bool is_changed_by_root_only(const std::string& folder, bool sticky_is_enough) {
     struct stat status{};
     if (::stat(folder.c_str(), &status) != 0) return false;
-    // The owner of a folder may change it whatever its mode says.
+    // The owner of a folder may change it whatever its mode is.
     if (status.st_uid != 0 && status.st_uid != ::geteuid()) return false;
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0) return true;
     return sticky_is_enough && (status.st_mode & S_ISVTX) != 0;
@@ -85,8 +85,8 @@ void push_names(std::vector<std::filesystem::path>& names, const std::filesystem
 // Whether root alone can change which file it is. Otherwise the helper does not keep it: a link
 // that the server's user has made would have it open any file of the machine.
 //
-// The path is walked as the kernel does it, because each folder on the way counts, those of links
-// included: renaming one, or repointing a link in it, replaces all that is behind it. In a folder
+// The path is walked as the kernel does it, because each folder on the way counts, also behind
+// links: renaming one, or repointing a link in it, replaces all that is behind it. In a folder
 // that is only passed the sticky bit is enough (/tmp), which keeps others from renaming what is not
 // theirs. In the last one it is not, because there others may make the file before us.
 bool is_safe(const RootFiles::File& file) {
@@ -231,7 +231,7 @@ Result<std::unique_ptr<RootFiles>> RootFiles::start(std::vector<File> files) {
     for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
     const pid_t helper = ::fork();
     if (helper == 0) help(files, ends[1]);
-    // Of fork(), before close() can change it.
+    // The error of fork(), before close() can change it.
     const int code = errno;
     ::close(ends[1]);
     if (helper < 0) {
@@ -273,7 +273,7 @@ void RootFiles::remove(const std::string& path, dev_t device, ino_t inode) {
 }
 
 int RootFiles::ask(const std::string& path, Use use, dev_t device, ino_t inode) {
-    // Only a number goes to the helper: a server that was taken over can name no other file.
+    // Only a number goes to the helper: a server that was taken over cannot name any other file.
     const auto file = std::ranges::find_if(
         files_, [&](const File& each) { return each.use == use && each.path == path; });
     if (file == files_.end()) {

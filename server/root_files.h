@@ -18,6 +18,7 @@
 // Thread   start(): the main one, before there is any other. open(), remove(): any.
 // Errors   The system's, as of open(2). Without the helper: EACCES.
 // Limits   files_max. A request blocks as long as opening the file does.
+// Keywords: certificate reload, log rotation, privileges
 #pragma once
 
 #include <cstdint>

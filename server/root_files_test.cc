@@ -132,7 +132,7 @@ TEST_F(RootFilesTest, AFolderThatOthersMayChangeIsLeftToTheServersOwnRights) {
     });
 }
 
-// Its owner could point it to another folder later, and root would open what is of the name there.
+// Its owner could point it to another folder later, and root would open a file of this name there.
 TEST_F(RootFilesTest, ALinkOnTheWayIsNotFollowedWhereOthersMayChangeIt) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root has something to give up";
     folder_.make_folder("others");

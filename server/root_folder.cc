@@ -54,7 +54,7 @@ Result<> check_spa_file(const ServeOptions& options) {
         return refuse(fault ? fault.value() : EISDIR,
                       "give the name of a file in the served folder, as in --spa=app.html");
     }
-    // What follows is there and would be answered with 404, as every path that is not found.
+    // In the cases below the file is there, but it would be answered with 404.
     if (!options.hidden_files && http::wire::has_hidden_segment("/" + *options.spa_file)) {
         return refuse(0, "a name that begins with a dot is not served; --hidden serves such names");
     }

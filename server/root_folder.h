@@ -1,7 +1,7 @@
 // The folder that is served: whether it is there and readable, and what it holds.
 //
 // Thread   Before the loops start: looks at the disk.
-// Errors   Each names the folder or file and says what to give instead.
+// Errors   Each names the folder or file and what to give instead.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 
 namespace tiderace::server {
 
-// What is shown may come from a client or a file name: an escape sequence could change the title,
+// The text may come from a client or a file name: an escape sequence could change the title,
 // the colours, or what a terminal believes was typed.
 std::string printable(std::string_view text) {
     std::string shown;

@@ -11,12 +11,12 @@
 
 namespace tiderace::server {
 
-// What to type, on the system that has these files ("/usr/local/share/ca-certificates", …).
+// The commands to type, on the system that has these files ("/usr/local/share/ca-certificates", …).
 std::string trust_text(const tls::SelfSigned& certificate,
                        const std::function<bool(const std::string& path)>& exists);
 std::string trust_text(const tls::SelfSigned& certificate);
 
-// "localhost, box, 192.168.1.5": its names, without those that every machine has.
+// "localhost, box, 192.168.1.5": its names, without the names that every machine has.
 std::string names_text(const tls::LocalNames& names);
 
 // A word as a shell reads it back, in quotes where it needs them.

@@ -1,4 +1,4 @@
-// What this program is and how it was built: `tiderace version -v`.
+// The version of this program and how it was built: `tiderace version -v`.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline constexpr std::array<std::string_view, 5> engine_choices{"auto", "epoll",
 inline constexpr std::array<std::string_view, 4> engine_choices{"auto", "kqueue", "poll", "select"};
 #endif
 
-// "Linux" or "BSD and macOS", for an engine that they have and this system has not.
+// "Linux" or "BSD and macOS", for an engine that this system lacks.
 std::string_view systems_of_engine(std::string_view engine);
 
 // "0.1.0", the version of the CMake project.

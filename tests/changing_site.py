@@ -1,4 +1,4 @@
-"""What changes under a running server: the releases of a site behind a link, and a certificate.
+"""Changes under a running server: the releases of a site behind a link, and a certificate.
 Each has clients that check every answer meanwhile; soak.py runs them."""
 
 import itertools

@@ -12,7 +12,7 @@ def finished(*words, deadline=DEADLINE, **environment):
 
 
 def ran(*words, deadline=DEADLINE, **environment):
-    """What it printed, if it succeeded."""
+    """Its output, if it succeeded."""
     done = finished(*words, deadline=deadline, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

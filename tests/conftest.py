@@ -131,7 +131,7 @@ def huge_site(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def shared_server(binary, engine, site, tmp_path_factory):
-    """One server per engine, default settings, one loop, for all tests that need no other."""
+    """One server per engine, default settings, one loop, for all tests that do not need another."""
     server = Server(binary, site, folder=tmp_path_factory.mktemp(f"server-{engine}"),
                     engine=engine)
     try:

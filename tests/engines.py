@@ -31,7 +31,7 @@ LAB = {
     "asio-shared": LabEngine(threads=2),
 }
 
-# What is left out, with the reason that the run prints. (engine, test): why.
+# Tests that are left out, with the reason that the run prints. (engine, test): why.
 MANY = "hundreds of kept connections at once are what it cannot do: one a thread, the others wait"
 LEFT_OUT = {
     ("pool", "test_several_hundred_connections_are_served_at_once"): MANY,
@@ -55,7 +55,7 @@ def threads_at_once(engine, connections):
 
 
 def why_absent(binary):
-    """{engine: reason} of those that the lab's program says it does not have here."""
+    """{engine: reason} for engines that the lab's program does not have here."""
     program = binary.with_name("tiderace-lab")
     if not program.exists():
         return {name: f"{program.name} is not built" for name in LAB}

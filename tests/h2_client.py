@@ -123,7 +123,7 @@ class Client:
     # Hearing them.
 
     def read(self, seconds):
-        """What comes within `seconds`, or at once. False: nothing did."""
+        """Receives for `seconds`, or only what is there. False: nothing came."""
         decrypted = getattr(self.socket, "pending", lambda: 0)()  # what select knows nothing of
         if self.closed or not (decrypted or select.select([self.socket], [], [], seconds)[0]):
             return False

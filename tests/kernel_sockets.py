@@ -1,4 +1,4 @@
-"""What Linux keeps of a port's connections, from its own table."""
+"""The state of a port's connections, from Linux's own table."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ needs_table = pytest.mark.skipif(not os.path.exists(TABLE),
 
 
 def kernel_sockets(port):
-    """Of connections to this port: (state, bytes not yet taken by the peer)."""
+    """For each connection to this port: (state, bytes not yet taken by the peer)."""
     sockets = []
     for line in pathlib.Path(TABLE).read_text().splitlines()[1:]:
         words = line.split()

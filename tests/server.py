@@ -25,7 +25,8 @@ SANITIZER_OPTIONS = {
 }
 
 
-# Started by root, the server would become the user nobody, which cannot enter the tests' folders.
+# Started by root, the server would become an unprivileged user, which cannot enter the tests'
+# folders.
 STAY_ROOT = ["--user", "root"] if os.geteuid() == 0 else []
 
 
@@ -84,7 +85,7 @@ class Server:
             words += ["--engine", engine]
         return words
 
-    # What it says.
+    # Its output.
 
     @property
     def stdout(self):
@@ -107,7 +108,7 @@ class Server:
         return self
 
     def places(self):
-        """What its banner says under "open" and "socket": (host, port) or a path, in that order."""
+        """The entries "open" and "socket" of its banner: (host, port) or a path, in that order."""
         places = []
         for line in re.findall(r"^(?:open|socket) +(.+)$", self.output, re.M):
             url = URL.match(line)
@@ -145,7 +146,7 @@ class Server:
         raise ServerDied("no such process any more")
 
     def pids(self):
-        """Its process, and those of its own that it has started (prefork)."""
+        """Its process, and its children (prefork)."""
         pids = [self.pid]
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         return pids + [int(child) for child in children]

@@ -225,7 +225,7 @@ def test_a_wide_table_is_scrolled_and_breaks_no_word(chromium, servers, screen):
 
 
 def test_a_readme_can_be_told_apart_and_scrolled_without_a_mouse(chromium, servers):
-    """What axe calls link-in-text-block and scrollable-region-focusable."""
+    """The rules link-in-text-block and scrollable-region-focusable of axe."""
     with Visit(chromium, "light", "desk") as visit:
         visit.go(servers["listing"] + "/")
         link = visit.page.locator(".readme p a")

@@ -58,7 +58,7 @@ def cgi(serve, programs, root):
 
 
 def children(pid):
-    """All processes below `pid`, those of its grandchildren too."""
+    """All processes below `pid`, at any depth."""
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:

@@ -1,5 +1,5 @@
-"""A program of somebody's in eight builds: tests/consumer, with each compiler, each level of
-optimisation, the sanitizers, and every way to come by the library."""
+"""A user's program in eight builds: tests/consumer, with each compiler, each level of
+optimisation, the sanitizers, and every way to get the library."""
 
 import functools
 import re
@@ -52,7 +52,7 @@ def needs(program):
 
 @pytest.fixture(scope="module", name="tree")
 def fixture_tree(binary, tmp_path_factory):
-    """What `cmake --install` leaves of the build of the tests."""
+    """The result of `cmake --install` of the build of the tests."""
     if not (binary.parent / "rooms/testing/libtiderace_testing_client.a").exists():
         pytest.fail("tiderace_library is not built; ./dev test all builds it")
     tree = tmp_path_factory.mktemp("consumers") / "tiderace"

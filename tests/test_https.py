@@ -277,7 +277,7 @@ def test_of_several_streams_one_file_that_shrinks_ends_its_own(secure, connect, 
         assert client.goaway is None
 
 
-# What is not TLS, or not all of it.
+# Bytes that are not TLS, or not all of it.
 
 
 @pytest.mark.sanitizers
@@ -744,7 +744,7 @@ def test_a_storm_of_handshakes_in_little_memory_ends_connections_and_nothing_els
             storm.append(one)
             one.sendall(hello)
         wait_until(lambda: peak_bytes_of_addresses(pid) > limit - (2 << 20), what="no memory left")
-        # Some of those that come now find memory, and some do not; none of them ends the server.
+        # Some of the next clients find memory, and some do not; none of them ends the server.
         for _ in range(20):
             try:
                 connect(server).close()

@@ -10,7 +10,7 @@ from commands import finished, ran
 
 HERE = Path(__file__).resolve().parent
 SAMPLE = HERE / "installed"
-# Those that the guides name.
+# The targets that the guides name.
 NAMES = (
     "app",
     "base",
@@ -90,7 +90,7 @@ def test_a_database_is_needed_by_the_one_source_that_opens_it(tree):
     for line in ran("nm", "-A", tree / "lib/libtiderace_db.a").splitlines():
         if CLIENT.search(line):
             found.add(line.split(":")[1])
-    # What opens one, and the unit of all that have a client; not the room's own unit.
+    # The units that open one, and the unit of all that have a client; not the room's own unit.
     assert found == {"built.cc.o", "unity_drivers_cxx.cxx.o"}
 
 

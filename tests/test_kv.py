@@ -456,7 +456,7 @@ def test_a_watched_key_that_expires_is_changed(kv):
 
 
 def test_info_has_its_fields(kv):
-    """What monitoring programs read, each with the value that it has to have."""
+    """Entries that monitoring programs read, each with its right value."""
     server = kv("--appendonly", "yes", "--maxmemory", "100mb")
     r = client_of(server)
     other = client_of(server)
@@ -511,7 +511,7 @@ def test_a_subscriber_that_has_said_quit_gets_nothing_more(kv):
         raw.sendall(encode("SUBSCRIBE", "c") + encode("QUIT"))
         while heard.readline() != b"+OK\r\n":
             pass
-        r.publish("c", "m")  # it is not closed yet, because its end has not come
+        r.publish("c", "m")  # it is not closed yet, because its end is still on its way
         assert r.ping()
         assert heard.read() == b""
 
@@ -848,7 +848,7 @@ def test_a_log_that_was_torn_when_the_next_was_begun_is_cut_off(kv, tmp_path):
 
 def test_a_power_cut_during_a_rotation_leaves_logs_that_start(kv, binary, tmp_path,
                                                               tmp_path_factory):
-    """Under `everysec`, with syncs that take a minute: what was not synced is cut off by hand."""
+    """Under `everysec`, with syncs that take a minute: bytes not synced are cut off by hand."""
     if shutil.which("strace") is None:
         pytest.skip("strace is not installed")
     (tmp_path / "snapshot-1.part" / "in the way").mkdir(parents=True)  # so that log-0 stays
@@ -945,7 +945,7 @@ def test_only_keys_that_expire_make_room(kv, policy):
     info = r.info()
     assert info["evicted_keys"] > 1000 and info["used_memory"] < 9 << 20
     assert r.exists(*(f"stays{i}" for i in range(1000))) == 1000
-    # What never expires fills the rest; then writes are refused.
+    # Keys that never expire fill the rest; then writes are refused.
     with pytest.raises(redis.ResponseError, match="maxmemory"):
         for i in range(20_000):
             r.set(f"more{i}", "v" * 1000)
@@ -1238,7 +1238,7 @@ def test_a_transaction_changes_nothing_while_the_log_fails(kv, tmp_path):
 
 
 def test_whoever_has_not_authenticated_makes_way(kv):
-    """Else strangers who fill the bound would have those refused who know the password."""
+    """Else strangers could fill the bound, and clients with the password would be refused."""
     server = kv("--input-max", "200kb", "--requirepass", "secret")
     with contextlib.ExitStack() as stack:
         strangers = [stack.enter_context(connect(server)) for _ in range(8)]

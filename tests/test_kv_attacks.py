@@ -147,7 +147,7 @@ def test_a_time_that_is_none_takes_no_element(kv, words):  # noqa: F811
         ("SET k 1", "FLUSHDB ASYNC", False),
         ("SET k 1", "GETEX k EX 100", False),
         ("SADD s m|SADD k n", "SMOVE s k m", False),
-        # What was absent, or has not changed, lets it run.
+        # A key that was absent, or has not changed, lets it run.
         ("", "FLUSHALL", True),
         ("SET other 1", "FLUSHALL", True),
         ("", "DEL k", True),

@@ -1,4 +1,4 @@
-"""What is special about an engine of the lab: how it ends, how it fails, how one asks for it."""
+"""The special properties of the lab's engines: how each ends, how it fails, how one asks for it."""
 
 import os
 import re

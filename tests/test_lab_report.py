@@ -59,7 +59,7 @@ def report(binary, tmp_path_factory):
     return folder / "index.html"
 
 
-# Of each text on the page: its contrast with what is behind it, by the formula of WCAG.
+# The contrast of each text on the page with its background, by the formula of WCAG.
 CONTRASTS = """() => {
   const parts = colour => colour.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map(v => v / 255)

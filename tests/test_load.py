@@ -142,7 +142,7 @@ def test_all_processes_of_a_server_are_counted(load, tmp_path):
         assert (status, report["server"]["processes"]) == (0, 3), "a master and its workers"
         each = report["server"]["cpu_us_per_answer"]
         assert each > 0
-        # What they share counts once: far less than three times what one has resident.
+        # Shared memory counts once: far less than three times what one has resident.
         assert 100_000 < report["server"]["memory_bytes"] < 30_000_000
 
 
@@ -372,7 +372,7 @@ def test_ctrl_c_ends_it_with_the_figures_so_far(binary, page):
 
 
 def told_on_a_terminal(binary, page, stdout=None, columns=0):
-    """What a load of two seconds writes there; its output, too, unless `stdout` is given."""
+    """The text of a load of two seconds there, with its output unless `stdout` is given."""
     ours, its = pty.openpty()
     if columns:
         fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 10, columns, 0, 0))
@@ -449,7 +449,7 @@ def test_ports_do_not_run_out_where_each_request_has_a_connection(load, page):
 def test_more_connections_than_a_process_may_have(load, tmp_path):
     count = int(os.environ["TIDERACE_LOAD_MANY"])
     (tmp_path / "page.txt").write_bytes(BODY)
-    # Its workers have limits of their own, too, and take what comes unevenly.
+    # Each worker also has its own limit, and they accept connections unevenly.
     with nginx(tmp_path, "keepalive_timeout 300s;", workers=4, connections=19_000) as url:
         status, report = load(url + "page.txt", "-c", str(count), "-d", "20s", "--processes", "3")
     connections = report["connections"]

@@ -119,7 +119,7 @@ def schemas(tmp_path_factory):
                  "apis__networking.k8s.io__v1", "apis__policy__v1"):
         document = json.loads((source / f"{name}_openapi.json").read_text())
         definitions = closed(document["components"]["schemas"])
-        # Those that are written as text or number, which OpenAPI calls text.
+        # Values that may be text or number, which OpenAPI calls text.
         for type_name, schema in definitions.items():
             if type_name.endswith((".IntOrString", ".Quantity")):
                 schema.clear()

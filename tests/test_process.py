@@ -207,7 +207,7 @@ def test_the_folder_of_compressed_files_is_made_for_the_user(serve, folder):
     (["--user", "nobody:no-such-group"], "find group no-such-group: there is none of that name"),
     (["--access-log", "LOGS/access.log", "--log-rotate", "1MiB"],
      "user nobody, which may not write"),
-    # A number that the system lets nobody be, as it lets no other user be without CAP_SETUID.
+    # A number that the system always rejects, as it rejects any other user without CAP_SETUID.
     (["--user", "4294967295", "--compress-cache", "LOGS"],
      "act as user 4294967295: invalid argument"),
 ])

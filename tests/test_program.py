@@ -702,7 +702,7 @@ def test_a_log_at_the_limit_for_files_does_not_stop_the_server(serve, site, tmp_
         assert server.get("/a.txt").body == b"hello\n"
 
 
-# What it costs.
+# Its cost.
 
 
 def settle(server):
@@ -784,7 +784,7 @@ def test_the_descriptor_limit_is_raised_and_reported(serve, site):
 
 
 def test_one_address_does_not_hold_all_connections(serve, site):
-    """Of those that say nothing, some of the address that has most make way."""
+    """Among silent connections, some of the address that has most make way."""
     server = serve(site, "--max-connections", "8")
     kept = [server.connect() for _ in range(8)]
     try:

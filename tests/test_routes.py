@@ -1,4 +1,4 @@
-"""What hangs on routes, over real sockets: access logs, and the document that describes them."""
+"""Features of routes, over real sockets: access logs, and the document that describes them."""
 
 import json
 import re

@@ -19,7 +19,7 @@ def can_unshare():
 
 pytestmark = pytest.mark.skipif(not can_unshare(), reason="no network namespaces here")
 
-# What runs beside the program, in its network: asks the lines of its input, one program each.
+# Runs beside the program, in its network: one program for each line of its input.
 DRIVER = r"""
 import json, signal, socket, subprocess, sys, time
 program, port, asks = sys.argv[1], int(sys.argv[2]), json.load(sys.stdin)

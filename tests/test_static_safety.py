@@ -1,4 +1,4 @@
-"""What must never be served: hidden names, what lies outside the root, what is no file."""
+"""Files that must never be served: hidden names, paths outside the root, special files."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ import pytest
 from server import Server
 
 
-# What is not served.
+# Files that are not served.
 
 HIDDEN = ["/.hidden", "/.git/config", "/.git/", "/.git", "/dir/.env", "/%2ehidden",
           "/%2Egit/config", "/./.hidden", "/dir/../.hidden", "/...", "/..double"]
@@ -100,7 +100,7 @@ def test_links_are_followed_as_far_as_the_policy_says(guarded):
         return [guarded[policy].get(t).status for t in targets]
     assert statuses("inside", "/link-in", "/dir/link-in", "/link-dir/b.txt") == [200] * 3
     assert statuses("anywhere", "/link-in", "/link-out", "/link-out-dir/outside.txt") == [200] * 3
-    # What a link is refused for does not show: it is as absent as a name that is not there.
+    # The reason for a refused link does not show: it is as absent as a missing name.
     forbidden = ("/link-out", "/link-out-dir/", "/link-out-dir/outside.txt", "/link-up/root/a.txt",
                  "/link-abs", "/link-loop", "/link-dangling", "/link-in-out", "/absent")
     for policy in ("inside", "never"):

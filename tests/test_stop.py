@@ -1,4 +1,4 @@
-"""What has arrived at SIGTERM is answered, and then its connection ends in order.
+"""Requests that have arrived at SIGTERM are answered, and then their connections end in order.
 
 The server stands still (SIGSTOP) while requests come and SIGTERM does: it finds all of them at
 once, as on a machine where it had no turn in between.
@@ -90,7 +90,7 @@ def test_what_has_arrived_is_answered(serve, site, engine, tls, threads, request
             else:
                 assert connection.answer(asked).status == 200
         with standing_still(server):
-            # A handshake takes more than one turn, so those of TLS are open already.
+            # A handshake takes more than one turn, so TLS connections are open already.
             fresh = connect_all(server, kinds, context_of) if not tls else []
             for _, connection in fresh:
                 stack.enter_context(connection)

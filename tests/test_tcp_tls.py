@@ -23,7 +23,7 @@ def members(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shown(authority, members):
-    """What clients show, by name."""
+    """The certificates of clients, by name."""
     return {"nothing": None,
             "member": members.issue("member", ("ada",), usage="clientAuth"),
             "expired": members.issue("expired", ("bob",), days=-1, usage="clientAuth"),
@@ -68,7 +68,7 @@ def curl(address, authority, pair):
 
 
 def s_client(address, authority, version, pair=None):
-    """What openssl prints, the server's answer included."""
+    """The output of openssl, including the server's answer."""
     host, port = address
     own = ["-cert", pair.certificate, "-key", pair.key] if pair else []
     request = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"

@@ -36,7 +36,7 @@ def picture_file(name="shore.png"):
 
 
 def accessible(page):
-    """What axe finds, in words: nothing."""
+    """The findings of axe, in words: none."""
     found = Axe().run(page).response["violations"]
     return [(one["id"], node["html"]) for one in found for node in one["nodes"]]
 
@@ -96,7 +96,7 @@ class Member(Visit):
 
 
 def other_complaints(visit):
-    """Without those that a browser has of each answer of 400 and above."""
+    """Without the complaints that a browser logs for each answer of 400 and above."""
     return [one for one in visit.complaints
             if not any((one[1] or "").endswith(path) for path in FAULTS)]
 

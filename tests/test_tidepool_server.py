@@ -179,7 +179,7 @@ def test_while_redis_is_away_members_get_503_and_afterwards_their_pages(run_exam
     assert Bytes(place).get("/healthz")[0] == 200
     assert ann.get("/healthz")[0] == 200, "with a cookie, too: the process is alive"
     redis.start()
-    # The new Redis knows no session: the member has to log in again.
+    # The new Redis is empty: the member has to log in again.
     wait_until(lambda: ann.get("/about")[0] == 200, what="a page after Redis is back")
     ann.token = ""
     status, _, page = ann.send("/log-in", who="ann_redis", password="correct horse")

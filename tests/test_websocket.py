@@ -381,7 +381,7 @@ def test_a_publisher_is_held_back_by_a_subscriber_that_does_not_read(rooms_with,
 
 
 class Heard:
-    """What one subscriber hears, frame by frame: the numbers of the messages, and its end."""
+    """The frames of one subscriber: the numbers of the messages, and its end."""
 
     def __init__(self, socket):
         self.socket, self.data, self.numbers, self.ended = socket, b"", [], False

@@ -1,4 +1,4 @@
-"""What an open WebSocket takes in memory, and an echo in processor time.
+"""The memory of an open WebSocket, and the processor time of an echo.
 
 websocket_cost.py PROGRAM PATH [sockets [echoes]]: `websocket_rooms` has its echo as a task at
 /echo, the example `echo` has one of callbacks at /.

@@ -43,10 +43,10 @@
 //         return 0;
 //     }
 //
-// tiderace/json/type_of.h lists the C++ types and their JSON, tiderace/json/checked.h those that
-// check their value (Range, Length, Default, your own), and tiderace/json/writer.h has
+// tiderace/json/type_of.h lists the C++ types and their JSON, tiderace/json/checked.h the types
+// that check their value (Range, Length, Default, your own), and tiderace/json/writer.h has
 // json::Writer, which writes token by token. An empty std::optional member is omitted. A struct may
-// have a `validate() const`, which returns a std::optional<std::string> that says what is wrong, or
+// have a `validate() const`, which returns a std::optional<std::string> that names the fault, or
 // json::Faults, whose paths start at the struct. It is called when every member was read.
 //
 // Members that a struct does not have are refused. Options::unknown ignores them in the whole text,
@@ -62,7 +62,7 @@
 //          path, what was expected, what was found, and the byte offset. Rejected are: text that is
 //          not JSON or not UTF-8, lone surrogates, unknown, missing and duplicate members, and
 //          integers out of range.
-// Limits   Options: 1 MiB of text, 64 levels, 100,000 elements, unless told otherwise.
+// Limits   Options: 1 MiB of text, 64 levels, 100,000 elements, by default.
 #pragma once
 
 #include <expected>

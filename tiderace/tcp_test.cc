@@ -1,4 +1,5 @@
-// What tcp.h shows at its top, and the lines that a first program consists of, compiled and run.
+// The programs at the top of tcp.h, and the lines that a first program consists of, compiled and
+// run.
 #include "tiderace/tcp.h"
 
 #define main tcp_example_main

@@ -62,11 +62,11 @@
 // list or map, and nothing (an empty optional), which is shown as "". A name that is not
 // there is a fault, unless `default` follows: {{ map.key | default: "none" }}.
 //
-// Values   text/type_of.h lists the C++ types: structs need no macro and no description. text::Map,
+// Values   text/type_of.h lists the C++ types: plain structs, without macros. text::Map,
 //          List and Value hold data without a struct (text/value.h). Nothing is copied to render.
 // Escaping Where each value stands is decided by the compiler (text/escape.h): text, a quoted
 //          attribute, a URL (http, https, mailto or relative; others become "#blocked"), a string
-//          or a value of JavaScript. Where no escaping is safe it refuses the template and says
+//          or a value of JavaScript. Where no escaping is safe it refuses the template and names
 //          what to write instead: values without quotes, names of tags and attributes, CSS,
 //          comments, template literals, event handlers outside a string, URLs of scripts. HTML that
 //          is shown as it is has the type text::SafeHtml, and is written {{ x | safe }}.

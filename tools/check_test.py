@@ -1,4 +1,4 @@
-"""What `./dev check` looks at, and which files it says are not in order."""
+"""The files that `./dev check` checks, and the ones that it reports."""
 
 import pathlib
 import subprocess

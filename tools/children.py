@@ -32,7 +32,7 @@ class Stopped(Exception):
     """The run is being ended: nothing more is started."""
 
 
-running = set()  # children of ours; those that still run at the end are ended
+running = set()  # children of ours; the ones that still run at the end are ended
 stopping = threading.Event()
 starting = threading.Lock()  # so that no child is started after stop() has looked for them
 
@@ -74,7 +74,7 @@ def run(name, command, seconds_max, environment=None, cwd=ROOT):
 
 
 def wait(child):
-    """What it used, with its own children. Popen's wait() does not report that."""
+    """Its CPU time, with its own children. Popen's wait() does not report that."""
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     return usage

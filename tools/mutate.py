@@ -159,7 +159,7 @@ class Room:
         return found
 
     def build(self, sample):
-        """Builds the test program with the sample in it. Returns those that do not compile."""
+        """Builds the test program with the sample in it. Returns the rejected mutants."""
         left_out = []
         for number, one in enumerate(sample):
             one.mutant.number = number + 1
@@ -177,7 +177,7 @@ class Room:
         return self.folder / "src" / path
 
     def _compile(self, sample):
-        """Compiles the units that hold mutants. Returns those that the compiler rejects."""
+        """Compiles the units that hold mutants. Returns the mutants that the compiler rejects."""
         by_path = collections.defaultdict(list)
         for one in sample:
             by_path[one.path].append(one.mutant)
@@ -194,7 +194,7 @@ class Room:
         return self._blamed(sample, complaints)
 
     def _of_other_systems(self, sample):
-        """Those that the preprocessor leaves out here: no run could notice them."""
+        """Mutants that the preprocessor leaves out here: no run could notice them."""
         touched = [u for u in self.units if self._touches(u, {one.path for one in sample})]
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             numbers = set().union(*pool.map(self._numbers_compiled, touched))

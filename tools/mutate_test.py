@@ -16,7 +16,7 @@ import mutate  # noqa: E402
 
 
 def found(body):
-    """What is mutated in a function with this body, as (kind, before, after)."""
+    """The mutants of a function with this body, as (kind, before, after)."""
     source = mutants.Source("void f() {\n" + body + "\n}\n")
     return {(m.kind, m.before, m.after) for m in mutants.mutants_of(source)}
 

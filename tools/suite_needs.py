@@ -1,5 +1,5 @@
-"""What some tests need beside the build: the Python packages of the suites, and for the slow ones
-programs of others. Each function makes one thing once, below build/, and returns None, or what
+"""The needs of some tests beside the build: the Python packages of the suites, and for the slow
+ones programs of others. Each function makes one thing once, below build/, and returns None, or what
 failed.
 """
 
@@ -101,7 +101,7 @@ def h2spec():
     return go_install("h2spec", "github.com/summerwind/h2spec/cmd/h2spec", H2SPEC_VERSION)
 
 
-# What tests/test_packaging.py checks packaging/ with: name, package, version.
+# The programs that tests/test_packaging.py uses: name, package, version.
 PACKAGING_TOOLS = (
     ("helm", "helm.sh/helm/v3/cmd/helm", "v3.19.5"),
     ("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", "v0.7.0"),

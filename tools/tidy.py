@@ -26,7 +26,6 @@ SOURCE_LINES_AIM, SOURCE_LINES_MAX = 300, 600
 FUNCTION_LINES_AIM, FUNCTION_LINES_MAX = 25, 70
 LINE_COLUMNS_MAX = 100
 FOLDER_UNITS_AIM, FOLDER_UNITS_MAX = 20, 30
-MAP_ROWS_MAX = 30  # of one table in ARCHITECTURE.md: a screen
 FACE_HEADERS_MAX, FACE_LINES_MAX = 15, 2_500  # tiderace/*.h: what a user reads first
 # Examples that show how little is needed: the lines of their C++, without tests.
 SMALL_EXAMPLES = {"examples/chat/": 80, "examples/proxy/": 40, "examples/todo/todo.cc": 150}
@@ -501,29 +500,27 @@ def units_tested(tree):
 
 
 def map_is_true(tree):
-    """Each path that ARCHITECTURE.md names exists, and it has the where-is table."""
+    """Each path that ARCHITECTURE.md names exists."""
     name = "ARCHITECTURE.md"
     if name not in tree.paths:
         yield Complaint(name, 0, "missing")
         return
-    if "## Where is …?" not in tree.text(name):
-        yield Complaint(name, 0, "no section `## Where is …?`")
     folders = {str(parent) for path in tree.paths for parent in pathlib.PurePath(path).parents}
     tops = {path.split("/")[0] for path in tree.paths if "/" in path}
     for number, line in enumerate(tree.lines(name), 1):
         for quoted in re.findall(r"`([^`\s]+)`", line):
             path = quoted.rstrip("/")
-            if "*" in path or (path.split("/")[0] not in tops and not line.startswith("|")):
+            if "*" in path or path.split("/")[0] not in tops:
                 continue
-            if ("/" in path or "." in path) and path not in tree.paths and path not in folders:
+            if path not in tree.paths and path not in folders:
                 yield Complaint(name, number, f"names {quoted}, which does not exist")
 
 
 def map_shows_rooms(tree):
-    """The drawing of ARCHITECTURE.md shows each room that is a target; a table fits a screen."""
+    """The drawing of ARCHITECTURE.md shows each room that is a target."""
     name = "ARCHITECTURE.md"
-    before, _, after = (tree.text(name) if name in tree.paths else "").partition("## Where is")
-    drawing = before.partition("## The house")[2]
+    text = tree.text(name) if name in tree.paths else ""
+    drawing = text.partition("## The house")[2].partition("\n## ")[0]
     for path in tree.having("CMakeLists.txt"):
         room = re.fullmatch(r"tiderace/(.+)/CMakeLists\.txt", path)
         if room is None or "tiderace_room(" not in tree.text(path):
@@ -532,11 +529,6 @@ def map_shows_rooms(tree):
         known = "|".join({re.escape(room[1]), re.escape(room[1].removeprefix("http/"))})
         if not re.search(rf"(?<![\w/])({known})(?![\w/])", drawing):
             yield Complaint(name, 0, f"the drawing lacks the room {room[1]}")
-    for table in re.split(r"^###? ", after, flags=re.M):
-        rows = len(re.findall(r"^\| ", table, re.M)) - 1
-        if rows > MAP_ROWS_MAX:
-            title = table.partition("\n")[0]
-            yield Complaint(name, 0, f"{title}: {rows} rows, limit {MAP_ROWS_MAX}")
 
 
 def names(tree):

@@ -52,7 +52,7 @@ NAMES = {
     "vector": "vector",
 }
 HEADER_OF = {name: header for header, names in NAMES.items() for name in names.split()}
-# Those that have to bring along what the key has, or have it in every library.
+# Headers that must include the key's names, or that do in every library.
 ALSO_IN = {
     "string_view": {"string"},
     "system_error": {"charconv", "filesystem"},

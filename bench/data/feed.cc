@@ -63,7 +63,7 @@ Task<> fill_tables(db::Transaction& tx, bool is_sqlite) {
                      "select n, ?, 'member_' || " + number + ", 'Member ' || " + number +
                          ", 'member_' || " + number + " || '@tidepool.example', '-' from numbers"),
         members, now);
-    // The author of each is another member than that of its neighbours: 7,919 and 100,000 have no
+    // Neighbouring posts have different authors: 7,919 and 100,000 have no
     // common divisor.
     co_await tx.exec(with_numbers("insert into posts (id, created_at, author, body)",
                                   "select n, ?, n * 7919 % 100000 + 1,"

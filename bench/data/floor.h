@@ -1,4 +1,5 @@
-// What the floors of the databases share: the next row to ask for, the time, the words at the end.
+// The common part of the databases' floors: the next row to ask for, the time, the words at the
+// end.
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// What it costs to inflate a WebSocket message of permessage-deflate: 512 KiB of blocks that call
+// The cost of inflating a WebSocket message of permessage-deflate: 512 KiB of blocks that call
 // themselves the last one, which is the most work that a peer can ask for, and text. Run it pinned
 // and with --benchmark_repetitions; read the smallest processor time.
 #include <benchmark/benchmark.h>

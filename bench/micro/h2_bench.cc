@@ -1,4 +1,4 @@
-// What HTTP/2 costs for one request: frame and field block read, answer written. Run it pinned and
+// The cost of HTTP/2 for one request: frame and field block read, answer written. Run it pinned and
 // with --benchmark_repetitions; read the smallest figure: other work on the machine only adds.
 #include <benchmark/benchmark.h>
 

@@ -1,4 +1,4 @@
-// What JSON costs: a struct of ten members, written and read, and an array of a hundred of them.
+// The cost of JSON: a struct of ten members, written and read, and an array of a hundred of them.
 // Run it pinned and with --benchmark_repetitions; read the smallest figure.
 #include <benchmark/benchmark.h>
 

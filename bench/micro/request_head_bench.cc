@@ -1,4 +1,4 @@
-// What one request head costs: parsed and framed, and one answered. Run it pinned and with
+// The cost of one request head: parsed and framed, and one answered. Run it pinned and with
 // --benchmark_repetitions; read the smallest figure, since other work on the machine only adds.
 #include <benchmark/benchmark.h>
 

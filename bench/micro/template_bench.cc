@@ -1,4 +1,4 @@
-// What a template costs: a page of 4 KB with 20 values, one with a loop of a hundred rows, and
+// The cost of a template: a page of 4 KB with 20 values, one with a loop of a hundred rows, and
 // compiling one. Run it pinned and with --benchmark_repetitions; read the smallest figure.
 #include <benchmark/benchmark.h>
 

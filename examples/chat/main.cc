@@ -1,6 +1,6 @@
 // chat: rooms over WebSocket, and the page that uses them.
 //
-//   chat [ADDRESS [CERTIFICATE KEY]]          127.0.0.1:8080 unless told otherwise
+//   chat [ADDRESS [CERTIFICATE KEY]]          127.0.0.1:8080 by default
 #include <tiderace/app.h>
 #include <tiderace/websocket.h>
 

@@ -29,7 +29,7 @@ struct Options {
     std::string tcp = "127.0.0.1:0";
     std::string websocket = "127.0.0.1:0";
     std::size_t threads = 1;
-    // An echo knows no secrets, so any page may use it.
+    // An echo has no secrets, so any page may use it.
     http::WebSocketOptions sockets{.origins = {"*"}};
 };
 
@@ -62,7 +62,7 @@ class WebSocketEcho final : public http::Handler, private http::WebSocketHandler
     http::WebSocketService sockets_;
 };
 
-// What one loop serves with. Loops share nothing.
+// The parts of one loop's service. Loops share nothing.
 class EchoLoop final : public net::LoopService {
   public:
     EchoLoop(core::EventLoop& loop, const Options& options)

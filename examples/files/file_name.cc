@@ -57,8 +57,8 @@ std::size_t extension_of(std::string_view name) {
 }
 
 std::string joined(std::string_view stem, std::string_view added, std::string_view extension) {
-    // The stem gives way: the extension says what a file is, and the number makes it one of its
-    // own.
+    // The stem gives way: the extension names the type of a file, and the number makes it one of
+    // its own.
     const std::size_t room = name_bytes_max - added.size() - extension.size();
     std::string made(tiderace::whole_characters(stem, room));
     return made.append(added).append(extension);

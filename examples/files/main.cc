@@ -1,6 +1,6 @@
 // files FOLDER [ADDRESS [CERTIFICATE KEY]]
 //
-// FILES_MAX and FILES_ALL_MAX bound one file and all of them: 2GiB, say. FILES_HOSTS names the
+// FILES_MAX and FILES_ALL_MAX bound one file and all of them, such as 2GiB. FILES_HOSTS names the
 // server besides its IP addresses and localhost: "files.example.org,nas".
 #include <algorithm>
 #include <cstdio>

@@ -211,7 +211,7 @@ Task<Reply> no_such_method() {
     co_return Reply(405).field("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS");
 }
 
-// What every answer of the protocol says, and what OPTIONS asks for.
+// The fields of every answer of the protocol, and the answer to OPTIONS.
 void describe(const UploadLimits& limits, const Request& request, Response& response) {
     response.set("Tus-Resumable", "1.0.0");
     if (request.method() != wire::Method::options) return;
@@ -240,7 +240,8 @@ void add_uploads(Group<0> tus, const Shared& uploads) {
         return go_on(uploads, std::move(id), request, std::move(body));
     });
     tus.del<"/{id}">([uploads](std::string id) { return remove(uploads, std::move(id)); });
-    // For networks that pass no other method. Of a POST alone, which cross_origin() checks.
+    // For networks that pass GET and POST only. Honoured on a POST only, which cross_origin()
+    // checks.
     tus.post<"/{id}">([uploads](std::string id, const Request& request, BodyStream body) {
         const std::string_view method = request.field("X-HTTP-Method-Override");
         if (method == "PATCH") return go_on(uploads, std::move(id), request, std::move(body));
@@ -273,8 +274,8 @@ bool is_address(const std::string& name) {
     return !name.empty() && read && !read->is_unix();
 }
 
-// A name that leads to this server and that nobody gave it is another site's, whose page would be
-// taken for ours (DNS rebinding).
+// A name that leads to this server and was not given to it belongs to another site, whose page
+// would count as ours (DNS rebinding).
 Middleware only_own_names(const std::vector<std::string>& hosts) {
     std::vector<std::string> names;
     for (const std::string& host : hosts) names.push_back(name_of(host));
@@ -292,7 +293,7 @@ App make_files(const std::shared_ptr<Uploads>& uploads, const std::vector<std::s
     App app;
     app.use(only_own_names(hosts));
     app.use(request_ids()).use(security_headers()).use(cross_origin());
-    // What people uploaded is saved, never shown: a page among it would be one of this site's.
+    // An uploaded file is saved, never shown: a page among it would be one of this site's.
     app.use([](const Request& request, Response& response) {
         if (!request.path.starts_with("/files/") || response.status() >= 400) return;
         response.set("Content-Disposition", "attachment");

@@ -1,4 +1,4 @@
-// The service without where it listens: main serves it, the tests drive it in memory.
+// The service without its address: main serves it, the tests drive it in memory.
 #pragma once
 
 #include <tiderace/app.h>

@@ -41,7 +41,8 @@ std::optional<std::string> metadata(std::string_view value, std::string_view key
         const std::size_t space = trimmed.find(' ');
         if (trimmed.substr(0, space) != key) continue;
         const auto decoded =
-            tiderace::read_base64(space == trimmed.npos ? std::string_view() : trimmed.substr(space + 1));
+            tiderace::read_base64(space == trimmed.npos ? std::string_view()
+                                                        : trimmed.substr(space + 1));
         if (!decoded) fail("Upload-Metadata", "expected base64 behind each key");
         return decoded;
     }

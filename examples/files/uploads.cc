@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace json = tiderace::json;
 using tiderace::http::Problem;
 
-// What lies beside an upload's bytes.
+// The record beside an upload's bytes.
 struct Uploads::Record {
     std::string name;
     std::uint64_t length = 0;
@@ -162,8 +162,8 @@ void Uploads::load(Seconds now) {
     remove_leftovers(now);
 }
 
-// What a crash left: bytes without a record, and a record that was not renamed. Not the young ones,
-// which may be another program's that has this folder, too.
+// Left-overs of a crash: bytes without a record, and a record that was not renamed. Not the young
+// ones, which may be another program's that has this folder, too.
 void Uploads::remove_leftovers(Seconds now) const {
     for (const fs::directory_entry& entry : entries_of(unfinished_)) {
         const std::string name = entry.path().filename().string();
@@ -178,7 +178,7 @@ void Uploads::remove_leftovers(Seconds now) const {
 }
 
 // Written anew and renamed, so that a crash of the program leaves the old record or the new one.
-// What a crash of the machine leaves unreadable is an upload that begins again (load).
+// An upload that a crash of the machine left unreadable begins again (load).
 void Uploads::keep(const Part& part) const {
     const fs::path path = record_path(part.id);
     const fs::path fresh = path.string() + ".new";
@@ -245,7 +245,7 @@ Uploads::UnderWay Uploads::count_under_way(std::string_view client, Seconds now)
     return all;
 }
 
-// What others reserved has its place already, on the disk too.
+// Space reserved by others has its place already, also on the disk.
 std::uint64_t Uploads::room_beside(const UnderWay& others) const {
     const auto left = [](std::uint64_t all, std::uint64_t taken) {
         return all - std::min(all, taken);
@@ -260,7 +260,7 @@ std::uint64_t Uploads::room(Seconds now) {
     return room_beside(count_under_way("", now));
 }
 
-// Here, where a form's files and the protocol's uploads both come by.
+// Checked here, because files of a form and uploads of the protocol both pass here.
 void Uploads::check_rate(std::string_view client, Seconds now) {
     latest_ = std::max(latest_, now);
     if (!rate_.take(client, tiderace::Instant(std::chrono::seconds(latest_)))) return;

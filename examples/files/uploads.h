@@ -18,8 +18,8 @@
 // Limits   UploadLimits; of a file, and of all together. What an upload announced is reserved while
 //          bytes come. One client's uploads announce at most half of the room that the files leave,
 //          but for a single one. Where all places for unfinished uploads are taken, an idle one
-//          is given up for the newcomer: first those without a byte, then those of the client that
-//          has the most, then the longest idle.
+//          is given up for the newcomer: first one without a byte, then one of the client that has
+//          the most, then the longest idle.
 #pragma once
 
 #include <tiderace/app.h>
@@ -54,7 +54,7 @@ struct UploadLimits {
     tiderace::UnixSeconds form_expiry = 5 * 60;   // the same, for plain forms
 };
 
-// What an upload has got so far.
+// The progress of an upload.
 struct UploadState {
     std::string id;
     std::string name;  // the file's, once it is complete
@@ -72,7 +72,7 @@ struct StoredFile {
 class Uploads {
   public:
     using Seconds = tiderace::UnixSeconds;
-    // What a piece must hash to; nothing: it is taken as it comes.
+    // The hash of a piece; nothing: the piece is not checked.
     using Digest = std::optional<Checksum>;
     using Log = std::function<void(const std::string& line)>;
     class Writer;

@@ -1,6 +1,6 @@
 // hello: an HTTP application in a few lines.
 //
-//   hello [ADDRESS]          127.0.0.1:8080 unless told otherwise
+//   hello [ADDRESS]          127.0.0.1:8080 by default
 #include <tiderace/app.h>
 
 #include <cstdint>

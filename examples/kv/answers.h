@@ -25,7 +25,7 @@ class Answers {
     explicit Answers(core::Ref<LooseBytes> loose) : loose_(std::move(loose)) {}
 
     const core::Ref<LooseBytes>& loose() const { return loose_; }
-    // What follows the pieces.
+    // The text behind the pieces.
     std::string& text() { return text_; }
     bool empty() const { return text_.empty() && pieces_.empty(); }
     std::size_t bytes() const { return text_.size() + static_cast<std::size_t>(pieces_.bytes()); }

@@ -132,7 +132,7 @@ AppendLog::~AppendLog() {
     // them was sent.
     if (busy_ && sync_ == Sync::always) return;
     if (written_ != nullptr && (is_unsynced_ || busy_) && !written_->sync()) return;
-    // Each behind those before it, or not at all.
+    // Each behind the ones before it, or not at all.
     for (const Batch& batch : batches_) {
         if (!batch.file->write(batch.text) || !batch.file->sync()) return;
     }
@@ -142,7 +142,7 @@ Result<> AppendLog::open(const std::string& folder, std::uint64_t number, Sync s
     folder_ = folder;
     sync_ = sync;
     if (auto rotated = rotate(number); !rotated) return rotated;
-    // What a program that was killed had not synced.
+    // Syncs the bytes that a killed program had not synced.
     return bytes_ > 0 ? file_->sync() : Result<>();
 }
 
@@ -154,7 +154,7 @@ Result<> AppendLog::rotate(std::uint64_t number) {
     auto file = std::make_shared<File>(fd, path, static_cast<std::uint64_t>(bytes));
     // The name of a new file is the folder's data, so it is synced apart from the file.
     if (auto synced = sync_folder(folder_); !synced) return synced;
-    // What waits belongs to the old file.
+    // Waiting commands belong to the old file.
     if (sync_ != Sync::always) write_now();
     file_ = std::move(file);
     number_ = number;

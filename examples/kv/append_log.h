@@ -1,4 +1,4 @@
-// AppendLog: every change, as the command that makes it again, at the end of a file.
+// AppendLog: every change, as a command that repeats it, at the end of a file.
 //
 //   append() … append()  -> end of turn -> always:    one job of the pool writes and syncs, then
 //                                                     the answers that wait are released
@@ -39,14 +39,14 @@ namespace core = tiderace::core;
 using tiderace::ByteView;
 using tiderace::Result;
 
-// Of each file that holds keys: their values may be secrets.
+// The mode of each file that holds keys: their values may be secrets.
 constexpr mode_t data_mode = 0600;
 
 // "FOLDER/log-7".
 std::string log_path(const std::string& folder, std::uint64_t number);
 // Makes new and renamed files of a folder last.
 Result<> sync_folder(const std::string& folder);
-// What any program has written to it.
+// Syncs the bytes that any program has written to it.
 Result<> sync_file(const std::string& path);
 
 class AppendLog final : private core::TurnEnd {

@@ -37,9 +37,9 @@ class Call {
     Keyspace& keys;
     resp::Arguments args;  // args[0] is the command's name
     Answers& out;
-    resp::Writer reply;  // at the end of `out`; what nobody may have so much of is dropped
+    resp::Writer reply;  // at the end of `out`; dropped when it is above the limit
 
-    // What the key holds as a T; nullptr in `value`: nothing. False: something else, and that was
+    // The key's value as a T; nullptr in `value`: no such key. False: something else, and that was
     // answered.
     template <typename T>
     bool find(ByteView key, T*& value) {
@@ -84,7 +84,7 @@ class Call {
     void log_as(const std::vector<std::string>& command);
 
     bool is_changed() const { return is_changed_; }
-    // What log_as() wrote, which may be several commands; empty: the command as it came.
+    // The text of log_as(), which may be several commands; empty: the command as it came.
     const std::string& log_text() const { return log_text_; }
 
     // False: it is too long (Glob::bytes_max), and that was answered.

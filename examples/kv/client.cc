@@ -70,7 +70,7 @@ std::size_t Client::on_data(net::Connection&, ByteView data) {
     Answers& out = server_->begin_batch();
     const std::size_t used = read_on(data, out);
     send(out);
-    // An idle client keeps no memory of its last command.
+    // Frees the memory of the last command of an idle client.
     if (!reader_.within()) reader_.release();
     if (!killed_) {
         count_input();
@@ -83,7 +83,7 @@ std::size_t Client::on_data(net::Connection&, ByteView data) {
 
 // The bytes of `data` that it used. A client that waits for an element is read however much it
 // sends, because its end would not be noticed otherwise: the element would be lost, and its place
-// taken for ever. What is too much for the connection is kept here, but for the last byte, which
+// taken for ever. Bytes above the connection's limit are kept here, except the last one, which
 // the connection delivers again when the client goes on.
 std::size_t Client::read_on(ByteView data, Answers& out) {
     if (!behind_.empty()) behind_ += data;
@@ -121,7 +121,7 @@ void Client::count_input() {
     input_.grow_to(held);
 }
 
-// Perhaps in a call of another client, whose input is what was too much.
+// Perhaps in a call of another client, whose input passed the limit.
 void Client::refuse_input() {
     closing_ = true;
     server_->blocked().forget(*this);
@@ -208,7 +208,7 @@ bool Client::may_send_now() {
 }
 
 void Client::push(ByteView bytes) {
-    // A subscriber that has said QUIT, among others.
+    // A subscriber that has sent QUIT, among others.
     if (connection_ == nullptr || leaves()) return;
     // It publishes to itself: the answers before this command's are not sent yet, and its own may
     // be in the middle of an array.
@@ -230,7 +230,7 @@ void Client::push(Answers& message) {
     close_if_slow();
 }
 
-// A subscriber asks for nothing more, so nothing else would stop its messages from piling up.
+// A subscriber sends no further commands, so nothing else would stop its messages from piling up.
 void Client::close_if_slow() {
     if (unsent_bytes() > server_->options().subscriber_bytes_max) kill();
 }
@@ -306,7 +306,7 @@ void Client::on_drained(net::Connection&) {
 // It may have ended its direction alone: the answers that wait for the disk are still to be sent.
 void Client::on_peer_finished(net::Connection& connection) {
     closing_ = true;
-    // Redis, too, takes the end for one that waits no more.
+    // As Redis does, treats the end of its input as the end of its waiting.
     server_->blocked().forget(*this);
     if (!holds()) connection.close_when_sent();
 }

@@ -84,7 +84,7 @@ class Client final : public net::Session, public tiderace::ListHook {
     // Answers and messages, in order.
     void send(ByteView bytes);
     void send(Answers& answers);  // empties them
-    // A message that it did not ask for: a subscriber that reads too slowly is closed.
+    // A message that it did not request: a subscriber that reads too slowly is closed.
     void push(ByteView bytes);
     void push(Answers& message);
     // Closes once everything is sent.
@@ -150,7 +150,7 @@ class Client final : public net::Session, public tiderace::ListHook {
 
     std::size_t read_on(ByteView data, Answers& out);
     void read_commands(ByteView& in, Answers& out);
-    // What it sent and is kept. Those of all clients may be too many: then some are refused.
+    // Its bytes that are kept. If all clients' bytes are too many, some clients are refused.
     void count_input();
     void refuse_input();
     bool must_wait() const;

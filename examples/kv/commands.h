@@ -10,7 +10,7 @@
 
 namespace kv {
 
-// What a command does, as bits.
+// The effects of a command, as bits.
 namespace flag {
 inline constexpr unsigned write = 1;            // may change keys
 inline constexpr unsigned grows = 2;            // may need memory: refused when there is none

@@ -119,7 +119,7 @@ class Dict {
     }
     // Any, each as likely as any other. There is at least one.
     // A bucket and a place in it are chosen until a node is there: a node of any bucket with some
-    // would favour those that stand alone. 8 to 24 tries, or 64 after many were erased.
+    // would favour nodes that stand alone. 8 to 24 tries, or 64 after many were erased.
     Node& random(tiderace::Random& random) {
         // With about one node in a bucket a ninth is there once in a million buckets.
         for (std::uint64_t places = 8;;) {

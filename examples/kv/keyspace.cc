@@ -35,7 +35,7 @@ Entry& Keyspace::set(ByteView key, Value value) {
         entry.key = &node->key;
         order_.add(entry, 0);  // without an expiry yet, so in this order under every policy
     } else {
-        // A key that is set anew lives for ever, unless the command says otherwise afterwards.
+        // A key that is set anew lives for ever, unless the command sets an expiry afterwards.
         set_expiry(entry, 0);
         if (orders_use()) order_of(entry).touch(entry);
     }

@@ -22,7 +22,7 @@ namespace kv {
 
 class Keyspace {
   public:
-    // What happens to a key that no command removed.
+    // The end of a key that no command removed.
     enum class Loss : std::uint8_t { expired, evicted };
 
     Keyspace();

@@ -92,7 +92,7 @@ TEST_F(Keys, OfKeysThatExpireTheOneUsedLongestAgoIsEvicted) {
     while (keys.evict_one()) continue;
     EXPECT_THAT(lost, ElementsAre("early", "c", "a"));
     EXPECT_EQ(keys.size(), 2U);
-    // A policy for all keys finds those that were apart, and those that were not.
+    // A policy for all keys finds the keys that were apart and the others.
     keys.set_expiry(*keys.peek("b"), 2'000);
     keys.set_eviction(Eviction::allkeys_lru);
     keys.find("b");

@@ -54,7 +54,7 @@ void answer(Call& call, std::string_view kind, std::optional<ByteView> name) {
     call.reply.integer(static_cast<std::int64_t>(call.client.subscription_count()));
 }
 
-// What a subscription takes: its name is in two tables.
+// The memory of a subscription: its name is in two tables.
 std::size_t memory_of(ByteView name) {
     constexpr std::size_t places_bytes = 256;
     return 2 * name.size() + places_bytes;

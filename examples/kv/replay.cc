@@ -197,7 +197,7 @@ Result<Replayed> replay_folder(Server& server, const std::string& folder) {
             return fail(synced.error());
         }
     }
-    // What a crash between a snapshot and this step has left. The snapshot's new name may not be on
+    // Left-overs of a crash between a snapshot and this step. The snapshot's new name may not be on
     // the disk yet, and without it the older files are all there is.
     if (auto synced = sync_folder(folder); !synced) return fail(synced.error());
     remove_older(folder, replayed.snapshot);
@@ -217,7 +217,7 @@ void remove_older(const std::string& folder, std::uint64_t number) {
             old.push_back(each->path());
         }
     }
-    // What cannot be listed or removed now is tried again after the next snapshot.
+    // A file that cannot be listed or removed now is tried again after the next snapshot.
     for (const auto& path : old) std::filesystem::remove(path, error);
 }
 

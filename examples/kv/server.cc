@@ -57,7 +57,7 @@ Server::~Server() = default;
 
 Result<std::string> Server::start() {
     replaying_ = true;
-    // Nothing expires while the log is replayed: its DELs say what did.
+    // Nothing expires while the log is replayed: its DELs record what did.
     keys_.set_now(0);
     auto replayed = replay_folder(*this, options_.folder);
     replaying_ = false;
@@ -208,8 +208,8 @@ bool Server::may_run(const Command& command, Client& client, resp::Arguments arg
 
 std::optional<std::string> Server::refusal(unsigned flags) {
     if ((flags & flag::write) == 0 || replaying_) return std::nullopt;
-    // Every write makes room, but only those that need memory are refused: DEL and its like are
-    // what a client needs when memory is full.
+    // Every write makes room, but only commands that need memory are refused: DEL and similar
+    // commands are what a client needs when memory is full.
     if (!make_room() && (flags & flag::grows) != 0) {
         return "OOM command not allowed when used memory > 'maxmemory'.";
     }
@@ -232,8 +232,8 @@ void Server::run(const Command& command, Client& client, resp::Arguments argumen
     command.run(call);
     if (call.is_changed()) write_log(call, arguments, encoded);
     if (out.own_bytes() < options_.output_bytes_max) return;
-    // No client may have so much to read. In a transaction what is left to do is done all the same,
-    // because it is one step.
+    // No client may have so much to read. A transaction still runs to its end, because it is one
+    // step.
     out.clear();
     client.kill();
 }
@@ -310,8 +310,8 @@ void Server::all_keys_go() {
     }
 }
 
-// Answers that were held up to now depend on what this sync writes. Those that come later wait for
-// the next one.
+// Answers that were held up to now depend on what this sync writes. Later answers wait for the next
+// one.
 void Server::sync_started() {
     in_flight_ = std::exchange(waiting_, {});
     for (Client* client : in_flight_) client->sync_started();

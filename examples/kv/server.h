@@ -51,7 +51,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     Server(core::EventLoop& loop, const Options& options, std::function<void()> stop);
     ~Server() override;
 
-    // Reads what is on the disk, and begins to log. The text says what it found.
+    // Reads what is on the disk, and begins to log. The text reports what it found.
     Result<std::string> start();
 
     // For clients.
@@ -65,7 +65,7 @@ class Server final : public net::LoopService, private net::SessionFactory, priva
     void execute(Client& client, resp::Arguments arguments, ByteView encoded, Answers& out);
     void forget(Client& client);
     void unsubscribe_all(Client& client);
-    // Of what all clients sent and is kept.
+    // The bytes of all clients that are kept.
     const core::Ref<core::Budget>& input() const { return input_; }
     // It sent HTTP or the like: a page in a browser attacks. At most a line a minute.
     void report_foreign(const Client& client);

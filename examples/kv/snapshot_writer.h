@@ -1,4 +1,4 @@
-// write_snapshot: all keys as commands that make them again.
+// write_snapshot: all keys, as commands that restore them.
 #pragma once
 
 #include <string>

@@ -50,7 +50,7 @@ struct KeptLogin {
     std::int64_t used_at;
 };
 
-// What a list is sorted by, and where its next piece begins.
+// The order of a list, and where its next piece begins.
 std::int64_t key_of(const ExportedPost& post) {
     return post.id;
 }

@@ -53,7 +53,7 @@ Task<> log_in(Site& site, Session session, const Request& request, std::int64_t 
     const std::string login = random_word();
     co_await site.limits.remember(std::to_string(member), place_of(request));
     co_await session.renew();
-    // The token first: a log-in without one could send no form (Visitor::sent).
+    // The token first: a log-in without one could not send any form (Visitor::sent).
     co_await session.set("csrf", random_word());
     co_await session.set("login", login);
     co_await site.accounts.begin_login(member, login, agent, std::move(former));
@@ -80,7 +80,7 @@ Task<Answer> sign_up(Form<SignUpForm> form, const Request& request, Session sess
         member = co_await site.accounts.sign_up(std::move(wanted), visitor.words());
     }
     if (!member) {
-        // What was typed stays, but for the passwords.
+        // The typed text stays, except for the passwords.
         SignUpPage again{visitor.frame(), form->name, form->username, form->email, member.error()};
         co_return page<"sign_up.html">(std::move(again), Reply(422));
     }
@@ -108,8 +108,8 @@ Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session 
                     .in_clear = keeps_no_log_in(request),
                     .who = form->who};
     auto account = co_await site.accounts.find(form->who);
-    // One limit for the name and the e-mail address of an account. What was typed, where there is
-    // none, so that a refusal shows nothing.
+    // One limit for the name and the e-mail address of an account. Without an account, the typed
+    // text is limited, so that a refusal shows nothing.
     std::string key =
         account ? std::to_string(account->id) : hash_of(small_letters(tidied(form->who)));
     std::string place = place_of(request);

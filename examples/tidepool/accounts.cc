@@ -57,7 +57,7 @@ SignUpFaults faults_of(const SignUp& form, const Words& words) {
 
 std::string device_of(const std::string& agent) {
     using Names = std::array<std::pair<std::string_view, std::string_view>, 6>;
-    // Most browsers name those that they are like, so the order counts.
+    // Most browsers also name the browsers that they resemble, so the order counts.
     constexpr Names browsers = {{{"Edg", "Edge"},
                                  {"OPR/", "Opera"},
                                  {"Firefox/", "Firefox"},
@@ -162,7 +162,7 @@ Task<> Accounts::begin_login(std::int64_t member, std::string login, std::string
     auto write = [&](db::Transaction& tx) -> Task<> {
         if (!former.empty()) co_await tx.exec("delete from logins where id = ?", former);
         // The newest stay, so that a program that logs in each minute does not fill the table. A
-        // select within a select, because MariaDB takes no limit directly below an `in`.
+        // select within a select, because MariaDB rejects a limit directly below an `in`.
         co_await tx.exec(
             "delete from logins where member = ? and id not in (select id from (select id from"
             " logins where member = ? order by used_at desc limit ?) as newest)",
@@ -285,7 +285,7 @@ Task<std::vector<std::string>> Accounts::remove(std::int64_t member) {
             "select picture from posts where author = ? and picture is not null"
             " union select face from members where id = ? and face is not null",
             member, member);
-        // What others replied stays (PostStore::remove). A select within a select, because MariaDB
+        // Replies of others stay (PostStore::remove). A select within a select, because MariaDB
         // reads no table that the statement changes.
         co_await tx.exec(
             "update posts set gone_parent = parent, parent = null where author <> ? and parent in"

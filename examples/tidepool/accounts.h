@@ -1,4 +1,4 @@
-// Accounts: who may log in, where each member is logged in, and what members change about
+// Accounts: log-ins, where each member is logged in, and what members change about
 // themselves.
 //
 // Thread   A loop's, in its tasks.
@@ -42,7 +42,7 @@ class Accounts {
     Accounts(tiderace::db::Database db, Passwords& passwords)
         : db_(std::move(db)), passwords_(&passwords) {}
 
-    // What is wrong with each field, in the words of the visitor; or the new member's id.
+    // The fault of each field, in the visitor's language; or the new member's id.
     tiderace::Task<std::expected<std::int64_t, SignUpFaults>> sign_up(SignUp form,
                                                                       const Words& words);
     // By user name or e-mail address.
@@ -59,7 +59,7 @@ class Accounts {
     tiderace::Task<> end_other_logins(std::int64_t member, std::string login);
     // One of that member's.
     tiderace::Task<> end_login_of(std::int64_t member, std::string login);
-    // The last used first. `here`: the one that asks.
+    // The last used first. `here`: the current one.
     tiderace::Task<std::vector<LoginView>> logins(std::int64_t member, std::string here);
     // The member of this log-in, unless it has ended. Notes its use.
     tiderace::Task<std::optional<Viewer>> viewer(std::string login);
@@ -87,10 +87,10 @@ class Accounts {
     Passwords* passwords_;
 };
 
-// "Firefox on Linux": as far as a browser says it, for people to know it again.
+// "Firefox on Linux": as far as a browser reveals it, so that members recognise it.
 std::string device_of(const std::string& agent);
 
-// What is wrong with a name; "": nothing.
+// The fault of a name; "": none.
 std::string fault_of_name(const std::string& name, const Words& words);
 std::string fault_of_password(const std::string& password, const Words& words);
 

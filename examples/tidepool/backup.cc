@@ -203,7 +203,7 @@ Task<std::vector<std::string>> save_tables(db::Transaction& tx, Output& out) {
                              "select id, created_at, username, name, email, password, about, face"
                              " from members order by id",
                              &Line::member);
-    // A reply is younger than what it answers.
+    // A reply is younger than its parent.
     co_await save<PostRow>(
         tx, out,
         "select id, created_at, edited_at, author, parent, gone_parent, depth, body,"

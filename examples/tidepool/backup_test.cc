@@ -67,7 +67,7 @@ TEST_P(BackupTest, AllComesBackInAnotherDatabase) {
     EXPECT_THAT(text(), Not(HasSubstr("\"session")));
     EXPECT_EQ(std::filesystem::status(file()).permissions() & std::filesystem::perms::others_all,
               std::filesystem::perms::none);
-    // Of each kind: a site that grows moves from SQLite to a server.
+    // One of each kind: a site that grows moves from SQLite to a server.
     for (const auto kind : {db::Dialect::sqlite, db::Dialect::postgres, db::Dialect::mariadb}) {
         SCOPED_TRACE(name_of(kind));
         if (kind != db::Dialect::sqlite &&

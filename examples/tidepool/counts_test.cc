@@ -92,13 +92,13 @@ class CountsTest : public TidepoolTest {
     }
 };
 
-// Of all loops.
+// The site's of all loops.
 struct Made {
     std::atomic<int> likes = 0;
     std::atomic<int> replies = 0;
 };
 
-// What changes the counts of members.
+// Actions that change the counts of members.
 Task<> act_among_members(db::Database db, std::int64_t member, std::int64_t other, unsigned what) {
     Members all(db);
     const auto name =
@@ -185,7 +185,7 @@ TEST_P(CountsTest, StayRightWhateverIsDoneAtATime) {
     EXPECT_GT(made.replies, 0);
 }
 
-// Those that were there before posts and members had counts.
+// Rows that were there before posts and members had counts.
 TEST_P(CountsTest, TheMigrationCountsWhatIsThere) {
     const auto before = folder_ / "migrations";
     std::filesystem::create_directory(before);
@@ -231,7 +231,7 @@ TEST_P(CountsTest, TheMigrationCountsWhatIsThere) {
     EXPECT_TRUE(run(Members(old).unblock(3, "member1")));
     EXPECT_THAT(run(wrong_for_members(old)), ::testing::IsEmpty());
     EXPECT_TRUE(run(PostStore(old).find(3, 1)));
-    EXPECT_TRUE(run(PostStore(old).like(2, 3, true)));  // of member 3, who has a notice of it
+    EXPECT_TRUE(run(PostStore(old).like(2, 3, true)));  // of member 3, with a notice of it
     EXPECT_THAT(run(wrong_for_members(old)), ::testing::IsEmpty());
     EXPECT_EQ(run(Members(old).notifications(3, words_in("en"))).size(), 1u);  // and sees it
     EXPECT_THAT(run(wrong_for_members(old)), ::testing::IsEmpty());

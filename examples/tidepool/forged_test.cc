@@ -1,5 +1,5 @@
-// What our own pages never send, and what may not be done with it: texts that are none, forged
-// numbers and ways back, floods, names that look like nothing, and the number of a member who left.
+// Requests that our own pages never send, and that must do no harm: invalid texts, forged numbers
+// and ways back, floods, invisible names, and the number of a member who left.
 
 #include <algorithm>
 #include <chrono>
@@ -113,7 +113,7 @@ TEST_P(ForgedTest, EveryChangeHasALimit) {
     }
 }
 
-// Those of an OpenAPI document that have the method.
+// The paths of an OpenAPI document that have the method.
 std::vector<std::string> paths_of(const std::string& openapi, std::string_view method) {
     std::vector<std::string> paths;
     const std::regex entry("\"(/[^\"]*)\":\\{");
@@ -131,7 +131,7 @@ std::vector<std::string> paths_of(const std::string& openapi, std::string_view m
 TEST_P(ForgedTest, EveryChangeNeedsTheTokenAndNoneIsDoneByGet) {
     app_->openapi("/openapi.json", {.title = "Tidepool", .version = "1"});
     auto ann = member("ann");
-    auto judge = moderator();  // who may do all that somebody may
+    auto judge = moderator();  // may do everything that any member may
     const std::string post = judge->write("to stay");
     ann->send("/posts/" + post + "/report", {});
     const std::string openapi = judge->get("/openapi.json").text();
@@ -154,7 +154,7 @@ TEST_P(ForgedTest, EveryChangeNeedsTheTokenAndNoneIsDoneByGet) {
         const Answer strange =
             judge->client().post(target, form({{"x", "y"}}), {{"Sec-Fetch-Site", "cross-site"}});
         EXPECT_EQ(strange.status, 403) << target << " by another site";
-        // These are the forms of guests, who have no token.
+        // These are the forms of guests, and have no token.
         if (path == "/sign-up" || path == "/log-in") continue;
         ++changes;
         pass_a_minute(*judge);  // within the limits, which nodes share
@@ -187,14 +187,15 @@ TEST_P(ForgedTest, ANameCanBeSeenAndStaysInItsPlace) {
         EXPECT_EQ(rename(nothing), 422) << nothing;
         EXPECT_EQ(ann->send("/posts", {{"body", nothing}}).status, 422) << nothing;
     }
-    // What turns the writing of all that follows it is left out; so are marks upon marks.
+    // Characters that turn the direction of the following text are left out; so are marks upon
+    // marks.
     EXPECT_EQ(rename("\u202eAnn\u2066\u2028 B"), 303);
     EXPECT_THAT(ann->get("/members/ann").text(), HasSubstr("<h1>Ann B</h1>"));
     std::string tower = "A";
     for (int i = 0; i < 40; ++i) tower += "\u0301";
     EXPECT_EQ(rename(tower), 303);
     EXPECT_LE(count(ann->get("/members/ann").text(), "\u0301\u0301\u0301\u0301\u0301"), 0U);
-    // Of Hebrew, Persian and families, the joiners and marks stay.
+    // The joiners and marks of Hebrew, Persian and family emoji stay.
     for (const char* name :
          {"\u05d0\u05d1\u200f", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
           "\U0001F469\u200d\U0001F680", "e\u0301"}) {
@@ -325,7 +326,7 @@ TEST_P(ForgedTest, GuessesOfOneAccountAreLimitedWhereverTheyComeFrom) {
     }
 }
 
-// Who guesses from elsewhere must not lock the member out at home, by the name or by the e-mail
+// Guesses from elsewhere must not lock the member out at home, by the name or by the e-mail
 // address.
 TEST_P(ForgedTest, AStrangersGuessesLockNoMemberOutAtHome) {
     app_->trusted_proxies({.networks = {"0.0.0.0/0", "::/0", "unix"}});
@@ -346,7 +347,7 @@ TEST_P(ForgedTest, AStrangersGuessesLockNoMemberOutAtHome) {
     EXPECT_EQ(at("198.51.100.9")->log_in().status, 429) << "a new place";
     EXPECT_EQ(at("192.0.2.1")->log_in().status, 303);
     EXPECT_EQ(at("192.0.2.1", "ann@example.org")->log_in().status, 303);
-    // There, too, guesses have a limit.
+    // Guesses have a limit there as well.
     auto neighbour = at("192.0.2.1");
     pass_a_minute(*neighbour);
     int last = 0;

@@ -58,8 +58,8 @@ Task<std::int64_t> trim_timelines(db::Database db, std::int64_t member, std::int
     const auto members = co_await db.all<std::int64_t>(
         "select id from members where id > ? order by id limit ?", member, members_of_round);
     for (const std::int64_t each : members) {
-        // The newest that goes. With its number the delete needs no order, which databases write
-        // differently.
+        // The newest that goes. With its number the delete works without an order, which databases
+        // write differently.
         const auto last = co_await db.one<std::int64_t>(
             "select post from timelines where member = ? order by post desc limit 1 offset ?", each,
             kept);

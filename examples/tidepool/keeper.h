@@ -4,7 +4,7 @@
 //
 //   timelines   what is below the newest `timeline_kept` of a member (timelines.h)
 //   pictures    files that no row names: an upload whose program died before its row was written
-//   rates       limits of clients that have not come for a while
+//   rates       limits of clients that are gone for a while
 //
 // Owner    The App. It runs once in a process.
 // Errors   A database that does not answer: one line in the log, and again after a minute.

@@ -1,4 +1,4 @@
-// What a node tidies up: timelines, well-known members' posts, and pictures that nothing names.
+// A node tidies up timelines, well-known members' posts, and pictures that nothing names.
 
 #include "examples/tidepool/keeper.h"
 

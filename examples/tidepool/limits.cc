@@ -84,7 +84,7 @@ Task<bool> SharedLimits::database_allows(std::string key, Rate rate) {
 
 namespace {
 
-// Of fixed length, and no list of addresses.
+// The key has a fixed length, and is no list of addresses.
 std::string place_key(const std::string& account, const std::string& place) {
     return account + ":" + hash_of(account + " " + place).substr(0, 32);
 }

@@ -1,4 +1,4 @@
-// Limits: rate limits that all nodes share, behind those that each node has by itself.
+// Limits: rate limits that all nodes share, behind the limits that each node has by itself.
 //
 //   app.post<"/log-in">(check_log_in, rate_limit(trying), shared_rate_limit("log-in", trying));
 //
@@ -33,15 +33,15 @@ class SharedLimits {
 
     // False: the rate is exceeded for now.
     tiderace::Task<bool> allows(std::string key, Rate rate);
-    // A guess of an account's password. Of all places where nobody has logged in to it there is one
-    // limit, whatever addresses the guesses come from; each other place has one of its own, so that
+    // A guess of an account's password. All places without a log-in to it share one limit, whatever
+    // addresses the guesses come from; each other place has a limit of its own, so that
     // no stranger keeps a member from logging in at home. `place`: an address.
     tiderace::Task<bool> allows_guess(std::string account, std::string place);
-    // Somebody has logged in to the account there, and is not forgotten for place_kept.
+    // Records a log-in to the account at that place, for place_kept.
     tiderace::Task<> remember(std::string account, std::string place);
     // False: one program has this database, and its own limits suffice for each address.
     bool shared() const { return redis_ || db_.dialect() != tiderace::db::Dialect::sqlite; }
-    // Forgets clients that have not come for a while.
+    // Forgets clients that are gone for a while.
     tiderace::Task<> sweep();
 
   private:
@@ -56,10 +56,10 @@ class SharedLimits {
     std::optional<tiderace::redis::Client> redis_;
 };
 
-// What a member writes, with a picture or without: all of it is counted as "write".
+// A member's texts, with a picture or without: all of them are counted as "write".
 inline constexpr SharedLimits::Rate write_rate{.per_minute = 30, .burst = 20};
 
-// What a member changes by one press: likes, follows, settings, log-outs. Each form by itself on a
+// A member's changes by one press: likes, follows, settings, log-outs. Each form by itself on a
 // node, all of them together on all nodes.
 inline constexpr SharedLimits::Rate press_rate{.per_minute = 60, .burst = 30};
 

@@ -80,7 +80,7 @@ Task<Looked> look(Site& site, std::string login, Known& known, const Words& word
     co_return looked;
 }
 
-// A page has nothing to say.
+// A page sends nothing.
 Task<> only_listen(WebSocket& socket) {
     const auto message = co_await socket.receive();
     if (message) socket.close(1008, "nothing is expected here");

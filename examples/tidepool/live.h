@@ -1,5 +1,5 @@
 // Live notices: news that an open page receives at once, over a WebSocket or, where a proxy allows
-// none, over an event stream. Without scripts the next page that is loaded has it all.
+// none, over an event stream. Without scripts the next page has it all.
 //
 //   Wakes -> look: the log-in, unseen notices, the newest post of the feed -> what changed -> page
 //

@@ -99,7 +99,7 @@ Options read_options(std::span<char*> words) {
         const std::string_view word = words[i];
         const std::string_view value = i + 1 < words.size() ? words[i + 1] : "";
         const bool alone = words.size() == 2 && !value.empty();
-        if (!options.fault.empty()) break;  // the first one is told
+        if (!options.fault.empty()) break;  // the first fault is reported
         if (word == "--listen" && !value.empty()) {
             options.listen = value;
         } else if (word == "--demo") {
@@ -153,7 +153,7 @@ void make_private(const std::string& database) {
     constexpr std::string_view file = "sqlite:";
     if (!database.starts_with(file) || database.ends_with(":memory:")) return;
     const std::string path = database.substr(file.size());
-    // Where it cannot be made, opening the database says why.
+    // Where it cannot be made, opening the database reports why.
     const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (made >= 0) ::close(made);
 }
@@ -190,7 +190,7 @@ Task<> make_tables(db::Database db, std::string folder) {
     }
 }
 
-// What carries live notices to the programs that share this database.
+// Carries live notices to the programs that share this database.
 tidepool::Bus bus_of(const std::string& redis, const db::Database& db) {
     tidepool::Bus bus;
     if (!redis.empty()) {

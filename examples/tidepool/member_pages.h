@@ -1,4 +1,4 @@
-// What the templates of the pages about members are given; pages.h has the others.
+// The values for the templates of the pages about members; pages.h has the others.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ struct LoginView {
     std::string device;
     Time created_at;
     Time used_at;
-    bool here;  // the one that asks
+    bool here;  // the current one
 };
 struct SettingsPage {
     Frame frame;

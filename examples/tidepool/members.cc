@@ -136,7 +136,7 @@ Task<bool> Members::follow(std::int64_t viewer, std::string username) {
                          viewer, *member, now());
         // Under the same lock: a post at this moment comes into the timeline by one of the two.
         co_await fill_timeline(tx, db_.dialect(), viewer, *member);
-        // A member who unfollows and follows again gives one notice, the newest.
+        // Unfollowing and following again gives one notice, the newest.
         co_await tx.exec(
             "delete from notifications where member = ? and kind = 'follow' and actor = ?", *member,
             viewer);
@@ -231,7 +231,7 @@ struct FollowedRow {
     Time created_at;
 };
 
-// "1764000000-17": a moment in seconds, and the member who comes before.
+// "1764000000-17": a moment in seconds, and the previous member.
 struct Cursor {
     Time at = Time(std::chrono::seconds(253'402'300'799));  // the end of the year 9999
     std::int64_t id = 0;

@@ -23,7 +23,7 @@ constexpr std::size_t model_steps = 120;
 constexpr std::size_t modelled = 4;
 constexpr std::array<std::string_view, 5> words = {"salt", "wind", "潮水", "stone", "pier"};
 
-// What must be true, in the simplest terms.
+// The truth, in the simplest terms.
 struct Model {
     struct Post {
         std::size_t author;

@@ -1,4 +1,4 @@
-// What the templates are given: one struct for each page, checked against its template when the
+// The values for the templates: one struct for each page, checked against its template when the
 // program starts. Texts are as members wrote them; the templates escape them.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Viewer {
     std::int64_t unseen;   // notices
 };
 
-// What every page has around its content.
+// The frame of every page around its content.
 struct Frame {
     const Words* words;
     std::optional<Viewer> viewer;
@@ -39,7 +39,7 @@ struct Frame {
     std::string notice = {};
     std::int64_t unseen = 0;
     bool moderator = false;
-    bool outage = false;    // shown without asking who the visitor is
+    bool outage = false;    // shown without looking up the visitor
     bool pictures = false;  // forms take them
     std::string back = {};  // where forms that lead back to this page lead: its path with its query
     std::string form = {};  // of the form for a post: one press, one post (posts.h, Draft::form)
@@ -108,13 +108,13 @@ struct SignUpPage {
     std::string username = {};
     std::string email = {};
     SignUpFaults faults = {};
-    bool in_clear = false;  // this browser will keep no log-in (keeps_no_log_in)
+    bool in_clear = false;  // this browser will drop the log-in (keeps_no_log_in)
 };
 struct LogInPage {
     Frame frame;
     std::string back = {};   // where the visitor goes then; "/" for ""
     std::string draft = {};  // what the visitor wrote for that page, and could not send
-    bool in_clear = false;   // this browser will keep no log-in (keeps_no_log_in)
+    bool in_clear = false;   // this browser will drop the log-in (keeps_no_log_in)
     std::string who = {};
     std::string fault = {};
 };

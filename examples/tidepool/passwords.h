@@ -45,7 +45,7 @@ class Passwords {
 // 128 random bits as text, for links and tokens.
 std::string random_word();
 // Names of forms, each of which no other page has, not even of another node. They are no secret,
-// because a form has its token beside it, so a page needs no system call for them.
+// because a form has its token beside it, so a page makes no system call for them.
 class FormNames {
   public:
     std::string next();

@@ -28,7 +28,7 @@ Task<> hash_one(Passwords& passwords) {
     co_await passwords.hash("correct horse");
 }
 
-// Of the waiting ones one is computed; the end of the scope cancels the others.
+// One of the waiting calls is computed; the end of the scope cancels the others.
 Task<bool> is_refused_when_full(Passwords& passwords) {
     Scope waiting;
     for (std::size_t i = 0; i < Passwords::waiting_max; ++i) waiting.spawn(hash_one(passwords));
@@ -44,10 +44,10 @@ Task<bool> is_refused_when_full(Passwords& passwords) {
 TEST(Passwords, WaitInAQueueThatIsBounded) {
     Passwords passwords;
     EXPECT_TRUE(run(is_refused_when_full(passwords)));
-    EXPECT_FALSE(run(passwords.hash("correct horse")).empty()) << "those that left made room";
+    EXPECT_FALSE(run(passwords.hash("correct horse")).empty()) << "the cancelled calls made room";
 }
 
-// Of the processor, which does not depend on what else the machine does.
+// Processor time, which does not depend on the load of the machine.
 double seconds_for(Passwords& passwords, const std::string& hash) {
     double least = 1e9;
     for (int i = 0; i < 3; ++i) {

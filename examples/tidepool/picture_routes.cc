@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t alt_characters_max = 300;
 
-// What a form with a file sent. The token comes first: no file of a stranger is taken.
+// The content of a form with a file. The token comes first: no file of a stranger is taken.
 struct Upload {
     bool sent = false;
     std::string body = {};
@@ -60,7 +60,7 @@ std::optional<std::int64_t> number_of(const std::string& text) {
     return number;
 }
 
-// Other forms are checked by the library; of these it knows no fields.
+// The library checks other forms; it does not know the fields of these.
 Task<std::string> text_of(Multipart& form, Upload& upload) {
     std::string text = co_await form.text();
     if (!is_text(text)) upload.forged = true;

@@ -35,7 +35,7 @@ bool is_in(char32_t code, char32_t first, char32_t last) {
     return code >= first && code <= last;
 }
 
-// What shows nothing and does something to its neighbours, but for tabs and ends of lines: controls
+// Invisible characters that change their neighbours, except for tabs and ends of lines: controls
 // and ends of lines of other kinds, and what sets the direction of the text behind it.
 bool is_control(char32_t code) {
     if (code == '\t' || code == '\n') return false;

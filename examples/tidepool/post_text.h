@@ -1,4 +1,4 @@
-// What stands in a post: plain text with #tags, @names and addresses, which are shown as links.
+// The text of a post: plain text with #tags, @names and addresses, which are shown as links.
 //
 // Text is UTF-8, as the forms check it. Pure functions; any thread.
 #pragma once
@@ -12,7 +12,7 @@ namespace tidepool {
 
 inline constexpr std::size_t body_characters_max = 2'000;
 inline constexpr std::size_t tags_max = 10;      // of one post; the others stay text
-inline constexpr std::size_t mentions_max = 10;  // who is notified of one post
+inline constexpr std::size_t mentions_max = 10;  // members notified of one post
 
 struct Part {
     std::string text;
@@ -35,7 +35,7 @@ bool is_text(std::string_view text);
 // Something to be seen, and not white space or joiners alone.
 bool is_visible(std::string_view text);
 // Without white space at both ends, with \n as the end of a line, and no other control characters:
-// neither those that turn the direction of what follows the text, nor marks on a character beyond
+// neither characters that turn the direction of the following text, nor marks on a character beyond
 // marks_max, which would cover the lines above.
 inline constexpr std::size_t marks_max = 4;
 std::string tidied(std::string_view text);
@@ -50,7 +50,7 @@ std::string folded(std::string_view text);
 std::vector<std::string> words_of(std::string_view text);
 // Each pair of neighbouring characters inside the words of a folded text, as hexadecimal words
 // between spaces, each once. An index of them finds text in any writing, Chinese
-// without spaces too. A search for a text asks for all pairs of it.
+// without spaces too. A search for a text requires all pairs of it.
 std::vector<std::string> grams_of(std::string_view folded_text);
 // One segment of a path, or a value in a query, as it may stand in an address.
 std::string escaped(std::string_view text);

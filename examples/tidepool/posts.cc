@@ -467,7 +467,7 @@ Task<bool> PostStore::dismiss_reports(std::int64_t id) {
 }
 
 Task<Posts> PostStore::reported(std::int64_t before) {
-    constexpr std::int64_t guest = 0;  // who blocks nobody, and whom nobody blocks
+    constexpr std::int64_t guest = 0;  // blocks no member, and no member blocks it
     std::vector<db::Value> values{before};
     Posts posts =
         co_await list(Order::newest_first, guest, "p.id in (select post from reports) and p.id < ?",

@@ -1,8 +1,7 @@
 // Posts: writing and reading them, likes, tags, and what members are notified of.
 //
 // Every list is a page of page_size, newest first, that continues below the id of its last post:
-// new posts do not shift what is older. What a member and those whom she or he blocked wrote is
-// hidden from each other everywhere.
+// new posts do not shift what is older. A member and a blocked one never see each other's posts.
 //
 // Thread   A loop's, in its tasks.
 // Errors   db::Error, thrown.
@@ -54,7 +53,7 @@ struct Liked {
     bool liked;
 };
 
-// Of writers that a deadlock may undo.
+// Retries of writers that a deadlock may undo.
 inline constexpr tiderace::db::TransactionOptions retried{.attempts = 3};
 
 // When what `work` writes refers to a row that was deleted meanwhile, nothing is written, and the
@@ -116,7 +115,7 @@ class PostStore {
     tiderace::Task<std::optional<std::vector<std::string>>> remove_where(
         std::int64_t id, std::string allowed, std::vector<tiderace::db::Value> values);
 
-    // One attempt; its members are those that have a notice of it.
+    // One attempt; its members are all that have a notice of it.
     tiderace::Task<std::optional<Added>> write(std::int64_t author, const Draft& draft,
                                                const std::optional<std::string>& form,
                                                std::vector<std::int64_t>& told);
@@ -129,7 +128,7 @@ class PostStore {
     std::string find_sql_;     // of find()
 };
 
-// What a post needs in the index of words, in a database that does not keep it by itself.
+// Adds a post to the index of words, in a database that does not keep it by itself.
 tiderace::Task<> index_words(tiderace::db::Transaction& tx, tiderace::db::Dialect dialect,
                              std::int64_t post, const std::string& body);
 
@@ -139,7 +138,7 @@ std::string once(tiderace::db::Dialect dialect, std::string_view key);
 
 // For an insert that gives a row its number: what stands before the other columns and values, each
 // with its comma. SQLite would give the number of the newest row that is gone to the next one, and
-// what is under way for a member who leaves would be done by the one who comes (migration 0006).
+// work under way for a member that leaves would be done for the next one (migration 0006).
 struct NewId {
     std::string column;
     std::string value;

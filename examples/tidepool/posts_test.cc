@@ -66,7 +66,7 @@ class LocksTest : public TidepoolTest {
             "select deadlocks from pg_stat_database where datname = current_database()");
         co_return *counted;
     }
-    // What a round spawns runs at a time.
+    // The tasks of a round run at the same time.
     template <typename F>
     void run_rounds(F round) {
         run([](db::Database db, F& each) -> Task<> {
@@ -160,7 +160,7 @@ TEST_P(LocksTest, MembersGoWithWhatTheyWroteAndLiked) {
 INSTANTIATE_TEST_SUITE_P(Databases, LocksTest, ::testing::Values(db::Dialect::postgres),
                          name_of_database);
 
-// What a member wrote is not lost: to a fault of the form, or to a log-in that has ended.
+// A member's text is not lost: to a fault of the form, or to a log-in that has ended.
 class DraftsTest : public TidepoolTest {
   protected:
     // Everywhere, as a member's own press on another device.
@@ -304,7 +304,7 @@ TEST_P(DraftsTest, APageInClearSaysThatNoLogInIsKept) {
         for (const char* const here : {"localhost", "localhost:8080", "127.0.0.1:1", "[::1]:1"}) {
             EXPECT_THAT(page(here), Not(HasSubstr("without encryption"))) << here;
         }
-        // A browser that trusts the origin says so: TLS ends at a proxy that does not.
+        // A browser that trusts the origin reports it: TLS ends at a proxy that does not.
         EXPECT_THAT(page("tidepool.example", {{"Sec-Fetch-Site", "none"}}),
                     Not(HasSubstr("without encryption")));
     }
@@ -374,7 +374,7 @@ TEST_P(RemovedTest, RepliesStayUnderWhatAModeratorRemoved) {
     expect_kept();
 }
 
-// Deep in a conversation, a reply stands beside what it answers; what was removed is beside none.
+// Deep in a conversation, a reply stands beside its parent; a removed parent is not shown.
 TEST_P(RemovedTest, AReplyToAReplyWithoutAParentIsNoPublicPost) {
     auto person = member("ann");
     std::vector<std::string> chain{person->write("first")};

@@ -1,5 +1,5 @@
-// What members reported: for moderators, who keep or remove a post. To everybody else these pages
-// are not there.
+// Reports of members, shown to moderators: they keep or remove a post. For other visitors these
+// pages do not exist.
 
 #include <tiderace/app.h>
 

@@ -118,7 +118,7 @@ Task<bool> RedisSessions::set(std::string key, std::string data, UnixSeconds exp
                               redis::SetOptions::If only_if) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto left = std::chrono::seconds(expires) - now;
-    // Redis takes no key that expires at once.
+    // Redis rejects a key that expires at once.
     if (left <= Duration::zero()) {
         const bool was_there = co_await erase(std::move(key));
         co_return was_there;

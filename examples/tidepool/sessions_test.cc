@@ -138,7 +138,7 @@ TEST_P(SessionsTest, TheSessionsDataDecidesWhoTheMemberIs) {
     }
 }
 
-// A statement that fails, as one whose client has left: what was written before it is taken back.
+// A statement fails, as when its client has left: the writes before it are rolled back.
 class FailingStatementTest : public TidepoolTest {
   protected:
     // "insert on logins", say.

@@ -1,4 +1,4 @@
-// What members change about themselves, take away, or delete.
+// Members' settings: what they change about themselves, export, or delete.
 
 #include <tiderace/app.h>
 
@@ -150,7 +150,7 @@ Task<Answer> delete_account(Form<DeleteForm> form, const Request& request, Sessi
     co_return std::unexpected(Redirect{"/"});
 }
 
-// Whom the member muted or blocked, so that it can be undone without knowing their names.
+// The muted and blocked members, so that it can be undone without knowing their names.
 template <bool blocked>
 Task<Answer> show_hidden(Query<FromPerson> query, const Request& request, Session session,
                          Site& site) {

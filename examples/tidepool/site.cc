@@ -23,8 +23,8 @@ std::string_view language_of(const Request& request, const Session& session) {
 
 namespace {
 
-// As it came, because own_path() takes no other. The page that shows what is wrong with a form has
-// the form's address, which is none to come back to.
+// As it came, because own_path() rejects any other. The page that shows what is wrong with a form
+// has the form's address, which is none to come back to.
 std::string back_to(const Request& request) {
     const std::string_view path = request.raw_path;
     if (request.method() == wire::Method::get || request.method() == wire::Method::head) {
@@ -117,7 +117,7 @@ Page log_in_with(const Visitor& visitor, std::string path, std::string text) {
 }
 
 // The second is sent to origins that a browser trusts: TLS, also where a proxy in front of us has
-// it and does not say so, and this computer.
+// it and does not report it, and this computer.
 bool keeps_no_log_in(const Request& request) {
     if (request.secure || !request.field("Sec-Fetch-Site").empty()) return false;
     const std::string_view host = request.authority;
@@ -176,7 +176,7 @@ std::optional<Problem> only_text(const Request& request) {
     return Problem{.status = 400, .detail = "the path is not UTF-8"};
 }
 
-// What the library answers by itself, in our own look. The session is not asked for, because the
+// The library's own answers, in our look. The session is not read, because the
 // database that has it may be what is missing.
 Page error_page(const ErrorAnswer& error) {
     Frame frame{.words = &words_in(error.request.field("Accept-Language")),
@@ -225,7 +225,7 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
         Visitor visitor = co_await Visitor::of(site, session, request);
         co_return page<"about.html">(AboutPage{std::move(visitor).take_frame()});
     });
-    // The 404 of a visitor who is logged in has their name and language; the error page has not.
+    // The 404 of a member has their name and language; the error page cannot have them.
     app.get<"/{path...}">(
         [](std::string_view, const Request& request, Session session, Site& site) -> Task<Page> {
             const Visitor visitor = co_await Visitor::of(site, session, request);

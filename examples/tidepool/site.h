@@ -33,10 +33,10 @@ namespace tidepool {
 using tiderace::http::Page;
 using tiderace::http::Redirect;
 
-// The user names of those who see what was reported.
+// The user names of the members that see reported posts.
 using Moderators = std::set<std::string, std::less<>>;
 
-// What most handlers return.
+// The result of most handlers.
 using Answer = std::expected<Page, Redirect>;
 
 struct Site {
@@ -89,13 +89,13 @@ class Visitor {
     Frame frame_;
 };
 
-// As the visitor chose it, or else as the browser asks for it.
+// As the visitor chose it, or else as the browser requests it.
 std::string_view language_of(const tiderace::http::Request& request,
                              const tiderace::http::Session& session);
 
 Page not_found(const Visitor& visitor, std::string draft = {});
 Page refused(const Visitor& visitor);
-// What the visitor wrote for a page: "/" a post, "/posts/7" a reply, "/posts/7/edit" a new text.
+// The visitor's text for a page: "/" a post, "/posts/7" a reply, "/posts/7/edit" a new text.
 struct Unsent {
     std::string text;
     std::string fault = {};  // what is wrong with it
@@ -104,7 +104,7 @@ struct Unsent {
 
 // To the log-in, and back to the page where the visitor pressed.
 Redirect to_log_in(const Visitor& visitor);
-// The log-in, at once: a log-in that ended meanwhile takes no text along. `path`: as of Unsent.
+// The log-in, at once: a log-in that ended meanwhile drops the text. `path`: as of Unsent.
 Page log_in_with(const Visitor& visitor, std::string path, std::string text);
 // Whether the browser will drop the session's cookie, which is for TLS and for this computer alone.
 bool keeps_no_log_in(const tiderace::http::Request& request);

@@ -556,7 +556,7 @@ TEST_P(TidepoolTest, AReportedPostIsSeenByModeratorsWhoKeepOrRemoveIt) {
     EXPECT_EQ(cid->send("/posts/" + bad + "/report", {}).status, 303);
     EXPECT_EQ(cid->send("/posts/" + fine + "/report", {}).status, 303);
     EXPECT_THAT(cid->get("/posts/" + bad + "?notice=reported").text(), HasSubstr("Thank you"));
-    // Nobody else sees who reported what, or that there is such a page.
+    // No other member sees reports, or that there is such a page.
     Browser guest(*app_);
     for (Browser* other : {ann.get(), bob.get(), &guest}) {
         EXPECT_EQ(other->get("/reports").status, 404);

@@ -95,7 +95,7 @@ Task<> fill_timeline(db::Transaction& tx, db::Dialect dialect, std::int64_t memb
     co_await tx.exec(
         "insert into timelines (member, post) select ?, n.id from (select p.id from posts p"
         " where p.author = ? and p.parent is null and p.gone_parent is null"
-        // Those are joined in when the feed is read.
+        // Their posts are joined in when the feed is read.
         " and not exists (select 1 from wide_posts w where w.post = p.id)"
         " order by p.id desc limit ?) n where 1 = 1" +
             once(dialect, "member"),

@@ -1,14 +1,14 @@
 // Timelines: the feeds of members, made when something is written, so that reading one costs the
-// same whether a member follows five others or five hundred; only the posts of those with very many
-// followers are joined in when it is read.
+// same whether a member follows five others or five hundred; only the posts of authors with very
+// many followers are joined in when it is read.
 //
 //   a new post --- at most fan_out_max followers --> a row in the timelines of each and its author
 //            `---- more of them -------------------> one row in wide_posts; feeds look for it
 //   follow     --> the newest `filled` posts of that member come into the timeline
 //   unfollow, block --> they leave it
 //
-// Whether a post is in timelines or in wide_posts is decided once, when it is written; so a member
-// that gains or loses followers needs no rewriting.
+// Whether a post is in timelines or in wide_posts is decided once, when it is written; so gaining
+// or losing followers rewrites nothing.
 //
 // Each of these runs inside a transaction that has locked the author (lock_author): a post and a
 // follow at the same moment cannot miss each other.
@@ -42,7 +42,7 @@ tiderace::Task<> lock_author(tiderace::db::Transaction& tx, tiderace::db::Dialec
 
 // Locks the posts whose numbers `which` selects. In PostgreSQL what likes, answers or deletes
 // begins with it, because each changes the count in a post's row after other rows (migration 0008),
-// and two of them would wait for each other. The order is that of the numbers: a post before its
+// and two of them would wait for each other. They go in the order of the numbers: a post before its
 // replies. Members are locked after posts. SQLite has one writer at a time, and MariaDB keeps no
 // counts.
 tiderace::Task<> lock_posts(tiderace::db::Transaction& tx, tiderace::db::Dialect dialect,
@@ -60,7 +60,7 @@ tiderace::Task<> rebuild_timelines(tiderace::db::Transaction& tx,
                                    std::int64_t followers_max = fan_out_max);
 
 // A condition on the post `p`: it is among the newest `limit` of a member's feed below `before`.
-// Its parameters are those of in_feed_values().
+// in_feed_values() returns its parameters.
 std::string in_feed(tiderace::db::Dialect dialect);
 std::vector<tiderace::db::Value> in_feed_values(std::int64_t member, std::int64_t before,
                                                 std::int64_t limit);

@@ -21,7 +21,7 @@ constexpr std::int64_t all_posts = std::int64_t{1} << 60;
 
 class TimelinesTest : public TidepoolTest {
   protected:
-    // What a feed is by its definition.
+    // A feed by its definition.
     static Task<Ids> searched(db::Database db, std::int64_t viewer) {
         auto ids = co_await db.all<std::int64_t>(
             "select p.id from posts p where p.parent is null and p.gone_parent is null"
@@ -37,7 +37,7 @@ class TimelinesTest : public TidepoolTest {
     }
 };
 
-// Members post, answer, follow, leave, block and delete at random. Nobody has more posts than a
+// Members post, answer, follow, leave, block and delete at random. No member has more posts than a
 // follow brings, so the definition holds for all of a feed.
 Task<int> act_at_random(db::Database db, unsigned seed) {
     PostStore posts(db);
@@ -120,7 +120,7 @@ TEST_P(TimelinesTest, APostOfOneWithVeryManyFollowersIsWrittenOnce) {
         }
         const auto rows = co_await db.all<std::int64_t>(
             "select count(*) from timelines group by post order by post");
-        EXPECT_EQ(rows, (Ids{4, 1}));  // its author's, and those of three followers
+        EXPECT_EQ(rows, (Ids{4, 1}));  // the author's, and three followers'
         co_await members.follow(5, "member1");
         for (std::int64_t viewer = 1; viewer <= 5; ++viewer) {
             const Posts feed = co_await posts.feed(viewer, all_posts);

@@ -27,8 +27,8 @@ Task<> give(const Bus& bus, std::string words) {
     }
     db::Database postgres = *bus.postgres;
     const std::string channel = postgres_channel;
-    // NOTIFY as a function, because the statement takes no parameters; and the cast, because its
-    // own type is void.
+    // NOTIFY as a function, because the statement does not take parameters; and the cast, because
+    // its own type is void.
     co_await postgres.one<std::int64_t>("select cast(1 as bigint) from pg_notify(?, ?)", channel,
                                         words);
 }

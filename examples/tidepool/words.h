@@ -1,5 +1,5 @@
-// What the pages say, in each language. A member of Words is a text in the templates: a name that
-// is not here is a fault when the program starts.
+// The texts of the pages, in each language. A member of Words is a text in the templates: a name
+// that is not here is a fault when the program starts.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // todo [ADDRESS [CERTIFICATE KEY]]
 //
-// TODO_PASSWORD is what the sign-in asks for, TODO_DATABASE where the lists are kept
+// TODO_PASSWORD is the password of the sign-in, TODO_DATABASE the database of the lists
 // (sqlite:todo.db). With TODO_DEVELOPMENT, templates are read again for each page.
 #include <tiderace/task.h>
 

@@ -80,7 +80,7 @@ class AsioLoops final : public net::LoopGroup {
     // On a thread of the loop's io_context.
     void end(std::size_t i) {
         const bool last = running_.fetch_sub(1) == 1;
-        // A shared io_context runs the other loops, too, so the last of them stops it. Without
+        // A shared io_context also runs the other loops, so the last of them stops it. Without
         // stop() it would run on, because each backend holds work in it.
         if (contexts_.size() > 1 || last) context_of(i).stop();
     }

@@ -77,14 +77,14 @@ struct AsioBackend<Executor>::Entry : std::enable_shared_from_this<Entry> {
     // stream
     std::optional<Socket> socket;
     std::unique_ptr<char[]> buffer;
-    std::size_t got = 0;  // in the buffer, not told
+    std::size_t got = 0;  // in the buffer, not reported
     bool wants_bytes = false;
     bool reading = false;
-    bool ended = false;     // and not told
-    int receive_error = 0;  // and not told
+    bool ended = false;     // and not reported
+    int receive_error = 0;  // and not reported
     std::optional<int> connected;
     SendQueue* queue = nullptr;        // of the send that is pending
-    std::optional<std::int64_t> sent;  // how it ended, not told
+    std::optional<std::int64_t> sent;  // how it ended, not reported
 };
 
 template <typename Executor>
@@ -217,7 +217,7 @@ int AsioBackend<Executor>::watch(IoHandle handle, bool readable, bool writable) 
 // A wait that is not wanted any more is left to come, and then ignored.
 template <typename Executor>
 void AsioBackend<Executor>::ask_plain(Entry& entry) {
-    // Listeners wait for readiness, too, and accept by core's rule: async_accept takes one
+    // Listeners also wait for readiness, and accept by core's rule: async_accept takes one
     // connection for each handler, whatever a turn has room for (direct_accept.h).
     if (!entry.plain) entry.plain.emplace(executor_, entry.handle.fd);
     using Wait = asio::posix::descriptor_base;
@@ -452,7 +452,7 @@ void AsioBackend<Executor>::tell(IoHandle handle) {
 
 template <typename Executor>
 void AsioBackend<Executor>::dispatch() {
-    // Those noted meanwhile are for the next turn.
+    // Outcomes noted meanwhile are for the next turn.
     telling_.clear();
     std::swap(telling_, noted_);
     for (const IoHandle handle : telling_) tell(handle);
@@ -511,7 +511,7 @@ void AsioBackend<Executor>::turn() {
         loop_ = nullptr;
         return ended_();
     }
-    // note() requests no turn inside of one (in_turn_), so what it left is looked for here.
+    // note() requests no turn inside of one (in_turn_), so remaining notes are checked here.
     const Duration wanted = noted_.empty() ? loop_->wait_wanted() : Duration::zero();
     if (wanted == Duration::zero()) {
         turn_soon();

@@ -1,4 +1,4 @@
-// AsioBackend: core's operations as those of Asio. `Executor` is an io_context's own, or a strand.
+// AsioBackend: core's operations, done by Asio. `Executor` is an io_context's own, or a strand.
 //
 // Turned from outside, wait() runs the io_context. Once drive() was called, the io_context is run
 // by others, and a turn of the loop is one of its handlers.

@@ -12,7 +12,7 @@
 //   a slow reader   SO_SNDTIMEO bounds a send(); what is left then waits in the epoll below
 //
 // Costs: a recv and a send for each request, as few as there can be, and a sleeping thread for each
-// connection that has nothing to say.
+// silent connection.
 #include "lab/engine/blocking_backend.h"
 
 #include <fcntl.h>
@@ -66,9 +66,9 @@ bool is_readable_now(int fd) {
 //      v
 //   below   until it is alone, or readable, again
 //
-// What recv has brought (got_from_) waits for dispatch() and for an observer that receives.
+// The received bytes (got_from_) wait for dispatch() and for an observer that receives.
 //
-// What the backend below tells, on its way to the observer.
+// Reports of the backend below, on their way to the observer.
 class BlockingBackend::Entry final : public core::IoObserver {
   public:
     explicit Entry(BlockingBackend& backend) : backend_(&backend) {}
@@ -245,7 +245,7 @@ void BlockingBackend::stick_if_alone() {
 void BlockingBackend::make_blocking(Entry& stream) {
     if (std::exchange(stream.blocks, true)) return;
     set_flag_nonblocking(stream.handle.fd, false);
-    // Blocks in send, too, but not for ever: a peer that reads nothing would otherwise hold the
+    // Also blocks in send, but not for ever: a peer that reads nothing would otherwise hold the
     // thread past every deadline of its connection.
     const timeval most = as_timeval(send_block_max);
     options_.kernel->set_option(stream.handle.fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);

@@ -21,7 +21,7 @@ namespace tiderace::lab::engine {
 // When a loop begins to block in one connection.
 enum class Sticking : std::uint8_t {
     at_once,        // as soon as it is the only thing that the loop has
-    when_readable,  // once epoll said that it is readable; then until it closes, whoever else waits
+    when_readable,  // once epoll reported it readable; then until it closes, even if others wait
 };
 
 class BlockingBackend final : public core::Backend {

@@ -110,8 +110,8 @@ Result<std::unique_ptr<net::LoopGroup>> ConnectionThreads::create(
     std::vector<std::unique_ptr<core::EventLoop>> loops;
     loops.push_back(std::move(*accepting));
     std::vector<std::unique_ptr<Seat>> made;
-    // All of them now, also where threads are started for each connection: a connection that comes
-    // needs no epoll, which could be refused then.
+    // All of them now, also where threads are started for each connection: a new connection works
+    // without an epoll, which could be refused then.
     for (std::size_t i = 1; i <= seats; ++i) {
         auto backend = make_blocking_backend(options.backend);
         if (!backend) return fail(backend.error());
@@ -276,7 +276,7 @@ void ConnectionThreads::attend() {
     std::vector<Seat*> at_rest;
     {
         const std::scoped_lock held(lock_);
-        // Those that have left since are free with nothing to do.
+        // Connections that have left since are free with nothing to do.
         const auto idle = std::ranges::partition(free_, [](const Seat* seat) {
             return seat->heard == seat->attended && !seat->only_empties;
         });
@@ -284,7 +284,7 @@ void ConnectionThreads::attend() {
         free_.erase(idle.begin(), idle.end());
     }
     for (Seat* seat : at_rest) {
-        // What was posted then waits for the next connection's thread.
+        // Posts of that time wait for the next connection's thread.
         if (!start_thread(*seat)) give_back(*seat);
     }
 }

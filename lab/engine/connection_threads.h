@@ -1,5 +1,5 @@
 // ConnectionThreads: loops that have a thread and one connection each, and a first loop that takes
-// the connections and has none. What the engines `threads` and `pool` are made of.
+// the connections and has none. The engines `threads` and `pool` use it.
 //
 //   first loop: acceptors -> a free seat (its loop's mailbox)  -> the seat's thread serves it to
 //                         \-> none: the bounded queue          ->  its end, then takes the next

@@ -110,7 +110,7 @@ class Echo {
     std::thread thread_;
 };
 
-// What comes back, until `bytes` or the end.
+// The bytes that come back, until `bytes` or the end.
 std::string hear(int fd, std::size_t bytes) {
     std::string heard(bytes, '\0');
     const ssize_t got = ::recv(fd, heard.data(), bytes, MSG_WAITALL);

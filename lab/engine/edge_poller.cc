@@ -1,7 +1,7 @@
 // Edge-triggered epoll, and what it takes to use it safely.
 //
 //   level   epoll_wait reports a socket as long as bytes are there: a reader may take some of them
-//   edge    it reports it once, when bytes come: those that a reader leaves are not reported again,
+//   edge    it reports it once, when bytes come: bytes that a reader leaves are not reported again,
 //           unless further bytes come
 //
 // Servers with edges therefore read until EAGAIN, which is one more call for each request, and a

@@ -8,7 +8,7 @@
 //            reported by the kernel              a call takes all (note_call)
 //   silent ---------------------------> ready ---------------------------------> silent
 //                                       | ^
-//                                       v | wanted: told at every wait
+//                                       v | wanted: reported at every wait
 //                                   the backend
 //
 // The calls are seen through kernel(). A descriptor for which none was ever seen is another

@@ -82,7 +82,7 @@ TEST_F(EdgePollerTest, AFullBufferMayHaveLeftSomething) {
     EXPECT_EQ(take(a_[0], 1), "x");
     EXPECT_EQ(told(), std::vector{a_[0]});
     EXPECT_EQ(take(a_[0], 1), "x");
-    EXPECT_EQ(told(), std::vector{a_[0]}) << "nobody knows yet that it is empty";
+    EXPECT_EQ(told(), std::vector{a_[0]}) << "it is not yet known to be empty";
     EXPECT_EQ(take(a_[0], 1), "");
     EXPECT_TRUE(told().empty());
 }

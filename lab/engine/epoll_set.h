@@ -45,7 +45,7 @@ class EpollSet {
     void remove(int fd) { ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr); }
 
     // The events of up to `count_max` descriptors, good until the next wait; or -errno. The waker's
-    // own event is cleared here and handed out with the others: is_waker() tells it.
+    // own event is cleared here and handed out with the others: is_waker() recognises it.
     int wait(std::size_t count_max, int timeout_ms) {
         const auto room = static_cast<int>(std::min(count_max, events_max));
         const int count = ::epoll_wait(epoll_, events_.data(), room, timeout_ms);

@@ -1,5 +1,5 @@
 // The checks of core/backend_test.cc, for the lab's engines: the other modes of
-// epoll, those that block, and those of other makers. These may finish a send later, from
+// epoll, blocking ones, and other libraries'. These may finish a send later, from
 // dispatch(): then `pending` and on_sent tell.
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -71,7 +71,7 @@ class LibeventBackend;
 //     |                          |
 //     +---set_receiving(), send()+----> stream   a bufferevent
 //
-// Callbacks only note what happened (note()); dispatch() tells the observers, because a callback
+// Callbacks only note what happened (note()); dispatch() reports it, because a callback
 // runs inside libevent's own loop, where a descriptor must not be closed and given anew.
 struct Entry {
     enum class Purpose : std::uint8_t { none, accept, connect, watch, stream };
@@ -83,7 +83,7 @@ struct Entry {
     int fd = -1;
     std::uint32_t generation = 0;
     Purpose purpose = Purpose::none;
-    bool noted = false;  // stands in the list of those that have something to tell
+    bool noted = false;  // stands in the list of sockets that have something to report
 
     // accept, connect, watch
     OwnedEvent event;
@@ -94,10 +94,10 @@ struct Entry {
     // stream
     std::unique_ptr<bufferevent, FreeStream> stream;
     bool wants_bytes = false;
-    bool ended = false;     // and not told
+    bool ended = false;     // and not reported
     bool wrote = false;     // some of the output is gone
     bool shrank = false;    // a file in the output became shorter
-    int receive_error = 0;  // and not told
+    int receive_error = 0;  // and not reported
     int send_error = 0;
     SendQueue* queue = nullptr;    // of the send that is pending
     std::uint64_t referenced = 0;  // bytes at its front that the output refers to
@@ -320,13 +320,13 @@ void LibeventBackend::set_receiving(IoHandle handle, bool on) {
     Entry& target = stream(handle);
     target.wants_bytes = on;
     if (!on) {
-        // What was read stays in the input: the bytes of one read at most, because deliver() leaves
+        // The read bytes stay in the input: the bytes of one read at most, because deliver() leaves
         // none behind while they are wanted.
         bufferevent_disable(target.stream.get(), EV_READ);
         return;
     }
     bufferevent_enable(target.stream.get(), EV_READ);
-    // What came before the pause, and was not wanted then.
+    // Bytes that came before the pause, and were not wanted then.
     if (evbuffer_get_length(target.input()) > 0 || target.ended || target.receive_error != 0) {
         note(target);
     }
@@ -415,7 +415,7 @@ void LibeventBackend::wait(Duration wait_max) {
 }
 
 void LibeventBackend::dispatch() {
-    // Those noted meanwhile are for the next turn.
+    // Sockets noted meanwhile are for the next turn.
     telling_.clear();
     std::swap(telling_, noted_);
     for (const IoHandle handle : telling_) {

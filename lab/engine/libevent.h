@@ -8,7 +8,7 @@
 // Above it are the unchanged EventLoop, net and http. Where there is no libevent,
 // libevent_absent.cc stands in for it.
 //
-// Owner, Thread, Errors   As core::Backend. libevent needs no locks here: wake() writes to an
+// Owner, Thread, Errors   As core::Backend. libevent works without locks here: wake() writes to an
 //          eventfd.
 // Memory   A bufferevent and its two buffers for each connection, idle or not: some 700 bytes.
 #pragma once

@@ -23,7 +23,7 @@ int NotingKernel::connect(int fd, const sockaddr* address, socklen_t bytes) {
 int NotingKernel::get_option(int fd, int level, int name, void* value, socklen_t* bytes) {
     const int outcome = ForwardingKernel::get_option(fd, level, name, value, bytes);
     // Nothing is exhausted, but the descriptor's calls come through here, so the poller may trust
-    // what it remembers of it (a connect is followed by get_option, for SO_ERROR).
+    // its notes about it (a connect is followed by get_option, for SO_ERROR).
     notes_->note_call(fd, {});
     return outcome;
 }

@@ -6,11 +6,11 @@
 //   send_file         EAGAIN only: a short count may be the file's
 //
 // An edge-triggered poller needs to know that, and core's readiness backend, which makes the calls,
-// does not say it: level-triggered pollers have no use for it.
+// does not report it: level-triggered pollers have no use for it.
 //
-// Owner    The poller that it tells; that and the kernel below outlive it.
+// Owner    The poller that it notifies; that and the kernel below outlive it.
 // Thread   The loop's.
-// Errors   Those of the kernel below, unchanged.
+// Errors   The kernel's below, unchanged.
 #pragma once
 
 #include "tiderace/core/backend/forwarding_kernel.h"

@@ -9,7 +9,7 @@
 namespace tiderace::lab::engine {
 namespace {
 
-// The handler runs on the thread that receives, and takes no lock: it needs only that thread's own.
+// The handler runs on the thread that receives, without a lock: it uses only that thread's own.
 thread_local volatile int receiving_on = -1;
 
 void shorten_timeout(int) {

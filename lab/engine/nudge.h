@@ -22,7 +22,7 @@ class Nudge {
     bool begin(int fd);
     void end();
     // True: the thread is between begin() and end(), and its call returns. False: the next begin()
-    // will say no.
+    // will return false.
     bool nudge();
 
   private:

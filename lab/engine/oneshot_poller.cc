@@ -51,7 +51,7 @@ void OneshotPoller::remove(int fd, core::Afterwards) {
 void OneshotPoller::rearm() {
     for (const int fd : fired_) {
         Setting& setting = settings_[static_cast<std::size_t>(fd)];
-        // Not those that were removed since, nor those that set() has armed: a second call would
+        // Not the sockets that were removed since or that set() has armed: a second call would
         // cost the same again.
         if (std::exchange(setting.fired, false) && setting.generation != 0) {
             arm(EPOLL_CTL_MOD, fd, setting);

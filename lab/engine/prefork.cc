@@ -160,12 +160,12 @@ void Watch::become_one(int pipe) {
     for (const Process& other : watched_) {
         if (other.pipe >= 0) ::close(other.pipe);
     }
-    // A Ctrl-C of the terminal is for the one that watches; it tells us, once.
+    // A Ctrl-C of the terminal is for the one that watches; it notifies us, once.
     ::setpgid(0, 0);
 #if defined(__linux__)
     // Should the one that watches be killed, nothing else would end us.
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != self_) ::_exit(1);  // it died before we asked
+    if (::getppid() != self_) ::_exit(1);  // it died before this call
 #endif
 }
 
@@ -237,7 +237,7 @@ void Watch::put_off(Process& process, bool served) {
 
 void Watch::look_at_signals() {
     while (const auto signal = signals_->next()) {
-        // Both ask for the same: moved logs and new certificates.
+        // Both request the same: moved logs and new certificates.
         if (*signal == SIGUSR1 || *signal == SIGHUP) {
             signal_all(SIGUSR1);
         } else if (!draining_) {

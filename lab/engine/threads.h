@@ -7,7 +7,7 @@
 
 namespace tiderace::lab::engine {
 
-// Without --threads. Of `threads` it is the bound.
+// Without --threads. For `threads` it is the bound.
 inline constexpr std::size_t threads_max_default = 512;
 inline constexpr std::size_t pool_threads_default = 32;
 

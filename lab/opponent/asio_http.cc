@@ -36,7 +36,7 @@ using asio::ip::tcp;
 constexpr std::array<std::string_view, 1> switches{"--keep-alive"};
 constexpr auto accept_rest = std::chrono::milliseconds(100);  // when descriptors are short
 
-// What is served, and how: the same for all connections.
+// The served folder and its settings: the same for all connections.
 struct Serving {
     std::optional<ServedFolder> folder;
     unsigned threads = 1;
@@ -157,7 +157,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
 
     void after_reply() {
-        reply_.content = {};  // an idle connection keeps no file
+        reply_.content = {};  // an idle connection closes its file
         if (reply_.closes) {
             // As the example does it; bytes that are unread then may reset the connection.
             asio::error_code ignored;

@@ -34,8 +34,8 @@ constexpr std::size_t write_bytes_max = 1_MiB;  // with --sendfile
 constexpr std::array<std::string_view, 1> switches{"--sendfile"};
 // Longer than any cell: no server of the lab closes a connection that only waits for its turn.
 constexpr int idle_seconds_max = 3600;
-// Also those that answer() refuses: evhttp's own refusal names no methods in Allow, as RFC 9110,
-// 15.5.6 requires.
+// Also the methods that answer() refuses: evhttp's own refusal lacks the methods in Allow, as RFC
+// 9110, 15.5.6 requires.
 constexpr int every_method = EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD | EVHTTP_REQ_PUT |
                              EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_TRACE |
                              EVHTTP_REQ_CONNECT | EVHTTP_REQ_PATCH;

@@ -1,5 +1,5 @@
 // tiderace-lab-floor: the least that a server can do. It reads whatever came and answers with one
-// file, under epoll; it parses nothing, keeps no time, and has no limits. What a real
+// file, under epoll; it parses nothing, ignores time, and has no limits. What a real
 // server adds to its cost is the handling of the request.
 //
 //   tiderace-lab-floor FILE [--listen ADDRESS] [--threads N] [--sendfile] [--close]

@@ -30,7 +30,7 @@ bool is_root() {
     return ::geteuid() == 0;
 }
 
-// What our children may open: they inherit it.
+// The number of files that our children may open: they inherit the limit.
 std::string descriptors() {
     const auto limit = core::raise_descriptor_limit();
     // At most a million: some servers allocate a table of this size.
@@ -45,7 +45,7 @@ Replacements defaults(const OpponentPlan& plan, const core::Address& address) {
             {"descriptors", descriptors()}};
 }
 
-// Its master ends its workers on SIGTERM, so it gets SIGTERM when we die, too.
+// Its master ends its workers on SIGTERM, so it also gets SIGTERM when we die.
 ServerLaunch with_config(std::vector<std::string> words, std::string name, std::string text) {
     ServerLaunch launch;
     launch.child.arguments = std::move(words);
@@ -255,7 +255,7 @@ ServerLaunch launch_nginx(const std::string& program, const OpponentPlan& plan,
                        "nginx.conf", fill(nginx_config, values));
 }
 
-// One process has one loop: workers are further processes, and a single one needs no master.
+// One process has one loop: workers are further processes, and a single one runs without a master.
 ServerLaunch launch_lighttpd(const std::string& program, const OpponentPlan& plan,
                              const core::Address& address) {
     Replacements values = defaults(plan, address);

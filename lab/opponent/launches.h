@@ -14,7 +14,8 @@
 
 namespace tiderace::lab::opponent {
 
-// Of HAProxy's config: its one answer has to fit, and the usual 16 KiB do not hold the middle file.
+// For HAProxy's config: its one answer has to fit, and the usual 16 KiB do not hold the middle
+// file.
 inline constexpr std::uint64_t haproxy_buffer_bytes = 65'536;
 inline constexpr std::uint64_t haproxy_answer_bytes_max = haproxy_buffer_bytes - 4'096;  // its head
 

@@ -26,7 +26,7 @@ constexpr Words haproxy_program{"haproxy"};
 constexpr Words long_version{"--version"};
 constexpr Words short_version{"-v"};
 constexpr Words word_version{"version"};
-// EADDRINUSE, as they all say it, with a large or a small letter.
+// EADDRINUSE, as they all spell it, with a large or a small letter.
 constexpr string_view in_use = "ddress already in use";
 constexpr int attempts_max = 3;  // one lost race is chance, three are something else
 constexpr Duration version_patience = 3s;

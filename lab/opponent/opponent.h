@@ -5,8 +5,8 @@
 //
 // Owner    The table is constant; a started one is its starter's.
 // Thread   One that stays: it starts children (core/child_process.h).
-// Errors   Not installed: why_absent() says it in one line. Does not start: a Result with the last
-//          thing that it said.
+// Errors   Not installed: why_absent() explains it in one line. Does not start: a Result with its
+//          last output.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@
 
 namespace tiderace::lab {
 
-// What an opponent has to serve. The folder must be world-readable: started by
-// root, some give that up.
+// The folder and the load that an opponent has to serve. The folder must be world-readable: started
+// by root, some give that up.
 struct OpponentPlan {
     std::string folder;          // that it serves
     std::string path = "/";      // "/1k.html": the first request's, and the one whose file those
@@ -31,8 +31,8 @@ struct OpponentPlan {
     unsigned workers = 1;        // threads or processes, as it is made
     std::vector<unsigned> cpus;  // it runs on these only; empty: anywhere
     std::size_t connections_max = 20'000;  // it makes room for so many at once
-    std::size_t connections = 100;         // that will ask at once: for those with a thread each
-    bool closes = false;  // a connection a request: for those that do not read "Connection: close"
+    std::size_t connections = 100;         // that will send at once: for servers with a thread each
+    bool closes = false;  // a connection a request: for servers that ignore "Connection: close"
     Wait wait = {};       // ServerLaunch's
 };
 

@@ -62,8 +62,8 @@ class Failure {
     void report(Error error) {
         const std::scoped_lock held(lock_);
         if (!error_) error_.emplace(std::move(error));
-        // What main waits for in sigwait(). A second thread that fails sends it once more, and it
-        // stays pending.
+        // The signal that main awaits in sigwait(). A second thread that fails sends it once more,
+        // and it stays pending.
         ::kill(::getpid(), SIGTERM);
     }
     // After the threads.

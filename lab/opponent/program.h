@@ -1,10 +1,10 @@
-// What the lab's own opponents (evhttp, asio-http, floor) have in common as programs: their command
+// The common part of the lab's own opponents (evhttp, asio-http, floor) as programs: their command
 // line, their listeners, and how they end.
 //
 //   tiderace-lab-NAME SERVED [--listen ADDRESS] [--threads N] [switches] | --version
 //
-// Says the port it listens at on its standard output, as a line. Ends on SIGTERM and SIGINT, with
-// status 0.
+// Prints the port that it listens at, as a line on standard output. Ends on SIGTERM and SIGINT,
+// with status 0.
 //
 // Thread   main's; run_program() starts the others and waits for them.
 // Errors   One line on standard error, and the exit status: 1 what is served or a listener cannot
@@ -47,8 +47,8 @@ inline constexpr unsigned threads_max = 256;
 std::expected<ProgramOptions, std::string> parse_words(const Program& program,
                                                        std::span<char* const> words);
 
-// Adds threads that run `work`. Those that were started before the system refused one run it, too:
-// the caller ends them.
+// Adds threads that run `work`. The threads that were started before the system refused one also
+// run it: the caller ends them.
 Result<> start_threads(std::vector<std::thread>& threads, unsigned count,
                        const std::function<void(unsigned)>& work);
 

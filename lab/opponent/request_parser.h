@@ -35,7 +35,7 @@ class RequestParser {
 
     // Goes on where the last call ended.
     Parsed parse(std::string_view bytes);
-    // What was parsed, once complete. Then it begins anew.
+    // The parsed request, once complete. Then the parser begins anew.
     Request take();
 
   private:

@@ -1,7 +1,7 @@
 // ServedFolder: files of a folder as a foreign HTTP server needs them: opened for each request,
 // never from outside the folder.
 //
-// What a careful user of such a library writes for himself: one open and one fstat a request, no
+// As a careful user of such a library would write it: one open and one fstat a request, no
 // cache. The path is made and the file opened by the same functions as Tiderace's own.
 //
 // Thread   find() any; no state beside the folder's descriptor.

@@ -36,7 +36,7 @@ struct BarChart {
     std::string line_name;
 };
 
-// What is longer than `cut_at_lines` times the line ends there, with a mark.
+// A bar longer than `cut_at_lines` times the line ends there, with a mark.
 inline constexpr double cut_at_lines = 6;
 std::string draw(const BarChart& chart);
 

@@ -8,8 +8,8 @@
 namespace tiderace::lab::report {
 namespace {
 
-// The parts of page.cc without its pictures, for a terminal or a pull request. What both say comes
-// from story.cc and tables.cc, so that neither has sentences of its own.
+// The parts of page.cc without its pictures, for a terminal or a pull request. Their common text
+// comes from story.cc and tables.cc, so that neither has sentences of its own.
 std::string section(std::string_view heading, std::string_view text) {
     std::string out = "## " + std::string(heading) + "\n\n";
     return text.empty() ? out : out + escape_markdown(text) + "\n\n";

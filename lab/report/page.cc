@@ -9,7 +9,7 @@
 namespace tiderace::lab::report {
 namespace {
 
-// One file that needs no network: the style is in it, the icon is empty, and the policy forbids
+// One file that loads nothing: the style is in it, the icon is empty, and the policy forbids
 // everything else, should a text in it ever be taken for markup.
 std::string head(const Findings& findings) {
     std::string out =
@@ -45,8 +45,8 @@ std::string charts(const std::vector<Picture>& pictures) {
     return out + "</div>\n";
 }
 
-// Complete in itself, for readers who stop here: the advice, how it was measured, and the limits of
-// the figures.
+// Complete in itself, for a reader that stops here: the advice, how it was measured, and the limits
+// of the figures.
 std::string lead(const Findings& findings) {
     const std::string recommended = story::recommendation(findings);
     std::string out =
@@ -118,7 +118,7 @@ std::string claims_and_originals(const Findings& findings) {
     return out + with_class(table_html(originals(findings)), "wide");
 }
 
-// Only of those that ran: a portrait beside no figure would read as one that was measured.
+// Only of servers that ran: a portrait beside no figure would read as one that was measured.
 std::string card(const Subject& subject) {
     const Portrait* portrait = portrait_of(subject.name);
     std::string out = "<article><h3>" + escape_markup(subject.name) + "</h3>\n";

@@ -63,7 +63,7 @@ BarChart bars_of(const Findings& findings, const std::vector<const CellSummary*>
     std::ranges::sort(chart.bars, {}, [](const Bar& bar) {
         return std::tuple(!bar.has_value, bar.value, bar.name);
     });
-    // The floor is the line; its bar would say the same again. Memory has no floor worth a line.
+    // The floor is the line; its bar would repeat it. Memory has no floor worth a line.
     if (is_memory) {
         chart.line = 0;
     } else if (chart.line > 0) {

@@ -14,12 +14,12 @@
 
 namespace tiderace::lab::report {
 
-// What became of a cell.
+// The outcome of a cell.
 enum class CellState : std::uint8_t {
     ok,       // all was answered, and rightly
     refused,  // it held fewer connections than planned; its figures are of those it held
     starved,  // it held them, and left many without any answer
-    skipped,  // not run: `reason` says why
+    skipped,  // not run: `reason` has the cause
     wrong,    // at least one answer was not the right one
     failed,   // at least one request got no answer: reset, cut short, too late
     hung,     // it answered nothing at all, and still ran
@@ -37,7 +37,7 @@ using LatencyPoint = std::array<double, 2>;
 struct Cell {
     std::string subject;
     std::string workload;
-    std::uint64_t connections = 0;  // asked for, once scaled to the machine's limits
+    std::uint64_t connections = 0;  // requested, once scaled to the machine's limits
     std::uint64_t round = 1;
     CellState state = CellState::ok;
     std::string reason;  // a sentence; "" when ok

@@ -1,5 +1,5 @@
-// The results as JSON, and back: the file results.json of a run. docs/lab/measuring.md says
-// what each member means.
+// The results as JSON, and back: the file results.json of a run. docs/lab/measuring.md explains
+// each member.
 //
 // Thread   Any: pure functions, and two that touch a file.
 // Errors   A text that is not JSON, not of this format, or of another version of it: a sentence.

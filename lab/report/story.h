@@ -1,4 +1,4 @@
-// The story that both pages tell: their headings, and the text between the pictures.
+// The story of both pages: their headings, and the text between the pictures.
 //
 // Thread   Any: pure functions and constants.
 #pragma once
@@ -15,7 +15,7 @@ namespace tiderace::lab::report::story {
 
 std::string title(const Findings& findings);
 std::string facts(const Findings& findings);  // when, what, where, in a line
-// Which engine to serve with, by this run; "" where it says nothing of that.
+// Which engine to serve with, by this run; "" where the run does not show it.
 std::string recommendation(const Findings& findings);
 std::string opening(const Findings& findings);
 std::vector<std::string> notes(const Findings& findings);
@@ -51,7 +51,7 @@ inline constexpr std::string_view engines_text =
     "The engines run Tiderace's own HTTP code, unchanged: they differ in how they ask the kernel, "
     "and on which thread. The other servers bring their own.";
 inline constexpr std::string_view figures_text =
-    "Medians of the rounds, for each workload. Latency is that of right answers. Memory for each "
+    "Medians of the rounds, for each workload. Latency counts right answers only. Memory for each "
     "connection held is what there is with them, less what there was before they came; there is "
     "none where one of a hundred was held, or fewer. What "
     "stands ready before anybody comes (the loops of threads, the processes of prefork) is "

@@ -32,7 +32,7 @@ std::vector<std::pair<const Workload*, std::uint64_t>> columns_of(const Findings
 std::string glance_cell(const Findings& findings, const CellSummary* cell) {
     if (!cell) return nothing;  // not planned, or the run was interrupted before it
     if (!cell->has_figures()) return state_of(*cell);
-    if (cell->cpu_us.median <= 0) return nothing;  // where the system tells no CPU time
+    if (cell->cpu_us.median <= 0) return nothing;  // where the system reports no CPU time
     const auto ratio = ratio_to(findings.cells, *cell, findings.floor);
     // Without a floor (a workload that it cannot do) the plain figure, which has no × before it.
     const std::string text = ratio ? load::times(*ratio) : load::short_number(cell->cpu_us.median);
@@ -302,7 +302,7 @@ Table commands(const Findings& findings) {
     return table;
 }
 
-// What a reader misses, with the reason: most machines lack some of the servers.
+// Servers that are missing, with the reason: most machines lack some of the servers.
 Table absences(const Findings& findings) {
     Table table{.heads = {"not here", "why"}, .is_number = {false, false}};
     for (const Subject& subject : findings.results.subjects) {

@@ -255,7 +255,7 @@ bool load_and_measure(const CellPlan& plan, RunningServer& server, const Wait& w
     cell.memory_bytes = load::read_use(pids).memory_bytes;
     const auto answers_on = still_answers(plan, loads, server, wait);
     if (!answers_on) return false;
-    // Before the load is stopped, too: a server that ends because its clients leave has not died.
+    // Also before the load is stopped: a server that ends because its clients leave has not died.
     const auto ended = server.ended();
     loads.finish();
     fill_figures(cell, before, after);
@@ -369,14 +369,14 @@ std::optional<Cell> run_cell(const CellPlan& plan, const Wait& wait) {
                                        .closes = closes,
                                        .echoes = parts[0].echoes,
                                        .wait = wait});
-    // First: an interrupted start fails, too, and is no finding about the server.
+    // First: an interrupted start also fails, and is no finding about the server.
     if (wait(Duration::zero())) return std::nullopt;
     if (!server) {
         cell.state = CellState::failed;
         cell.reason = "it did not start: " + server.error().message();
         return cell;
     }
-    // Of each part, because each has a file of its own: a wrong one would be a fast answer.
+    // For each part, because each has a file of its own: a wrong one would be a fast answer.
     for (const LoadPart& part : parts) {
         const Verdict verdict = probe(plan, **server, part, wait);
         if (wait(Duration::zero())) return std::nullopt;

@@ -1,4 +1,5 @@
-// CellRun: one server under one load, once: started, asked for one answer, loaded, measured, ended.
+// CellRun: one server under one load, once: started, checked by one request, loaded, measured,
+// ended.
 //
 //   start server -> one answer, every byte compared -> load, until all connections are open
 //   -> CPU and answers, before and after the time -> memory -> what became of it

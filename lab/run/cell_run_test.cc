@@ -115,7 +115,7 @@ TEST_F(CellRun, AWrongByteIsFoundBeforeTheLoad) {
 // and the load would take the CPUs for nothing.
 TEST_F(CellRun, AWrongLengthUnderLoadEndsTheCellAtOnce) {
     const RunSubject subject = fake_subject("fake", Manner::wrong_later);
-    constexpr int looks_most = 6'000;  // those of `patient` would be 24,000
+    constexpr int looks_most = 6'000;  // `patient` would make 24,000
     int looks = 0;
     const auto cell = run_cell({.subject = &subject,
                                 .workload = find_workload("scale"),

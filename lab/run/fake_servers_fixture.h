@@ -1,5 +1,5 @@
-// Servers of a test's own in place of child processes: one that answers rightly, and those that do
-// what no server should: a wrong answer, no answer, an early end.
+// Servers of a test's own in place of child processes: one that answers rightly, and several that
+// do what no server should: a wrong answer, no answer, an early end.
 #pragma once
 
 #include <poll.h>

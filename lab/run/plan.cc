@@ -13,7 +13,7 @@ bool is_wanted(const std::vector<std::string>& names, std::string_view name) {
     return names.empty() || std::ranges::find(names, name) != names.end();
 }
 
-// Connections of one workload in this run; those that become the same once scaled are one.
+// Connections of one workload in this run; two that become the same once scaled are one.
 std::vector<std::uint64_t> connections_of(const Workload& workload, const RunOptions& options,
                                           std::uint64_t most, std::set<std::string>& notes) {
     // A quick run leaves out workloads without a quick number, unless they were named: then they
@@ -45,8 +45,8 @@ Duration overhead(std::uint64_t connections) {
     return 350ms + 150us * static_cast<std::int64_t>(connections);
 }
 
-// Known before it is run, and said in the table: a cell of wrong answers would look like a fault of
-// the server's.
+// Known before it is run, and noted in the table: a cell of wrong answers would look like a fault
+// of the server's.
 std::string cannot(const RunSubject& subject, const Workload& workload) {
     if (!subject.serves_files && workload.parts.size() > 1) return "it has one answer only";
     for (const LoadPart& part : workload.parts) {

@@ -36,7 +36,7 @@ std::string date_of(const core::Clock& clock) {
     return std::string(write_rfc3339(room, clock.unix_now(), 1));
 }
 
-// The progress of a run: a line for each cell, and on a terminal one below that says what is left.
+// The progress of a run: a line for each cell, and on a terminal one below with what is left.
 class ProgressPrinter {
   public:
     ProgressPrinter(Duration estimate, std::size_t cells)
@@ -83,8 +83,8 @@ class ProgressPrinter {
     load::ProgressLine line_{stdout};
 };
 
-// The workloads with a cell in this plan, and those that no server can run, for their reasons; the
-// latter only where the person has named none.
+// The workloads with a cell in this plan, and the workloads that no server can run, for their
+// reasons; the latter only where the person has named none.
 std::vector<report::Workload> listed_workloads(const Plan& plan, const RunOptions& options) {
     std::vector<report::Workload> told;
     for (std::size_t w = 0; w < workloads().size(); ++w) {
@@ -217,7 +217,7 @@ bool run_cells(const RunParts& parts, std::vector<Cell>& cells) {
                           .state = CellState::skipped,
                           .reason = planned.skipped};
         if (!planned.skipped.empty()) {
-            // Kept, so that the table says why the place is empty.
+            // Kept, so that the table explains why the place is empty.
             cells.push_back(coming);
             continue;
         }

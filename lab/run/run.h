@@ -1,5 +1,5 @@
-// tiderace lab run: every server under every load, in turns, and what came of it as results.json
-// with its pages.
+// tiderace lab run: every server under every load, in turns, with results.json and its pages as the
+// result.
 //
 //   plan -> round -> workload -> server after server -> results
 //

@@ -16,7 +16,7 @@ struct RunOptions {
     std::vector<std::string> workloads;     // empty: all
     bool quick = false;                     // fewer and shorter cells
     std::string folder = "lab-results";     // where the results go
-    bool force = false;                     // over those of an earlier run
+    bool force = false;                     // over an earlier run's results
     std::uint64_t rounds = 0;               // 0: three, or one if quick
     Duration cell_time = Duration::zero();  // of load for a cell; 0: what the time allows
 

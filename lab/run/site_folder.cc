@@ -17,7 +17,7 @@ std::string text_of(std::uint64_t bytes) {
         text += "<p>" + std::to_string(line) +
                 ": the race of the tide is fastest where the channel is narrow.</p>\n";
     }
-    // To the byte: the sizes are those of published comparisons, and what answers are checked by.
+    // To the byte: published comparisons have these sizes, and answers are checked by them.
     text.resize(bytes);
     if (!text.empty()) text.back() = '\n';
     return text;

@@ -2,7 +2,7 @@
 // one way to start and to end it.
 //
 // Thread   The run's; one that stays (core/child_process.h).
-// Errors   Absent: a reason in half a sentence. Does not start: a Result with what it said.
+// Errors   Absent: a reason in half a sentence. Does not start: a Result with its output.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ class RunningServer {
     virtual ~RunningServer() = default;
     virtual core::Address address() const = 0;
     virtual std::vector<int> pids() const = 0;
-    // How it ended, if it has, and the last thing it said.
+    // How it ended, if it has, and its last output.
     virtual std::optional<std::string> ended() = 0;
 };
 

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::uint64_t slow_rate_bytes = 64'000;  // a second: one middle file takes one
 
-// w0 to w5 ask what published comparisons asked (report/published.cc), with their sizes of file and
-// numbers of connections; the others ask what those left out.
+// w0 to w5 repeat the questions of published comparisons (report/published.cc), with their sizes of
+// file and numbers of connections; the others fill the gaps.
 const std::vector<Workload>& table() {
     static const std::vector<Workload> all{
         {.name = "w0",
@@ -105,7 +105,7 @@ load::LoadOptions load_of(const Workload& workload, const LoadPart& part,
     options.rate = part.rate;
     options.slow_readers = part.slow_readers;
     options.slow_rate = slow_rate_bytes;
-    // Longer than a run: the client asks once, and its connection then stands idle.
+    // Longer than a run: the client sends one request, and its connection then stands idle.
     if (part.only_once) options.think = 1h;
     options.expect_length = facts_of(part.file).bytes;
     if (part.echoes) options.body_bytes = facts_of(part.file).bytes;

@@ -1,4 +1,5 @@
-// Workloads: the requests that every server gets, as a table. docs/lab/measuring.md says why these.
+// Workloads: the requests that every server gets, as a table. docs/lab/measuring.md explains the
+// choice.
 //
 // Thread   Any: constants.
 #pragma once
@@ -37,7 +38,7 @@ struct LoadPart {
     std::uint64_t pipeline = 1;
     std::uint64_t rate = 0;  // 0: closed loop
     std::uint64_t slow_readers = 0;
-    bool only_once = false;  // each connection asks once, and then stands there
+    bool only_once = false;  // each connection sends one request, and then is idle
     bool echoes = false;     // no HTTP: as many bytes as the file has go, and come back
 };
 

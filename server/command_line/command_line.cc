@@ -103,7 +103,7 @@ std::optional<std::string> endless_redirect(const ServeOptions& options) {
 }
 
 std::size_t operands_max(const CommandSpec& command) {
-    // serve says better itself what a second folder means.
+    // serve has the better message for a second folder.
     if (command.name == "serve") return SIZE_MAX;
     return command.operand.empty() ? 0 : 1;
 }
@@ -170,8 +170,8 @@ std::string unknown_command(std::string_view word, std::span<const CommandSpec> 
     return sentence + "; " + program + " help lists them";
 }
 
-// Each flag's form is checked as it is applied; here what only all of them together show. In this
-// order, so that of two mistakes the one that lies nearer to the typing is named.
+// Each flag's form is checked as it is applied; here flags are checked against each other. Of two
+// mistakes, the order names the one that is nearer to the typed words.
 std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words,
                                                     std::span<const ServeFlag> flags) {
     ServeOptions options;

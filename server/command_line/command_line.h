@@ -1,4 +1,4 @@
-// The command line: words in, one command out, or one sentence that says what is wrong.
+// The command line: words in, one command out, or one sentence that names the fault.
 //
 // Thread   Before any other: main only.
 // Errors   Never prints and never exits; CliFailure holds what to print and the status to end with.
@@ -20,7 +20,7 @@ namespace tiderace::server {
 // A text to print on standard output: help, version, man page, completions.
 struct Printout {
     std::string text;
-    bool tells_of_tls = false;  // better said by the program that has it (other_program.h)
+    bool tells_of_tls = false;  // left to the program that has it (other_program.h)
 };
 
 // How to trust the certificate of --tls-self-signed (trust.h).
@@ -42,7 +42,7 @@ struct CliFailure {
 // `words` are the arguments after the program's name.
 std::expected<Command, CliFailure> parse_command_line(std::span<const std::string_view> words);
 
-// What a program with commands of its own needs of that.
+// The parts of it that a program with commands of its own uses.
 std::expected<ServeOptions, CliFailure> parse_serve(const CommandWords& words,
                                                     std::span<const ServeFlag> flags);
 std::string unknown_command(std::string_view word, std::span<const CommandSpec> commands);

@@ -30,15 +30,15 @@ struct CommandWords {
     bool has(std::string_view flag) const;
 };
 
-// Or the sentence that says which flag is unknown, lacks its value, or has one too many.
+// Or the sentence that names the flag that is unknown, lacks its value, or has one too many.
 std::expected<CommandWords, std::string> split_command_words(
     const CommandSpec& command, std::span<const std::string_view> words);
 
 // "--name VALUE: what the flag expects"
 std::string refused_value(const GivenFlag& given, const std::string& expects);
 
-// Writes the values into the options of the command whose flags are in `table`, or says which flag
-// does not take its value.
+// Writes the values into the options of the command whose flags are in `table`, or names the flag
+// that does not take its value.
 template <typename Options>
 Applied apply_flags(const CommandWords& words, std::span<const Flag<Options>> table,
                     std::type_identity_t<Options>& options) {

@@ -60,7 +60,7 @@ bool is_folder(const CommandSpec& command) {
     return command.operand.find("DIR") != std::string_view::npos;
 }
 
-// What bash offers after each flag that takes a value of its own.
+// Bash's suggestions after each flag that takes a value of its own.
 std::string bash_values(const CommandSpec& command) {
     std::string cases;
     for (const FlagHelp& flag : command.flags) {
@@ -213,7 +213,7 @@ std::string zsh_completions() {
 }
 
 std::string fish_completions() {
-    // -f: no files, except where a flag says so (-F).
+    // -f: no files, except for flags with -F.
     std::string script = "# fish completion for tiderace\ncomplete -c tiderace -f\n";
     for (const CommandSpec& command : commands()) {
         script.append("complete -c tiderace -n __fish_use_subcommand -a ").append(command.name);

@@ -43,7 +43,7 @@ std::optional<std::pair<std::string_view, std::string_view>> split(std::string_v
     return std::pair(left, right);
 }
 
-// What stands between the commas; a piece may be empty.
+// The pieces between the commas; a piece may be empty.
 std::vector<std::string_view> pieces_of(std::string_view text) {
     std::vector<std::string_view> pieces;
     for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',')) {
@@ -165,7 +165,7 @@ Applied set_spa(ServeOptions& options, std::string_view value) {
 
 namespace {
 
-// What a flag of the whole site and the one for a path read alike.
+// The form that a flag of the whole site shares with the one for a path.
 template <typename Value>
 using Read = std::expected<Value, std::string>;
 
@@ -250,7 +250,7 @@ Read<std::string> read_origin(std::string_view value) {
 }
 
 Read<std::string> read_users(std::string_view value) {
-    // An empty password would let in everybody who guesses the name.
+    // An empty password would admit any client that guesses the name.
     if (value.starts_with(':') || value.ends_with(':')) {
         return std::unexpected(
             "expects USER:PASSWORD or a file of such lines, and neither side empty");
@@ -302,7 +302,7 @@ Applied set_mime(ServeOptions& options, std::string_view value) {
 }
 
 Applied set_cache_control(ServeOptions& options, std::string_view value) {
-    // "max-age=3600" has a '=', too, and would be a pattern that no path matches.
+    // "max-age=3600" also has a '=', and would be a pattern that no path matches.
     const bool is_for_all = begins_with_directive(value);
     const auto sides = is_for_all
                            ? std::pair<std::string_view, std::string_view>("*", trim_spaces(value))
@@ -371,7 +371,7 @@ Applied set_fastcgi(ServeOptions& options, std::string_view value) {
         (http::files::is_glob(pattern) || (pattern.starts_with('/') && make_canonical(pattern)));
     auto address = core::Address::parse(sides ? sides->second : "");
     if (!is_pattern || sides->second.empty() || !address ||
-        // Those are addresses to listen on; nothing can be reached there.
+        // These are addresses to listen on; nothing can be reached there.
         (!address->is_unix() && (address->is_any() || address->port() == 0))) {
         return std::unexpected(
             "expects PATTERN=ADDRESS, for example '*.php=unix:/run/php/php-fpm.sock' or "
@@ -527,7 +527,7 @@ std::string get_listen(const ServeOptions& options) {
     return options.listen.front();
 }
 
-// What --help shows as the defaults.
+// The defaults that --help shows.
 std::string get_compress(const ServeOptions&) {
     return "auto";
 }

@@ -1,7 +1,7 @@
 // How the text of a flag's value becomes a value: times, sizes, counts, choices.
 //
 // Thread   Any: pure functions.
-// Errors   A sentence that says what is expected, without the flag's name.
+// Errors   A sentence that names the expected form, without the flag's name.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 //   CommandSpec           a command with the help of its flags
 //
 // Thread   Constants; any.
+// Keywords: flags, options, HSTS
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ enum class Group : std::uint8_t {
     other
 };
 
-// What a shell offers after the flag.
+// A shell's suggestions after the flag.
 enum class Completes : std::uint8_t { nothing, file, directory };
 
 struct FlagText {

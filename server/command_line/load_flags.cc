@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 3> drip_names{"all", "head", "body"};
 constexpr std::array http_versions{load::LoadHttp::v1_0, load::LoadHttp::v1_1, load::LoadHttp::v2};
 constexpr std::array drips{load::LoadDrips::all, load::LoadDrips::head, load::LoadDrips::body};
 
-// A broken field would make every answer of the run a 400, and its figures those of error pages.
+// A broken field would make every answer of the run a 400, and measure error pages.
 Applied add_field(LoadOptions& options, std::string_view value) {
     const std::size_t colon = value.find(':');
     const std::string_view name = value.substr(0, std::min(colon, value.size()));

@@ -14,7 +14,7 @@ About::About(std::string_view engine, std::size_t loops) {
 void About::handle(http::Exchange& exchange) {
     http::Response response(200);
     response.add(http::wire::FieldName::content_type, "application/json");
-    // What it says changes with the connection and with the next start.
+    // Its content changes with the connection and with the next start.
     response.add(http::wire::FieldName::cache_control, "no-store");
     std::string json = json_;
     // No escapes: names of engines, versions and ciphers are words of the libraries.

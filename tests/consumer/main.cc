@@ -1,5 +1,5 @@
-// A service of somebody's, which test_consumers.py builds in every way. Each public header is
-// included, and what a program finds first to differ between builds is called.
+// A user's service, which test_consumers.py builds in every way. It includes each public header,
+// and calls the parts that differ between builds most easily.
 #include <tiderace/app.h>
 #include <tiderace/client.h>
 #include <tiderace/db.h>

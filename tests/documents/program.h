@@ -51,7 +51,7 @@ class Program {
     // Ends it by SIGTERM, or waits until it ends by itself. The exit status; -1: a signal's.
     int end();
     int wait();
-    // What it has printed, standard output and errors: all, once it has ended.
+    // Its output so far, standard output and errors: all of it, once it has ended.
     const std::string& output() const { return output_; }
 
   private:
@@ -74,7 +74,7 @@ inline tiderace::http::Answer get(const std::string& url, Fields fields = {}) {
 // A block of a document in another language: the first one after `mark`.
 std::string block_after(const std::string& document, const std::string& mark);
 
-// The names of all programs that are compiled in, and those that were started so far.
+// The names of all programs that are compiled in, and of the programs that were started so far.
 std::vector<std::string> names();
 std::vector<std::string> started();
 int call_main(const std::string& name, int argc, char** argv);

@@ -74,7 +74,7 @@ std::string all_pieces_of(const std::string& broken) {
     return broken.substr(0, broken.find("\r\n\r\n") + 4) + all_pieces_before_break();
 }
 
-// What each request is answered with where nothing fails.
+// The answer to each request where nothing fails.
 std::vector<Asked> answered(const std::vector<AppQuestion>& questions) {
     std::vector<Asked> made;
     for (const AppQuestion& question : questions) {

@@ -53,7 +53,7 @@ std::vector<AppQuestion> all_questions();
 // A million awaits that end at once, and 100,000 fields of a form.
 std::vector<AppQuestion> extreme_questions();
 
-// What GET /breaks sends before it breaks off, where its client takes all of it.
+// The bytes that GET /breaks sends before it breaks off, where its client takes all of them.
 std::string all_pieces_before_break();
 
 }  // namespace tiderace::testing

@@ -6,7 +6,7 @@
 
 namespace tiderace::testing {
 
-// What a post owns. It posts again when it is destroyed, as the last owner of something may.
+// The object that a post owns. It posts again when it is destroyed, as a last owner may.
 class OtherLoop::Parcel {
   public:
     Parcel(OtherLoop& other, core::EventLoop& loop) : other_(&other), loop_(&loop) {}

@@ -26,7 +26,7 @@ class OtherLoop {
     void turn();
     // Posts `task` and wakes an object of the loop, whatever has become of it.
     void post(unique_function<void()> task);
-    // What was posted has run, or has gone with the loop.
+    // Every post has run, or is gone with the loop.
     void expect_to_end();
 
   private:

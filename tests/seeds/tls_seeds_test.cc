@@ -30,7 +30,7 @@ SSL_CTX* client_context(bool newest) {
     return both[newest ? 1 : 0].get();
 }
 
-// What all seeds have in common, made once: keys and certificates cost more than a seed.
+// The common part of all seeds, made once: keys and certificates cost more than a seed.
 class Shared {
   public:
     static Shared& get() {

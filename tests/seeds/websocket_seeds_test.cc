@@ -1,5 +1,5 @@
 // WebSockets in every weather: echo and topics, good frames and bad ones, slow and vanishing peers.
-// What a peer hears are whole lawful frames, the last one perhaps cut; each socket that opened
+// A peer receives whole lawful frames, the last one perhaps cut; each socket that opened
 // closes once; nothing is left over.
 #include <gtest/gtest.h>
 

@@ -54,7 +54,7 @@ std::string say(const H2Fault& fault) {
     return "ends with " + std::string(to_string(fault.error));
 }
 
-// What our connection does with a frame: reader, settings and stream states together.
+// Handles a frame as our connection does: reader, settings and stream states together.
 class Ours {
   public:
     H2Fault read(const std::string& bytes) {
@@ -199,7 +199,7 @@ class Table {
     int frames_ = 0;
 };
 
-// What payloads begin with: numbers that matter to some type, over a field block that is valid.
+// The beginnings of payloads: numbers that matter to some type, over a field block that is valid.
 std::string payload_of(int kind, std::size_t length) {
     static const std::string fills[] = {std::string(32, '\x82'),
                                         std::string(32, '\0'),

@@ -125,8 +125,8 @@ Reading read(HpackDecoder& decoder, const std::string& block) {
     return reading;
 }
 
-// What we refuse and nghttp2 takes: more size updates at the start of a block than an encoder has
-// reason for (RFC 7541, 4.2), and numbers padded with zeros to more than five bytes.
+// Blocks that we refuse and nghttp2 takes: more size updates at the start of a block than an
+// encoder has reason for (RFC 7541, 4.2), and numbers padded with zeros to more than five bytes.
 bool stricter(const std::string& block) {
     const auto update = [](char c) { return (static_cast<unsigned char>(c) & 0xe0U) == 0x20; };
     std::size_t updates = 0;

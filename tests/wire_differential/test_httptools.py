@@ -24,8 +24,8 @@ CHUNKED_HEAD = b"POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: a\r\n"
 
-# What we refuse although llhttp takes it: why, and a request that shows it. All differences in
-# strictness are here; each is one in which we are the stricter.
+# Requests that we refuse although llhttp takes them: why, and a request that shows it. All
+# differences in strictness are here; each is one in which we are the stricter.
 STRICTER = {
     "bad_host": (
         "it does not look into Host; RFC 9112 3.2",
@@ -72,7 +72,7 @@ STRICTER = {
 
 
 class Reading:
-    """What llhttp makes of one request: `outcome` is request, incomplete or refused."""
+    """llhttp's view of one request: `outcome` is request, incomplete or refused."""
 
     def __init__(self, raw):
         self.outcome, self.method, self.minor, self.error = "incomplete", b"", 0, None

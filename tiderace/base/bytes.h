@@ -1,4 +1,4 @@
-// ByteView: bytes that somebody else owns, seen for the length of a call unless said otherwise.
+// ByteView: borrowed bytes, valid for the length of a call unless stated otherwise.
 //
 // A std::string_view, because protocols are compared with literals all day; it is not text: it may
 // hold NUL and any other byte.

@@ -1,7 +1,8 @@
-// Always-on checks. A failed check is a bug of ours: it says where and what, and aborts.
+// Always-on checks. A failed check is a bug of ours: it prints where and what, and aborts.
 //
 // Thread   Any.
 // Errors   Never use these for a peer's or the machine's fault: those are values (result.h, enums).
+// Keywords: assertion, invariant, abort
 #pragma once
 
 #include "tiderace/base/language.h"

@@ -1,6 +1,7 @@
 // Comparison of secrets: a caller cannot learn from its time how much of a guess was right.
 //
 // Thread   Any; a pure function.
+// Keywords: timing attack, password comparison
 #pragma once
 
 #include "tiderace/base/bytes.h"

@@ -1,7 +1,7 @@
 // IntrusiveList: a doubly linked ring through hooks inside the objects. Insert and remove are O(1),
 // nothing is allocated, and an object leaves its list when it dies.
 //
-// Owner    Owns nothing: the objects belong to somebody else.
+// Owner    Owns nothing: the objects have other owners.
 // Thread   One; not synchronised.
 #pragma once
 

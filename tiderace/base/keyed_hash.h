@@ -6,6 +6,7 @@
 //
 // Owner    The table, which copies it. The key never leaves the process.
 // Thread   Any; construction reads the kernel's generator.
+// Keywords: SipHash, hash flooding
 #pragma once
 
 #include <cstddef>

@@ -12,6 +12,7 @@
 // Thread   One; not synchronised.
 // Limits   cost_max.
 // Memory   Beside key and value 32 bytes and the table's node; an LruHook is 24.
+// Keywords: LRU, eviction
 #pragma once
 
 #include <cstddef>

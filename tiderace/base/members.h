@@ -16,6 +16,7 @@
 // Thread   Any; everything here is a constant.
 // Errors   A type that is no plain struct is a compile error with one readable sentence.
 // Memory   The names, once for each struct.
+// Keywords: reflection
 #pragma once
 
 #include <array>

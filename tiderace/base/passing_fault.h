@@ -1,11 +1,12 @@
-// PassingFault: what an exception has as a base if it may report an outage that is soon over: a
-// database that restarts, a queue that is full. The operation has not been done.
+// PassingFault: the base of exceptions that may report an outage which is soon over: a database
+// that restarts, a queue that is full. The operation has not been done.
 //
 //   struct TooBusy : std::runtime_error, PassingFault { … };
 //
 // An App answers it with 503 and Retry-After, where any other exception is a 500.
 //
 // Thread   Any.
+// Keywords: 503, Retry-After, outage
 #pragma once
 
 #include "tiderace/base/language.h"

@@ -3,6 +3,7 @@
 // For faults of the machine only (a full disk, a port in use). The peer's faults are enums, ours
 // are checks. An Error names the operation and the object, so that its text alone helps:
 //   bind 0.0.0.0:80: permission denied; ports below 1024 need CAP_NET_BIND_SERVICE or root
+// Keywords: std::expected, error handling
 #pragma once
 
 #include <cerrno>

@@ -4,6 +4,7 @@
 //
 // Thread   Any: a pure function; one thread at a time for one Sha1Message.
 // Memory   Sha1Message: 104 bytes. The function: none.
+// Keywords: SHA-1, Sec-WebSocket-Accept
 #pragma once
 
 #include <array>

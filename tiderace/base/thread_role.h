@@ -4,6 +4,7 @@
 // runs on another thread. cmake/Room.cmake says which rooms are compiled so.
 //
 // Cost     One thread-local load and a compare.
+// Keywords: thread safety, race
 #pragma once
 
 #include "tiderace/base/check.h"

@@ -241,7 +241,8 @@ Address Address::from_ip4(const std::uint8_t* bytes) {
 Address Address::from_path(std::string_view path) {
     Address address;
     address.family_ = Family::unix_path;
-    // None without a name, as most Unix peers: it takes no memory, which an accepted one may lack.
+    // None without a name, as most Unix peers: it does not allocate, which may fail for an accepted
+    // one.
     if (!path.empty()) address.path_ = std::make_unique<std::string>(path);
     return address;
 }

@@ -6,6 +6,7 @@
 // Errors   parse() explains what is wrong with the text and what to write instead. It does not look
 //          names up, because that blocks.
 // Memory   32 bytes; the path of a Unix address is one allocation more.
+// Keywords: IPv4, IPv6, Unix socket, sockaddr
 #pragma once
 
 #include <array>

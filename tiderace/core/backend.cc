@@ -50,7 +50,7 @@ struct Known {
     std::unique_ptr<Poller> (*make)();  // nullptr where this system has none
 };
 
-// Those made of readiness, the best first: what "auto" stands for is the first that is here.
+// The engines made of readiness, the best first: "auto" is the first that is here.
 constexpr Known pollers[] = {{"epoll", make_epoll_poller},
                              {"kqueue", make_kqueue_poller},
                              {"poll", make_poll_poller},

@@ -63,7 +63,7 @@ struct IoHandle {
     explicit operator bool() const { return fd >= 0; }
 };
 
-// What send() did now.
+// The result of send().
 struct Sent {
     std::uint64_t bytes = 0;  // taken from the queue
     // on_sent will be called; until then send() must not be called, and the queue must not move. It

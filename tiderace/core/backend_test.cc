@@ -339,7 +339,7 @@ TEST_P(EveryBackend, FullTurnsAcceptTheirShareToo) {
         backend_->watch(handles.back(), true, false);
     }
     Recorder accepting;
-    // Behind all others for those that go over them by number or age.
+    // Behind all others, for engines that go over them by number or age.
     IoHandle server =
         *backend_->attach(::fcntl(newcomers.listening.socket.get(), F_DUPFD_CLOEXEC, 0), accepting);
     backend_->set_accepting(server, true);

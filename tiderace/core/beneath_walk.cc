@@ -16,7 +16,7 @@ namespace {
 
 constexpr int every_open = O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
 
-// A directory on the way needs no read permission, only search permission.
+// A directory on the way needs search permission only, not read permission.
 #if defined(O_SEARCH)
 constexpr int on_the_way = O_SEARCH | O_DIRECTORY;
 #elif defined(O_PATH)
@@ -46,7 +46,7 @@ class Walk {
 
     int open(const char* path) {
         if (!set_left(path)) return -ENAMETOOLONG;
-        // The errors are those of openat2(), so that callers see no difference.
+        // The errors are openat2()'s, so that callers see no difference.
         if (left_.empty()) return -ENOENT;
         // An absolute path leaves the directory.
         if (left_.front() == '/') return -EXDEV;

@@ -12,6 +12,7 @@
 // Errors   -errno, as openat2 would: EXDEV, ELOOP (also where `links` forbids the link), ENOENT, …
 // Limits   walk_links_max links and walk_steps_max components in one path (ELOOP), PATH_MAX bytes
 //          with its links (ENAMETOOLONG). Two descriptors at a time.
+// Keywords: path traversal, symlinks, openat2, RESOLVE_BENEATH
 #pragma once
 
 #include "tiderace/core/kernel.h"

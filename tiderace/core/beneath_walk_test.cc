@@ -55,7 +55,7 @@ class BeneathWalk : public ::testing::Test {
     static void write(const std::filesystem::path& path, const char* text) {
         std::ofstream(path) << text;
     }
-    // What the file says, "directory", or the name of the error.
+    // The content of the file, "directory", or the name of the error.
     std::string walk(const std::string& path, Links links = Links::inside, int flags = O_RDONLY) {
         return told(open_by_walking(directory_.get(), path.c_str(), flags, links));
     }
@@ -103,7 +103,7 @@ const Case cases[] = {
     {"a/b/round", "deep"},
     {"to-c/deep", "deep"},
     {"to-to-b/../b/c/deep", "deep"},
-    // What leaves.
+    // Paths that leave the directory.
     {"..", nullptr, EXDEV},
     {"../", nullptr, EXDEV},
     {"../root/file", nullptr, EXDEV},
@@ -120,7 +120,7 @@ const Case cases[] = {
     {"to-b/out", nullptr, EXDEV},
     {"absolute", nullptr, EXDEV},
     {"absolute-out", nullptr, EXDEV},
-    // What is not there, or not so.
+    // Paths that do not exist, or are of another kind.
     {"", nullptr, ENOENT},
     {"absent", nullptr, ENOENT},
     {"absent/../file", nullptr, ENOENT},

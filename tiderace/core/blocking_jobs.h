@@ -9,6 +9,7 @@
 // Errors   The pool is full or has no memory for it, or too many jobs run: start() leaves the job
 //          with the caller, which does without, or does the work itself.
 // Limits   jobs_max at a time.
+// Keywords: disk read, blocking work
 #pragma once
 
 #include <atomic>

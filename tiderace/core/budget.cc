@@ -113,7 +113,7 @@ void Budget::make_room() {
     std::vector<Claim> claims;
     std::vector<Holder*> holders;
     holders_.for_each([&](Holder& holder) {
-        // What a peer sends is held because of the peer, from the first moment on.
+        // Received bytes are held because of the peer, from the first moment on.
         claims.push_back({.bytes = holder.bytes_,
                           .age = loop_->now() - holder.since_ + time_to_take,
                           .client = holder.client_,
@@ -128,7 +128,7 @@ void Budget::make_room() {
     }
     log_refusals(chosen.size());
     // Behind the choice, because a refusal may end a connection, and with it any other holder.
-    // Those that are destroyed leave the list by themselves; after an exception the rest is refused
+    // Destroyed holders leave the list by themselves; after an exception the rest is refused
     // with the next.
     while (!refused_.empty()) {
         Holder& holder = refused_.pop_front();
@@ -141,7 +141,7 @@ void Budget::log_refusals(std::size_t count) {
     unlogged_ += count;
     log::Logger* const log = loop_->log();
     if (log == nullptr || (logged_ != Instant::min() && loop_->now() - logged_ < 1s)) return;
-    log->warning("core", "a shared limit was passed, and who took most was refused",
+    log->warning("core", "a shared limit was exceeded; the client that held most was refused",
                  log::field("of", name_), log::field("bytes_max", bytes_max_),
                  log::field("refused", unlogged_));
     logged_ = loop_->now();

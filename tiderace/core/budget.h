@@ -1,21 +1,22 @@
-// Budget: one bound for what a loop keeps for peers that are slow, and one rule for who goes when
-// it is passed: the one that takes most, and never the newcomer because it is new.
+// Budget: one bound for what a loop keeps for peers that are slow, and one rule for which peer goes
+// when it is passed: the one that takes most, and never the newcomer because it is new.
 //
 //   grow_to() -> within the bound -> held; above half of it is_scarce()
 //            \-> above -> refuse() of holders, until a sixteenth of the bound is free
 //
 // The rule (choose_to_go):
 //
-//   whoever is not trusted goes before whoever is (has authenticated itself)
+//   an untrusted peer goes before a trusted one (that has authenticated itself)
 //   the client that holds most goes first: an IPv4 address, or a /64 of IPv6; each peer of a Unix
 //     socket is a client of its own
 //   of its holdings, the largest, and of equal ones the oldest
 //   what waits for a peer to take it counts for less in its first tenth of a second
 //
-// Owner    Whoever sets the bound, and every Holder: a task may keep what it has not received when
-//          its socket and the service have ended.
+// Owner    Its maker, which sets the bound, and every Holder: a task may keep unreceived bytes
+//          after its socket and the service have ended.
 // Thread   The loop's.
-// Errors   A line of the log says who was refused, at most one each second.
+// Errors   A line of the log names the refused peer, at most one each second.
+// Keywords: memory limit, slow client, overload, back-pressure
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ namespace tiderace::core {
 
 class EventLoop;
 
-// Whom a shared limit counts as one.
+// The peers that a shared limit counts as one client.
 class ClientKey {
   public:
     ClientKey() = default;  // one of its own
@@ -56,7 +57,7 @@ struct Claim {
     bool trusted = false;
 };
 
-// Who goes so that `wanted` bytes are free, as indices of `claims`, in this order.
+// The claims that go so that `wanted` bytes are free, as indices of `claims`, in this order.
 std::vector<std::size_t> choose_to_go(std::span<const Claim> claims, std::uint64_t wanted);
 
 class Budget final : public Shared {
@@ -81,7 +82,7 @@ class Budget final : public Shared {
         template <typename T>
         friend class tiderace::IntrusiveList;
 
-        // To drop what it holds, shrink_to(), and end what it is held for, without a call of the
+        // Drops the held bytes, calls shrink_to(), and ends their purpose, without calling the
         // application. May destroy this holder and others.
         virtual void refuse() TR_ON_LOOP = 0;
 
@@ -117,7 +118,7 @@ class Budget final : public Shared {
 // A holder of blocks of a loop's pool, for peers that may be slow to read: a server.
 class SendHolder : private ListHook {
   public:
-    // What is held for one peer.
+    // The bytes that are held for one peer.
     struct Holding {
         HeldBytes held;
         ClientKey client = {};

@@ -309,7 +309,7 @@ TEST(SendRelief, TakesFromThoseThatHoldMostUntilAnEighthIsFree) {
     EXPECT_EQ(other.queues.size(), 2U);
 }
 
-// Otherwise a peer with a fresh answer would be closed in place of those that read nothing.
+// Otherwise a peer with a fresh answer would be closed in place of peers that read nothing.
 TEST(SendRelief, TakesFromThoseThatHaveWaitedLong) {
     BlockPool pool;
     pool.set_bytes_max(16 * BlockPool::block_bytes);

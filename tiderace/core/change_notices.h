@@ -14,6 +14,7 @@
 //          system's limit of watches. Lost notices are reported as `lost`.
 // Limits   notices_max in one take(); more are one `lost`.
 // Memory   The kernel's: about 1 KiB for each watch.
+// Keywords: inotify, file change
 #pragma once
 
 #include <cstdint>
@@ -54,8 +55,9 @@ class ChangeNotices {
     // Watches the file that is open as `fd`, which may be closed afterwards. A file that is watched
     // already keeps its id.
     //
-    // With `only_entry`, a directory reports no content, and no entry but this and those that other
-    // calls name, unless another call watches it whole. kqueue, which has no names, reports each.
+    // With `only_entry`, a directory reports no content, and no entry but this and the ones that
+    // other calls name, unless another call watches it whole. kqueue, which has no names, reports
+    // each.
     virtual Result<int> watch(int fd, std::string_view only_entry = {}) = 0;
     // No notice has this id any more. It may have ended before.
     virtual void forget(int id) = 0;

@@ -22,7 +22,7 @@ constexpr std::uint32_t of_content = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB;
 constexpr std::uint32_t of_entries = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
 constexpr std::uint32_t of_itself = IN_DELETE_SELF | IN_MOVE_SELF;
 
-// What the watches of one directory report.
+// The events that the watches of one directory report.
 struct Wanted {
     // Names are looked through for every event; more than a few are cheaper reported.
     static constexpr std::size_t entries_max = 16;
@@ -106,7 +106,7 @@ class Inotify final : public ChangeNotices {
             notices_.push_back({});
         } else if ((event.mask & (IN_IGNORED | IN_UNMOUNT)) != 0) {
             // The kernel has ended the watch: the object was deleted, its file system unmounted, or
-            // we had asked for it.
+            // we had requested it.
             wanted_.erase(event.wd);
             notices_.push_back({event.wd, NoticeKind::ended, ""});
         } else if ((event.mask & (IN_MOVE_SELF | IN_DELETE_SELF)) != 0) {

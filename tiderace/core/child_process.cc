@@ -127,7 +127,7 @@ bool bind_to_parent(const Launch& launch) {
         return false;
     if (launch.death_signal == 0) return true;
     if (::prctl(PR_SET_PDEATHSIG, launch.death_signal) != 0) return false;
-    if (::getppid() != launch.parent) ::_exit(0);  // it died before we could ask
+    if (::getppid() != launch.parent) ::_exit(0);  // it died before this call
 #endif
     return launch.parent > 0;
 }
@@ -135,7 +135,7 @@ bool bind_to_parent(const Launch& launch) {
 // In the child. A failure is written to the pipe as its errno, because only exec could report it
 // otherwise.
 [[noreturn]] void become(const Launch& launch) {
-    // A group of its own, so that end() reaches its children, too, and Ctrl-C in our terminal does
+    // A group of its own, so that end() also reaches its children, and Ctrl-C in our terminal does
     // not.
     ::setpgid(0, 0);
     if (bind_to_parent(launch) && put_in_place(launch) &&

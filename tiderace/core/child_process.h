@@ -10,6 +10,7 @@
 //          a ChildExit.
 // Signals  The child begins with none blocked and none ignored, and catches none of ours.
 // Memory   Descriptors above 2 are never inherited.
+// Keywords: fork, exec, process group, SIGKILL
 #pragma once
 
 #include <sys/types.h>

@@ -38,7 +38,7 @@ ChildOptions shell(std::string script) {
     return {.arguments = {"sh", "-c", std::move(script)}};
 }
 
-// What the script writes, and how it ended.
+// The output of the script, and how it ended.
 std::pair<std::string, ChildExit> run(ChildOptions options) {
     Listening heard;
     options.output = heard.pipe.writing.get();

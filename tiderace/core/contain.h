@@ -1,8 +1,9 @@
 // contain: calls code of an application. An exception ends here, as one line of the log; the loop
-// and everybody else's connections go on.
+// and all other connections go on.
 //
 // Thread   Any.
 // Errors   False: it threw, std::bad_alloc included.
+// Keywords: exception, 500
 #pragma once
 
 #include <string_view>
@@ -13,7 +14,7 @@
 
 namespace tiderace::core {
 
-// Inside a catch: logs the exception and its source ("a handler"). Of all loops together, at most
+// Inside a catch: logs the exception and its source ("a handler"). For all loops together, at most
 // one line a second reports lack of memory, and one any other exception, with the number of lines
 // left out. Never throws.
 void log_exception(log::Logger* log, std::string_view scope, std::string_view thrower) noexcept;

@@ -5,6 +5,7 @@
 // most of each 100 ms.
 //
 // Thread   Any. Reads files: call it at start.
+// Keywords: cgroup, affinity, number of threads
 #pragma once
 
 #include <cstddef>

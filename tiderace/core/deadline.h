@@ -6,6 +6,7 @@
 //
 // Owner    What waits. It may end armed, and inside on_passed().
 // Thread   The loop's.
+// Keywords: time-out
 #pragma once
 
 #include <utility>

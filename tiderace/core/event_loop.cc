@@ -63,7 +63,7 @@ void EventLoop::read_clock() {
 }
 
 Duration EventLoop::wait_for(Duration wait_max) const {
-    // Work is waiting for this turn's end, so only look at the descriptors.
+    // Work is waiting for this turn's end, so only check the descriptors.
     if (turn_ends_ != nullptr || stopping_) return Duration::zero();
     const auto wake = timers_.next_wake();
     if (!wake) return wait_max;

@@ -13,6 +13,7 @@
 // Errors   create() fails when the machine refuses (an engine that is not there).
 // Limits   mailbox_posts_max waiting posts; BackendOptions for what one turn accepts and receives.
 // Memory   One receive buffer, the block pool's free list; nothing per turn.
+// Keywords: loop, turn, reactor
 #pragma once
 
 #include <atomic>
@@ -27,10 +28,10 @@
 #include "tiderace/base/unique_function.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/backend.h"
+#include "tiderace/core/budget.h"
 #include "tiderace/core/clock.h"
 #include "tiderace/core/mailbox.h"
 #include "tiderace/core/send_queue.h"
-#include "tiderace/core/budget.h"
 #include "tiderace/core/timer_wheel.h"
 #include "tiderace/log/logger.h"
 
@@ -97,7 +98,7 @@ class EventLoop {
     // gone.
     bool post(unique_function<void()> task) { return mailbox_.post(std::move(task)); }
 
-    // What its wake-ups share (wakeup.h).
+    // The list that its wake-ups share (wakeup.h).
     const std::shared_ptr<WakeupList>& wakeups() const { return wakeups_; }
 
     Backend& backend() { return *backend_; }

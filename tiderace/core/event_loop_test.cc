@@ -81,7 +81,7 @@ struct OrderedInput final : Watch::Receiver {
     std::string* order;
 };
 
-// What has arrived was in time, however late the loop gets to look: after a stop of the process.
+// Input that has arrived was in time, however late the loop reads it: after a stop of the process.
 TEST(EventLoop, InputThatHasArrivedIsDispatchedBeforeDeadlinesExpire) {
     for (const std::string& engine : testing::engine_names()) {
         testing::ManualClock clock;

@@ -7,6 +7,7 @@
 // Thread   Any; the real one has no state.
 // Errors   As the system calls themselves, except that a failure is returned as -errno.
 // Cost     A virtual call, about 2 ns beside the 200 ns or more of the system call.
+// Keywords: system call, syscall, sendfile, writev, openat2
 #pragma once
 
 #include <sys/socket.h>
@@ -24,7 +25,7 @@ namespace tiderace::core {
 
 // Which symbolic links open_beneath follows.
 enum class Links : std::uint8_t {
-    inside,    // those that stay beneath the directory
+    inside,    // links that stay beneath the directory
     never,     // none: the path has to be without
     anywhere,  // all of them, wherever they lead
 };
@@ -48,8 +49,8 @@ class Kernel {
     virtual ssize_t send(int fd, const iovec* pieces, int count, bool more) = 0;
     // Advances *offset by the bytes sent.
     virtual ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) = 0;
-    // What was sent and the peer's system has not acknowledged; of a Unix socket, about what the
-    // peer has not read. 0 where the system does not tell.
+    // Bytes that were sent and that the peer's system has not acknowledged; of a Unix socket, about
+    // what the peer has not read. 0 where the system does not report it.
     virtual std::uint64_t unacknowledged_bytes(int fd) = 0;
     virtual int shut_down(int fd, int how) = 0;
     virtual int close(int fd) = 0;

@@ -48,7 +48,8 @@ bool Mailbox::post(Task task) {
         refused_closed_.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
-    // A bound, so that a loop that stands still does not eat the memory of those that post to it.
+    // A bound, so that a loop that stands still does not eat the memory of the threads that post to
+    // it.
     if (shared_->queue.size() >= tasks_max_) {
         refused_full_.fetch_add(1, std::memory_order_relaxed);
         return false;

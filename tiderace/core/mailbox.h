@@ -11,6 +11,7 @@
 //          that, and destroys the task in the caller.
 // Limits   tasks_max waiting; those taken by a running drain() do not count.
 // Memory   40 bytes a waiting task; the memory of a large batch is freed after it.
+// Keywords: cross-thread, post, message passing
 #pragma once
 
 #include <atomic>

@@ -3,6 +3,7 @@
 //
 // Thread   Any; the limit is the whole process's. Call it once, at start.
 // Errors   The system reports no limit, or refuses the raise.
+// Keywords: RLIMIT_NOFILE, ulimit, file descriptors, EMFILE
 #pragma once
 
 #include <cstdint>

@@ -165,7 +165,7 @@ bool Resolver::add(Query& query) {
     // Queries for one host share a lookup.
     auto host = std::ranges::find(hosts_, query.host_, [](const auto& one) { return one->name; });
     if (host == hosts_.end()) {
-        // Hosts whose queries were all withdrawn need no lookup any more, and no place.
+        // Hosts whose queries were all withdrawn give up their lookup and their place.
         std::erase_if(hosts_, [](const auto& one) { return !one->out && one->queries.empty(); });
         // A name server that is down must not let the queue grow for ever.
         if (waiting() >= options_.waiting_max) return false;

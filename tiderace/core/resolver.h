@@ -12,6 +12,7 @@
 //          the deadline, a full queue.
 // Limits   ResolverOptions. getaddrinfo cannot be interrupted: a lookup whose queries are gone
 //          holds its thread until the system gives up, and counts towards lookups_max.
+// Keywords: DNS, getaddrinfo
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,8 @@ struct HostPort {
     // Fails where the text is none of these; nothing is looked up.
     static Result<HostPort> parse(std::string_view text);
 
-    // Addresses that need no lookup: IP addresses, Unix paths, and localhost, which is 127.0.0.1
-    // and ::1 (RFC 6761 section 6.3). Empty: ask a Resolver.
+    // Addresses without a lookup: IP addresses, Unix paths, and localhost, which is 127.0.0.1
+    // and ::1 (RFC 6761 section 6.3). Empty: use a Resolver.
     std::vector<Address> literal() const;
 
     std::string host;  // without brackets; "unix:/run/x.sock" as a whole
@@ -48,7 +49,7 @@ struct HostPort {
 // The result of getaddrinfo, in the order of RFC 6724, with port 0. Blocks, for many seconds if a
 // name server does not answer.
 Result<std::vector<Address>> look_up(const std::string& host);
-// What getaddrinfo found: each address once, at most Resolver::addresses_max.
+// The addresses that getaddrinfo found: each address once, at most Resolver::addresses_max.
 std::vector<Address> addresses_in(const addrinfo* list);
 
 struct ResolverOptions {
@@ -74,7 +75,7 @@ class Resolver final {
 
         // on_resolved() is called once, from a later turn, at `deadline` at the latest. In a loop
         // that is late (its process was stopped) the pool's threads get as long as it is, up to
-        // EventLoop::timers_late_max: they were stopped, too, and may have the answer.
+        // EventLoop::timers_late_max: they were also stopped, and may have the answer.
         void resolve(Resolver& resolver, std::string_view host, Instant deadline);
         void reset();
 

@@ -8,6 +8,7 @@
 // Memory   Empty: four words, no allocation. Copied bytes fill blocks of block_bytes, which go back
 //          to the pool as soon as their last byte was taken by the transport.
 // Limits   None here: Connection counts bytes() against its own.
+// Keywords: back-pressure, sendfile, writev, gathering write
 #pragma once
 
 #include <sys/types.h>

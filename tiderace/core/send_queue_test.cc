@@ -22,7 +22,8 @@ struct NumberedFile : SharedFile {
     int number;
 };
 
-// What a transport would see, taken in steps of at most `step` bytes; a file range reads as "<fd>".
+// The bytes that a transport would see, taken in steps of at most `step` bytes; a file range reads
+// as "<fd>".
 std::string drain(SendQueue& queue, std::size_t step) {
     std::string out;
     while (!queue.empty()) {

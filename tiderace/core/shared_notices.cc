@@ -143,8 +143,7 @@ Result<> NoticeReader::listen(bool on) {
 // one that waits already was woken before.
 void NoticeReader::tell(const NoticeReader& taker) {
     if (waiting_.exchange(true, std::memory_order_release) || this == &taker) return;
-    // A reader that does not listen asks behind() before each request, so it needs no turn for
-    // this.
+    // A reader that does not listen calls behind() before each request, so no extra turn is needed.
     if (listening_.load(std::memory_order_relaxed)) wake();
 }
 

@@ -1,7 +1,7 @@
 // SharedNotices: one instance of ChangeNotices for all loops of a process. A user may have 128 of
 // them on Linux, all programs together. NoticeReader is one loop's part of it.
 //
-//   any loop, told by its engine or before a request: take()
+//   any loop, notified by its engine or before a request: take()
 //       -> lock -> the kernel's notices, all there are -> the watchers of each id
 //       -> its own list; the other loops are woken
 //
@@ -75,8 +75,7 @@ class NoticeReader final : private Wakeup, private Watch::Receiver {
                                                         Receiver& receiver);
     ~NoticeReader() override;
 
-    // As those of ChangeNotices. A file that another loop watches, too, stays watched until both
-    // forget it.
+    // As in ChangeNotices. A file stays watched until the last loop that watches it forgets it.
     bool reports_names() const { return shared_->notices_->reports_names(); }
     Result<int> watch(int fd, std::string_view only_entry = {}) {
         return shared_->watch(*this, fd, only_entry);

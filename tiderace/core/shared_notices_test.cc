@@ -16,7 +16,7 @@ namespace {
 
 using NoticeKind = ChangeNotice::Kind;
 
-// What the kernel reports next, for all that opened this.
+// The kernel's next notices, for all that opened this.
 std::vector<ChangeNotice> kernel_has;
 int instances = 0;
 std::vector<int> forgotten;

@@ -20,7 +20,7 @@ namespace {
 // handler may run; see close_pipe().
 std::atomic<int> pipe_in = -1;
 std::atomic<int> handlers_running = 0;
-static_assert(std::atomic<int>::is_always_lock_free, "a handler may take no lock");
+static_assert(std::atomic<int>::is_always_lock_free, "a handler may not take a lock");
 
 extern "C" void write_to_pipe(int number) {
     // The interrupted code may be about to read its errno.
@@ -79,7 +79,7 @@ Result<Signals> Signals::open(std::span<const int> numbers) {
     Signals signals;
     signals.descriptor_ = ::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
     if (signals.descriptor_ < 0) return fail(Error::last("signalfd", ""));
-    // Of this thread and of those it starts later; an older thread would still be ended by the
+    // For this thread and its later children; an older thread would still be ended by the
     // signal.
     TR_CHECK(::pthread_sigmask(SIG_BLOCK, &wanted, &before) == 0);
     // signalfd only sees blocked signals; signals that the caller had blocked before stay blocked.

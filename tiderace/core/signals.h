@@ -8,6 +8,7 @@
 //          start: they inherit the blocked mask, without which the kernel could choose them.
 // Thread   The opener's. A child process must unblock before exec; a blocked mask is inherited too.
 // Errors   open() fails without descriptors, or for a number that is no catchable signal.
+// Keywords: SIGTERM, SIGHUP, SIGINT, signalfd
 #pragma once
 
 #include <optional>

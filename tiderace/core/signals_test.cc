@@ -132,7 +132,7 @@ TEST_P(SignalsTest, TheyMayMoveAndBeOpenedAgain) {
 TEST(Signals, MoreThanThePipeHoldsChangeNoErrno) {
     auto signals = Signals::open_self_pipe(two);
     ASSERT_TRUE(signals) << signals.error().message();
-    for (int i = 0; i < 70'000; ++i) {  // a pipe holds 64 KiB at most, unless it is asked for more
+    for (int i = 0; i < 70'000; ++i) {  // a pipe holds 64 KiB at most, unless it is made larger
         errno = 0;
         ASSERT_EQ(::raise(SIGUSR1), 0);
         ASSERT_EQ(errno, 0) << i;

@@ -12,6 +12,7 @@
 // Limits   1 ms ticks: a timer fires in the first advance() to the end of its tick, so never early
 //          and up to 1 ms late. Deadlines are any Instant; Instant::max() is 292 years off.
 // Memory   8 KiB a wheel, 40 bytes a Timer, nothing else.
+// Keywords: timer wheel, time-out, timers
 #pragma once
 
 #include <array>

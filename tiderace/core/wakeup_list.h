@@ -20,8 +20,8 @@ class WakeupList {
   public:
     explicit WakeupList(Backend& backend) : backend_(&backend) {}
 
-    // The loop's thread. Runs those that wait; what is woken by these runs with the next turn. One
-    // that throws is logged, and ends there.
+    // The loop's thread. Runs the waiting ones; the ones that these wake run with the next turn.
+    // One that throws is logged, and ends there.
     void run(log::Logger* log = nullptr) {
         if (waiting_.load(std::memory_order_acquire) > 0) run_waiting(log);
     }

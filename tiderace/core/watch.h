@@ -17,6 +17,7 @@
 //          reported as ready in every requested direction, and again in every turn until it is
 //          released or paused: the next call on it returns the error.
 // Memory   40 bytes, and the backend's entry for the descriptor.
+// Keywords: file descriptor, foreign descriptor
 #pragma once
 
 #include "tiderace/base/result.h"

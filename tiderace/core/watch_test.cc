@@ -61,7 +61,7 @@ class EveryWatch : public ::testing::TestWithParam<std::string> {
         for (int i = 0; i < 100 && told_.times < times; ++i) loop_->turn(5s);
         ASSERT_EQ(told_.times, times);
     }
-    // What is to happen by itself has happened after these.
+    // Everything that happens by itself has happened after these.
     void settle() {
         for (int i = 0; i < 4; ++i) loop_->turn(1ms);
     }

@@ -8,6 +8,7 @@
 // Errors   A full queue refuses; the caller answers "busy". A task may not throw.
 // Limits   threads_max threads, queue_max waiting tasks.
 // Signals  Worker threads block all signals; the main thread receives them.
+// Keywords: thread pool, blocking work
 #pragma once
 
 #include <cstddef>

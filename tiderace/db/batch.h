@@ -1,4 +1,4 @@
-// Batch: rows that a connection has read, in one block, and what else a statement came to.
+// Batch: rows that a connection has read, in one block, and the other results of a statement.
 //
 // Owner    The one that reads it; a Cell is a view of it.
 // Thread   One at a time; it travels from a thread of the pool to the loop as a whole.
@@ -17,11 +17,11 @@
 
 namespace tiderace::db {
 
-// What exec() gives.
+// The result of exec().
 struct Done {
     std::uint64_t rows = 0;    // inserted, changed or deleted
     std::int64_t last_id = 0;  // SQLite and MariaDB: of the row inserted last. PostgreSQL has none:
-                               // say `returning id` and one<std::int64_t>
+                               // use `returning id` and one<std::int64_t>
     bool operator==(const Done&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// Connection: what each database gives the room: run a statement, read on, become as new.
+// Connection: what each database gives the room: run a statement, read on, return to a clean state.
 //
 //   open() -> idle -> run() -> [more() while the batch has more] -> idle
 //               ^                  |
@@ -32,12 +32,12 @@
 
 namespace tiderace::db {
 
-// What all queries of one text share.
+// The part that all queries of one text share.
 struct Statement {
     std::string sql;  // as the program wrote it, for messages
     Scanned scanned;
-    // Of its last run (Batch::steps). The loop's alone, which writes it while threads of the pool
-    // read the texts.
+    // The steps of its last run (Batch::steps). The loop's alone, which writes it while threads of
+    // the pool read the texts.
     std::uint64_t steps = 0;
     Batch::Extent extent = {};  // of its last result that came with others (gather.h)
 };
@@ -56,7 +56,7 @@ struct Query {
     std::vector<Value> values;
 };
 using QueryRef = std::shared_ptr<const Query>;
-// A connection's own, whose text needs no look: one statement without parameters.
+// A connection's own, whose text is not scanned: one statement without parameters.
 inline QueryRef command(const std::string& sql) {
     return std::make_shared<Query>(Statement{.sql = sql, .scanned = {.text = sql}});
 }
@@ -67,7 +67,7 @@ struct Portion {
     std::size_t bytes_max = 0;  // above it a batch ends after its row
 };
 
-// What PostgreSQL's NOTIFY sends.
+// A message of PostgreSQL's NOTIFY.
 struct Notification {
     std::string channel;
     std::string payload;
@@ -75,14 +75,14 @@ struct Notification {
 
 class Connection;
 
-// A read that goes to the database together with those of other tasks (gather.h).
+// A read that goes to the database together with other tasks' reads (gather.h).
 struct Read {
     QueryRef query;
     Portion portion;
     Instant wait_until = Instant::max();  // for a connection
     Instant deadline = Instant::max();
     Batch::Room room;  // for its rows; a connection that has no use for it leaves it
-    // What became of it. Neither: it is to be done again, for itself.
+    // The outcome. Neither: the read is done again, for itself.
     std::optional<Batch> batch;
     std::optional<Error> failure;
     Duration took{};

@@ -61,7 +61,7 @@ task::Task<> script_on(std::shared_ptr<const Settings> settings, std::string sql
     try {
         co_await lease->script(sql, statement_deadline(pool));
     } catch (const Error& error) {
-        // Part of it may have been done, whatever it says of the whole.
+        // Part of it may have been done, whatever it reports about the whole.
         const bool unknown = error.kind() == Fault::connection_lost && lease->maybe_done();
         failure = (unknown ? error.with_kind(Fault::unknown_outcome) : error).with_statement(sql);
     }

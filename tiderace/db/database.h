@@ -35,11 +35,11 @@ namespace tiderace::db {
 
 class Database final : public Statements {
   public:
-    // What open() returns.
+    // The handle that open() returns.
     Database(Url url, const Options& options);
 
     // A handle that is const, such as a lambda's capture, does all that another does: these hide
-    // those of Statements, which stay for what takes either a Database or a Transaction.
+    // the functions of Statements, which stay for what takes either a Database or a Transaction.
     template <typename T, typename... A>
     task::Task<std::optional<T>> one(std::string_view sql, const A&... values) const {
         return one_of<T>(fetch_here(Wanted::one_row, std::string(sql), bound(values...)));
@@ -127,13 +127,13 @@ class Database final : public Statements {
 };
 
 // SQLite counts the memory that it holds under a lock of the whole program, which each of its
-// allocations takes. For a program that needs no such count (sqlite3_memory_used(), SQLite's limits
-// of its heap); small blocks then come from the pool of each thread's coroutine frames. In main(),
-// before there are threads. False: SQLite was in use before, or this build has none; nothing has
-// changed.
+// allocations takes. For a program without a use for this count (sqlite3_memory_used(), SQLite's
+// limits of its heap); small blocks then come from the pool of each thread's coroutine frames. In
+// main(), before there are threads. False: SQLite was in use before, or this build has none;
+// nothing has changed.
 bool leave_sqlite_memory_uncounted();
 
-// Connects when the first statement asks for it. Throws Error{configuration} for a URL that is
+// Connects at the first statement. Throws Error{configuration} for a URL that is
 // none, and for a database that this build does not have.
 Database open(std::string_view url, const Options& options = {});
 

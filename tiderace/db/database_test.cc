@@ -1,4 +1,4 @@
-// What every database does alike.
+// The behaviour that all databases share.
 #include "tiderace/db/database.h"
 
 #include <gtest/gtest.h>

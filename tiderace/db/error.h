@@ -12,6 +12,7 @@
 // MariaDB repeats a duplicate key in its own.
 //
 // Thread   Any; a value.
+// Keywords: deadlock, unique violation, 503
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // Execution: one statement on a connection: checked before it is sent, timed, its error named.
 //
 // Thread   The loop's.
+// Keywords: prepared statements, slow query
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ QueryRef make_query(Dialect dialect, std::string sql, std::vector<Value> values)
 // The same, and its text is scanned only if the pool does not know it.
 QueryRef make_query(Pool& pool, std::string sql, std::vector<Value> values);
 
-// What its values, or its text, take of a message to the server: no less than that.
+// A lower bound of the bytes that its values, or its text, take in a message to the server.
 std::uint64_t bytes_of(const Query& query);
 // Throws Error{parameters} for what no server of this kind takes.
 void check_room(Dialect dialect, std::size_t values, std::uint64_t bytes, const std::string& sql);
@@ -32,7 +33,7 @@ void check_room(Dialect dialect, std::size_t values, std::uint64_t bytes, const 
 // Whether it changes nothing, by its first word and by what is wanted of it.
 bool only_reads(const Query& query, Wanted wanted);
 
-// What is read for it at once.
+// The portion that is read for it at once.
 Portion portion_for(Wanted wanted, const Options& options);
 
 // Until when a statement that begins now may take, and until when a task may wait for a connection.
@@ -50,7 +51,7 @@ void log_if_slow(const Pool& pool, const Query& query, Duration took);
 task::Task<Batch> run_on(Pool& pool, Connection& connection, QueryRef query, Portion portion);
 
 // The next portion, with a deadline of its own: how long the reader takes between them is its own
-// affair. Its errors are those of run_on().
+// affair. Its errors are run_on()'s.
 task::Task<Batch> read_on(Pool& pool, Connection& connection, QueryRef query, Portion portion);
 // What a failed statement outside of a transaction came to, by what it may have done.
 Error outcome_of(const Error& failure, const Connection& connection, const Query& query,

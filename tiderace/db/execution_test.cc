@@ -1,4 +1,4 @@
-// What is checked before a statement is sent, and what the log says of it afterwards.
+// The checks before a statement is sent, and its line in the log afterwards.
 #include "tiderace/db/execution.h"
 
 #include <gmock/gmock.h>

@@ -12,14 +12,14 @@ namespace tiderace::db {
 namespace {
 
 // Instructions of SQLite's machine, well below a millisecond: a statement that took more goes
-// alone, because those that go with it get their rows only when it has ended.
+// alone, because the statements beside it get their rows only when it has ended.
 constexpr std::uint64_t steps_together_max = 20'000;
 
 bool is_sqlite(const Pool& pool) {
     return pool.settings().url.dialect == Dialect::sqlite;
 }
 
-// What became of it is known: its task goes on.
+// The outcome is known: its task goes on.
 void end(Read& read) {
     read.over = true;
     if (read.waiter != nullptr) read.waiter->wake();
@@ -98,8 +98,8 @@ bool Gather::helps(const Query& query) const {
     std::unreachable();
 }
 
-// That are about to take reads. SQLite's threads share the processor with the loops: a second one
-// pays when there is more than one can take at once.
+// Tasks that are about to take reads. SQLite's threads share the processor with the loops: a second
+// one pays when there is more than one can take at once.
 std::size_t Gather::collectors_wanted() const {
     if (!is_sqlite(*pool_)) return pool_->size(Lane::reads);
     const std::size_t most = pool_->settings().options.reads_together;
@@ -185,7 +185,7 @@ task::Task<> Gather::collect() {
     }
 }
 
-// This task ends, and no other may come for those that wait. Allocates nothing, because it is
+// This task ends, and no other may come for the waiting reads. Allocates nothing, because it is
 // called where memory has run out.
 void Gather::leave_to_themselves() {
     for (const ReadRef& each : waiting_) end(*each);
@@ -204,7 +204,7 @@ task::Task<> Gather::serve(Connection& connection) {
         // Free before the tasks that were answered go on: in SQLite they need not find it lent to
         // come here again.
         if (waiting_.empty() && is_sqlite(*pool_)) co_return;
-        co_await let_others_ask();  // those that were answered may ask again
+        co_await let_others_ask();  // tasks that were answered may read again
     }
 }
 

@@ -14,8 +14,9 @@
 //
 // Owner    A Pool. Its tasks end before it.
 // Thread   The loop's. SQLite writes the results on a thread of the pool.
-// Errors   Those of begin_statement(). Where memory runs out, those that wait go on by themselves.
+// Errors   As begin_statement(). Where memory runs out, waiting reads go on by themselves.
 // Limits   Options: reads_together, waiting_max, the timeouts.
+// Keywords: batching, N+1
 #pragma once
 
 #include <cstddef>
@@ -60,7 +61,7 @@ class Gather final {
     task::Task<> serve(Connection& connection);
     task::Task<> run_share(Connection& connection);
     Reads share();
-    // `is_over`: those that have time left go on waiting.
+    // `is_over`: reads that have time left go on waiting.
     void fail(const Error& error, bool is_over);
     void leave_to_themselves();
 

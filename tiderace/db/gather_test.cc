@@ -177,7 +177,7 @@ TEST_P(GatherTest, AChangeWaitsItsTurnAmongReads) {
                     co_await tx.exec("update number set n = n + 1000 where n = ?", 100 + i);
                 };
                 co_await base.transaction(added);
-                // What is acknowledged is seen by every read that begins afterwards.
+                // Every read that begins afterwards sees an acknowledged write.
                 const auto seen =
                     co_await base.one<int>("select n from number where n = ?", 1'100 + i);
                 EXPECT_EQ(seen, 1'100 + i);
@@ -245,7 +245,7 @@ TEST_P(GatherTest, AReadIsRefusedWhereOtherTasksFillTheQueue) {
 
 class GatherInSqliteTest : public ::testing::Test {
   protected:
-    // Of numbers from 0, with free connections.
+    // The numbers from 0, with free connections.
     template <typename F>
     void with_numbers(F body, const Options& options = {}) {
         auto prepare = [](Database db) -> Task<> {
@@ -414,7 +414,7 @@ Task<> ask_once(Database db, int& ended) {
     ++ended;
 }
 
-// Without memory the task that serves those who wait may end in the middle of it.
+// Without memory the task that serves the waiting reads may end in the middle of it.
 TEST_P(GatherTest, NoReadWaitsForEverWhereMemoryRunsOut) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
     Options options;

@@ -1,4 +1,4 @@
-// What a program keeps beyond the loop that it came from: it ends with the loop, and does no harm
+// Objects that a program keeps beyond their loop: each ends with the loop, and does no harm
 // afterwards.
 #include <gtest/gtest.h>
 

@@ -18,7 +18,7 @@ constexpr Duration quiet_max = 60s;
 constexpr Duration check_time = 5s;
 
 void check_channel(const std::string& channel) {
-    // It is put into the statement as it is: LISTEN takes no parameters.
+    // It is put into the statement as it is: LISTEN does not take parameters.
     if (channel.empty() ||
         channel.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != channel.npos) {
         throw Error(Fault::configuration, "a channel's name may only contain a-z, 0-9 and _");
@@ -51,7 +51,7 @@ task::Generator<Notification> listen(Database database, std::string channel) {
             failure = error;
         }
         // An empty notification: whatever was sent while there was no connection is lost, so the
-        // reader should look at the tables once.
+        // reader should read the tables once.
         if (!failure) {
             backoff.reset();
             Notification first;

@@ -9,6 +9,7 @@
 // Thread   A loop's, in a task.
 // Errors   Error{configuration}: another database, a channel that is not of a-z, 0-9 and _. A lost
 //          connection is made again after a pause and is no error.
+// Keywords: LISTEN, NOTIFY
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ Instant share_of(Instant now, Instant until, std::size_t addresses) {
 }
 
 bool is_address(const std::string& host) {
-    // literal() knows localhost, too, and its address is spelled otherwise than the name.
+    // literal() also resolves localhost, and its address is spelled otherwise than the name.
     const auto found = core::HostPort{.host = host, .port = 1}.literal();
     return found.size() == 1 && bare(found[0]) == host;
 }

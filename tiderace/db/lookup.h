@@ -1,4 +1,4 @@
-// The addresses of a host for libraries that would block to look for them: found by task::Lookup.
+// The addresses of a host for libraries whose own lookup would block: found by task::Lookup.
 //
 // Thread   The loop's, in a task.
 // Errors   Error{connection_lost}: no such host, no answer in time.
@@ -15,7 +15,7 @@
 
 namespace tiderace::db {
 
-// IP addresses as text. A literal address and localhost need no lookup.
+// IP addresses as text. A literal address and localhost are not looked up.
 task::Task<std::vector<std::string>> addresses_of(std::string host, Instant until);
 
 // Until when the first of so many addresses is tried: each has its share of the time that is left,

@@ -40,7 +40,7 @@ struct File {
     throw Error(Fault::configuration, "migrations: " + what);
 }
 
-// Against changes by mistake; an attacker who can change the files needs no collision.
+// Against changes by mistake; an attacker that can change the files can do without a collision.
 std::string hash_of(std::string_view text) {
     static constexpr SipKey key{0x7469'6465'7261'6365, 0x6d69'6772'6174'6f72};
     std::array<char, 17> room;
@@ -95,7 +95,7 @@ std::vector<File> read_files(const std::string& folder, Dialect dialect) {
         }
         // The file for this dialect wins, whichever of the two the folder lists first.
         if (before != files.end() && before->second.special) continue;
-        // A folder can be opened, too, and reading from it throws what is no Error.
+        // A folder can also be opened, and reading from it throws what is no Error.
         std::error_code unknown;
         std::ifstream stream(entry.path(), std::ios::binary);
         if (!stream || !entry.is_regular_file(unknown)) {
@@ -330,7 +330,7 @@ task::Task<std::vector<Migration>> migrate(Database database, std::string folder
                                            MigrateOptions options) {
     const std::vector<File> files = co_await files_of(database, folder);
     // Almost certainly the wrong folder. Migrations that were done are named first, because their
-    // missing files say more.
+    // missing files explain more.
     if (files.empty()) {
         check(co_await migration_states(database, folder), files, options);
         refuse("no file in " + folder + " is called NUMBER_NAME.sql");

@@ -14,8 +14,9 @@
 // Thread   A loop's, in a task; files are read on the worker pool.
 // Errors   Error{configuration}: a file that was changed or removed after it was done (unless the
 //          options allow newer ones), that comes before one that was done, that is half done, or a
-//          name or number twice. What the database says about a file, with its name and, where that
+//          name or number twice. The database's message about a file, with its name and, where that
 //          is known, the line.
+// Keywords: migrations, schema
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ struct Options {
     // Rows that all() takes and the bytes of a result; more is Error{row}.
     std::size_t rows_max = 100'000;
     std::size_t bytes_max = 64_MiB;
-    // What stream() reads ahead.
+    // The rows that stream() reads ahead.
     std::size_t stream_rows = 256;
     std::size_t stream_bytes = 256_KiB;
 };

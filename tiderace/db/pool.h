@@ -7,6 +7,7 @@
 // Thread   The loop's.
 // Errors   Error{busy}; what opening a connection throws.
 // Limits   Options: connections_max, waiting_max, the timeouts; statements_bytes_max.
+// Keywords: connection pool
 #pragma once
 
 #include <cstddef>
@@ -60,7 +61,8 @@ class Pool final {
     task::Task<Lease> take(Lane lane, Instant until);
 
     const Settings& settings() const { return settings_; }
-    // Those of the Databases that use this pool: two with the same URL may have different options.
+    // Whether a Database with these settings uses this pool: two with the same URL may have
+    // different options.
     bool has(const std::shared_ptr<const Settings>& settings) const {
         return !handles_.owner_before(settings) && !settings.owner_before(handles_);
     }
@@ -71,11 +73,11 @@ class Pool final {
     std::size_t size(Lane lane) { return side(lane).size(); }
     // Tasks that could have a connection at once.
     std::size_t free(Lane lane) { return side(lane).free(); }
-    // Tasks wait for a connection, but for those that collect reads.
+    // Tasks wait for a connection, not counting tasks that collect reads.
     bool waited_for(Lane lane) {
         return side(lane).counters().waiting > gather_.collectors_waiting();
     }
-    // What statements are, by their texts: a program has few, and each runs many times.
+    // Statements by their texts: a program has few, and each runs many times.
     static constexpr std::size_t statements_bytes_max = 256_KiB;
     static constexpr std::size_t statement_bytes = 200;  // of an entry, beside its texts
     LruCache<std::string, StatementRef>& statements() { return statements_; }
@@ -102,7 +104,7 @@ class Pool final {
 // The pool of the loop whose task calls it.
 Pool& pool_of(const std::shared_ptr<const Settings>& settings);
 
-// What this build connects with. Throws Error{configuration} for a database that it lacks.
+// The maker of connections in this build. Throws Error{configuration} for a database that it lacks.
 void check_built(const Url& url);
 std::unique_ptr<Connection> make_connection(task::Runner& runner, const Settings& settings,
                                             bool reads_only);

@@ -15,7 +15,7 @@
 namespace tiderace::db {
 namespace {
 
-// Of each kind, on all loops. A thread may still count down while the program ends.
+// Counted for each kind, on all loops. A thread may still count down while the program ends.
 constinit std::array<std::atomic<unsigned>, PoolCalls::kinds> program_calls{};
 
 // False: they are all taken.

@@ -103,7 +103,7 @@ TEST(Pool, KnowsWhatAStatementIsByItsText) {
         EXPECT_THROW(make_query(pool, sql, {}), Error) << "values are counted each time";
         EXPECT_THROW(make_query(pool, "select 1; select 2", {}), Error);
         EXPECT_THROW(make_query(pool, "select '\xFF'", {}), Error);
-        EXPECT_EQ(pool.statements().size(), 1U) << "what is refused is not kept";
+        EXPECT_EQ(pool.statements().size(), 1U) << "a refused statement is not kept";
         co_return;
     }(db));
 }

@@ -63,7 +63,7 @@ class Readiness final : private core::Watch::Receiver, private core::Timer {
     };
     // For an answer, or for room to send: EventLoop::answers_awaited().
     Wait wait(core::Interest interest, Instant until) { return {*this, interest, until, true}; }
-    // For what the other end may say of its own accord.
+    // For bytes that the other end may send unasked.
     Wait listen(Instant until) { return {*this, {.readable = true}, until, false}; }
 
   private:
@@ -79,7 +79,7 @@ class Readiness final : private core::Watch::Receiver, private core::Timer {
     bool kept_ = false;  // fd_ is ours
     bool noticed_ = false;
     bool ready_ = false;
-    bool woken_ = false;  // the waiter, which has not gone on yet
+    bool woken_ = false;  // the waiter, which will go on later
     Wait* waiting_ = nullptr;
 };
 

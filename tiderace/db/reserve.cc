@@ -30,7 +30,7 @@ void Loan::take_over(Loan& other) noexcept {
     reserve_->lent_.push_back(*this);
 }
 
-// The connection is of this loop, and its place of the reserve.
+// The connection belongs to this loop, and its place to the reserve.
 void Loan::end() noexcept {
     connection_.reset();
     permit_.release();

@@ -1,6 +1,6 @@
 // Reserve: connections of one kind that tasks of a loop borrow, one task each.
 //
-//   take() -> a free one, asked whether it answers if it was idle for long
+//   take() -> a free one, checked for an answer if it was idle for long
 //          -> a new one, while there are fewer than connections_max
 //          -> or wait in order                               (Error{busy})
 //   Loan ends -> clean: free again;  not clean: recovered first, on its own;  broken: closed, and
@@ -10,6 +10,7 @@
 // Thread   The loop's.
 // Errors   Error{busy}; what opening a connection throws.
 // Limits   ReserveOptions.
+// Keywords: connection pool, idle connections
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@
 
 namespace tiderace::db {
 
-// What is lent.
+// A connection that is lent.
 class Pooled {
   public:
     virtual ~Pooled() = default;

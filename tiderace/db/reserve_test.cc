@@ -14,7 +14,7 @@
 namespace tiderace::db {
 namespace {
 
-// What the connections of a test do.
+// The behaviour of a test's connections.
 struct Behaviour {
     int refusals = 0;
     bool there = true;

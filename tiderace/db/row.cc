@@ -133,7 +133,7 @@ std::int64_t read_enumerator(const Place& place, std::span<const EnumName> names
     for (const EnumName& each : names) {
         if (each.name == place.cell.bytes) return each.value;
     }
-    complain(place, "text that names no enumerator");
+    complain(place, "text that is not an enumerator's name");
 }
 
 // By name, and all of them: a column without a member is a mistake in one of the two.

@@ -20,6 +20,7 @@
 //          a name, null where T is no optional, another type, a number out of range, text that is
 //          not UTF-8.
 // Thread   Any; pure functions.
+// Keywords: ORM, result set
 #pragma once
 
 #include <array>

@@ -57,7 +57,7 @@ TEST(Row, NumbersAreReadWhereTheyAreExact) {
 
 TEST(Row, TextIsCheckedAndEnumsHaveNames) {
     EXPECT_EQ(value_of<Colour>(text("green")), Colour::green);
-    EXPECT_EQ(complaint<Colour>(text("blue")), "column t: text that names no enumerator");
+    EXPECT_EQ(complaint<Colour>(text("blue")), "column t: text that is not an enumerator's name");
     EXPECT_EQ(complaint<std::string>(text("\xff")), "column t: text that is not UTF-8");
     EXPECT_EQ(complaint<Blob>(text("x")), "column t: text where a blob is expected");
     EXPECT_EQ(value_of<std::chrono::sys_seconds>(text("1970-01-01 00:00:01.9")),

@@ -47,7 +47,7 @@ class Scanner {
     void step() {
         const char c = sql_[at_];
         if (const std::size_t end = past_comment(); end > at_) {
-            // What stands in it is not read here, so it is taken for the worse.
+            // Its content is not read here, so the worse is assumed.
             if (is_executed_comment()) changes_ = true;
             return copy(end);
         }

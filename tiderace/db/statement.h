@@ -13,6 +13,7 @@
 // own may do so as well, which no text shows.
 //
 // Thread   Any; pure functions.
+// Keywords: prepared statements, placeholders, SQL parameters
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,7 @@ struct Scanned {
 Scanned scan(std::string_view sql, Dialect dialect);
 
 // Where the statement with this index, from 0, begins in a text of several; npos: there are fewer.
-// It knows no bodies of triggers and procedures, which have semicolons inside.
+// It does not handle bodies of triggers and procedures, which have semicolons inside.
 std::size_t start_of_statement(std::string_view script, std::size_t index, Dialect dialect);
 // The line, from 1, that holds this byte.
 std::size_t line_at(std::string_view text, std::size_t byte);

@@ -67,7 +67,7 @@ class Statements {
         constexpr bool is_known = is_list || std::constructible_from<Value, const A&>;
         static_assert(is_known,
                       "a statement cannot bind a value of this type;"
-                      " tiderace/db/value.h lists those that it can");
+                      " tiderace/db/value.h lists the types that it can");
         if constexpr (is_list) {
             made.insert(made.end(), value.begin(), value.end());
         } else if constexpr (is_known) {

@@ -1,4 +1,5 @@
-// What the tests of every database need: folders, loops, and the faults that a task ends with.
+// The common part of the tests of every database: folders, loops, and the faults that a task ends
+// with.
 #pragma once
 
 #include <gtest/gtest.h>

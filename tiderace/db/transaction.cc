@@ -47,7 +47,7 @@ class Transaction::Use {
     }
     ~Use() {
         transaction_->busy_ = false;
-        // What the connection is in the middle of is unknown, so no further statement may be sent
+        // The state of the connection is unknown, so no further statement may be sent
         // on it.
         if (!finished_) transaction_->doomed_ = true;
     }

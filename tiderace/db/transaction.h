@@ -11,6 +11,7 @@
 // Thread   One task's; one statement at a time.
 // Errors   Error. A connection lost during the commit, and in MariaDB a commit that takes too long:
 //          Error{unknown_outcome}.
+// Keywords: BEGIN, COMMIT, ROLLBACK, deadlock, isolation, savepoint
 #pragma once
 
 #include <exception>

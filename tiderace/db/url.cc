@@ -15,7 +15,7 @@ namespace {
     throw Error(Fault::configuration, "the URL of the database: " + std::string(what));
 }
 
-// What is in front of the first `mark`, taken off; nullopt where there is none.
+// Takes off the text before the first `mark`; nullopt where there is none.
 std::optional<std::string_view> take_before(std::string_view& text, std::string_view mark) {
     const std::size_t at = text.find(mark);
     if (at == text.npos) return std::nullopt;

@@ -6,9 +6,9 @@
 //   mariadb://user:password@host:3306/name                  mysql:// is the same
 //   mariadb://user@/name?socket=/run/mysqld/mysqld.sock     a Unix socket: its path
 //
-// Other characters are escaped with %XX. After the `?`, `tls=require` asks for TLS with any server,
+// Other characters are escaped with %XX. After the `?`, `tls=require` requires TLS with any server,
 // and `tls=verify` for one whose certificate is valid for the host; `ca=FILE` names the PEM file of
-// the authorities to trust. Without it MariaDB trusts the system's, and PostgreSQL those of
+// the authorities to trust. Without it MariaDB trusts the system's, and PostgreSQL the ones in
 // ~/.postgresql/root.crt. Names are looked up off the loop.
 //
 // Errors   Error{configuration}; it never repeats a password.

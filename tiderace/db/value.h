@@ -13,6 +13,7 @@
 //
 // Owner    Copies its value: a cancelled statement may still use it for a while.
 // Thread   Any; a value.
+// Keywords: SQL injection, bind
 #pragma once
 
 #include <chrono>
@@ -106,7 +107,7 @@ class Value {
     Value(const std::optional<T>& value) {  // NOLINT
         if (value) *this = Value(*value);
     }
-    // What reading JSON or a form has checked (json/checked.h).
+    // Values that reading JSON or a form has checked (json/checked.h).
     template <typename C>
         requires std::constructible_from<Value, const typename C::json_value&>
     Value(const C& checked) : Value(*checked) {}  // NOLINT

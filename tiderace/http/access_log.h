@@ -7,6 +7,7 @@
 //          kept.
 // Memory   A ring of ring_bytes for each loop, as long as the log is open.
 // Security Whatever a peer sent is escaped: no line, quote or terminal sequence can be forged.
+// Keywords: access log, common log format, combined, JSON log
 #pragma once
 
 #include <string>

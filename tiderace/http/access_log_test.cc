@@ -40,7 +40,7 @@ class RingAccessLogTest : public ::testing::Test {
     log::Ring ring_{64_KiB, bell_};
 };
 
-// What a program that reads such logs takes it apart with.
+// The pattern with which a program reads such logs.
 std::vector<std::string> read_back(const std::string& line, bool combined) {
     static const std::string quoted = R"re("((?:[^"\\]|\\.)*)")re";
     const std::regex form(R"re((\S+) - - \[([^\]]+)\] )re" + quoted + R"re( (\d{3}) (\d+))re" +

@@ -138,7 +138,7 @@ TEST_F(EmptyPulls, EndTheAnswerWhereThereIsNoNextTurn) {
     EXPECT_EQ(testing::H1Stage::heard(*peer), "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n");
 }
 
-// What was to go on in the next turn finds no connection any more.
+// A body that was to go on in the next turn finds no connection any more.
 TEST_F(EmptyPulls, EndWithTheirClient) {
     const auto peer = stage_.connect();
     peer->say("GET /empty HTTP/1.1\r\nHost: a\r\n\r\n");

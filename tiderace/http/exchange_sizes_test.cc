@@ -179,7 +179,7 @@ TEST_F(Sizes, EveryFormOf256MiBComesWhole) {
     }
 }
 
-// Those that read nothing hold strings that are shared, not copied. One that reads is served.
+// Clients that read nothing hold strings that are shared, not copied. One that reads is served.
 TEST_F(Sizes, UnreadLargeStringsHaveOneBound) {
     constexpr std::size_t bytes_max = 16_MiB;
     world_.loop().blocks().set_bytes_max(bytes_max);

@@ -28,7 +28,7 @@ class FieldBlock {
     bool empty() const { return entries_.empty(); }
     // "ETag: …\r\nVary: …\r\n"
     ByteView lines() const { return lines_; }
-    // The same as a piece of a field block of HTTP/2, without tables; made when first asked for.
+    // The same as a piece of a field block of HTTP/2, without tables; made at the first call.
     ByteView hpack() const;
     const std::vector<Entry>& entries() const { return entries_; }
     const Entry* find(wire::FieldName name) const;

@@ -13,7 +13,7 @@ namespace tiderace::http {
 class Handler {
   public:
     virtual ~Handler() = default;
-    // Answers, defers, or asks for the body. Must not block. An exception is answered 500.
+    // Answers, defers, or receives the body. Must not block. An exception is answered 500.
     virtual void handle(Exchange& exchange) = 0;
 };
 

@@ -35,7 +35,7 @@ void Places::give_back(const core::ClientKey& client) {
     --taken_;
     if (client.is_alone()) return;
     const auto found = std::ranges::find(held_, client, &Held::client);
-    TR_CHECK(found != held_.end(), "a client gave back what it had not");
+    TR_CHECK(found != held_.end(), "a client gave back a place that it did not hold");
     if (--found->places > 0) return;
     *found = held_.back();
     held_.pop_back();
@@ -45,7 +45,7 @@ std::optional<std::size_t> who_gives_way(std::span<const core::ClientKey> waitin
                                          const core::ClientKey& newcomer) {
     std::map<core::ClientKey, std::size_t> counts;
     for (const core::ClientKey& each : waiting) ++counts[each];
-    // Behind the newcomer as often as the other, nobody would have won anything.
+    // A client that waits as often as the newcomer's keeps its place: a change would win nothing.
     std::size_t most = newcomer.is_alone() ? 1 : counts[newcomer] + 1;
     std::optional<std::size_t> chosen;
     for (std::size_t i = 0; i < waiting.size(); ++i) {

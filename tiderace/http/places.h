@@ -1,13 +1,14 @@
 // Places: a number of places that clients share so that none of them has all: of the last quarter,
-// a client gets one only while it holds less than a quarter. For what cannot be taken back from
-// whoever has it: a program that runs, a listing that is being read (bytes that are held can:
+// a client gets one only while it holds less than a quarter. For what cannot be taken back from its
+// holder: a program that runs, a listing that is being read (bytes that are held can:
 // core/budget.h).
 //
-// Owner    Whoever sets the number.
+// Owner    The object that sets the number.
 // Thread   Its owner's.
 // Errors   take() of a client that holds none throws std::bad_alloc where thousands hold some.
 // Limits   places_max; below four there is no quarter to keep.
 // Memory   32 bytes a place.
+// Keywords: concurrency limit, fairness, 503
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,7 @@ class Places {
     std::vector<Held> held_;  // more than none
 };
 
-// Of those that wait in a full queue, in its order, who gives way to a newcomer: the last one of
+// Which waiter of a full queue, in its order, gives way to a newcomer: the last one of
 // the client that waits most often. nullopt: the newcomer's own client waits as often.
 std::optional<std::size_t> who_gives_way(std::span<const core::ClientKey> waiting,
                                          const core::ClientKey& newcomer);

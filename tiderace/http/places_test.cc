@@ -63,7 +63,7 @@ TEST(PlacesDeathTest, GivingBackWhatNobodyTookAborts) {
     Places places(4);
     EXPECT_DEATH(places.give_back({}), "given back");
     places.take(client(1));
-    EXPECT_DEATH(places.give_back(client(2)), "had not");
+    EXPECT_DEATH(places.give_back(client(2)), "did not hold");
 }
 
 TEST(PlacesTest, WhoWaitsMostOftenGivesWay) {

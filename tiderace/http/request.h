@@ -1,8 +1,8 @@
 // Request: what a handler sees of a request, the same for every version of HTTP.
 //
 // Owner    The Exchange. The views point into the receive buffer until the handler returns, and
-//          into the Exchange's own copy after that: ask again instead of keeping a view across a
-//          return. `peer` and `security` live as long as the Exchange.
+//          into the Exchange's own copy after that: read it again instead of keeping a view across
+//          a return. `peer` and `security` live as long as the Exchange.
 // Thread   The loop's.
 #pragma once
 

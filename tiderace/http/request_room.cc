@@ -79,7 +79,8 @@ void PinnedRequest::pin(wire::RequestHead& head, Request& request) {
         at += text.size();
         return kept;
     };
-    // The fields lie in front: new[] aligns its memory for them, and texts need no alignment.
+    // The fields lie in front: new[] aligns its memory for them, and texts do not need an
+    // alignment.
     head.move_to(reinterpret_cast<wire::Field*>(memory_.get()), keep);
     const auto move = [&](ByteView& view) {
         if (!is_inside(view, old_target)) {

@@ -9,8 +9,9 @@
 // Memory   A room is about 13 KiB; a loop has one, and more only while more requests are in their
 //          handlers at once. A pinned request: its text, and 40 bytes for each field.
 //
-// Builds with AddressSanitizer report a handler that reads what it may read no longer: a view that
-// it had before pin(), before its return or after on_body.
+// Builds with AddressSanitizer report a handler that reads a view too late: one from before pin(),
+// from before its return, or one of on_body.
+// Keywords: request buffer, header memory
 #pragma once
 
 #include <array>

@@ -16,7 +16,7 @@ struct OwnedText final : core::Shared {
     std::string text;
 };
 
-// Whoever sends it after all breaks the answer off.
+// Sending it after all breaks the answer off.
 struct UnsentBody final : BodySource {
     State pull(core::BlockPool&, core::SendQueue&, std::size_t) override { return State::failed; }
 };

@@ -7,6 +7,7 @@
 // Thread   One loop's.
 // Memory   Views are not copied: they live until respond() returns. keep() makes a copy that does.
 //          No allocation up to fields_inline fields and text_inline_bytes kept bytes.
+// Keywords: header, status
 #pragma once
 
 #include <array>
@@ -36,8 +37,8 @@ class BodySource {
         failed,  // cannot go on: the connection is broken off, so that the peer sees it
     };
     static constexpr std::size_t pull_bytes = 31_KiB;  // with its frame it fits in a block
-    // After so many pulls in a row that said `more` without a byte, the next comes in the next turn
-    // of the loop, so that others are served. It keeps the loop busy: `wait` costs nothing.
+    // After so many pulls in a row that returned `more` without a byte, the next comes in the next
+    // turn of the loop, so that others are served. It keeps the loop busy: `wait` costs nothing.
     static constexpr std::uint8_t empty_pulls_max = 16;
 
     virtual ~BodySource() = default;
@@ -46,7 +47,7 @@ class BodySource {
 };
 
 struct ResponseField {
-    wire::FieldName id;  // FieldName::other: `name` says it
+    wire::FieldName id;  // FieldName::other: `name` has it
     ByteView name;
     ByteView value;
 };
@@ -106,16 +107,16 @@ class Response {
     void set_as_is() { as_is_ = true; }
     bool as_is() const { return as_is_; }
 
-    // Why the request was not taken, in a sentence of ours. The body says no more, in plain text:
-    // error pages say it in a page instead.
+    // Why the request was not taken, in a sentence of ours. The body has no more, in plain text;
+    // error pages put it into a page instead.
     void explain(ByteView sentence) { explanation_ = sentence; }
     ByteView explanation() const { return explanation_; }
 
     bool has_body() const;
     // nullopt: unknown until it ends.
     std::optional<std::uint64_t> body_bytes() const;
-    // Of the Content-Length field. HEAD has GET's or none (RFC 9110, 8.6), and no body at all says
-    // nothing of GET's.
+    // The value of the Content-Length field. HEAD has GET's or none (RFC 9110, 8.6), and no body at
+    // all has no information about GET's.
     std::optional<std::uint64_t> content_length(bool to_head) const {
         return to_head && !has_body() ? std::nullopt : body_bytes();
     }

@@ -1,4 +1,4 @@
-// What is used for one request after the other keeps nothing of the last: byte by byte, an exchange
+// Objects that are reused for the next request keep nothing of the last: byte by byte, an exchange
 // that was used in every way and reset is as it was when it was new.
 #include <algorithm>
 #include <cstring>
@@ -140,7 +140,7 @@ class H2Reuse : public testing::H2Test {
         exchange.on_abandoned([] {});
         exchange.respond_status(status);
     }
-    // What is left of the one exchange that all requests of this test use, one after the other.
+    // The state of the one exchange that all requests of this test use, one after the other.
     std::string left() {
         core::Ref<H2Exchange> exchange = stage_->service().take_exchange();
         const bool same = exchange.get() == exchange_;

@@ -16,6 +16,7 @@
 // assigns are not checked; parsed values are.
 //
 // Thread   Any; values.
+// Keywords: validation, 422
 #pragma once
 
 #include <concepts>

@@ -5,6 +5,7 @@
 // Errors   A full disk or a missing directory: as for any Sink. When rotation fails, the file grows
 //          on and the fault is logged. Opened non-blocking, so an unread pipe cannot block it.
 // Limits   With rotation, files_kept + 1 files of rotate_bytes, plus one batch of the writer.
+// Keywords: rotation, logrotate, log file
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 //
 // Owner    The code that sets up the thread. Borrows ring and time.
 // Thread   The ring's producer. set_level and level: any.
-// Errors   A full ring drops the record, counts it, and the log says how many later.
+// Errors   A full ring drops the record, counts it, and the log reports the number later.
 #pragma once
 
 #include <array>

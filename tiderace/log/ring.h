@@ -11,6 +11,7 @@
 // Thread   One producer at a time; one consumer, the writer.
 // Errors   A full ring refuses and counts. It never waits.
 // Memory   capacity_bytes, touched as it fills, and 256 bytes more.
+// Keywords: lock-free, SPSC
 #pragma once
 
 #include <atomic>

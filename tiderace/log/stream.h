@@ -1,6 +1,6 @@
 // Stream: one destination of lines (diagnostics, the access log) with a ring for each producer.
 //
-// Lines of one ring keep their order; those of different rings meet in the order of draining, so
+// Lines of one ring keep their order; lines of different rings meet in the order of draining, so
 // their times may differ by a flush interval.
 //
 // Owner    The Writer. Producers borrow rings.

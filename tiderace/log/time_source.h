@@ -1,7 +1,7 @@
 // TimeSource: the wall clock that stamps records. Handed in, so that a test owns time and a loop
 // can give the time it has already read this turn.
 //
-// Thread   That of the logger it is given to; SystemTime: any.
+// Thread   The logger's that it is given to; SystemTime: any.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 // Thread   Its loop's.
 // Limits   At most BackendOptions::accepts_per_turn_max connections a turn; if accepting is a call,
 //          one for each eight that are ready, and at least one (see direct_accept.h).
+// Keywords: EMFILE, accept, accept storm
 #pragma once
 
 #include <cstddef>

@@ -49,7 +49,7 @@ class EveryAcceptor : public ::testing::TestWithParam<std::string>, public Accep
         return std::ranges::count(lines, '\n');
     }
     static constexpr const char* no_call_to_fail =
-        "see ShedsOneWhenDescriptorsReallyRunOut, which needs no call to fail";
+        "see ShedsOneWhenDescriptorsReallyRunOut, where no call has to fail";
 
     std::unique_ptr<testing::World> world_ = testing::make_world(GetParam());
     std::optional<Acceptor> acceptor_;

@@ -129,7 +129,7 @@ void Connection::send_now() {
         return;
     }
     if (sent.error != 0) {
-        // Nothing else tells the peer that a length it was promised cannot be kept.
+        // Nothing else shows the peer that a promised length cannot be kept.
         close(sent.error == -EBADMSG ? CloseReason::source_shrank : CloseReason::peer_reset);
         return;
     }
@@ -148,7 +148,7 @@ std::uint64_t Connection::taken_bytes() const {
     return bytes_sent_ - transport_->unacknowledged_bytes();
 }
 
-// What follows from a shorter queue: back-pressure lifts, an asked-for end happens.
+// The effects of a shorter queue: back-pressure lifts, a requested end happens.
 void Connection::after_send() {
     if (closing()) return;
     if (pressure_ != Pressure::none && queue_.bytes() <= owner_->limits().queue_bytes_low) {
@@ -245,7 +245,7 @@ void Connection::deliver_unread_later() {
 
 void Connection::update_receiving() {
     if (closing()) return;
-    // What waits to be given again goes first: more would pile up behind it, to the hard limit.
+    // Unread bytes are delivered first: more would pile up behind them, to the hard limit.
     // Once an end was requested all input is read and dropped: a close with unread bytes would
     // reset.
     const bool want =
@@ -297,8 +297,8 @@ void Connection::deliver(ByteView fresh) {
         }
     }
     if (closing()) return;
-    // The end is reported after the bytes before it: a Session that has paused reading, and has not
-    // seen them all, gets it later.
+    // The end is reported after the bytes before it: a Session that has paused reading before the
+    // last of them gets it later.
     if (input_ == Input::ended && !finishing() && (unread_ == nullptr || reading_)) {
         input_ = Input::reported;
         session_->on_peer_finished(*this);

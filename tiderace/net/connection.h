@@ -17,6 +17,7 @@
 //          Session's exception, std::bad_alloc included, is logged and closes this connection only.
 // Limits   ConnectionLimits: what the peer leaves unread, what the Session leaves unused, how slow.
 // Memory   Idle: this object, no buffer. Worst: queue_bytes_max + unread_bytes_max.
+// Keywords: back-pressure, pause reading, half close, lingering close
 #pragma once
 
 #include <cstdint>
@@ -82,8 +83,7 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void finish() TR_ON_LOOP;
     // Half-close: sends the queue and ends our direction; reading goes on.
     void finish_sending() TR_ON_LOOP;
-    // Sends the queue and closes at once: for a peer that has sent everything. If more comes
-    // meanwhile, it acts as finish().
+    // Sends the queue and closes, for a peer that has sent everything. If more comes: finish().
     void close_when_sent() TR_ON_LOOP;
     // close_when_sent(), once the Session got everything that has arrived by now.
     void close_when_quiet() TR_ON_LOOP;
@@ -92,8 +92,8 @@ class Connection final : private Transport::Observer, private core::Timer, priva
     void close(CloseReason reason) TR_ON_LOOP;
     // While false, on_data stops and TCP pushes back on the peer. Starts true.
     void set_reading(bool on) TR_ON_LOOP;
-    bool reading() const { return reading_; }  // what set_reading() said last
-    void drain() TR_ON_LOOP;                   // tells the Session that the server stops
+    bool reading() const { return reading_; }  // as set_reading() was called last
+    void drain() TR_ON_LOOP;                   // notifies the Session that the server stops
     // Later in this turn, gives on_data again the bytes that the Session left unread.
     void deliver_unread_later() TR_ON_LOOP;
     // One deadline, which the Session uses for its phases; Instant::max(): none. Cheap to move.

@@ -1,4 +1,4 @@
-// What a connection leaves undone behind an end: the peer's, or its own.
+// A connection's unfinished work behind an end: the peer's, or its own.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a connection's limits ask of the peer and of the engine, where the fixture of
+// A connection's limits for the peer and the engine, where the fixture of
 // connection_test.cc is not what it takes: exact paces, a pipe, descriptor numbers.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST_P(EveryRate, IsAskedOfThePeer) {
     EXPECT_LE(world.elapsed(), 2 * rate.period + 100ms);
 }
 
-// What a peer took buys time, but a fast start no more than ten periods.
+// Bytes that a peer took buy time, but a fast start no more than ten periods.
 TEST(FakeConnection, AReaderThatIsFastAtFirstAndThenSlowIsCutOffInTime) {
     testing::FakeWorld world(testing::FaultPlan{.buffer_bytes = 1'000});
     testing::ScriptedSessions sessions;

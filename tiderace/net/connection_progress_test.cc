@@ -217,7 +217,7 @@ TEST_P(EveryProgress, ReadingTurnedOffAndOnInsideACallGivesNothingAgain) {
     EXPECT_EQ(sessions_.deliveries, (std::vector<std::string>{"a", "ab"}));
 }
 
-// What a Session queues in place of a file that became shorter leaves without another event.
+// The bytes that a Session queues in place of a shortened file leave without another event.
 TEST_P(EveryProgress, WhatTakesThePlaceOfAShortFileIsSent) {
     struct Short final : core::SharedFile {
         Short() : fd(::memfd_create("short", 0)) { EXPECT_EQ(::ftruncate(fd, 100), 0); }

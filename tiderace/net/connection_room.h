@@ -5,6 +5,7 @@
 // Owner    Shared by the TcpServers of all loops.
 // Thread   Any. Touched when a connection comes and when it goes, never for a request.
 // Limits   connections_max, never passed by enter().
+// Keywords: maximum connections, C10K
 #pragma once
 
 #include <atomic>

@@ -51,7 +51,7 @@ TEST(ConnectionRoom, LetsInAsManyAsItHasRoomForFromAllThreadsTogether) {
 
 // --- whom a full server closes for a newcomer ----------------------------------------------------
 
-// Says nothing, and is idle or busy as it is told.
+// Sends nothing, and is idle or busy as a test sets it.
 class Quiet final : public SessionFactory {
   public:
     class One final : public Session {

@@ -132,7 +132,7 @@ TEST_P(EveryConnection, ClosesWhenThePeerTakesNothing) {
     EXPECT_TRUE(sessions_.closed.empty());
     for (int i = 0; i < 10 && sessions_.closed.empty(); ++i) world_->advance(11s);  // late acks
     expect_closed(CloseReason::write_stalled);
-    // What the kernel had taken for it is freed, and not offered to it for minutes.
+    // The kernel's bytes for it are freed, and not offered to it for minutes.
     peer_->set_listening(true);
     ASSERT_TRUE(world_->run_until([&] { return peer_->over(); }));
     EXPECT_TRUE(peer_->was_reset());

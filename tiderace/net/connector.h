@@ -10,6 +10,7 @@
 // Errors   A failure is a Result that names the address, reported once in a later turn.
 // Limits   ConnectorOptions.
 // Memory   As TcpServer, and about 200 bytes for each attempt.
+// Keywords: connect, connect time-out
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // HandOff: accepts on one loop and hands the connections to the TcpServers of others, through a
-// bounded queue. What accept mode "queue" is made of.
+// bounded queue. Accept mode "queue" uses it.
 //
 //   acceptors on the listening loop -> next server in turn that has room -> its loop's mailbox ->
 //   TcpServer::adopt
@@ -14,6 +14,7 @@
 //          were given to it. Once all have their share, newcomers wait in the kernel's queue until
 //          one server has taken over half of its own: the acceptor reaches this bound in normal
 //          operation, so no client is refused for it.
+// Keywords: acceptor thread, load balancing
 #pragma once
 
 #include <atomic>

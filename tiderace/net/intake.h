@@ -36,7 +36,7 @@ class Intake {
 
 struct IntakeOptions {
     std::size_t waiting_max = 1024;      // accepted and not yet taken over
-    std::size_t connections_max = 1024;  // in all: those taken over and those that wait
+    std::size_t connections_max = 1024;  // in all: taken over and waiting
     std::string refusal;                 // sent to one above; "" for nothing
 };
 

@@ -1,4 +1,4 @@
-// Under which addresses other machines reach this one.
+// The addresses at which other machines reach this one.
 #pragma once
 
 #include <span>
@@ -14,12 +14,12 @@ struct InterfaceAddress {
     bool is_loopback = false;
 };
 
-// What the kernel lists now; empty when it cannot say.
+// The kernel's list now; empty when it has none.
 std::vector<InterfaceAddress> interface_addresses();
 
-// Those that a phone in the same room may reach, the likeliest first: private IPv4, other IPv4,
-// IPv6; interfaces of containers and virtual machines after all of these. Link-local ones are left
-// out.
+// The addresses that a phone in the same room may reach, the likeliest first: private IPv4, other
+// IPv4, IPv6; interfaces of containers and virtual machines after all of these. Link-local ones are
+// left out.
 std::vector<std::string> lan_addresses(std::span<const InterfaceAddress> interfaces);
 
 }  // namespace tiderace::net

@@ -77,13 +77,13 @@ void set_flag(core::Kernel& kernel, int fd, int level, int name, int value) {
 
 constexpr Duration retry_interval = 10ms;  // while a port is in use
 
-// Held while a name is checked, removed and taken, so that of servers that start at once none
+// Held while a name is checked, removed and taken, so that no server that starts at the same time
 // removes another's new socket. If the folder cannot be opened or has no locks, we go on without.
 Result<core::Descriptor> lock_folder_of(core::Kernel& kernel, const core::Address& address,
                                         Duration wait_max) {
     const std::string path(address.path());
     const auto slash = path.rfind('/');
-    // The folder, not the socket's own file: that one is what is replaced.
+    // The folder, not the socket's own file: that one is replaced.
     const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1);
     core::Descriptor locked(
         kernel, ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
@@ -164,7 +164,7 @@ BoundName::BoundName(core::Kernel& kernel, const core::Address& address) {
     file_ = core::Descriptor(kernel, ::open(path_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
 }
 #else
-// A socket's file cannot be opened here, so nothing would tell it from a successor's.
+// A socket's file cannot be opened here, so it could not be distinguished from a successor's.
 BoundName::BoundName(core::Kernel&, const core::Address&) {}
 #endif
 

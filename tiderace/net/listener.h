@@ -1,4 +1,4 @@
-// Listening sockets: opened, with the options a server wants and errors that say what to do.
+// Listening sockets: opened, with the options a server wants and errors that name the remedy.
 //
 //   bind_listener() -> the address is taken, connections are not accepted
 //       -> start_listening(), or share_listener(): one socket, or several, once it can be served
@@ -9,6 +9,7 @@
 //
 // Thread   Any.
 // Errors   They name the address and the remedy: the port is taken, or needs a privilege, …
+// Keywords: SO_REUSEPORT, SO_REUSEADDR, backlog, bind, TCP_NODELAY, IPV6_V6ONLY
 #pragma once
 
 #include <string>

@@ -7,6 +7,7 @@
 // Thread   The one that made it, except stop().
 // Errors   create() fails when the machine refuses a loop (an engine that is not there), start()
 //          when it refuses a thread.
+// Keywords: threads, SO_REUSEPORT, thread per core
 #pragma once
 
 #include <atomic>

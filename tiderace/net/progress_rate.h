@@ -3,6 +3,7 @@
 // left which takes what we send slowly.
 //
 // Thread   Any; values.
+// Keywords: slowloris, slow client, minimum rate, stalled reader
 #pragma once
 
 #include <algorithm>
@@ -80,9 +81,9 @@ class LagClock {
     static constexpr auto for_ever = std::numeric_limits<std::uint32_t>::max();
 
     bool runs() const { return granted_ms_ != 0; }
-    // Of what was taken before the peer lagged. Nothing of a count below zero, as that of TLS is
-    // whose records are sent and not acknowledged: they are longer than the bytes in them. More
-    // than fits beside what is taken next would look like a count that fell.
+    // The part that counts of the bytes that were taken before the peer lagged. Nothing for a count
+    // below zero, as TLS has while records are sent and not acknowledged: they are longer than the
+    // bytes in them. More than fits beside what is taken next would look like a count that fell.
     static std::uint64_t counted(std::uint64_t taken) {
         return taken >> 63 != 0 ? 0 : std::min(taken, std::uint64_t{1} << 30);
     }

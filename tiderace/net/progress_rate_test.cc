@@ -134,7 +134,7 @@ TEST(LagClocks, KeepTimeThatWasGrantedWhenThePeerLagsAgain) {
     EXPECT_GE(clock.due(start + 20s), start + 70s);
     clock.begin(start + 65s, thousand, 60'000);
     EXPECT_GE(clock.due(start + 65s), start + 75s);
-    // What was granted is over: it begins anew.
+    // The granted time is over: it begins anew.
     clock.begin(start + 100s, thousand, 200'000);
     EXPECT_LT(clock.due(start + 100s), start + 110s + 1ms);
 }

@@ -40,7 +40,7 @@ void let_the_kernel_reap() {
     struct sigaction action{};  // the default action
     action.sa_flags = SA_NOCLDWAIT | SA_NOCLDSTOP;
     ::sigaction(SIGCHLD, &action, nullptr);
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // those that ended before
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // children that ended before
     }
 }
 

@@ -22,6 +22,7 @@
 //          in use, an engine, thread or memory that the machine does not have, what MakeService
 //          threw.
 // Limits   ServingOptions; when memory runs out while it begins to drain, it ends at once.
+// Keywords: drain, SIGTERM, graceful shutdown, SIGHUP, reload
 #pragma once
 
 #include <array>
@@ -42,15 +43,15 @@
 
 namespace tiderace::net {
 
-// What one loop serves with. Made before its loop runs, destroyed after its last turn, both on the
-// thread that called run().
+// One loop's part of the service. Made before its loop runs, destroyed after its last turn, both on
+// the thread that called run().
 class LoopService {
   public:
     virtual ~LoopService() = default;
     // The protocol of the connections of ServingOptions::listen[place]. Places with the same
     // factory share connections_max.
     virtual SessionFactory& sessions(std::size_t place) = 0;
-    // What these connections go through: TLS. nullptr: nothing.
+    // The layer of these connections: TLS. nullptr: none.
     virtual TransportLayer* layer(std::size_t /*place*/) { return nullptr; }
     // On its loop, when draining begins: what it does beside connections ends, and then it calls
     // `done`, at `deadline` at the latest.
@@ -144,10 +145,10 @@ class Serving final : private core::Watch::Receiver {
     std::optional<Error> fault_;  // why there are no signals
     LoopGroup* loops_ = nullptr;
     std::vector<Intake::Target> servers_;  // the servers of one loop are neighbours
-    std::vector<LoopService*> services_;   // those that run() made, by loop
+    std::vector<LoopService*> services_;   // made by run(), by loop
     std::unique_ptr<core::Timer> notice_;  // on the first loop
     std::optional<core::Watch> watch_;     // of the signals, while there are loops
-    // Those that have connections, and services, while draining.
+    // Servers with connections, and services, while draining.
     std::atomic<std::size_t> servers_left_ = 0;
     bool draining_ = false;
 };

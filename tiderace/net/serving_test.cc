@@ -137,7 +137,7 @@ class ServingTest : public ::testing::Test {
         loops_.clear();
         return status;
     }
-    // What run() says when it cannot start.
+    // The message of run() when it cannot start.
     std::string failure() {
         ::testing::internal::CaptureStderr();
         const int status = serve([](const auto&) { ADD_FAILURE() << "it serves"; });
@@ -419,7 +419,7 @@ TEST_F(ServingTest, WithoutMemoryToDrainItEndsAtOnce) {
 
 // It is counted as drained, and keeps the others from nothing: their connections end in order.
 TEST_F(ServingTest, ALoopWhoseMailboxIsFullIsNotWaitedFor) {
-    struct Lines final : log::TimeSource {  // counts those of the first loop
+    struct Lines final : log::TimeSource {  // counts the first loop's lines
         std::int64_t unix_ms() override { return ++count == 2 ? (too_late.count_down(), 0) : 0; }
         int count = 0;
         std::latch too_late{1};

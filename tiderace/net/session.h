@@ -3,6 +3,7 @@
 // Owner    The protocol; not the connection. It lives until its on_close.
 // Thread   The connection's loop. Each call may call anything on the connection.
 // Errors   An exception is logged and closes this connection with session_failed, and no other.
+// Keywords: protocol handler
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@ namespace tiderace::net {
 
 namespace {
 
-// Looking at all connections for each newcomer of a flood would help the flood. Those that it
-// comes from are few, and others must not wait with them.
+// Looking at all connections for each newcomer of a flood would help the flood. Its senders are
+// few, and others must not wait with them.
 constexpr std::size_t turned_away_max = 4;
 
 }  // namespace
@@ -49,7 +49,7 @@ class TcpServer::Entrance final : private Acceptor::Receiver {
 
 TcpServer::TcpServer(core::EventLoop& loop, SessionFactory& sessions, TcpServerOptions options)
     : loop_(&loop), sessions_(&sessions), options_(std::move(options)) {
-    // When unsent bytes run over their limit, the loop asks all servers for their largest holders.
+    // When unsent bytes run over their limit, the loop gets the largest holders of all servers.
     loop.send_relief().add(*this);
 }
 
@@ -94,8 +94,7 @@ void TcpServer::leave() {
     if (options_.room != nullptr) options_.room->leave();
 }
 
-// A limit that refuses whoever comes last is one that a single client can fill with connections on
-// which it says nothing.
+// A limit that refuses the last newcomer can be filled by a single client with silent connections.
 bool TcpServer::make_way_for(const core::Address& newcomer) {
     // Closed for an earlier newcomer of this turn, at whose end they leave.
     if (places_to_come_ > 0) {

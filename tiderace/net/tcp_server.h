@@ -3,10 +3,11 @@
 // Owner    Its creator, on the loop's thread; it must outlive the loop's last turn.
 // Thread   Its loop's. Other threads post to the loop and find connections by id.
 // Limits   connections_max, and what `room` has for all servers together: above either, idle ones
-//          of the client that has most here make way (core/budget.h says who is a client), among
-//          those that have idle ones; if none has more than the newcomer's own, the newcomer is
+//          of the client that has most here make way (core/budget.h defines a client), among the
+//          clients with idle ones; if none has more than the newcomer's own, the newcomer is
 //          sent `refusal` and closed.
 // Memory   A slot of about 220 bytes a connection, kept for reuse.
+// Keywords: drain, connections, graceful shutdown
 #pragma once
 
 #include <array>

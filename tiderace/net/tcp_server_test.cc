@@ -170,7 +170,7 @@ TEST_P(EveryServer, PutsALayerOnTheConnectionsOfTheSocketThatHasOne) {
     server_->listen(world_->listen(), &layer);
     connect();
     ASSERT_TRUE(run_until_opened(2));
-    // What the layer keeps counts for the connection.
+    // The layer's bytes count for the connection.
     EXPECT_EQ(sessions_.connection->held_bytes().copied, 12'345U);
     ASSERT_NE(sessions_.connection->security(), nullptr);
     EXPECT_EQ(sessions_.connection->security()->protocol, "h2");
@@ -547,7 +547,7 @@ TEST_P(EveryServer, AnyFailedCallCostsOneConnectionAtMost) {
         EXPECT_EQ(world->loop().blocks().taken(), 0U);
         return world->kernel().failed();
     });
-    // What the ring does is no call.
+    // Operations of the ring are no calls.
     EXPECT_GT(calls, GetParam() == "io_uring-together"  ? 5U
                      : testing::is_io_uring(GetParam()) ? 8U
                                                         : 15U);

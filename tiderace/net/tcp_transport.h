@@ -3,6 +3,7 @@
 // Owner    A Connection; before it, the connector.
 // Thread   The loop's.
 // Memory   40 bytes.
+// Keywords: TCP_NODELAY, FIN, lingering close
 #pragma once
 
 #include <memory>

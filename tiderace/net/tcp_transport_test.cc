@@ -16,7 +16,7 @@
 namespace tiderace::net {
 namespace {
 
-// What a Connection does with it is in connection_test.cc; here two ends of a socket talk bare.
+// Its use by a Connection is in connection_test.cc; here are the two bare ends of a socket.
 class EveryTcpTransport : public ::testing::TestWithParam<std::string> {
   protected:
     EveryTcpTransport() : listener_(world_->listen()), client_(world_->connect()) {
@@ -128,7 +128,7 @@ TEST(TcpTransportOptions, SayWhetherTheKernelTakesThem) {
         EXPECT_TRUE(transport->tune(option));
         world->kernel().fail_all(testing::Call::set_option, EINVAL);
         EXPECT_FALSE(transport->tune(option));
-        EXPECT_TRUE(transport->tune({})) << "the kernel is asked for nothing";
+        EXPECT_TRUE(transport->tune({})) << "no system call is made";
         world->kernel().fail_all(testing::Call::set_option, 0);
     }
     transport->close({});

@@ -8,6 +8,7 @@
 // Owner    The caller of server::serve(); it outlives that.
 // Thread   The main thread's, before the loops run.
 // Errors   make_loops fails when the machine refuses, as LoopGroup::create does.
+// Keywords: SO_REUSEPORT, prefork, thread per core
 #pragma once
 
 #include <cstddef>

@@ -75,8 +75,8 @@ class Transport {
     virtual void close(core::SendQueue&& unsent) = 0;
     // The next close() resets the connection instead of ending it in order.
     virtual void set_reset_on_close() = 0;
-    // Of the bytes that send() took, those that the peer's system has not acknowledged: whether a
-    // peer reads shows there, and not in what our kernel takes. 0: it cannot be told.
+    // The bytes that send() took and that the peer's system did not acknowledge yet: they show
+    // whether a peer reads; the bytes that our kernel takes do not. 0: unknown.
     virtual std::uint64_t unacknowledged_bytes() const { return 0; }
     // Bytes that it keeps in blocks of the loop's pool, besides those in the queue above.
     virtual std::uint64_t held_bytes() const { return 0; }

@@ -1,4 +1,4 @@
-// What a RESP reader refuses, and the bounds that it enforces.
+// The faults that a RESP reader reports, and the bounds that it enforces.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ struct Limits {
     std::size_t message_bytes_max = 1_GiB;  // below 4 GiB
 };
 
-// What came of giving a reader bytes.
+// The result of giving bytes to a reader.
 enum class Progress : std::uint8_t {
     complete,  // one message; its views are valid until the next read()
     more,      // all bytes were used, and the message needs more

@@ -39,7 +39,7 @@ inline Progress read_length(ByteView bytes, std::size_t& at, std::int64_t& lengt
     return Progress::complete;
 }
 
-// What a scan of a message came to.
+// The result of a scan of a message.
 struct Step {
     Progress progress;
     // complete: the message's bytes. more: it needs that many in all …

@@ -77,7 +77,7 @@ class Reply {
     std::size_t size() const { return is_aggregate() ? node().count : 0; }
     Reply operator[](std::size_t i) const;  // walks over those before
     Reply operator[](ByteView key) const;   // of a map, or an array of keys and values
-    // What the server said about this value; Kind::none: nothing.
+    // The server's attribute of this value; Kind::none: none.
     Reply attributes() const;
 
     OwnedReply copy() const;

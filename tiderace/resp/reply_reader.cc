@@ -55,7 +55,7 @@ Reply ReplyReader::reply() const {
 void ReplyReader::release() {
     bytes_.clear();
     nodes_.clear();
-    // An idle connection keeps no room for a past large reply.
+    // An idle connection frees the room for a past large reply.
     if (nodes_.capacity() > nodes_kept_max) std::vector<ReplyNode>().swap(nodes_);
     open_.clear();
     at_ = 0;

@@ -11,7 +11,7 @@
 //
 // Owner    The caller owns the string.
 // Limits   `bytes_max`: a value that begins when the string holds as much is dropped, so that an
-//          answer which nobody may have so much of is never built. It is incomplete then (full()).
+//          answer above the limit is never built. It is incomplete then (full()).
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 
 namespace tiderace::task {
 
-// What co_await of an A gives.
+// The result of co_await of an A.
 template <typename A>
 struct Awaited;
 template <typename A>

@@ -6,6 +6,7 @@
 //   backoff.reset();
 //
 // Thread   The owner's.
+// Keywords: retry, jitter, exponential back-off
 #pragma once
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 // Thread   The loop's. From another thread: EventLoop::post, then try_send.
 // Errors   None. A value given to a receiver that is cancelled before it runs goes to the next one.
 // Limits   capacity values, and one in each waiting sender.
+// Keywords: queue
 #pragma once
 
 #include <coroutine>

@@ -12,12 +12,13 @@
 // It inherits no deadline. Its parameters are values, or references to what lives as long as the
 // loop: the frame and the captures of the handler that awaits it may be gone before it ends.
 //
-// Owner    The loop's Runner, whose end cancels it. An App that drains waits for those that run
-//          once its background tasks are over, and those that they start, until the drain's
+// Owner    The loop's Runner, whose end cancels it. An App that drains waits for the ones that run
+//          once its background tasks are over, and the ones that these start, until the drain's
 //          deadline.
 // Thread   The loop's.
 // Errors   What the task throws is thrown on.
 // Memory   Two frames and the result.
+// Keywords: cancellation, fire and forget
 #pragma once
 
 #include <coroutine>
@@ -70,7 +71,7 @@ class DetachedTasks final : private core::Timer {
     unique_function<void()> done_;
 };
 
-// What the task and the one that awaits it share.
+// The state that the task and its awaiter share.
 template <typename T>
 struct DetachedResult {
     std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value;

@@ -25,7 +25,7 @@ struct Lists {
                 ::operator delete(block);
             }
         }
-        // Frames that outlive the thread's lists (those of static objects) bypass them.
+        // Frames that outlive the thread's lists (of static objects) bypass them.
         ended = true;
     }
 };

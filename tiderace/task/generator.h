@@ -6,7 +6,7 @@
 //   while (auto row = co_await all.next()) use(*row);        // nullopt: it has ended
 //
 // It runs only while its consumer awaits a value: a slow consumer slows it down. It may await; then
-// its consumer waits, too.
+// its consumer waits as well.
 //
 // It inherits the deadline of the one that awaits a value, until the next one does.
 //
@@ -14,6 +14,7 @@
 //          its loop has ended with the loop's Runner: it gives no further value.
 // Thread   One loop's.
 // Errors   What the body throws is thrown by next(), once; after that it has ended.
+// Keywords: async generator, co_yield
 #pragma once
 
 #include <coroutine>
@@ -105,10 +106,10 @@ class Generator<T>::promise_type : private Lasting {
     std::coroutine_handle<> consumer_ = std::noop_coroutine();
     Generator* holder_ = nullptr;
     Next* awaited_ = nullptr;
-    // What it inherited from the last next(). A copy, because the generator may still wait when
-    // the deadline of that one has passed, and what it awaits refers to this.
+    // The context that it inherited from the last next(). A copy, because the generator may still
+    // wait when the deadline of that one has passed, and what it awaits refers to this.
     Context context_;
-    bool running_ = false;  // it has not reached its next value since it was last asked
+    bool running_ = false;  // it has not reached its next value since the last next()
 };
 
 template <typename T>
@@ -126,7 +127,7 @@ class Generator<T>::Next {
     }
 
     bool await_ready() const noexcept {
-        // A value that a cancelled next() asked for.
+        // A value for a next() that was cancelled.
         return handle_ == nullptr || handle_.done() || handle_.promise().value_.has_value();
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> consumer) {

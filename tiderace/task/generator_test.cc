@@ -109,8 +109,8 @@ TEST_F(GeneratorTest, ItInheritsFromTheOneThatAsksAndKeepsNothingOfAnEarlierOne)
     }(deadlines, ask, ask_in_vain));
 }
 
-// What it awaits under a deadline of its own goes on as a part of the task that asks now: the one
-// that asked first may be gone.
+// Its await under a deadline of its own goes on as a part of the task that calls now: the first
+// caller may be gone.
 TEST_F(GeneratorTest, ItBelongsToTheOneThatAsksInsideItsOwnDeadlinesToo) {
     Kept first;
     Kept second;

@@ -21,7 +21,7 @@ class Locals final {
     Locals& operator=(const Locals&) = delete;
     ~Locals() { end_all(); }
 
-    // The T of this runner, made as T(runner) when it is first asked for. Its constructor may ask
+    // The T of this runner, made as T(runner) at the first call. Its constructor may ask
     // for others, which then outlive it.
     template <typename T>
     T& get(Runner& runner) {

@@ -10,6 +10,7 @@
 // Thread   The loop's.
 // Errors   A Result: no such host, no answer in time, too many lookups.
 // Limits   core::ResolverOptions.
+// Keywords: DNS, getaddrinfo
 #pragma once
 
 #include <coroutine>

@@ -38,7 +38,8 @@ void Runner::serve_offloads() {
     while (!offloads_waiting_.empty()) {
         OffloadBase& first = offloads_waiting_.front();
         if (!jobs_->start(first.work_)) {
-            // The pool is full of other loops' work: when none of ours is out, nothing would tell.
+            // The pool is full of other loops' work: when none of ours is out, nothing would notify
+            // us.
             if (jobs_->out() == 0) loop_->arm(retry_, loop_->now() + 1ms);
             return;
         }

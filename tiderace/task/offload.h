@@ -12,6 +12,7 @@
 // Errors   What the function throws is thrown by the await.
 // Limits   Runner::offloads_max functions of one loop are out at a time. More of them, and those
 //          that a full pool refuses, wait in order.
+// Keywords: thread pool, blocking work
 #pragma once
 
 #include <coroutine>
@@ -28,7 +29,7 @@
 
 namespace tiderace::task {
 
-// What all offloaded functions share: the way to the pool and back.
+// The base of all offloaded functions: the way to the pool and back.
 class OffloadBase : protected Waiter {
   public:
     OffloadBase() = default;
@@ -119,7 +120,7 @@ class [[nodiscard("co_await it")]] Offload final : private OffloadBase {
 };
 
 // g++ 12 copies a temporary lambda inside a co_await bit by bit and destroys both (task.h). One
-// whose captures need no destructor is safe; another must have a name, and is copied from it.
+// whose captures have trivial destructors is safe; another must have a name, and is copied from it.
 template <typename F>
 constexpr bool survives_co_await() {
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13

@@ -91,7 +91,7 @@ TEST(Offload, APermitThatItKeepsIsBackWhenTheFunctionHasReturned) {
                 ++ran;
             };
             EXPECT_FALSE(co_await within(1ms, offload(work, std::move(permit))));
-            EXPECT_EQ(one.free(), 0U) << "its task has ended, and it has not";
+            EXPECT_EQ(one.free(), 0U) << "its task has ended, but the work runs on";
         }
         const auto last = co_await one.acquire();
         EXPECT_EQ(ran, 3);

@@ -129,7 +129,7 @@ void Runner::run_ready() {
 }
 
 void Runner::on_turn_end() {
-    // What becomes ready meanwhile joins the queue, which we look at again below.
+    // Tasks that become ready meanwhile join the queue, which is checked again below.
     // Bounded, so that tasks that wake each other cannot keep the loop from its sockets and timers.
     for (std::size_t resumed = 0; resumed < resumes_per_turn_max && !ready_.empty(); ++resumed) {
         resume_first_of(ready_);

@@ -11,8 +11,9 @@
 //
 // Owner    A Runner belongs to the one that made the loop, and ends before the loop does.
 // Thread   The loop's.
-// Limits   resumes_per_turn_max at a turn's end, then the kernel has its say; spends_max operations
-//          that complete at once, then the task waits behind the others.
+// Limits   resumes_per_turn_max at a turn's end, then the loop turns to the kernel; spends_max
+//          operations that complete at once, then the task waits behind the others.
+// Keywords: coroutine, executor, cancellation
 #pragma once
 
 #include <coroutine>
@@ -50,7 +51,7 @@ class Runner final : private core::TurnEnd {
 
     core::EventLoop& loop() const { return *loop_; }
     core::WorkerPool* pool() const { return pool_; }
-    // What the tasks of this loop share: one T, made as T(runner) when it is first asked for.
+    // An object that the tasks of this loop share: one T, made as T(runner) at the first call.
     template <typename T>
     T& local() {
         return locals_.get<T>(*this);

@@ -10,6 +10,7 @@
 // Thread   The loop's.
 // Errors   The first exception, thrown by join(). A scope that ends without a join() logs it.
 // Limits   None of its own: bound what you spawn with a Semaphore.
+// Keywords: structured concurrency, cancellation, nursery
 #pragma once
 
 #include <coroutine>

@@ -1,4 +1,4 @@
-// Semaphore and Mutex: what few tasks may do at once. First come, first served.
+// Semaphore and Mutex: a limit for the tasks that do something at once. First come, first served.
 //
 //   Semaphore queries(8);
 //   auto permit = co_await queries.acquire();      // given back when `permit` ends
@@ -13,6 +13,7 @@
 // Owner    Its creator; it outlives its waiters. Permits that outlive it end without effect.
 // Thread   The loop's.
 // Errors   None. A cancelled waiter leaves the queue; a permit that it was granted goes on.
+// Keywords: mutex, lock, concurrency limit
 #pragma once
 
 #include <coroutine>
@@ -84,7 +85,7 @@ class Semaphore final {
         }
 
         bool await_ready() {
-            // Not past those that wait: one that wants many would never get them.
+            // Not past waiting tasks: one that wants many would never get them.
             granted_ = semaphore_->waiting_.empty() && semaphore_->free_ >= count_ &&
                        Context::here().runner->spend();
             if (granted_) semaphore_->free_ -= count_;

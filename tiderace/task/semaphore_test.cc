@@ -92,7 +92,7 @@ TEST_F(SemaphoreTest, APermitMayOutliveItsSemaphore) {
         kept.release();
         Semaphore another(1);
         kept = co_await another.acquire();
-        kept = Semaphore::Permit();  // what it held goes back
+        kept = Semaphore::Permit();  // its permits go back
         EXPECT_EQ(another.free(), 1U);
     }());
 }

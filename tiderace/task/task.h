@@ -21,6 +21,7 @@
 // Thread   One loop's.
 // Errors   What the body throws is thrown again where the task is awaited.
 // Memory   One frame, from the thread's FramePool.
+// Keywords: coroutine, co_await, cancellation, async
 #pragma once
 
 #include <coroutine>
@@ -51,7 +52,7 @@ class Joiner {
 template <typename T = void>
 class [[nodiscard("a task does nothing until it is awaited or spawned")]] Task;
 
-// What all tasks' promises share, whatever their value.
+// The base of all tasks' promises, whatever their value.
 class PromiseBase {
   public:
     static void* operator new(std::size_t bytes) { return FramePool::allocate(bytes); }
@@ -150,7 +151,7 @@ class Task {
     }
 
     // Awaiting runs it; `co_await std::move(task)` and `co_await make_task()` alike.
-    auto operator co_await() & = delete;  // say std::move(task): it runs once
+    auto operator co_await() & = delete;  // use std::move(task): it runs once
     auto operator co_await() && noexcept { return Awaiter{std::move(*this)}; }
 
   private:

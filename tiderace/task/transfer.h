@@ -10,6 +10,7 @@
 //
 // Thread   Any; each has its own count.
 // Limits   transfers_max
+// Keywords: symmetric transfer, stack overflow
 #pragma once
 
 #include <coroutine>
@@ -23,12 +24,12 @@ namespace tiderace::task {
 inline constexpr std::uint32_t transfers_max = 64;
 
 struct TransferState {
-    std::uint32_t left = UINT32_MAX;  // nobody would resume what is put off
+    std::uint32_t left = UINT32_MAX;  // no resume() would take what is put off
     std::coroutine_handle<> put_off;
 };
 inline constinit thread_local TransferState transfer_state;
 
-// What an await_suspend returns in order to go on with `next`, which is suspended.
+// The value that an await_suspend returns to go on with `next`, which is suspended.
 inline std::coroutine_handle<> transfer(std::coroutine_handle<> next) noexcept {
     TransferState& state = transfer_state;
     if (state.left-- > 0) [[likely]] {
@@ -39,7 +40,7 @@ inline std::coroutine_handle<> transfer(std::coroutine_handle<> next) noexcept {
     return std::noop_coroutine();
 }
 
-// Runs a coroutine, and those that it transfers to, until one waits. A coroutine may call this: the
+// Runs a coroutine, and its successors by transfer, until one waits. A coroutine may call this: the
 // inner call counts on its own, because it has to end what it began.
 inline void resume(std::coroutine_handle<> next) {
     TransferState& state = transfer_state;

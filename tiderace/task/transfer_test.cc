@@ -44,7 +44,8 @@ Task<int> failing(StackUse& stack) {
 class ATransfer : public TaskTest {
   protected:
     static constexpr int many = 1'000'000;
-    // What transfers_max of them may need where no call is a tail call, with AddressSanitizer.
+    // The stack that transfers_max of them may need where no call is a tail call, with
+    // AddressSanitizer.
     static constexpr std::size_t bytes_max = 256 * 1'024;
 
     // Each case takes some hundred MiB of stack in all where it is not constant.

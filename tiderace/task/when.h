@@ -9,6 +9,7 @@
 // Thread   The loop's.
 // Errors   The first exception cancels the others and is thrown on.
 // Memory   The tasks' frames; nothing else.
+// Keywords: select, race, join
 #pragma once
 
 #include <coroutine>

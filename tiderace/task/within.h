@@ -7,9 +7,10 @@
 // it on. A deadline within an earlier one changes nothing.
 //
 // Thread   The loop's.
-// Errors   TimedOut; what the task throws in time is thrown on. What it throws when its time is
-//          over is a log line and TimedOut: where the loop is late, a database or a client that
+// Errors   TimedOut; an exception in time is thrown on. An exception after the time is over is a
+//          log line and TimedOut: where the loop is late, a database or a client that
 //          keeps the deadline by itself may be first.
+// Keywords: time-out, cancellation
 #pragma once
 
 #include <coroutine>

@@ -15,6 +15,7 @@
 // Errors   A Result that names the host and the address. The deadline of the task
 //          (task::deadline()) and the options' timeout end an attempt as ETIMEDOUT.
 // Limits   ConnectOptions; core::ResolverOptions for names (task::Lookup).
+// Keywords: DNS, Happy Eyeballs
 #pragma once
 
 #include <memory>

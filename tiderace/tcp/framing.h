@@ -3,10 +3,11 @@
 //   while (auto line = co_await stream.read(tcp::Line{})) …
 //   auto message = co_await stream.read(tcp::LengthField{.field_bytes = 2, .bytes_max = 64_KiB});
 //
-// A framing of one's own is a type with the same call; it must need no destructor.
+// A framing of one's own is a type with the same call; it must have a trivial destructor.
 //
 // Thread   Values.
 // Limits   bytes_max, of one frame. A peer that sends a longer one gets no further: End::too_long.
+// Keywords: length prefix, line protocol, delimiter
 #pragma once
 
 #include <concepts>
@@ -20,14 +21,14 @@
 
 namespace tiderace::tcp {
 
-// What a framing found at the front of the bytes.
+// The result of a framing at the front of the bytes.
 struct Found {
     enum class State : std::uint8_t { more, frame, too_long };
 
     State state = State::more;
     std::size_t used = 0;  // with State::frame: of the bytes, with what delimits it
     ByteView frame = {};   // with State::frame: the message alone
-    std::size_t seen = 0;  // with State::more: bytes that need no second look
+    std::size_t seen = 0;  // with State::more: bytes that are not scanned again
 };
 
 template <typename F>
@@ -60,7 +61,7 @@ struct Line {
     Found operator()(ByteView bytes, std::size_t seen) const;
 };
 
-// A number that says how many bytes follow.
+// A number: the length of the bytes that follow.
 struct LengthField {
     std::size_t field_bytes = 4;  // 1 to 8
     std::size_t bytes_max = 1_MiB;

@@ -114,8 +114,8 @@ void Peer::on_peer_finished(net::Connection& connection) {
 }
 
 void Peer::on_deadline(net::Connection& connection) {
-    // What the peer still has to take is the business of ConnectionLimits::write. While we do not
-    // read, the peer waits for us.
+    // ConnectionLimits::write watches over the bytes that the peer still has to take. While we do
+    // not read, the peer waits for us.
     if (connection.queue_bytes() > 0 || !connection.reading()) return touch();
     if (!callbacks_->on_idle) return connection.close(net::CloseReason::idle_expired);
     touch();

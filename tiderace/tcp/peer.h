@@ -2,7 +2,7 @@
 //
 // Owner    The server. A callback borrows it; it is gone after on_close.
 // Thread   Its loop's. Other threads post to loop() and find it there by what on_accept kept.
-// Errors   Writing to a peer that is gone is dropped; on_close says why it went.
+// Errors   Writing to a peer that is gone is dropped; on_close reports why it is gone.
 // Limits   net::ConnectionLimits: a peer that takes too little is cut off.
 // Memory   About 100 bytes beside its connection.
 #pragma once
@@ -56,7 +56,7 @@ class Peer final : private net::Session {
     task::Runner& runner() const { return *runner_; }
     net::Connection& connection() const { return *connection_; }  // the waist itself
 
-    // What the program keeps for this peer: a T, made when it is first asked for. One type a peer.
+    // The program's state for this peer: a T, made at the first call. One type a peer.
     template <typename T>
     T& state() {
         if (state_ == nullptr) state_ = std::make_shared<Kept<T>>();

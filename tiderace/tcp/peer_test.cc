@@ -187,7 +187,7 @@ TEST_F(PeerTest, OptionsReachItsSocket) {
     end_all();
 }
 
-// What is asked for is reported, however little waits.
+// A requested notice comes, however little waits.
 TEST_F(PeerTest, DrainedComesWhenItIsWanted) {
     int drained = 0;
     Server server(":0");

@@ -70,7 +70,7 @@ Race::Outcome Race::await_resume() {
     return outcome;
 }
 
-// One attempt begins; those that fail at once count as tried.
+// One attempt begins; attempts that fail at once count as tried.
 void Race::start_next() {
     while (attempts_.size() < addresses_.size()) {
         attempts_.push_back(std::make_unique<Attempt>(*this, addresses_[attempts_.size()]));
@@ -123,7 +123,7 @@ void Race::ended(Attempt& attempt, int error) {
     start_next();
 }
 
-// An address family that this machine does not have says less than what an address answered.
+// A missing address family of this machine is a weaker error than an address's answer.
 void Race::note_fault(const core::Address& address, int error) {
     const auto is_local = [](int code) {
         return code == 0 || code == EAFNOSUPPORT || code == ENETUNREACH || code == EADDRNOTAVAIL;

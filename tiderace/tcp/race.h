@@ -8,6 +8,7 @@
 // Thread   The loop's.
 // Errors   The fault of the first address that gave one worth reporting, or ETIMEDOUT.
 // Memory   About 100 bytes and a socket for each address that was tried.
+// Keywords: Happy Eyeballs, IPv6 fallback
 #pragma once
 
 #include <coroutine>

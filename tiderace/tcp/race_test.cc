@@ -166,7 +166,7 @@ TEST(RaceOnSockets, AnAttemptThatWasResetIsNotHeardOfAgain) {
             Race race(to, 250ms, Instant::max());
             outcome = co_await race;
         }(to, outcome));
-        // The kernel resets what it had accepted, before the loop has seen that it is connected.
+        // The kernel resets an accepted connection before the loop has seen that it is connected.
         *resets = {};
         for (int i = 0; i < 1'000 && !outcome; ++i) (*loop)->turn(1s);
         ASSERT_TRUE(outcome) << engine;

@@ -18,7 +18,7 @@
 namespace tiderace::tcp {
 namespace {
 
-// What one loop serves with. Declared in the order in which one needs the other.
+// The parts of one loop's service. Declared in the order in which one needs the other.
 class LoopProtocol final : public net::LoopService {
   public:
     LoopProtocol(core::EventLoop& loop, core::WorkerPool& pool, log::Stream& log,

@@ -45,7 +45,7 @@ struct ServeOptions {
     std::function<void(const std::vector<core::Address>&)> on_listening = {};
 };
 
-// What serves the connections of one loop. Destroyed when its connections are gone, before the
+// The protocol of the connections of one loop. Destroyed when its connections are gone, before the
 // runner.
 class Protocol : public net::SessionFactory {
   public:

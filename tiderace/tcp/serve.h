@@ -5,11 +5,11 @@
 //   });
 //
 // It prints where it listens. SIGTERM and SIGINT drain: no new connection is accepted, and a read
-// that waits for the peer's next word gets End::stopping, so that the coroutine can end in order;
-// connections still open after ServeOptions::drain are cut off, which the last line says.
+// that waits for the peer's next bytes gets End::stopping, so that the coroutine can end in order;
+// connections still open after ServeOptions::drain are cut off, which the last line reports.
 //
-// With ServeOptions::security it begins when the handshake is over, so that security() says who the
-// client is; a client whose handshake fails never reaches it.
+// With ServeOptions::security it begins when the handshake is over, so that security() identifies
+// the client; a client whose handshake fails never reaches it.
 //
 // The coroutine ends the connection by returning. If the peer is gone (reset, stalled, cut off), a
 // waiting read or write reports it; a coroutine that waits for something else, or goes on writing
@@ -18,7 +18,7 @@
 // Owner    serve() keeps the handler. It is called through const F&, on all loops at once: what it
 //          captures is const, or has a lock of its own.
 // Thread   The caller's becomes the first loop's, until it returns.
-// Errors   What keeps it from serving is one sentence on standard error, and status 1. A handler
+// Errors   A failure to start is one sentence on standard error, and status 1. A handler
 //          that throws is one log line; its connection is closed at once.
 #pragma once
 

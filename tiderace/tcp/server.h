@@ -9,13 +9,13 @@
 // on_data returns how many bytes it used; the rest comes again, before newer ones. One that returns
 // nothing used them all. run() prints where it listens. SIGTERM and SIGINT drain: what has arrived
 // is answered, then connections are closed; those left after ServeOptions::drain are cut off, which
-// the last line says.
+// the last line reports.
 //
 // Owner    The program; run() uses it until it returns.
 // Thread   run(): the caller's becomes the first loop's. Callbacks are called through const F&, on
-//          all loops at once: what they capture is const, or has a lock of its own. What belongs to
-//          one connection stands in Peer::state<T>().
-// Errors   What keeps it from serving is one sentence on standard error, and status 1. A callback
+//          all loops at once: captures are const, or have a lock of their own. The state of one
+//          connection stands in Peer::state<T>().
+// Errors   A failure to start is one sentence on standard error, and status 1. A callback
 //          that throws is one log line, or on_error; its connection is closed at once.
 #pragma once
 
@@ -78,7 +78,7 @@ class Server final {
         callbacks_.on_drained = shared<void, Peer&>(std::move(call));
         return *this;
     }
-    // What a callback threw; the connection is closed after it.
+    // The exception of a callback; the connection is closed after it.
     template <typename F>
     Server& on_error(F call) {
         callbacks_.on_error = shared<void, Peer&, std::exception_ptr>(std::move(call));

@@ -6,8 +6,8 @@
 //       }
 //   }
 //
-// What a read gives is a view of the stream's buffer, good until the next read of this stream. A
-// write keeps its bytes only until it returns. A read or a write that can complete at once does
+// The result of a read is a view of the stream's buffer, valid until the next read of this stream.
+// A write keeps its bytes only until it returns. A read or a write that can complete at once does
 // not suspend; 128 of them in a row give way to other tasks.
 //
 // A time-out is within(5s, stream.read()), or set_idle_timeout(). Cancelling a task at a read loses
@@ -18,6 +18,7 @@
 // Errors   The peer's faults: std::nullopt or false, and end(), reason().
 // Limits   StreamOptions; net::ConnectionLimits for what the peer leaves unread.
 // Memory   About 500 bytes with its connection, and no buffer while it waits for a first byte.
+// Keywords: read, write, half close, back-pressure
 #pragma once
 
 #include <coroutine>
@@ -90,7 +91,7 @@ class Stream final {
     }
     ~Stream();
 
-    // What has come, at least one byte; or one frame. std::nullopt: no more comes, see end().
+    // The bytes that have come, at least one; or one frame. std::nullopt: no more comes, see end().
     Read<Any> read() { return {*state_, Any{}}; }
     template <Framing F>
     Read<F> read(F framing) {

@@ -43,7 +43,7 @@ void StreamState::disown() {
 
 // ---- reading ------------------------------------------------------------------------------------
 
-// What the last read lent is over.
+// The view of the last read ends here.
 void StreamState::reclaim() {
     begin_ += std::exchange(lent_, 0);
     if (begin_ == in_.size()) {
@@ -51,8 +51,8 @@ void StreamState::reclaim() {
         in_.swap(later_);
         begin_ = 0;
     } else if (!later_.empty() || begin_ > in_.size() / 2) {
-        // Of a stream that is never read to its end, what was read goes when it is the larger part:
-        // less is moved then than was read.
+        // In a stream that is never read to its end, the read part is erased when it is the larger
+        // one: less is moved then than was read.
         in_.erase(0, std::exchange(begin_, 0));
         in_ += std::exchange(later_, {});
     }
@@ -191,10 +191,10 @@ void StreamState::on_deadline(net::Connection& connection) {
     connection.close(net::CloseReason::idle_expired);
 }
 
-// What has arrived by now is still read: two turns dispatch it.
+// Bytes that have arrived by now are still read: two turns dispatch them.
 void StreamState::on_drain(net::Connection& connection) {
     draining_ = true;
-    // Inside its handshake the peer has asked for nothing.
+    // Inside its handshake the peer has not sent a request.
     if (securing_ != nullptr) return connection.close(net::CloseReason::server_stopped);
     if (!waits_at_boundary()) return;
     quiet_rounds_ = 2;
@@ -224,7 +224,7 @@ bool StreamState::try_settle(StreamWriter& writer) {
     }
     // Settled, as not sent.
     if (connection_->sending_finished() || finish_asked_) return true;
-    // Behind those that wait, so that writes keep their order.
+    // Behind the waiting ones, so that writes keep their order.
     if (!writers_.empty()) return false;
     push(writer);
     writer.sent_ = writer.all_queued() && !connection_->has_backlog();

@@ -4,11 +4,13 @@
 //   on_data -> [ in_: lent to the task | not read yet ]  [ later_: came while in_ was lent ]
 //   write   -> the connection's queue, up to its high mark; writers beyond it wait in line
 //
-// Owner    The Stream while there is one, and the connection until its on_close: the last ends it.
+// Owner    The Stream while there is one, and the connection until its on_close: the last one frees
+//          it.
 // Thread   The loop's.
 // Limits   read_bytes_max of unread bytes, and one receive more; then the peer is pushed back on.
 //          The connection's own limits for what is queued.
 // Memory   About 300 bytes; no buffer while the task waits for a first byte.
+// Keywords: back-pressure
 #pragma once
 
 #include <coroutine>
@@ -34,8 +36,8 @@ enum class End : std::uint8_t {
     cut_short,  // the same within a frame
     too_long,   // the frame is above its maximum
     silent,     // nothing came for the stream's idle time
-    stopping,   // the server drains, and the peer had nothing more to say
-    lost,       // reset, stalled or closed; Stream::reason() says which
+    stopping,   // the server drains, and the peer sent nothing more
+    lost,       // reset, stalled or closed; Stream::reason() has the cause
 };
 
 // A read or a write that waits. Unhooks when it is destroyed.
@@ -191,8 +193,8 @@ class StreamState final : public net::Session, private core::Timer {
     bool end_reported_ = false;  // a write reported that the peer is gone
 };
 
-// Until the handshake of TLS is over, or the connection is: then the text says why. By one task
-// at a time.
+// Until the handshake of TLS is over, or the connection is: then the text has the cause. By one
+// task at a time.
 task::Task<std::string> until_secured(StreamState& state);
 
 }  // namespace tiderace::tcp

@@ -55,7 +55,7 @@ TEST_F(StreamStateTest, ReadsThatHaveTheirBytesDoNotSuspendAndStillGiveWay) {
     end_all();
 }
 
-// What it has not read stays with the peer: the stream takes its limit and what one receive gives.
+// Unread bytes stay with the peer: the stream takes its limit and what one receive gives.
 TEST_F(StreamStateTest, UnreadBytesAreBounded) {
     constexpr std::size_t limit = 10'000, received_at_once_max = 256 * 1024;
     const Stream* waiting = nullptr;
@@ -293,7 +293,7 @@ TEST_F(StreamStateTest, WhatAReadGaveStaysUntilTheNextHoweverManyReceivesFollow)
     end_all();
 }
 
-// What arrived is not in on_data's hands any more when the task has run.
+// on_data no longer holds the bytes when the task has run.
 TEST_F(StreamStateTest, InsideAReceiveATaskMayEndItsStreamAndOthers) {
     std::optional<Stream> kept;
     serve([&](Stream stream) -> Task<> {

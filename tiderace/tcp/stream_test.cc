@@ -252,7 +252,7 @@ TEST_F(StreamTest, SendsAFile) {
     });
     const auto peer = world->connect();
     while (!peer->ended()) {
-        // The pool opens the file in its own time, while that of the loop stands still.
+        // The pool opens the file in its own time, while the loop's stands still.
         std::this_thread::sleep_for(1ms);
         world->loop().turn(0ms);
         world->settle();

@@ -7,13 +7,14 @@
 //          sleeps answers at once. Streams let no time pass. offload() runs on real threads, and
 //          a database answers in real time: both are waited for.
 // Log      Errors go to standard error: a 500 does not say what its handler threw.
-// Cookies  Those of answers are sent back, as by a browser over https; they expire by the clock.
+// Cookies  Cookies of answers are sent back, as by a browser over https; they expire by the clock.
 //
 // Owner    The test. The App outlives it.
 // Thread   The test's, which becomes the loop's.
 // Errors   An App that cannot serve (App::fault()) throws std::invalid_argument. No whole answer:
 //          its status is 0 and `fault` says why.
 // Limits   ClientOptions.
+// Keywords: integration test, TestClient
 #pragma once
 
 #include <memory>

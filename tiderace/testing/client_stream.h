@@ -49,7 +49,7 @@ class Stream {
     const http::Fields& fields();
     std::string_view field(std::string_view name) { return fields().find(name); }
 
-    // What has come of the body since the last read; "": nothing, now.
+    // The bytes of the body since the last read; "": none now.
     std::string read();
     // The next event of a body that is an event stream; none: no whole one is there, now.
     std::optional<StreamEvent> next_event();

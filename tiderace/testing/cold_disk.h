@@ -28,7 +28,7 @@ class ColdDisk final : public core::SystemKernel {
         const std::lock_guard held(lock_);
         cold_.insert(status.st_ino);
     }
-    // What lies before is cached, of each cold file.
+    // Each cold file is cached before this offset.
     void set_cold_from(off_t offset) {
         const std::lock_guard held(lock_);
         cold_from_ = offset;

@@ -57,7 +57,7 @@ const char* account(Dialect dialect) {
     return dialect == Dialect::postgres ? "postgres" : "mysql";
 }
 
-// These servers take no port 0. Another program may take this one before they do: then they end at
+// These servers reject port 0. Another program may take this one before they do: then they end at
 // once, and are started with another.
 std::uint16_t free_port() {
     SocketWorld world("auto");

@@ -1,4 +1,4 @@
-// The engines that tests run on: those of this machine, kqueue over the stand-in where the system
+// The engines that tests run on: this machine's, kqueue over the stand-in where the system
 // has none of its own, and io_uring-together: io_uring with every small answer by the ring, also
 // the only one of its turn.
 #pragma once

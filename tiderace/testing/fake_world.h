@@ -13,7 +13,7 @@ namespace tiderace::testing {
 
 class FakeWorld final : public World {
   public:
-    // What run_until() lets pass at most before it gives up.
+    // The most time that run_until() lets pass before it gives up.
     static constexpr Duration run_max = 24h;
 
     // How its loop asks: by the fake poller, or as on BSD and macOS.

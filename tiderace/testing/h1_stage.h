@@ -60,7 +60,7 @@ class H1Stage final : private http::Handler, private http::AccessLog {
 
     void on(std::string path, Action action) { actions_[std::move(path)] = std::move(action); }
     std::unique_ptr<Peer> connect();
-    // What it heard so far, without the Date lines.
+    // The bytes that it received so far, without the Date lines.
     static std::string heard(const Peer& peer);
     // As the world's, but no time passes that need not.
     bool run_until(const std::function<bool()>& done);

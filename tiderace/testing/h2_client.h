@@ -95,7 +95,7 @@ class H2Client {
     };
     const std::vector<Goaway>& goaways();
     std::optional<http::wire::H2Error> goaway();
-    // What WINDOW_UPDATE gave back, by stream; 0 is the connection.
+    // The bytes that WINDOW_UPDATE gave back, by stream; 0 is the connection.
     std::uint64_t given_back(std::uint32_t stream);
     std::size_t settings_acks() { return listen(), settings_acks_; }
     const std::vector<std::string>& pings() { return listen(), pings_; }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t near_end = 0;
 constexpr std::size_t far_end = 1;
 
-// What both ends share. It acts in tasks posted to the loop, which hold it.
+// The state that both ends share. It acts in tasks posted to the loop, which hold it.
 class PipeState final : public std::enable_shared_from_this<PipeState> {
   public:
     struct End {

@@ -76,7 +76,7 @@ class RecordedExchange final : public http::Exchange {
     bool has(std::string_view name) const;
     std::size_t count(std::string_view name) const;
     const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
-    // What Content-Length would say; -1 where it is not known beforehand.
+    // The value of Content-Length; -1 where it is not known beforehand.
     std::int64_t content_length() const { return content_length_; }
     // Calls finish() first.
     const std::string& body();

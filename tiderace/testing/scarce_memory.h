@@ -7,7 +7,7 @@
 //   });
 //
 // FreedMemory: while one lives, counts the blocks that its thread frees with a text still in them,
-// such as that of a private key.
+// such as a private key's.
 //
 // A program that uses one has an operator new of this file's; aligned allocations are not counted.
 //

@@ -11,7 +11,7 @@ namespace tiderace::testing {
 
 class SocketWorld final : public World {
   public:
-    // What run_until() waits in real time before it gives up; never reached when all is well.
+    // The real time that run_until() waits before it gives up; never reached when all is well.
     static constexpr Duration patience = 60s;
 
     explicit SocketWorld(std::string_view engine);

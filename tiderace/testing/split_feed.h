@@ -31,7 +31,7 @@ void at_every_split(ByteView bytes, Run&& run) {
     run(std::span<const ByteView>(pieces), std::string("byte by byte"));
 }
 
-// What came of one feeding.
+// The result of one feeding.
 struct Fed {
     std::string answer;
     bool ended = false;      // the Session's side finished or closed

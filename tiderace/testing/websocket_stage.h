@@ -45,7 +45,7 @@ class WebSocketStage final : private http::WebSocketHandler {
     // A peer that was let in; nullptr where it was not.
     std::unique_ptr<Peer> open(const std::string& more_fields = "");
     std::unique_ptr<Peer> connect() { return http_.connect(); }
-    // What came behind the head of the answer.
+    // The bytes behind the head of the answer.
     static std::string heard(const Peer& peer);
     // Turns until the peer was sent this, or nothing more happens.
     bool hears(const Peer& peer, const std::string& frames);

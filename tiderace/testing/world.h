@@ -59,7 +59,7 @@ class World {
 
     core::EventLoop& loop() { return *loop_; }
     ManualClock& clock() { return clock_; }
-    // What the loop asks for its system calls.
+    // The loop's kernel.
     FailNth& kernel() { return *kernel_; }
 
     // A listening socket on an address of the world's choice, and where it is.

@@ -9,6 +9,7 @@
 //   js_value    a JavaScript value in a script: numbers, "text", lists and objects, as JSON
 //
 // Thread   Any.
+// Keywords: XSS, HTML escaping
 #pragma once
 
 #include <cstddef>

@@ -10,6 +10,7 @@
 // refused.
 //
 // Thread   Any; a plain value.
+// Keywords: XSS, contextual escaping
 #pragma once
 
 #include <cstddef>

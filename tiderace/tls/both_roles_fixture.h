@@ -64,7 +64,7 @@ class BothRolesTest : public TlsTest {
     bool resumes_ = false;  // offered by our client; set before prepare()
     SslContextPtr raw_context_;
     std::unique_ptr<testing::TransportPeer> ours_;  // as the client
-    // What the other side resumes from here on.
+    // The session that the other side resumes from here on.
     SslSessionPtr session_;
 };
 

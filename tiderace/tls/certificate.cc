@@ -24,7 +24,7 @@ bool is_key(std::string_view label) {
     return label.ends_with("PRIVATE KEY");
 }
 
-// What is wrong with a file that has no block of the kind it should have.
+// The fault of a file without a block of the right kind.
 std::string why_none(ByteView text, const PemBlocks& found, std::string_view wanted,
                      bool other_kind, bool is_both = false) {
     if (text.empty()) return "the file is empty";
@@ -99,7 +99,7 @@ Result<> load_key(Certificate& into) {
                       why_none(*text, found, "PRIVATE KEY", !found.blocks.empty(),
                                file == into.files.certificate));
     }
-    // PKCS #8 has a label of its own; the older formats say it in a header.
+    // PKCS #8 has a label of its own; the older formats have it in a header.
     if (key->label == "ENCRYPTED PRIVATE KEY" ||
         key->text.find("Proc-Type: 4,ENCRYPTED") != std::string_view::npos) {
         return refuse(file, key->line,

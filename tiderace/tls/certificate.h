@@ -3,9 +3,10 @@
 //
 // Owner    A value, moved.
 // Thread   Any.
-// Errors   Which file, which line, what was expected; swapped and encrypted files are reported as
-//          such.
+// Errors   Which file, which line, the expected content; swapped and encrypted files are reported
+//          as such.
 // Limits   file_bytes_max for each file.
+// Keywords: X.509, chain, private key
 #pragma once
 
 #include <string>

@@ -7,7 +7,8 @@
 //
 // Owner    A ServerContext; a reload makes another. An SSL keeps the SSL_CTX it was made from.
 // Thread   One.
-// Errors   Of the first file that is not as it should be.
+// Errors   The fault of the first wrong file.
+// Keywords: SNI, RSA, ECDSA, wildcard certificate
 #pragma once
 
 #include <cstdint>

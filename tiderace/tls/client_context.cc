@@ -101,8 +101,8 @@ Result<> trust(SSL_CTX* context, const ClientOptions& options) {
     return trust_authorities(context, options.ca, *text);
 }
 
-// Of the files and folders that SSL_CTX_set_default_verify_paths() takes. A certificate in a folder
-// is read when it is needed, and then kept.
+// The look of the files and folders that SSL_CTX_set_default_verify_paths() takes. A certificate in
+// a folder is read when it is needed, and then kept.
 std::string look_at_system_roots() {
     const auto or_default = [](const char* variable, const char* path) {
         const char* const set = std::getenv(variable);

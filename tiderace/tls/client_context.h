@@ -10,6 +10,7 @@
 //          transport, and HandshakeFailure::certificate in the counters.
 // Memory   An SSL of about 10 KiB for each connection, and the loop's buffer. With
 //          ClientOptions::resume a session of some KiB for each name, of resumed_names_max names.
+// Keywords: certificate verification, CA, SNI
 #pragma once
 
 #include <memory>
@@ -30,7 +31,7 @@ struct ClientOptions {
     bool verify = true;                  // false: do not verify the server's certificate; for tests
     bool system_roots = true;            // trust the system's authorities
     std::string ca;                      // PEM file of others to trust; "": none
-    CertificateFiles certificate;        // our own, for servers that ask; "": none
+    CertificateFiles certificate;        // our own, for servers that request it; "": none
     std::vector<std::string> protocols;  // ALPN, best first; empty: not offered
     // Sessions are kept and offered again: the handshake is shorter, and no certificate is sent.
     bool resume = false;
@@ -44,8 +45,8 @@ class ClientContext final {
     static Result<std::unique_ptr<ClientContext>> create(core::EventLoop& loop,
                                                          ClientOptions options);
     ~ClientContext();
-    // A text that changes when a file does that create() reads with these options, those of the
-    // system's authorities included. Not for display.
+    // A text that changes when a file does that create() reads with these options, including the
+    // system's authorities. Not for display.
     static std::string look_at_files(const ClientOptions& options);
 
     // `server_name` is sent as SNI, and the certificate must match it: a host name, or an IP

@@ -285,7 +285,7 @@ TEST_F(ClientTest, AServerThatSendsNothingTimesOut) {
     EXPECT_EQ(client_->counters().failures(Failure::deadline), 1U);
 }
 
-// What a server sends just before it leaves is the cause of the failure, not that it left.
+// The last message of a server is the cause of the failure, not that it left.
 TEST_F(ClientTest, ReportsWhatAServerSentLast) {
     trust();
     const auto fails_by = [&](Failure why, ByteView last_words) {

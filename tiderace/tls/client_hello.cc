@@ -64,7 +64,7 @@ ClientHelloScan::Found ClientHelloScan::take_payload(ByteView payload) {
         return Found::part;
     }
     // A client waits for our answer. OpenSSL would take what is behind the hello in its record with
-    // it: a second hello, too, which nothing has scanned.
+    // it: also a second hello, which nothing has scanned.
     const bool has_more = payload.size() > message_bytes_left_ || record_bytes_left_ > 0;
     return has_more ? Found::refused : Found::whole;
 }

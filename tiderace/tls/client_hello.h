@@ -14,6 +14,7 @@
 // Errors   Found::refused. Anything that is not a hello is left to OpenSSL, which knows its alert.
 // Limits   hello_bytes_max: 16 KiB, as BoringSSL has it; a hello has 300 to 2,000.
 // Memory   A scan has 16 bytes; the input, what waits.
+// Keywords: SNI, ClientHello
 #pragma once
 
 #include <array>
@@ -46,7 +47,7 @@ class ClientHelloScan {
 
     explicit ClientHelloScan(Turn turn) : turn_(turn) {}
 
-    // `bytes` follow those of the calls before. No call follows one that did not return `part`.
+    // `bytes` follow the bytes of the calls before. No call follows one that did not return `part`.
     Taken take(ByteView bytes);
 
   private:
@@ -77,9 +78,9 @@ class HandshakeInput {
     void expect_no_hello() { hello_.reset(); }
 
     Due add(ByteView bytes);
-    // What the next step may take.
+    // The bytes that the next step may take.
     ByteView ready() const { return bytes().substr(0, ready_bytes_); }
-    // A step took so much of it. `retries`: it asked for a second hello.
+    // A step took so much of it. `retries`: it requested a second hello.
     Due take(std::size_t bytes, bool retries);
     // All that waits.
     ByteView bytes() const { return bytes_; }

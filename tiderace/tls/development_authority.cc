@@ -54,7 +54,7 @@ Error refused(std::string_view operation, std::string_view object) {
 
 std::optional<std::vector<unsigned char>> binary(const std::string& address) {
     std::vector<unsigned char> bytes(16);
-    // The length tells the family: OpenSSL's names and constraints have no other mark.
+    // The length shows the family: OpenSSL's names and constraints have no other mark.
     if (inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1) return bytes;
     bytes.resize(4);
     if (inet_pton(AF_INET, address.c_str(), bytes.data()) == 1) return bytes;

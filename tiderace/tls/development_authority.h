@@ -3,13 +3,14 @@
 //   authority  P-256, may sign for localhost and what is below it, for exactly the names of this
 //              machine, for private addresses and this machine's own, and for nothing else (a
 //              critical name constraint): a thief of its key cannot pass for a site on the
-//              Internet. Trusted once by the people who develop here.
+//              Internet. The developers of this machine trust it once.
 //   leaf       P-256, for localhost, the loopback and LAN addresses and the host's name; browsers
-//              take no certificate that is valid for more than 398 days, so it is made anew often.
+//              reject a certificate that is valid for more than 398 days, so it is made anew often.
 //
 // Thread   Any: pure functions of their arguments, save for keys and serial numbers, which are
 //          random.
-// Errors   OpenSSL refuses: its words, with what was being made.
+// Errors   OpenSSL's, with the object that was being made.
+// Keywords: CA, localhost certificate
 #pragma once
 
 #include <string>
@@ -46,8 +47,8 @@ inline constexpr UnixSeconds leaf_spare_days = 30;
 LocalNames local_names(std::string_view host_name, const std::vector<std::string>& addresses);
 
 // The constraint lists the hosts, each without the names below it (".dev" is a domain of the
-// Internet, a machine may be called "dev"), the public addresses, and all private ranges, so that a
-// new private address needs no new authority.
+// Internet, a machine may be called "dev"), the public addresses, and all private ranges, so that
+// the authority stays when a private address is new.
 Result<CertificateAndKey> make_authority(const LocalNames& names, UnixSeconds now);
 Result<CertificateAndKey> make_leaf(const CertificateAndKey& authority, const LocalNames& names,
                                     UnixSeconds now);

@@ -33,7 +33,7 @@ ParsedCertificate parsed(const std::string& pem) {
     return certificate;
 }
 
-// What OpenSSL says to this chain as a client would ask it; X509_V_OK when it is trusted.
+// OpenSSL's verdict on this chain, as for a client; X509_V_OK when it is trusted.
 int verified(const CertificateAndKey& leaf, const CertificateAndKey& authority, UnixSeconds when,
              const char* host) {
     const ParsedCertificate certificate = parsed(leaf.certificate);

@@ -23,7 +23,7 @@ void LoopParts::send_later(Step& step) {
     loop_->at_turn_end(*this);
 }
 
-// Each once, in a later turn than it asked, so that the kernel's events come between: one fast
+// Each once, in a later turn than its request, so that the kernel's events come between: one fast
 // reader of a large file must not keep the loop to itself.
 void LoopParts::go_on_sending() {
     if (sending_.empty() || sent_in_ == loop_->turns()) return;

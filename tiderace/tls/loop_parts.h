@@ -1,7 +1,7 @@
 // LoopParts: shared by the TLS connections of one loop and context: the buffer that records are
 // opened into, the queue of handshakes that wait for their step, counters, the log.
 //
-//   established connections: opened and told while the kernel's events are dispatched
+//   established connections: opened and reported while the kernel's events are dispatched
 //   handshakes:              their bytes wait; at the end of the turn steps_per_turn_max of them
 //                            take a step, the rest in the next turn
 //

@@ -23,8 +23,7 @@ TlsFault take_tls_fault() {
     for (unsigned long error = 0; (error = ERR_get_error()) != 0;) {
         const int reason = ERR_GET_REASON(error);
         fault.no_memory = fault.no_memory || reason == ERR_R_MALLOC_FAILURE;
-        // Entries of other libraries (ASN.1, EVP) are details; only those of TLS have a reason to
-        // count.
+        // Entries of other libraries (ASN.1, EVP) are details; only TLS's have a reason to count.
         if (fault.reason == 0 && ERR_GET_LIB(error) == ERR_LIB_SSL) fault.reason = reason;
     }
     return fault;

@@ -25,7 +25,7 @@ core::Descriptor open_file(const std::string& path) {
 }
 
 // The facts that change with a rename or a write. A process that has given up root may not reach
-// the file, so it asks its opener instead.
+// the file, so it calls its opener instead.
 bool get_status(const std::string& path, struct stat& status) {
     if (::stat(path.c_str(), &status) == 0) return true;
     if (errno != EACCES || !file_opener) return false;
@@ -52,7 +52,7 @@ Result<SecretText> read_file(const std::string& path, std::size_t bytes_max) {
     for (;;) {
         ssize_t got = 0;
         const std::size_t before = text.size();
-        // Not by way of a buffer on the stack, which nobody would wipe.
+        // Not by way of a buffer on the stack, which would not be wiped.
         text.resize_and_overwrite(before + block_bytes, [&](char* data, std::size_t) {
             got = ::read(file.get(), data + before, block_bytes);
             return before + static_cast<std::size_t>(std::max<ssize_t>(got, 0));

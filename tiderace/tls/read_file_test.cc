@@ -96,7 +96,7 @@ TEST(FileLook, ChangesWithTheFile) {
     const testing::TemporaryFolder folder;
     const std::string path = folder.path_of("a");
     const std::string none = file_look(path);
-    EXPECT_EQ(none, "none;") << "not that of an empty file";
+    EXPECT_EQ(none, "none;") << "not an empty file's";
     folder.write("a", "one");
     const std::string one = file_look(path);
     EXPECT_NE(one, none);

@@ -103,7 +103,7 @@ void RecordCipher::update() {
 }
 
 // RFC 8446, 5.3: the nonce is the IV with the sequence number in its last 8 bytes. The header is
-// authenticated, too, so that no one can change a record's length.
+// authenticated as well, so that no one can change a record's length.
 void RecordCipher::start_record(const unsigned char* header) {
     std::array<unsigned char, 12> nonce = iv_;
     for (unsigned i = 0; i < 8; ++i) {

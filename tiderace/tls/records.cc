@@ -23,7 +23,7 @@ std::size_t ready_bytes(ByteView in, std::size_t record_bytes_max) {
         const std::size_t next = openable_bytes(rest, record_bytes_max);
         if (next == 0 || next > rest.size()) return ready;
         ready += next;
-        // A refused header ends the connection, so what follows it is not looked at.
+        // A refused header ends the connection, so the bytes after it are not read.
         if (declared_bytes(rest) > next) return ready;
     }
 }

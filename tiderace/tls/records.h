@@ -18,7 +18,7 @@
 
 namespace tiderace::tls {
 
-// What records are written to.
+// The queue and the pool that records are written to.
 struct Out {
     core::SendQueue& queue;
     core::BlockPool& pool;

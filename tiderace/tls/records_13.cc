@@ -122,8 +122,8 @@ Records13::Alert Records13::take_handshake(ByteView piece) {
     message_bytes_ = 0;
     if (message.back() != 0 && message.back() != 1) return Alert::illegal_parameter;
     in_.update();
-    // Answered once, however often the peer asks before we send again, so that KeyUpdates cannot
-    // make us flood the queue.
+    // Answered once, however often the peer requests it before we send again, so that KeyUpdates
+    // cannot make us flood the queue.
     update_owed_ = update_owed_ || message.back() == 1;
     return Alert::none;
 }

@@ -12,6 +12,7 @@
 //          that end nothing count among them. Only the 5 bytes of a KeyUpdate are kept of a message
 //          in pieces.
 // Memory   About 2.5 KiB: two expanded keys.
+// Keywords: TLS 1.3, AEAD, key update
 #pragma once
 
 #include <array>

@@ -48,7 +48,7 @@ class Records13Test : public ::testing::Test {
         return opened.event;
     }
     Out out() { return {.queue = queue_, .pool = pool_}; }
-    // What was sent, opened: payload and type of each record, in letters.
+    // The sent records, opened: payload and type of each record, in letters.
     std::vector<std::string> sent() {
         const std::string all = bytes_sent();
         std::vector<std::string> records;

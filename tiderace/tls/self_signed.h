@@ -10,6 +10,7 @@
 // Thread   Any; before the loops run, as it reads and writes files.
 // Errors   A folder that cannot be made or is someone else's, a file that cannot be written: which,
 //          and why. Files of any other content are made anew.
+// Keywords: self-signed, localhost certificate
 #pragma once
 
 #include <string>
@@ -41,7 +42,7 @@ struct SelfSigned {
 // $XDG_DATA_HOME/tiderace, or $HOME/.local/share/tiderace.
 Result<std::string> self_signed_folder();
 
-// `host_name` and `addresses` are the machine's; those that the certificate may not hold are left
+// `host_name` and `addresses` are the machine's; names that the certificate may not hold are left
 // out. `lock_wait_max`: how long another program may keep the folder's lock.
 Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_name,
                                const std::vector<std::string>& addresses, UnixSeconds now,

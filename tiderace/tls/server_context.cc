@@ -59,7 +59,8 @@ class ServerContext::ReloadTimer final : public core::Timer {
     ServerContext* context_;
 };
 
-// What OpenSSL calls back during a handshake. `arg` and the SSL_CTX's app data are the context.
+// The functions that OpenSSL calls during a handshake. `arg` and the SSL_CTX's app data are the
+// context.
 struct ServerCallbacks {
     static ServerContext& context_of(const SSL* ssl) {
         return *static_cast<ServerContext*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
@@ -167,7 +168,7 @@ struct ServerCallbacks {
         return {};
     }
 
-    // The text of the file of authorities, "" where clients are asked for no certificate.
+    // The text of the file of authorities, "" where clients need not send a certificate.
     static Result<SecretText> read_authorities(const ServerOptions& options) {
         if (options.client_certificates == ClientCertificates::off) return SecretText();
         if (options.client_ca.empty()) {

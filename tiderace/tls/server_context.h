@@ -14,6 +14,7 @@
 //          read, rather than serve without it.
 // Limits   handshakes_per_turn_max, handshake_timeout (server_options.h). log_lines_per_second_max.
 // Memory   About 150 KiB: the loop's buffers for all its TLS connections; a few dozen KiB a name.
+// Keywords: ALPN, SNI, mTLS, client certificates, certificate reload, resumption
 #pragma once
 
 #include <memory>
@@ -48,8 +49,8 @@ class ServerContext final : public net::TransportLayer {
     Reload reload_if_changed() TR_ON_LOOP;
     const std::string& last_refusal() const { return last_refusal_; }
 
-    // Keys for new tickets; tickets of the set's older keys are still accepted. Default: those of
-    // ServerOptions::tickets, or this context's own, never rotated; see TicketRotation.
+    // Keys for new tickets; tickets of the set's older keys are still accepted. Default: the keys
+    // of ServerOptions::tickets, or this context's own, never rotated; see TicketRotation.
     void set_ticket_keys(std::shared_ptr<const TicketKeys> keys) TR_ON_LOOP {
         ticket_keys_ = std::move(keys);
     }

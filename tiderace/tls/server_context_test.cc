@@ -110,7 +110,7 @@ TEST_F(ServerTest, SharesNoGroupsButItsOwn) {
     EXPECT_EQ(failures(Failure::no_shared_cipher), 2U);
 }
 
-// A client that guessed a group that we have not answers a HelloRetryRequest, in one piece or many.
+// A client that guessed a group that we lack answers a HelloRetryRequest, in one piece or many.
 TEST_F(ServerTest, AsksAgainForAGroupThatItHas) {
     const SslContextPtr context = raw_context(TLS1_3_VERSION);
     for (const std::size_t step : {std::size_t{1}, std::size_t{100}, std::size_t{10'000}}) {
@@ -319,7 +319,7 @@ class ClientCertificateTest : public ServerTest {
         options.client_ca = authority_.write(folder_, "clients.pem");
         serve(options);
     }
-    // What becomes of a client that shows `files`; "" files: none.
+    // The outcome for a client with the certificate `files`; "" files: none.
     bool comes_in(const CertificateFiles& files, int version) {
         const SslContextPtr context = raw_context(version, version);
         if (!files.certificate.empty()) {

@@ -1,4 +1,5 @@
 // ServerOptions: configuration of a server's TLS.
+// Keywords: mTLS, client certificates, TLS 1.2
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct CertificateFiles {
 class TicketShare;  // ticket_keys.h
 
 enum class ClientCertificates : std::uint8_t {
-    off,       // not asked for
+    off,       // not requested
     optional,  // requested; none is accepted, an invalid one is not
     required,
 };
@@ -44,7 +45,7 @@ struct ServerOptions {
     // Whether this context logs reloads and broken files. One of several loops is enough.
     bool says_reloads = true;
     // Keys for tickets, from which all contexts of a server resume each other's sessions. nullptr:
-    // keys of this context's own, or those of ServerContext::set_ticket_keys().
+    // keys of this context's own, or from ServerContext::set_ticket_keys().
     std::shared_ptr<TicketShare> tickets = nullptr;
     // Sent in clear text to clients that speak plain HTTP here; "": nothing.
     std::string plain_http_answer =

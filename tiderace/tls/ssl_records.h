@@ -39,9 +39,9 @@ class SslRecords final : public Records {
     void seal_end(Out out) override;
 
     SSL* ssl() { return ssl_.get(); }
-    // What a handshake that is done agreed on. Its protocol is a view of the SSL's.
+    // The terms of a finished handshake. Its protocol is a view of the SSL's.
     net::TransportSecurity security() const;
-    // Whether the server asked for a second hello (HelloRetryRequest) since the last call.
+    // Whether the server requested a second hello (HelloRetryRequest) since the last call.
     bool take_retry() { return std::exchange(retries_, false); }
     // Whether to continue without the SSL: both secrets are there, and every agreed extension is
     // known to our record layer.

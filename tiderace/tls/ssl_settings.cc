@@ -29,7 +29,7 @@ Result<> apply_settings(SSL_CTX* context) {
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                      SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     // Without AUTO_RETRY a read returns after each record, so that we see ones without payload.
-    // RELEASE_BUFFERS: an idle SSL keeps no record buffers, some 34 KB.
+    // RELEASE_BUFFERS: an idle SSL frees its record buffers, some 34 KB.
     SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     // Sessions live in tickets, so that an idle client costs no memory here.

@@ -4,6 +4,7 @@
 // post-quantum X25519MLKEM768 where OpenSSL has it (3.5).
 // Thread   Any.
 // Errors   OpenSSL refuses a setting; a protocol name of no or over 255 bytes.
+// Keywords: cipher suites, curves, TLS 1.2, TLS 1.3
 #pragma once
 
 #include <string>

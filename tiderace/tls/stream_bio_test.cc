@@ -13,7 +13,7 @@ class StreamBioTest : public ::testing::Test {
     StreamBioTest() { stream_ = {.in = {}, .out = &out_, .pool = &pool_}; }
     ~StreamBioTest() override { out_.clear(); }
 
-    // What a read of at most `wanted` bytes got.
+    // The result of a read of at most `wanted` bytes.
     std::string read(int wanted) {
         std::string text(static_cast<std::size_t>(wanted), '?');
         const int got = BIO_read(bio_.get(), text.data(), wanted);

@@ -9,6 +9,7 @@
 // Thread   TicketRotation: its loop's; targets get new keys by post on theirs. TicketShare: any.
 // Errors   A machine without randomness to give.
 // Limits   keys_max; the oldest is dropped, and its tickets are no longer accepted.
+// Keywords: session tickets, resumption
 #pragma once
 
 #include <array>
@@ -51,7 +52,7 @@ class TicketKeys {
 class TicketShare final {
   public:
     static constexpr Duration usual_period = 1h;
-    // How often a context looks for new keys. A ticket sealed under a key that another context has
+    // How often a context checks for new keys. A ticket sealed under a key that another context has
     // not fetched yet costs a full handshake there.
     static constexpr Duration look_every = 1s;
 

@@ -13,7 +13,7 @@
 
 namespace tiderace::tls {
 
-// What a connection needs until its handshake is done.
+// The parts that a connection needs until its handshake is done.
 class TlsTransport::Handshake final : public Step, private core::Timer {
   public:
     Handshake(TlsTransport& transport, LoopParts& parts) : transport_(&transport), parts_(&parts) {}
@@ -116,7 +116,7 @@ bool looks_like_http(ByteView bytes) {
     return bytes.front() >= 'A' && bytes.front() <= 'Z';
 }
 
-// What a server of another protocol sends first: an HTTP answer, a greeting. Types of TLS records
+// The first bytes of a server of another protocol: an HTTP answer, a greeting. Types of TLS records
 // are control characters.
 bool looks_like_text(ByteView bytes) {
     return bytes.front() >= ' ' && bytes.front() <= '~';
@@ -265,8 +265,9 @@ void TlsTransport::on_receive_failed(int error) {
     });
 }
 
-// The peer is gone without an end in order. What a server sent last, an alert above all, says why:
-// a client takes that step now. A server does not: it would spend a key exchange for a lost peer.
+// The peer is gone without an end in order. The last bytes of a server, an alert above all, have
+// the cause: a client takes that step now. A server does not: it would spend a key exchange for a
+// lost peer.
 void TlsTransport::end_cut_off(int error) {
     if (handshake_ != nullptr && handshake_->is_client() && !handshake_->input.bytes().empty()) {
         const Presence presence(*this);
@@ -298,7 +299,7 @@ void TlsTransport::receive_records(ByteView bytes) {
     if (part_ != nullptr) {
         // Copies only the bytes that complete the record begun earlier.
         const std::size_t have = part_->size();
-        // The header first: until it is whole, nothing says how long the record is.
+        // The header first: until it is whole, the length of the record is unknown.
         if (have < Records::header_bytes) {
             const std::size_t lacking = Records::header_bytes - have;
             part_->append(bytes.substr(0, lacking));
@@ -426,7 +427,7 @@ void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
     // The tickets in out_ are sent after the first answer was made, in one packet with it.
     if (const ByteView behind = done->input.bytes(); !behind.empty()) receive_records(behind);
     if (presence.over()) return;
-    // What was written before the handshake, too: also to a peer whose end came right behind it.
+    // Including bytes from before the handshake, and to a peer whose end came right behind it.
     const bool may_send = phase_ == Phase::open || phase_ == Phase::ended;
     if (!below_pending_ && may_send) go_on_sending(0);
 }
@@ -503,7 +504,7 @@ core::Sent TlsTransport::send_records(core::SendQueue& queue) {
     // Also when all is sealed and only the peer is slow: sealed bytes in out_ are not sent yet.
     sent.pending = sent.error == 0 && (below_pending_ || !queue.empty());
     room_wanted_ = sent.pending;
-    // No one below will report room, because all was taken: ask for a later turn ourselves.
+    // No one below will report room, because all was taken: request a later turn ourselves.
     if (sent.pending && records_ != nullptr && !below_pending_) {
         endpoint_->parts().send_later(*this);
     }
@@ -567,7 +568,7 @@ void TlsTransport::close(core::SendQueue&& unsent) {
     unsent.clear();
     enter(Phase::closed);
     room_wanted_ = false;
-    // From the list of those that go on sending (LoopParts).
+    // From the list of transports that go on sending (LoopParts).
     unlink();
     handshake_.reset();
     below_->close(std::move(out_));

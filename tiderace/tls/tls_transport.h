@@ -25,6 +25,7 @@
 //          out_bytes_max sealed and not yet taken below, then the observer waits.
 // Memory   Idle: about 300 bytes, and its keys. Else a piece of a record, and what below left. In
 //          its handshake an SSL with its buffers (ssl_records.h), until that has its end.
+// Keywords: TLS, handshake, close_notify
 #pragma once
 
 #include <memory>
@@ -40,7 +41,7 @@ namespace tiderace::tls {
 
 class SslRecords;
 
-// What a TlsTransport asks of its context.
+// A TlsTransport's view of its context.
 class Endpoint {
   public:
     virtual LoopParts& parts() = 0;
@@ -151,9 +152,9 @@ class TlsTransport final : public net::Transport, private net::Transport::Observ
     std::unique_ptr<std::string> part_;  // of a record
     core::SendQueue out_;                // sealed, or the handshake's
     net::TransportSecurity security_;
-    std::string_view failure_;       // of the handshake
-    bool* gone_ = nullptr;           // of the innermost Presence; true: this is no more
-    bool receiving_ = false;         // what the observer wants
+    std::string_view failure_;  // of the handshake
+    bool* gone_ = nullptr;      // of the innermost Presence; true: this is no more
+    bool receiving_ = false;    // what the observer wants
     bool below_receiving_ = false;
     bool below_pending_ = false;
     bool room_wanted_ = false;  // the observer waits for on_sent

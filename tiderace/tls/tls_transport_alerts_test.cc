@@ -15,7 +15,7 @@ namespace {
 enum class State : std::uint8_t { first, in_handshake, established };
 constexpr std::array states{State::first, State::in_handshake, State::established};
 
-// What answers it in each of the three states.
+// The answer to it in each of the three states.
 struct Answers {
     std::array<int, 3> server_12, server_13, client_12, client_13;
 };
@@ -131,7 +131,7 @@ class AlertsTest : public BothRolesTest,
         world_.settle();
         return over ? answer : -1;
     }
-    // What OpenSSL read, or the last record in clear text, whatever its version.
+    // The alert that OpenSSL read, or the last record in clear text, whatever its version.
     static int alert_in(const RawPeer& raw) {
         if (raw.reason() > SSL_AD_REASON_OFFSET) return raw.reason() - SSL_AD_REASON_OFFSET;
         const std::string& heard = raw.heard_below();
@@ -143,7 +143,7 @@ class AlertsTest : public BothRolesTest,
     }
 };
 
-// What OpenSSL refuses has OpenSSL's numbers, which change even between its patch releases: where
+// A refusal by OpenSSL has OpenSSL's numbers, which change even between its patch releases: where
 // an alert is expected, another one will do.
 bool says_the_same(int got, int expected) {
     return got == expected || (got > 0 && expected > 0);
@@ -164,7 +164,7 @@ TEST_P(AlertsTest, EveryWrongRecordGetsItsAlertAndDisturbsNoOther) {
                      ? (version == TLS1_2_VERSION ? all.server_12 : all.server_13)
                      : (version == TLS1_2_VERSION ? all.client_12 : all.client_13))[at];
             const int got = answer_to(bad, state);
-            // What comes behind our own handshake is ours to refuse.
+            // Bytes behind our own handshake are ours to refuse.
             const bool ours =
                 role == Role::server && version == TLS1_3_VERSION && state == State::established;
             EXPECT_TRUE(ours ? got == expected : says_the_same(got, expected))
@@ -177,7 +177,7 @@ TEST_P(AlertsTest, EveryWrongRecordGetsItsAlertAndDisturbsNoOther) {
     EXPECT_EQ(world_.loop().blocks().taken(), 0U);
 }
 
-// What a peer seals with its application key is ours to open.
+// Records that a peer seals with its application key are ours to open.
 class SealedRecordsTest : public BothRolesTest {
   protected:
     // A new connection that has shaken hands.

@@ -1,4 +1,4 @@
-// What a TlsTransport reports of its sending: how far the peer is, and what cannot be sent.
+// A TlsTransport's reports of its sending: how far the peer is, and what cannot be sent.
 #include <fcntl.h>
 
 #include <cerrno>
@@ -97,7 +97,7 @@ class SendingTest : public TlsTest {
     std::unique_ptr<testing::TransportPeer> peer_;
 };
 
-// What is sealed and waits here is not taken by the peer yet.
+// Sealed bytes that wait here are not taken by the peer yet.
 TEST_F(SendingTest, CountsWhatWaitsHereAndBelow) {
     for (const std::size_t capacity : {1'000'000U, 300U}) {
         SCOPED_TRACE(capacity);

@@ -134,7 +134,7 @@ TEST_P(EveryKind, RecordsMayLeaveByteByByte) {
     EXPECT_TRUE(talk(client, sent, sent));
 }
 
-// What the client says after its handshake is in one stream; it is cut in two at every byte.
+// The client's bytes after its handshake are in one stream, which is cut in two at every byte.
 TEST_P(EveryKind, RecordsMayBeCutAnywhere) {
     for (std::size_t cut = 1;; ++cut) {
         RawPeer client = raw();
@@ -276,7 +276,7 @@ TEST_P(EveryKind, AnEndThatTheServerAsksForIsInOrder) {
     EXPECT_EQ(sessions_.closed.back(), net::CloseReason::finished);
 }
 
-// An end requested while the peer has no room follows the bytes, and needs no timer.
+// An end requested while the peer has no room follows the bytes, without a timer.
 TEST_P(EveryKind, AnEndBehindASlowReaderIsSentWhenItHasReadAll) {
     const std::string answer = numbers(60'000);
     sessions_.on_data = [&](net::Connection& connection, ByteView data) {

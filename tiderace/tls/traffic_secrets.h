@@ -1,4 +1,5 @@
-// TrafficSecrets: what both directions of a TLS 1.3 connection are keyed from (RFC 8446, 7.1).
+// TrafficSecrets: the secrets that give both directions of a TLS 1.3 connection their keys (RFC
+// 8446, 7.1).
 //
 // Owner    The code that derives keys from it; wiped with it.
 // Thread   One at a time.

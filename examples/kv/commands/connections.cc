@@ -1,4 +1,4 @@
-// What concerns the connection: PING, HELLO, AUTH, CLIENT, SELECT, QUIT, RESET.
+// Commands about the connection: PING, HELLO, AUTH, CLIENT, SELECT, QUIT, RESET.
 #include "examples/kv/commands.h"
 #include "examples/kv/server.h"
 #include "tiderace/base/constant_time.h"
@@ -11,7 +11,7 @@ void ping(Call& call) {
         return call.reply.error("ERR wrong number of arguments for 'ping' command");
     }
     const ByteView text = call.args.size() == 2 ? call.args[1] : ByteView();
-    // In RESP 2 a subscriber gets arrays only, so that it can tell answers from messages.
+    // In RESP 2 a subscriber gets arrays only, so that it can distinguish answers from messages.
     if (call.client.subscription_count() > 0 && call.reply.protocol() == resp::Protocol::resp2) {
         call.reply.array(2);
         call.reply.bulk("pong");

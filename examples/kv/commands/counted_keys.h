@@ -1,4 +1,4 @@
-// What the newer commands of several keys begin with: "numkeys key …", then options.
+// The beginning of newer commands with several keys: "numkeys key …", then options.
 //
 // Thread   The loop's.
 // Errors   Answered here; nullopt.

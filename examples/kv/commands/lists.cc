@@ -188,7 +188,7 @@ void lrem(Call& call) {
         return true;
     };
     if (*count < 0) {
-        // From the tail on, as the sign asks: erase_if() goes from the front.
+        // From the tail on, because of the sign: erase_if() goes from the front.
         std::ranges::reverse(*list);
         std::erase_if(*list, goes);
         std::ranges::reverse(*list);

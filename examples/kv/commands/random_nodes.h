@@ -54,7 +54,7 @@ std::optional<std::vector<typename Dict<Mapped>::Node*>> random_nodes(Dict<Mappe
         return nodes;
     }
     std::set<Node*> chosen;
-    // In the order of choice: that of the set is the order in which they were made.
+    // In the order of choice, because the set has the order of their addresses.
     while (nodes.size() < wanted) {
         Node* node = &dict->random(random);
         if (chosen.insert(node).second) nodes.push_back(node);

@@ -59,7 +59,7 @@ bool read_scan(Call& call, std::size_t at, bool may_have_type, Scan& scan) {
     return true;
 }
 
-// Of the answer, whose texts follow.
+// Writes the head of the answer; its texts follow.
 void begin(Call& call, std::uint64_t cursor, std::size_t texts) {
     call.reply.array(2);
     call.reply.bulk(std::to_string(cursor));

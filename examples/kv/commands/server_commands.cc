@@ -1,4 +1,4 @@
-// What concerns the server: CONFIG, COMMAND, SAVE, BGSAVE, BGREWRITEAOF, SHUTDOWN, DEBUG, TIME.
+// Commands about the server: CONFIG, COMMAND, SAVE, BGSAVE, BGREWRITEAOF, SHUTDOWN, DEBUG, TIME.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -21,7 +21,7 @@ void config_get(Call& call) {
         const auto matches = [name](Glob& pattern) { return pattern.matches(name); };
         if (std::ranges::any_of(patterns, matches)) found.push_back(name);
     }
-    // What redis-benchmark asks for: here no snapshot is made by a schedule.
+    // redis-benchmark requests this: here no snapshot is made by a schedule.
     const bool save = call.args.size() == 3 && same_word(call.args[2], "SAVE");
     call.reply.map(found.size() + (save ? 1 : 0));
     for (const std::string_view name : found) {

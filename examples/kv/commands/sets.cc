@@ -77,7 +77,7 @@ void smove(Call& call) {
     if (is_new) call.changed(call.args[2]);
 }
 
-// What is logged names the members: another choice would be made the next time. In small commands,
+// The log names the members, because a replay would choose others. In small commands,
 // because a command has a limit of arguments and of bytes, and a set may have more.
 void log_removal(Call& call, ByteView key, const std::vector<std::string>& members) {
     constexpr std::size_t members_max = 1024;          // of a command

@@ -1,4 +1,4 @@
-// Sorted sets by member: ZADD, ZSCORE, ZPOPMIN, and those that combine several.
+// Sorted sets by member: ZADD, ZSCORE, ZPOPMIN, and the commands that combine several.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>

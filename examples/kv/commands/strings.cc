@@ -194,7 +194,7 @@ void msetnx(Call& call) {
     call.reply.integer(1);
 }
 
-// What a log holds fitted once, although the limit may be smaller now.
+// A command in the log fitted once, although the limit may be smaller now.
 bool fits(Call& call, std::size_t bytes) {
     if (bytes <= call.server.limits().bulk_bytes_max || call.client.replays()) return true;
     call.reply.error("ERR string exceeds maximum allowed size (proto-max-bulk-len)");

@@ -137,7 +137,7 @@ bool pictures_are_built() {
 std::expected<SmallPicture, PictureFault> shrink_picture(std::string_view bytes,
                                                          PictureShape shape) {
     if (bytes.size() > picture_bytes_max) return std::unexpected(PictureFault::too_large);
-    // By the content: the name and the type of an upload are what its sender says.
+    // By the content: the sender chooses the name and the type of an upload.
     if (!is_of_a_known_kind(bytes)) return std::unexpected(PictureFault::unknown);
     if (count_scans(bytes) > picture_scans_max) return std::unexpected(PictureFault::too_many);
     if (!vips_works()) return std::unexpected(PictureFault::off);

@@ -1,5 +1,5 @@
-// Pictures of strangers made harmless: decoded, turned upright, made small, and written anew
-// without what cameras put beside them.
+// Pictures of strangers made harmless: decoded, turned upright, made small, and encoded again
+// without the camera's metadata.
 //
 //   bytes -> JPEG, PNG, WebP or GIF by their first bytes -> limits, from the head -> libvips
 //         -> WebP

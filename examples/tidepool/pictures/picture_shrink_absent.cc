@@ -1,4 +1,4 @@
-// What stands in for picture_shrink.cc where libvips is not installed.
+// Stands in for picture_shrink.cc where libvips is not installed.
 #include "examples/tidepool/pictures/picture_shrink.h"
 
 namespace tidepool {

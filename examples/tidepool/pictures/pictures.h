@@ -50,7 +50,7 @@ class Pictures {
                                                                  PictureShape shape);
     // Pictures, and remains of uploads, that are older than `age`.
     tiderace::Task<std::vector<std::string>> older_than(std::chrono::seconds age);
-    // Those that are there.
+    // Removes the named pictures, if they are there.
     tiderace::Task<> remove(std::vector<std::string> names);
 
   private:

@@ -35,7 +35,7 @@ class DescriptorTable {
         try {
             grow_for(entries_, number);
         } catch (const std::bad_alloc&) {
-            return fail({ENOMEM, "watch", "a socket"});  // short texts need no memory
+            return fail({ENOMEM, "watch", "a socket"});  // short texts do not allocate
         }
         Entry& fresh = entries_[number];
         TR_CHECK(fresh.observer == nullptr, "attached twice");

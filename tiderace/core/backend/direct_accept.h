@@ -1,9 +1,10 @@
-// Accepting by system call, as direct_send.h sends: for every backend that hears of readiness.
+// Accepting by system call, as direct_send.h sends: for every backend that works by readiness.
 //
 // Thread   The loop's.
 // Errors   For lack of descriptors or memory the observer gets one error, and no more are accepted
 //          in this turn. Faults of single connections (ECONNABORTED, errors of the peer's network)
 //          are ignored.
+// Keywords: accept4
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 
 namespace tiderace::core {
 
-// Whether accepting failed for what this machine has not, and would fail again at once.
+// Whether accepting failed for lack of descriptors or memory, and would fail again at once.
 inline bool lacks_resources(int error) {
     return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM;
 }
@@ -33,7 +34,7 @@ inline std::size_t accepts_of_turn(std::size_t ready, const BackendOptions& opti
 
 // Tells `observer` of the connections that wait at `listener`, of at most `accepts_max`. It may
 // stop or close the listener in each call: it goes on while `listens()` is true. Returns whether
-// the kernel said that none is left.
+// the kernel reported that none is left.
 template <typename Listens>
 bool accept_directly(Kernel& kernel, int listener, IoObserver& observer, std::size_t accepts_max,
                      const Listens& listens) {

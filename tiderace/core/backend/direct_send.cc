@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t pieces_per_send = 64;  // beyond this a gathering write gains nothing
 
-// Less than offered means the socket's buffer is full: asking again would only say so.
+// Less than offered means the socket's buffer is full: a second call would only report that.
 DirectSend outcome(ssize_t sent, std::uint64_t offered, SendQueue& queue) {
     if (is_no_room(sent)) return {.no_room = true};
     if (sent < 0) return {.error = static_cast<int>(sent)};
@@ -33,15 +33,15 @@ DirectSend send_memory(Kernel& kernel, int fd, SendQueue& queue, std::span<const
 DirectSend send_file(Kernel& kernel, int fd, SendQueue& queue, std::size_t bytes_max) {
     const SendQueue::FileRange range = queue.front_file();
     auto offset = static_cast<off_t>(range.offset);
-    // What a large download gets in a turn. Less than the range counts as "no room" below, so the
-    // rest waits for the next turn, in which the socket is reported writable again: others come in
-    // between.
+    // The share of a large download in a turn. Less than the range counts as "no room" below, so
+    // the rest waits for the next turn, in which the socket is reported writable again: others come
+    // in between.
     const std::uint64_t wanted = std::min<std::uint64_t>(range.bytes, bytes_max);
     ssize_t sent = 0;
     do {
         sent = kernel.send_file(fd, range.descriptor, &offset, wanted);
     } while (sent == -EINTR);
-    // The promised length cannot be kept any more; only a broken connection tells the peer.
+    // The promised length cannot be kept any more; only a broken connection shows it to the peer.
     if (sent == 0) return {.error = -EBADMSG};
     return outcome(sent, range.bytes, queue);
 }

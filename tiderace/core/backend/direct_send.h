@@ -1,5 +1,5 @@
-// Sending by system call, at once: what every backend does first, for a socket that has room takes
-// an answer in the very call.
+// Sending by system call, at once. Every backend tries it first, because a socket that has room
+// takes an answer in this call.
 //
 // Thread   The loop's.
 #pragma once

@@ -1,5 +1,6 @@
 // EpollPoller: Linux's epoll, level-triggered: readiness is reported until it is consumed. A
 // descriptor is known to the kernel from its first interest on.
+// Keywords: epoll, level-triggered
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 //
 // Owner    The test or engine that replaces the kernel; the kernel below outlives it.
 // Thread   As the kernel below.
-// Errors   Those of the kernel below, and of before().
+// Errors   The kernel's below, and before()'s.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ class ForwardingKernel : public Kernel {
     ssize_t receive(int fd, void* buffer, std::size_t bytes) override;
     ssize_t send(int fd, const iovec* pieces, int count, bool more) override;
     ssize_t send_file(int fd, int file, off_t* offset, std::size_t bytes) override;
-    // Always made: there is no failure to tell.
+    // Always made: it cannot fail.
     std::uint64_t unacknowledged_bytes(int fd) override { return below_->unacknowledged_bytes(fd); }
     int shut_down(int fd, int how) override;
     // Always made, because the descriptor is gone even where the real call fails.

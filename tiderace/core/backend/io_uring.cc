@@ -26,7 +26,8 @@ void IoUringBackend::forget(IoHandle& handle) {
     Entry& gone = entries_.at(handle);
     if (gone.watched != 0) --watches_;
     if (gone.runs(Operation::send)) forget_send(handle);
-    // What the kernel has not heard of it never shall: the number may be another's by then.
+    // Operations that the kernel has not received yet are withdrawn: the number may be another's by
+    // then.
     const bool unheard = gone.asked_in == (ring_->batch() & 63U);
     for (const Operation operation : users_operations) {
         if (!gone.runs(operation) || operation == Operation::send) continue;

@@ -8,12 +8,13 @@
 //            large ones by call. A socket that is full waits by a poll operation
 //   the rest connect and foreign descriptors wait by poll operations
 //
-// What a turn asks for goes to the kernel in the one call with which it waits. The ring belongs to
-// the thread of the first turn (single issuer, deferred task work).
+// The operations of a turn go to the kernel in the one call with which it waits. The ring belongs
+// to the thread of the first turn (single issuer, deferred task work).
 //
 // Errors   make_io_uring_backend fails where the kernel has no io_uring, or forbids it.
 // Memory   16 bytes a descriptor number, buffers of receive_ring_bytes, rings of about 250 KiB, and
 //          ring_sends_bytes_max once many answers left together.
+// Keywords: io_uring, completion, liburing
 #pragma once
 
 #include <memory>

@@ -108,7 +108,7 @@ class IoUringBackend final : public Backend {
     bool ended_unlisted_ = false;                 // others, for which there was no memory
     std::vector<IoHandle> to_redeliver_;          // want what was held
     bool redeliver_unlisted_ = false;             // likewise
-    std::vector<std::pair<IoHandle, int>> failed_connects_;  // in the call; told by the next turn
+    std::vector<std::pair<IoHandle, int>> failed_connects_;  // in the call; shown by the next turn
     bool failed_unlisted_ = false;                           // others: their connect_failed is set
     std::unordered_map<int, HeldInput> held_;                // by descriptor number; few
 };

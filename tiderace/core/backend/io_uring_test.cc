@@ -469,7 +469,7 @@ TEST(IoUringAtRest, ItsPortIsFreeAsSoonAsTheLoopHasEnded) {
         sockaddr_storage storage;
         const socklen_t bytes = listening.at.to_sockaddr(storage);
         const auto* const there = reinterpret_cast<const sockaddr*>(&storage);
-        // The loop's thread is another one than that which closes all and ends it.
+        // One thread runs the loop; another one closes all and ends it.
         std::thread thread([&] { loop->run(); });
         for (std::size_t i = 0; i < clients_count; ++i) {
             clients.emplace_back(system_kernel(), ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -60,7 +60,7 @@ class KqueuePoller final : public Poller {
         std::uint32_t generation = 0;
         Interest wanted;
         Interest told;         // what the kernel watches
-        bool renewed = false;  // told under an earlier generation
+        bool renewed = false;  // registered under an earlier generation
         bool listed = false;   // in changed_
     };
 
@@ -81,7 +81,7 @@ class KqueuePoller final : public Poller {
     std::vector<Event> changes_;
     std::vector<Event> events_;
     bool woken_ = false;    // the last exchange brought a wake()
-    bool refused_ = false;  // a filter that is wanted is not there: ask again soon
+    bool refused_ = false;  // a wanted filter is missing: try again soon
 };
 
 KqueuePoller::KqueuePoller(std::unique_ptr<KernelQueue> queue) : queue_(std::move(queue)) {
@@ -116,7 +116,7 @@ int KqueuePoller::set(int fd, std::uint32_t generation, Interest interest, bool)
     const auto number = static_cast<std::size_t>(fd);
     try {
         grow_for(states_, number);
-        changed_.reserve(states_.size());  // each is in it once: list() needs no memory
+        changed_.reserve(states_.size());  // each is in it once: list() does not allocate
     } catch (const std::bad_alloc&) {
         return -ENOMEM;
     }

@@ -7,13 +7,14 @@
 // that once waited for room would keep the memory of a filter for life), and never EV_CLEAR:
 // readiness is reported again in the next turn, as Poller requires, and no reader has to reach
 // EAGAIN. An event carries the generation of its descriptor in udata; adding again replaces it, so
-// a number that is used again needs no deletion first.
+// a number is used again without a deletion first.
 //
 // Thread   The loop's, except wake().
 // Errors   A filter that the kernel refuses is reported as ready and failed, so that its owner
 //          meets the fault in its own call, and is registered again
 //          kqueue_retry_interval later.
 // Memory   12 bytes a descriptor number, and the changes of a turn.
+// Keywords: kqueue, kevent, macOS, FreeBSD
 #pragma once
 
 #include <chrono>

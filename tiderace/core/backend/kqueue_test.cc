@@ -1,4 +1,4 @@
-// What the kernel is given and how its answers are read; that the engine works as the others do is
+// The calls to the kernel, and how its answers are read; that the engine works as the others do is
 // asked by core/backend_test.cc.
 #include "tiderace/core/backend/kqueue.h"
 

@@ -51,7 +51,7 @@ class PollPoller final : public Poller {
     int wait(std::span<Ready> out, Duration wait) override {
         const int count = ::poll(list_.data(), list_.size(), timeout_ms(wait));
         if (count < 0) return -errno;
-        // It says only that the wait is over; the mailbox has the rest.
+        // It only ends the wait; the mailbox has the rest.
         if (list_[0].revents != 0) waker_.clear();
         int told = 0;
         // Starts where the last one stopped, so that a full `out` does not starve the tail.

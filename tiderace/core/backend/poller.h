@@ -2,8 +2,8 @@
 //
 // Level-triggered, because a connection that is left alone for a turn is reported again: fairness,
 // and no event that can be lost, for nothing. The lab compares the other modes of epoll
-// (lab/engine/edge_poller.h): edge-triggered the kernel saves a look at each socket that it
-// reported, a hundredth of a request, which is not worth it.
+// (lab/engine/edge_poller.h): edge-triggered, the kernel saves a second check of each reported
+// socket, about a hundredth of a request, which is not worth it.
 //
 // Thread   The loop's, except wake().
 #pragma once
@@ -35,14 +35,14 @@ inline int timeout_ms(Duration wait) {
     return static_cast<int>(std::min<std::int64_t>(rounded, std::numeric_limits<int>::max()));
 }
 
-// What becomes of a descriptor right after it was removed.
+// The fate of a descriptor right after it was removed.
 enum class Afterwards : std::uint8_t { open, closed };
 
 class Poller {
   public:
     virtual ~Poller() = default;
 
-    // Sets what is reported for `fd` from now on; `known` tells whether it was set before and not
+    // Sets what is reported for `fd` from now on; `known`: whether it was set before and not
     // removed. Returns 0 or -errno.
     virtual int set(int fd, std::uint32_t generation, Interest interest, bool known) = 0;
     // Must come before the descriptor is closed.

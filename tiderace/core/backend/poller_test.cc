@@ -1,4 +1,4 @@
-// What every level-triggered poller promises; engines are compared in core/backend_test.cc.
+// The promises of every level-triggered poller; engines are compared in core/backend_test.cc.
 #include "tiderace/core/backend/poller.h"
 
 #include <gtest/gtest.h>

@@ -51,7 +51,7 @@ void ReadinessBackend::close(IoHandle& handle, SendQueue&& unsent) {
 }
 
 void ReadinessBackend::set_interest(IoHandle handle, Entry& target, Interest interest) {
-    // Most calls ask for what is set already, and cost no system call.
+    // Most calls set nothing new, and cost no system call.
     if (target.interest == interest && (target.known_to_poller || !interest.any())) return;
     const int outcome =
         poller_->set(handle.fd, handle.generation, interest, target.known_to_poller);
@@ -237,7 +237,7 @@ void ReadinessBackend::poll_watched() {
                          .events = static_cast<short>((interest.readable ? POLLIN : 0) |
                                                       (interest.writable ? POLLOUT : 0)),
                          .revents = 0});
-        // poll() skips a negative descriptor, and places stay those of `watched`.
+        // poll() skips a negative descriptor, and places stay as in `watched`.
         if (!interest.any()) asked.back().fd = -1;
     }
     if (::poll(asked.data(), static_cast<nfds_t>(asked.size()), 0) <= 0) return;
@@ -275,7 +275,8 @@ void ReadinessBackend::dispatch_one(const Ready& ready) {
     // A failed one is received from, too: recv() returns the pending error, or what came before it.
     // One receive a turn, so that a fast sender does not hold the loop; the rest stays readable.
     if ((ready.readable || ready.failed) && target->interest.readable) receive_once(handle);
-    // The observer may have closed it, or another descriptor may have taken its number: ask again.
+    // The observer may have closed it, or another descriptor may have taken its number: look it up
+    // again.
     Entry* still = entries_.find(handle);
     if (still == nullptr) return;
     if ((ready.writable || ready.failed) && still->interest.writable) {
@@ -347,7 +348,7 @@ void ReadinessBackend::accept_from_backlogged() {
 void ReadinessBackend::finish_connect(IoHandle handle) {
     int error = 0;
     socklen_t bytes = sizeof error;
-    // Writable means decided; SO_ERROR says which way.
+    // Writable means decided; SO_ERROR has the outcome.
     const int outcome =
         options_.kernel->get_option(handle.fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
     Entry& stream = entries_.at(handle);

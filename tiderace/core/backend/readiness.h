@@ -10,6 +10,7 @@
 // Errors   A descriptor that the Poller cannot hold (select's bound, no memory) is reported to its
 //          observer.
 // Memory   16 bytes a descriptor number, and one receive buffer.
+// Keywords: reactor, EAGAIN, non-blocking
 #pragma once
 
 #include <memory>

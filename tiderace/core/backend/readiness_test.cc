@@ -18,7 +18,7 @@
 namespace tiderace::core {
 namespace {
 
-// What every engine does is in core/backend_test.cc; here is which calls of the poller that takes.
+// The tests for every engine are in core/backend_test.cc; here are the calls to the poller.
 struct Calls final : Poller {
     int set(int, std::uint32_t, Interest interest, bool known) override {
         sets.emplace_back(interest, known);
@@ -105,7 +105,7 @@ TEST(ReadinessBackend, AFullTurnThatWasWokenAcceptsItsShareToo) {
 
 using Log = std::vector<std::string>;
 
-// What was called, by whomever, in its order.
+// The calls of both, in their order.
 struct AnsweringPoller final : Poller {
     explicit AnsweringPoller(Log& all) : calls(&all) {}
     int set(int, std::uint32_t, Interest, bool known) override {
@@ -196,7 +196,7 @@ class ScriptedReadiness : public ::testing::Test {
         queue.append_shared("x", {});
         EXPECT_TRUE(backend_->send(handle_, queue).pending);
     }
-    // What a turn calls in which the poller reports this.
+    // The calls of a turn in which the poller reports this.
     Log turn(Ready ready) {
         calls_.clear();
         ready.fd = fd;
@@ -304,7 +304,7 @@ TEST_F(ScriptedReadiness, AForeignDescriptorIsToldOfWhatItWants) {
     ASSERT_EQ(backend_->watch(handle_, false, false), 0);
     EXPECT_EQ(calls_, (Log{"remove"}));
     EXPECT_EQ(turn({.readable = true, .failed = true}), Log{});
-    // What the poller refuses is the caller's to know, and the next call tries again.
+    // The caller learns of a refusal by the poller, and the next call tries again.
     poller_->set_result = -ENOSPC;
     calls_.clear();
     EXPECT_EQ(backend_->watch(handle_, true, false), -ENOSPC);

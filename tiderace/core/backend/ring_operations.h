@@ -43,7 +43,7 @@ inline std::uint64_t tag_of(Operation operation, IoHandle handle) {
            std::uint64_t{static_cast<std::uint32_t>(handle.fd)} << 32 | handle.generation;
 }
 
-// A loop has one waker, so its tag names no descriptor.
+// A loop has one waker, so its tag has no descriptor.
 inline constexpr std::uint64_t wake_tag = std::uint64_t{static_cast<std::uint8_t>(Operation::wake)}
                                           << 56;
 
@@ -87,7 +87,7 @@ struct RingEntry {
     std::uint8_t wanted : 7 = 0;          // a bit for each operation
     std::uint8_t connect_failed : 1 = 0;  // there was no memory to list that
     std::uint8_t under_way = 0;           // likewise
-    std::uint8_t cancelled : 7 = 0;       // of these, told to end
+    std::uint8_t cancelled : 7 = 0;       // of these, being cancelled
     std::uint8_t half_closed : 1 = 0;     // our direction ended: a hang-up is in order
     std::uint8_t watched : 2 = 0;         // 1: readable, 2: writable
     std::uint8_t asked_in : 6 = 0;        // the batch in which an operation was last submitted
@@ -97,7 +97,7 @@ struct RingEntry {
 };
 static_assert(sizeof(void*) != 8 || sizeof(RingEntry) == 16);
 
-// What came while it was not wanted: it had completed before the kernel knew that.
+// Input that came while it was not wanted: the operation had completed before the kernel knew.
 struct HeldInput {
     std::string bytes;
     bool ended = false;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t pieces_max = 8;
 
-// What the kernel did not take, on its way back.
+// The bytes that the kernel did not take, on their way back.
 struct Leftover final : Shared {
     explicit Leftover(ByteView text) : bytes(text) {}
     std::string bytes;

@@ -1,5 +1,5 @@
-// RingSends: answers that were given to io_uring, and a copy of their bytes until it has told what
-// it took.
+// RingSends: answers that were given to io_uring, and a copy of their bytes until it has reported
+// how much it took.
 //
 //   queue --take()--> a slot and its bytes here --the kernel's completion--> finish(): what was not
 //                                                              taken goes back to the queue's front

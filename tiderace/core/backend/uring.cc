@@ -91,7 +91,7 @@ Uring::~Uring() {
 }
 
 io_uring_sqe& Uring::take(std::uint64_t tag) {
-    // Behind those that wait already, because a cancellation must not pass what it cancels.
+    // Behind the ones that wait already, because a cancellation must not pass what it cancels.
     io_uring_sqe* empty = waiting_.empty() ? io_uring_get_sqe(&ring_) : nullptr;
     if (empty == nullptr) {
         // The ring is full of this turn's submissions.
@@ -162,7 +162,7 @@ void Uring::submit() {
 }
 
 // What these calls return besides (interrupted, timed out, another thread's after the loop ended)
-// says nothing that the completions don't.
+// adds nothing to the completions.
 void Uring::enter(Duration wait_max) {
     enable();
     refill();
@@ -196,7 +196,7 @@ void Uring::cancel_all(std::vector<Completion>& out) {
     constexpr Duration round = 10ms;
     constexpr int rounds_max = 100;
     for (int i = 0; under_way_ > 0 && i < rounds_max; ++i) {
-        // ANY matches every operation, those of descriptors that were closed in between, too.
+        // ANY matches every operation, also on descriptors that were closed in between.
         io_uring_sqe& ask = take(0);
         io_uring_prep_cancel64(&ask, {}, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
         ask.user_data = 0;

@@ -4,7 +4,7 @@
 // Owner    One backend.
 // Thread   The one that calls enter() first, is_usable() there only; before that, and after its
 //          last, only take() and the end.
-// Errors   open() says why the kernel refused.
+// Errors   open() reports why the kernel refused.
 #pragma once
 
 #include <liburing.h>
@@ -38,8 +38,8 @@ class Uring {
     Uring(const Uring&) = delete;
     Uring& operator=(const Uring&) = delete;
 
-    // An empty submission to be filled, handed over by the next enter(). Any number: those that
-    // the ring has no room for wait in memory.
+    // An empty submission to be filled, handed over by the next enter(). Any number: submissions
+    // above the ring's room wait in memory.
     io_uring_sqe& take(std::uint64_t tag);
     // Whether one more can be taken without handing over what was.
     bool has_room() const { return waiting_.empty() && io_uring_sq_space_left(&ring_) > 0; }

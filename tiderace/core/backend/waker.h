@@ -2,6 +2,7 @@
 //
 // eventfd on Linux, a pipe elsewhere. Several wakes before a clear() count as one.
 // Thread   wake() any; the rest the poller's.
+// Keywords: eventfd
 #pragma once
 
 namespace tiderace::core {

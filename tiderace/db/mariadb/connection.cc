@@ -54,7 +54,7 @@ const char* text_or_null(const std::string& text) {
 }
 
 void set_network(MYSQL* mysql, const Url& url) {
-    // Otherwise any server may ask for any file of ours, in answer to any statement.
+    // Otherwise any server may request any file of ours, in answer to any statement.
     unsigned local_infile = 0;
     mysql_optionsv(mysql, MYSQL_OPT_LOCAL_INFILE, &local_infile);
     unsigned tcp = MYSQL_PROTOCOL_TCP;
@@ -155,7 +155,7 @@ bool Connection::clean() const {
 }
 
 bool Connection::gone() {
-    if (readiness_.noticed()) broken_ = true;  // an idle server has nothing to say but good-bye
+    if (readiness_.noticed()) broken_ = true;  // an idle server sends nothing but its end
     return broken_;
 }
 
@@ -168,7 +168,7 @@ void Connection::fail(unsigned number, const char* message) {
     if (fault == Fault::connection_lost) broken_ = true;
     const bool is_lost = broken_;
     end_statement(number);
-    // What a killed statement fails with depends on where it was.
+    // The error of a killed statement depends on where it was.
     if (killed_ && !is_lost) throw Error(Fault::timeout, message);
     throw Error(fault, message);
 }
@@ -195,7 +195,7 @@ void Connection::fail_statement(MYSQL_STMT* statement) {
 template <typename Start, typename Cont>
 task::Task<> Connection::drive(Start start, Cont cont, Instant deadline) {
     within_ = true;
-    // What follows a kill has its time, too.
+    // The steps after a kill have a time limit as well.
     if (kill_sent_) deadline = std::max(deadline, runner_->loop().now() + kill_wait);
     int status = start();
     while (status != 0) {
@@ -368,7 +368,7 @@ task::Task<MYSQL_STMT*> Connection::prepare(const Query& query, Instant deadline
     // Copied: forget() frees it with the statement.
     const std::string message = mysql_stmt_error(statement);
     forget(statement);
-    // The caller sends it as text, which needs no escaping as there are no values.
+    // The caller sends it as text, without escaping, as there are no values.
     if (number == ER_UNSUPPORTED_PS && query.values.empty()) co_return nullptr;
     fail(number, message.c_str());
 }

@@ -12,6 +12,7 @@
 //
 // A kill that finds no statement hits the next one, so a connection is kept only when the statement
 // has reported its kill.
+// Keywords: MariaDB, MySQL, prepared statements
 #pragma once
 
 #include <cstdint>
@@ -94,7 +95,7 @@ class Connection final : public db::Connection {
     std::uint64_t packet_max_ = 0;      // 0: not known
     st_mysql_stmt* reading_ = nullptr;  // has rows left
     std::unique_ptr<Fields> fields_;    // of what is being read
-    // What the library writes when a call is done: it may be after the task.
+    // The library writes this when a call is done, which may be after the task.
     int answer_ = 0;
     std::size_t results_ = 0;  // of the text that runs
     st_mysql* connected_ = nullptr;

@@ -1,4 +1,4 @@
-// What MariaDB alone does.
+// The behaviour of MariaDB alone.
 #include "tiderace/db/mariadb/connection.h"
 
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ TEST_F(MariadbTest, ASerializableTransactionThatDidNotBeginLeavesNothingToTheNex
             co_await db.exec("create table t (n int primary key)");
             co_await db.exec("insert into t values (1)");
             Database root = db::open(url);
-            // What a serializable one has read is locked, for others to wait.
+            // The rows that a serializable one has read are locked, so that others wait.
             const auto locks = [&](Transaction& tx) -> Task<bool> {
                 co_await tx.one<int>("select n from t");
                 bool locked = false;

@@ -90,8 +90,9 @@ Fields::Fields(MYSQL* mysql, MYSQL_STMT* statement) {
     const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> result(
         mysql_stmt_result_metadata(statement), mysql_free_result);
     const unsigned count = result ? mysql_num_fields(result.get()) : 0;
-    // The statement's own names are those of its preparation, and tables may have changed since.
-    // What came with these rows stands in the connection; nothing came if nothing has changed.
+    // The statement's own names date from its preparation, and tables may have changed since.
+    // The names that came with these rows are in the connection; nothing came if nothing has
+    // changed.
     const bool is_new = mysql->fields != nullptr && mysql->field_count == count;
     std::vector<std::string> names;
     cells_.resize(count);
@@ -183,7 +184,7 @@ Fault fault_of(unsigned number) {
         case ER_NO_DEFAULT_FOR_FIELD:
             return Fault::not_null;
         case ER_LOCK_DEADLOCK:
-        // What InnoDB makes of a deadlock in which the lock of a table's numbers takes part. A
+        // InnoDB's error for a deadlock in which the lock of a table's numbers takes part. A
         // column whose numbers have all been given gets it, too; three attempts cost it little.
         case ER_AUTOINC_READ_FAILED:
             return Fault::deadlock;

@@ -1,4 +1,4 @@
-// What Connector/C gives and takes, as cells, values and faults of this room.
+// Connector/C's results and parameters as cells, values and faults of this room.
 //
 // Thread   Any; on objects that the caller owns.
 #pragma once

@@ -126,7 +126,7 @@ task::Task<> Connection::connect(std::string address, Instant deadline) {
         {"gssencmode", "disable"},
         {"client_encoding", "UTF8"},
         {"application_name", "tiderace"},
-        // What values look like on their way: fields.cc reads and writes these forms only.
+        // The forms of values on the wire: fields.cc reads and writes these forms only.
         {"options",
          "-c timezone=UTC -c datestyle=ISO -c bytea_output=hex"
          " -c standard_conforming_strings=on -c extra_float_digits=1"},
@@ -187,7 +187,7 @@ bool Connection::gone() {
 // A statement that was not sent was not done.
 void Connection::check_there() {
     sent_ = false;
-    // What answered in this turn is there: no system call for it.
+    // A connection that answered in this turn is there: no system call for it.
     if (broken_ || connection_ == nullptr || (used_ != runner_->loop().now() && gone()))
         lose("the server closed the connection");
 }
@@ -203,7 +203,7 @@ void Connection::send_deallocation(const std::string& name) {
 }
 
 void Connection::send_preparation(const Query& query) {
-    // In a transaction that has failed it would fail, too, and what is sent behind it.
+    // In a failed transaction it would also fail, and so would the messages behind it.
     const bool may_deallocate = PQtransactionStatus(connection_) != PQTRANS_INERROR;
     if (may_deallocate) {
         for (const std::string& name : std::exchange(outdated_, {})) send_deallocation(name);
@@ -263,7 +263,7 @@ void Connection::sync() {
 }
 
 task::Task<> Connection::fill(const Instant& deadline) {
-    // What follows a cancel has its time, too.
+    // The steps after a cancel have a time limit as well.
     Instant until = cancelled_ ? std::max(deadline, cancelled_until_) : deadline;
     while (true) {
         if (unflushed_) {
@@ -462,8 +462,8 @@ task::Task<Batch> Connection::read_rows(Portion portion, const Instant& deadline
     co_return batch;
 }
 
-// The server now waits for data that we have not, or sends some that we do not read: the connection
-// is of no further use. (The columns of such a result have no names.)
+// The server now waits for data that we lack, or sends some that we do not read: the connection has
+// no further use. (The columns of such a result have no names.)
 void Connection::refuse_copy(const pg_result* result) {
     const auto status = PQresultStatus(result);
     if (status != PGRES_COPY_IN && status != PGRES_COPY_OUT && status != PGRES_COPY_BOTH) return;

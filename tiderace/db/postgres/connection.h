@@ -12,6 +12,7 @@
 // The server has signalled its process before it closes that one, and a process that is idle
 // ignores the signal: so a cancel that has ended hits no later statement. When a statement ends
 // before its cancel does, the connection is closed.
+// Keywords: PostgreSQL, libpq, pipeline mode, prepared statements
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What PostgreSQL alone does.
+// The behaviour of PostgreSQL alone.
 #include "tiderace/db/postgres/connection.h"
 
 #include <gtest/gtest.h>
@@ -160,7 +160,8 @@ TEST_F(PostgresTest, ACancelThatComesLateHitsNoLaterStatement) {
     options.statement_timeout = 2s;
     with_database(
         [](Database& db) -> Task<> {
-            // The process that takes connections and cancels; those that run statements go on.
+            // The process that takes connections and cancels; the processes that run statements go
+            // on.
             const auto first = co_await db.one<int>(
                 "select split_part(pg_read_file('postmaster.pid'), chr(10), 1)::int");
             const Stopped stopped(*first);

@@ -1,4 +1,4 @@
-// What libpq gives and takes, as cells, values and faults of this room.
+// libpq's results and parameters as cells, values and faults of this room.
 //
 // Thread   Any; pure functions on a result that the caller owns.
 #pragma once
@@ -30,7 +30,7 @@ Batch::Columns columns_of(const pg_result* result);
 // All rows of the result. Throws Error{row} for what PostgreSQL should not have sent.
 void add_rows(Batch& batch, const pg_result* result);
 
-// What a statement inserted, changed or deleted; 0 for one that reads.
+// The number of rows that a statement inserted, changed or deleted; 0 for one that reads.
 std::uint64_t rows_changed(pg_result* result);
 // The line of a script that failed after `done` of its statements; 0: unknown.
 std::size_t line_of(const pg_result* result, std::string_view script, std::size_t done);

@@ -6,8 +6,8 @@
 //   auto top = co_await redis.command<std::vector<std::string>>("ZRANGE", "top", 0, 9);
 //
 // Tasks of a loop share a connection. What they send in one turn of the loop leaves in one write,
-// so commands that are awaited at the same time are pipelined without more ado. In a cluster the
-// client follows redirections, and learns which server has which slot.
+// so commands that are awaited at the same time are pipelined without further code. In a cluster
+// the client follows redirections, and learns which server has which slot.
 //
 // Owner    A handle: copy it, keep it as long as you like. Each loop has its own connections, which
 //          end some time after the last handle.
@@ -155,7 +155,7 @@ class Client final {
     std::shared_ptr<const Settings> settings_;
 };
 
-// Connects when the first command asks for it. Throws Error{configuration} for a URL that is none.
+// Connects at the first command. Throws Error{configuration} for a URL that is none.
 Client open(std::string_view url, const Options& options = {});
 
 }  // namespace tiderace::db::redis

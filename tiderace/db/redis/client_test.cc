@@ -275,7 +275,7 @@ TEST(Client, RepliesHaveALimit) {
     }(open(server.url(), options)));
 }
 
-// Those of other tasks, behind it, have lost their connection and no more.
+// Other tasks' commands, behind it, have lost their connection and no more.
 TEST(Client, AReplyThatIsTooLargeFailsItsOwnCommandAlone) {
     ScriptedServer server([](const ScriptedServer::Words& words) -> ScriptedServer::Answer {
         if (words[0] == "SET") return {.bytes = "+OK\r\n"};

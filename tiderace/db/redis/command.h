@@ -39,7 +39,7 @@ struct Command {
 
 Command make_command(Arguments arguments);
 
-// What a word of a command may be: text, or a whole number.
+// A word of a command: text, or a whole number.
 template <typename T>
 concept Word = std::is_convertible_v<const T&, std::string_view> ||
                (std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>);

@@ -331,7 +331,7 @@ bool Hub::leave_node(Node& dead, Call& call) {
 void Hub::refresh_soon(Node& from) {
     const Instant now = runner_->loop().now();
     if (refreshing_ || (refreshed_ != Instant() && now - refreshed_ < refresh_pause)) return;
-    // Counted from the question, so that a server which does not answer is not asked in every turn.
+    // Counted from the request, so that a silent server is not queried in every turn.
     refreshed_ = now;
     runner_->spawn(refresh(from, Flagged(refreshing_)));
 }
@@ -352,7 +352,7 @@ void Hub::learn(const std::string& from, resp::Reply table) {
         const resp::Reply master = range[2];
         const auto port = master[1].integer();
         if (!first || !last || !port || *first < 0 || *last >= slots || *first > *last) continue;
-        // The master, which alone takes changes; replicas are not asked.
+        // The master, which alone takes changes; replicas are not used.
         Node* const node = node_at(address_from(master[0].text(), std::to_string(*port), from));
         if (node == nullptr) continue;
         for (auto slot = static_cast<std::size_t>(*first); slot <= static_cast<std::size_t>(*last);

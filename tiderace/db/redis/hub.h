@@ -12,6 +12,7 @@
 // Thread   The loop's.
 // Errors   By Call::fail().
 // Limits   Options: commands_max, unsent_bytes_max, nodes_max, waiting_timeout.
+// Keywords: cluster, MOVED, ASK, failover
 #pragma once
 
 #include <array>
@@ -119,7 +120,8 @@ class Hub final {
     Counters counters() const;
 
     const Settings& settings() const { return *settings_; }
-    // Those of the Clients that use this hub: two with the same URL may have different options.
+    // Whether a Client with these settings uses this hub: two with the same URL may have different
+    // options.
     bool has(const std::shared_ptr<const Settings>& settings) const {
         return !handles_.owner_before(settings) && !settings.owner_before(handles_);
     }

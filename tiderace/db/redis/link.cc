@@ -165,7 +165,7 @@ void Link::take(resp::Reply reply) {
         return;
     }
     if (sent_.empty()) {
-        // Such as an error before the connection is closed: too many clients.
+        // For example an error before the connection is closed: too many clients.
         return lose(reply.is_error() ? error_of(reply)
                                      : Error(Fault::connection_lost, "a reply to no command"));
     }

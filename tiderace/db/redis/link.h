@@ -38,7 +38,7 @@ class Link final : private net::Connection::Owner, private net::Session {
       public:
         // True: the call is taken, and will be answered otherwise (a redirection).
         virtual bool on_error_reply(Call&, resp::Reply) { return false; }
-        // What answers no command.
+        // A message that answers no command.
         virtual void on_push(resp::Reply) {}
         // The connection is gone. `unanswered` are in the order of their sending, and know it.
         virtual void on_lost(std::vector<Call*> unanswered, const Error& why) = 0;
@@ -60,7 +60,7 @@ class Link final : private net::Connection::Owner, private net::Session {
     void set_patience(Duration patience);
 
     bool broken() const { return broken_; }
-    // Replies that have not come, those of cancelled calls among them.
+    // Outstanding replies, including cancelled calls'.
     std::size_t unanswered() const { return sent_.size(); }
     std::uint64_t unsent_bytes() const { return connection_ ? connection_->queue_bytes() : 0; }
     // When bytes came from the server last.

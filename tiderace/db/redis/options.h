@@ -22,7 +22,7 @@ struct Options {
     // One command waits this long for the connection (Error{connection_lost}).
     Duration waiting_timeout = db::Options{}.waiting_timeout;
     // A server that answers nothing for this long is given up, with all commands that were sent
-    // (Error{timeout} of those that only read, Error{unknown_outcome} of the others).
+    // (Error{timeout} for commands that only read, Error{unknown_outcome} for the others).
     Duration command_timeout = 5s;
     Duration connect_timeout = db::Options{}.connect_timeout;
     // The pause after a failed connection doubles from the first to the second, a little random.
@@ -41,12 +41,12 @@ struct Options {
     std::size_t reply_depth_max = 16;
     // In a cluster: servers that a loop has a connection to.
     std::size_t nodes_max = 64;
-    // What a subscription keeps for a reader that is slow; above either the oldest are dropped, and
-    // the next Message has their number.
+    // The messages that a subscription keeps for a slow reader; above either the oldest are
+    // dropped, and the next Message has their number.
     std::size_t messages_max = 1'024;
     std::size_t message_bytes_max = 16_MiB;
-    // A subscription that hears nothing for this long pings the server; after another such silence
-    // its connection is made anew.
+    // A subscription that receives nothing for this long pings the server; after another such
+    // silence its connection is made anew.
     Duration silence_max = 30s;
 };
 

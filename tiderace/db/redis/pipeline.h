@@ -3,7 +3,7 @@
 //   auto batch = redis.pipeline();
 //   batch.add("INCR", "visits");
 //   batch.add("EXPIRE", "visits", "60");
-//   auto replies = co_await batch.run();       // one each, in their order; errors are replies, too
+//   auto replies = co_await batch.run();       // one each, in their order; errors are replies
 //   replies[0].view().integer()
 //
 // Not a transaction: other clients' commands may come between. In a cluster each goes to the server

@@ -1,8 +1,8 @@
-// Place: where a Redis or Valkey server is, and as whom to log in.
+// Place: where a Redis or Valkey server is, and the account to log in with.
 //
 //   redis://user:password@host:6379/0       each part but the host may be left out
 //   rediss://host:6380                      over TLS (Options::security)
-//   unix:/run/redis/redis.sock?db=1         a Unix socket; user=NAME and password=TEXT, too
+//   unix:/run/redis/redis.sock?db=1         a Unix socket; also user=NAME and password=TEXT
 //
 // Other characters are escaped with %XX.
 //

@@ -7,6 +7,7 @@
 //
 // Thread   Any loop's; constant.
 // Errors   Error.
+// Keywords: EVAL, Lua
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ std::string find_server() {
     return "";
 }
 
-// It takes no port 0. Another program may take this one before it does: then it ends at
+// It rejects port 0. Another program may take this one before it does: then it ends at
 // once, and is started with another.
 std::uint16_t free_port() {
     testing::SocketWorld world("auto");
@@ -44,7 +44,7 @@ void send_all(int fd, std::string_view bytes) {
     }
 }
 
-// What a client sends: arrays of bulk strings.
+// The form of a client's commands: arrays of bulk strings.
 class CommandInput {
   public:
     explicit CommandInput(int fd) : fd_(fd) {}

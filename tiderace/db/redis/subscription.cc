@@ -12,7 +12,7 @@
 namespace tiderace::db::redis {
 namespace {
 
-// What came and was not read yet.
+// Messages that came and were not read yet.
 class Mailbox final : public Link::Observer {
   public:
     explicit Mailbox(const Options& options) : options_(&options) {}
@@ -135,7 +135,7 @@ task::Task<LinkRef> begin(std::shared_ptr<const Settings> settings, Mailbox& box
     LinkRef link = co_await open_link(settings->place, settings->place.address(), options,
                                       moment_after(loop.now(), options.connect_timeout));
     link->observe(&box);
-    // Before the commands: their confirmations are pushes, too.
+    // Before the commands: their confirmations are also pushes.
     link->expect_only_pushes();
     link->send_unasked(commands_for(to));
     const std::size_t wanted = to.channels.size() + to.patterns.size();
@@ -153,7 +153,7 @@ task::Generator<Message> subscribe(Client redis, Channels to) {
     const std::shared_ptr<const Settings> settings = redis.settings();
     const Options& options = settings->options;
     task::Runner& runner = *task::Context::here().runner;
-    // Asked for here, so that the links which it needs end after this task.
+    // Requested here, so that the links which it needs end after this task.
     (void)runner.local<Hubs>();
     task::Backoff backoff(options.reconnect_pause, options.reconnect_pause_max);
     const std::string ping = make_command("PING").bytes;

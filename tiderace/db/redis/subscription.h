@@ -14,6 +14,7 @@
 // Thread   The loop's.
 // Errors   Error{configuration}; connections are tried again for ever.
 // Limits   Options::messages_max, message_bytes_max; silence_max.
+// Keywords: SUBSCRIBE, PUBLISH, pub/sub
 #pragma once
 
 #include <cstdint>

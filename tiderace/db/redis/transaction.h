@@ -20,6 +20,7 @@
 // Thread   The loop's.
 // Errors   Error. From exec() Error{unknown_outcome}: the connection was lost meanwhile. Error{
 //          connection_lost}: it was lost before a command was sent.
+// Keywords: MULTI, EXEC, WATCH
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What SQLite alone does.
+// The behaviour of SQLite alone.
 #include "tiderace/db/sqlite/connection.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST_F(SqliteTest, WhatLooksLikeReadingAndWritesGoesToTheWriter) {
     });
 }
 
-// SQLite takes these for parameters, too, and would bind null to them.
+// SQLite also takes these for parameters, and would bind null to them.
 TEST_F(SqliteTest, OnlyAQuestionMarkIsAParameter) {
     with_database([](Database& db) -> Task<> {
         for (const char* sql : {"select :a", "select @a", "select $a", "select ?2"}) {
@@ -230,7 +230,7 @@ TEST_F(SqliteTest, ALimitOfNoStatementsKeepsOne) {
         options);
 }
 
-// What a stream ends with.
+// The end of a stream.
 template <typename S>
 Task<Error> end_of_stream(S& from, std::string sql) {
     auto rows = from.template stream<int>(sql);

@@ -87,7 +87,7 @@ void add_cell(Batch& batch, sqlite3_stmt* statement, int column) {
     }
 }
 
-// `owner`: SQLITE_STATIC where `value` outlives the binding, so that SQLite needs no copy.
+// `owner`: SQLITE_STATIC where `value` outlives the binding, so that SQLite does not copy it.
 int bind_value(sqlite3_stmt* statement, int index, const Value& value,
                sqlite3_destructor_type owner) {
     const auto text = [&](const std::string& from, sqlite3_destructor_type of_text) {
@@ -124,7 +124,7 @@ constexpr std::array<const char*, 3> settings = {
 
 }  // namespace
 
-// What one call holds: the lock, its ticket, its deadline.
+// Holds the lock for one call, with its ticket and its deadline.
 class File::Turn {
   public:
     Turn(File& file, std::uint64_t ticket, Instant until) : lock_(file.lock_) {
@@ -417,7 +417,7 @@ std::size_t File::run_first(std::string_view rest, std::size_t begin, std::size_
 #endif
         fail(prepared, "prepare");
     }
-    // None is made of text that has only comments.
+    // A text of comments alone makes no statement.
     int code = made != nullptr ? SQLITE_ROW : SQLITE_DONE;
     while (code == SQLITE_ROW) code = sqlite3_step(made);
     if (code != SQLITE_DONE) fail(code, "step");

@@ -6,6 +6,7 @@
 //
 // Owner    Shared by the connection and the work that is out; the last one closes it.
 // Errors   Error.
+// Keywords: SQLite, WAL, prepared statements
 #pragma once
 
 #include <atomic>
@@ -44,7 +45,7 @@ class File final {
     Batch run(const Query& query, Portion portion, std::uint64_t ticket, Instant until);
     Batch more(Portion portion, std::uint64_t ticket, Instant until);
     // In one read transaction, which locks the file once for all of them. Ends each, unless a lock
-    // is in the way, it asks for a change, or it takes so long that it gives way to the others
+    // is in the way, it writes, or it takes long enough that it gives way to the others
     // (some milliseconds). No rows are left.
     void run_together(const Reads& reads, const std::vector<Instant>& until, std::uint64_t ticket);
     void script(const std::string& sql, std::uint64_t ticket, Instant until);

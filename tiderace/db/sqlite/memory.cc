@@ -14,7 +14,7 @@ namespace {
 
 using task::FramePool;
 
-// In front of each block, because the pool and SQLite ask for its size. SQLite's blocks are aligned
+// In front of each block, because the pool and SQLite need its size. SQLite's blocks are aligned
 // to eight bytes.
 struct Header {
     std::size_t bytes;  // with the header

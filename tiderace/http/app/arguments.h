@@ -19,6 +19,7 @@
 // Errors   What cannot be read is answered before the handler is called, as a Problem that names
 //          it: 400 (syntax), 413 (too large), 415 (not JSON), 422 (not the expected form).
 // Thread   The loop's.
+// Keywords: extractor, dependency injection, path parameters
 #pragma once
 
 #include <charconv>

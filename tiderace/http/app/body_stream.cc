@@ -7,7 +7,7 @@
 
 namespace tiderace::http {
 
-// What the receiver has and the handler has not taken.
+// The bytes that the receiver holds for the handler.
 class BodyStream::Inflow final : public core::Shared, private core::Budget::Holder {
   public:
     explicit Inflow(const app_parts::Call& call)

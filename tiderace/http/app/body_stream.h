@@ -18,6 +18,7 @@
 //          their handler.
 // Limits   AppOptions::body_bytes_max, as for any body; held_bytes_max and one receive buffer, and
 //          for all bodies of a loop AppOptions::bodies_bytes_max: above, next() throws a 503.
+// Keywords: request body, upload, streaming
 #pragma once
 
 #include <coroutine>

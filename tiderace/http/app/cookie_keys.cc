@@ -13,7 +13,7 @@ constexpr std::size_t signature_chars = 64;
 
 std::string signature(std::string_view key, std::string_view name, std::string_view value) {
     constexpr std::string_view digits = "0123456789abcdef";
-    // The name is signed, too: a value of one cookie must not pass as that of another.
+    // The name is signed as well: a value of one cookie must not pass as another cookie's.
     std::string named(name);
     named += '\0';  // which no name of a cookie holds
     std::string text;

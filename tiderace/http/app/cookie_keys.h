@@ -18,6 +18,7 @@
 // Thread   Any, at once: constant.
 // Errors   A key of fewer than key_bytes_min bytes, and no key at all, are the program's fault:
 //          they abort.
+// Keywords: signed cookie, HMAC, key rotation
 #pragma once
 
 #include <cstddef>
@@ -39,7 +40,7 @@ class CookieKeys final {
 
     // For Cookie::value, under this name alone.
     std::string sign(std::string_view name, std::string_view value) const;
-    // What was signed: a part of `text`. Takes as long for a wrong signature as for a right one.
+    // The signed value: a part of `text`. Takes as long for a wrong signature as for a right one.
     std::optional<std::string_view> verify(std::string_view name, std::string_view text) const;
     std::optional<std::string_view> get(const Cookies& cookies, std::string_view name) const;
 

@@ -1,4 +1,4 @@
-// Cookies: what the client's cookies say. Cookie: one that it shall keep.
+// Cookies: the client's cookies. Cookie: one for the client to keep.
 //
 //   app.get<"/">([](Cookies cookies) {
 //       return Reply().cookie({.name = "seen", .value = "yes", .max_age = 24h}).text(
@@ -10,7 +10,8 @@
 //
 // Owner    Views of the request, valid as long as the handler runs, across its awaits too.
 // Thread   The loop's.
-// Errors   A doubtful pair is not there (http/wire/cookie.h).
+// Errors   A doubtful pair is skipped (http/wire/cookie.h).
+// Keywords: cookie, Set-Cookie
 #pragma once
 
 #include <optional>

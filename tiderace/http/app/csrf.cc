@@ -56,7 +56,7 @@ std::string masked(std::string_view mask, std::string_view secret) {
     return text;
 }
 
-// What a request that has still to show a token is compared with.
+// Holds the secret for a request that has still to show a token.
 class Guard final : public Attachment {
   public:
     explicit Guard(std::string secret) : Attachment(&guard_key), secret(std::move(secret)) {}
@@ -105,7 +105,7 @@ class CsrfRule final : public AccessRule {
             app_parts::refuse_csrf(exchange);
             return Verdict::answered;
         }
-        // The token may be in the body, which comes later: AppLoop::handle asks for it.
+        // The token may be in the body, which comes later: AppLoop::handle reads it.
         exchange.attach(std::move(guard));
         return Verdict::pass;
     }

@@ -11,8 +11,8 @@
 //   GET, HEAD, OPTIONS                   pass: they change nothing
 //   X-CSRF-Token: a token                pass; a wrong one is 403
 //   an urlencoded body                   read whole; its value `csrf` is checked before the handler
-//   a multipart body                     … its first part, which has to be `csrf`; the handler sees
-//                                        this part, too
+//   a multipart body                     … its first part, which has to be `csrf`; the handler also
+//                                        sees this part
 //   anything else                        403
 //
 // The check is done after all middleware and before the handler, whatever the handler takes: a
@@ -29,6 +29,7 @@
 // Thread   The loop's.
 // Errors   403 as a Problem. No sessions() before it: 500, and a line in the log.
 // Limits   Of the route's body; first_part_bytes_max for what is read of a multipart body.
+// Keywords: CSRF, XSRF, form token
 #pragma once
 
 #include <cstddef>

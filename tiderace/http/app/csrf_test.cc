@@ -80,7 +80,7 @@ class CsrfTest : public AppTest {
         cookie = "Cookie: " + id_pair + between + secret_pair + "\r\n";
         if (id_pair.empty() && secret_pair.empty()) cookie.clear();
     }
-    // Opens the page of another visitor, who has no session.
+    // Opens the page as another visitor, without a session.
     std::string visit() {
         id_pair.clear();
         secret_pair.clear();
@@ -119,7 +119,7 @@ class CsrfTest : public AppTest {
     int calls = 0;
 };
 
-// A stranger without cookies must not push out who is signed in.
+// A stranger without cookies must not push out a signed-in user.
 TEST_F(CsrfTest, VisitorsWithoutASessionFillNoStore) {
     sign_in();
     for (int i = 0; i < 100; ++i) EXPECT_EQ(body_of(get("/")).size(), 128u);
@@ -200,7 +200,7 @@ TEST_F(CsrfTest, AFormWithATokenOfItsSessionPasses) {
     EXPECT_EQ(body_of(post("/rename", "name=ann&csrf=" + token)), "to ann");
     EXPECT_EQ(body_of(post("/rename", "csrf=" + token + "&name=bob")), "to bob");
     EXPECT_EQ(calls, 2);
-    EXPECT_EQ(body_of(post("/logout", "csrf=" + token)), "out") << "its handler takes no form";
+    EXPECT_EQ(body_of(post("/logout", "csrf=" + token)), "out") << "its handler reads no form";
     EXPECT_EQ(status_of(post("/rename", "name=ann&csrf=" + token)), "403") << "it has ended";
     EXPECT_EQ(calls, 3);
 }

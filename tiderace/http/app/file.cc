@@ -14,7 +14,7 @@
 namespace tiderace::http {
 namespace {
 
-// What the files of one loop share.
+// The parts that the files of one loop share.
 struct SentFiles {
     explicit SentFiles(task::Runner& runner) : disk(runner.loop(), runner.pool()) {}
 

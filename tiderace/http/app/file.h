@@ -16,6 +16,7 @@
 //          memory is left.
 // Limits   All files of one loop that are being sent: files::FileBudgetLimits; more are 503.
 // Memory   A small file's bytes while they are sent, or a descriptor.
+// Keywords: download, sendfile, Content-Disposition
 #pragma once
 
 #include <string>

@@ -149,7 +149,7 @@ TEST_F(FileTest, IsSavedUnderTheNameThatTheHandlerGives) {
 TEST_F(FileTest, WhatIsNoFileOrNotReadableSaysSo) {
     EXPECT_EQ(status_of(get("/there/none")), "404");
     EXPECT_EQ(status_of(get("/there/inner")), "404") << "a folder";
-    EXPECT_EQ(status_of(get("/of/none")), "404") << "a member who has no folder yet";
+    EXPECT_EQ(status_of(get("/of/none")), "404") << "a member without a folder yet";
     std::filesystem::create_symlink("loop", folder.path() + "/loop");
     EXPECT_EQ(status_of(get("/of/loop")), "500") << "a fault of the server's";
     ASSERT_EQ(::mkfifo((folder.path() + "/pipe").c_str(), 0600), 0);

@@ -182,7 +182,8 @@ class PairWalk {
             unexpected(std::string(member.name), *member.type, text);
         }
     }
-    // What is known only at the end: members that did not come, and the length of a list.
+    // Checks that are possible only at the end: members that did not come, and the length of a
+    // list.
     void check(std::size_t i) {
         const json::Member& member = shape_.members[i];
         const Type& type = *member.type;

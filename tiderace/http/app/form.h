@@ -15,6 +15,7 @@
 // Errors   Answered before the handler is called, as a Problem that names each member: 400 for a
 //          query, 422 for a form; 415 for a body that is no such form; 400 for too many pairs.
 // Limits   pairs_max pairs; AppOptions::body_bytes_max.
+// Keywords: form, query string, urlencoded
 #pragma once
 
 #include <optional>

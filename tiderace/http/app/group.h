@@ -8,6 +8,7 @@
 //
 // Owner    A value that borrows its App, which stays where it is meanwhile.
 // Thread   As App.
+// Keywords: virtual host, prefix, mount
 #pragma once
 
 #include <cstddef>

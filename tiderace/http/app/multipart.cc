@@ -38,7 +38,7 @@ task::Task<Multipart::Event> Multipart::step() {
         if (step.event == Event::data) piece_.assign(step.data);
         if (step.event == Event::part) type_.assign(reader_->content_type());
         if (step.event == Event::part_end || step.event == Event::end) in_part_ = false;
-        // What follows the last delimiter is read and dropped (RFC 2046, 5.1.1), so that the
+        // The bytes after the last delimiter are read and dropped (RFC 2046, 5.1.1), so that the
         // connection can go on.
         const bool epilogue = step.event == Event::end && !body_ended_;
         if (step.event != Event::need_more && !epilogue) co_return step.event;

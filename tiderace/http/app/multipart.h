@@ -12,7 +12,7 @@
 //       co_return said;
 //   });
 //
-// What of a part is not read is passed over. The client is held back while the task does something
+// Parts that are not read are skipped. The client is held back while the task does something
 // else, so memory is bounded whatever the body's size. A part's name, file name and type are the
 // client's words: a file name may be "../../etc/passwd".
 //
@@ -23,6 +23,7 @@
 //          the log where the file cannot be made or written; a file that exists is never touched,
 //          and one that is not complete is removed.
 // Limits   AppOptions::body_bytes_max for all of it; wire::MultipartLimits; those given here.
+// Keywords: multipart, upload, form-data
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ class Multipart final {
     struct Part {
         std::string name;
         std::optional<std::string> filename;  // none: a field
-        std::string content_type;             // "": not said
+        std::string content_type;             // "": not sent
     };
 
     Multipart(BodyStream body, ByteView boundary);

@@ -108,7 +108,7 @@ Middleware security_headers(SecurityHeaders headers) {
 Middleware cors(filter::CorsOptions options) {
     return Middleware(Middleware::Make([options = std::move(options)](LayerPlace&) {
         Layer layer(std::make_shared<filter::Cors>(options));
-        // A browser sends no credentials with a preflight (Fetch standard).
+        // A browser sends a preflight without credentials (Fetch standard).
         layer.goes_first = true;
         return layer;
     }));

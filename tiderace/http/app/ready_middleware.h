@@ -5,10 +5,11 @@
 //   app.group("/admin").use(basic_auth({.verify = check_password}));
 //   app.post<"/upload">(upload, body_limit(100_MiB), time_limit(5min));
 //
-// What each does stands in its header in http/filter. Any AccessRule or ResponseFilter can be used:
-// rule_for_each_loop below shows how.
+// Each has its description in its header in http/filter. Any AccessRule or ResponseFilter can be
+// used: rule_for_each_loop below shows how.
 //
 // Thread   As Middleware: one copy, whose parts are made for each loop.
+// Keywords: CORS, HSTS, security headers, CSP, ETag, rate limit
 #pragma once
 
 #include <memory>
@@ -55,7 +56,7 @@ Middleware body_limit(std::uint64_t bytes_max);  // of a request's body; above: 
 // Members that a handler's Json<T> does not have: AppOptions::unknown_members
 Middleware unknown_members(json::Unknown unknown);
 Middleware time_limit(Duration timeout);  // of a handler that waits; above: 503
-// Where requests are logged that App::serve serves: the innermost counts, before that of
+// Where requests are logged that App::serve serves: the innermost counts, before the one of
 // ServeOptions. Requests without a route have the App's.
 Middleware access_log(std::string path, AccessLogFormat format = AccessLogFormat::combined);
 // filter/request_id.h

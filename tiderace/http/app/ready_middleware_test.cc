@@ -64,8 +64,8 @@ TEST_F(ReadyMiddlewareTest, APreflightIsAnsweredForItsGroup) {
 [[maybe_unused]] const WebSocketOptions sockets = {.origins = {"https://a.example"}};
 #pragma GCC diagnostic pop
 
-// A browser sends no credentials with a preflight (Fetch standard), so what asks for some must not
-// come first, wherever cors() stands.
+// A browser sends a preflight without credentials (Fetch standard), so a middleware that requests
+// some must not come first, wherever cors() stands.
 TEST_F(ReadyMiddlewareTest, APreflightNeedsNoCredentials) {
     const auto refuse = [](const Request&) { return std::optional(Problem{.status = 401}); };
     const auto shared = [] { return cors({.origins = {"https://a.example"}, .methods = "PUT"}); };

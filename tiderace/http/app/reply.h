@@ -1,4 +1,4 @@
-// Reply: an answer that owns all that it says. Problem: one that says what was wrong.
+// Reply: an answer that owns its texts. Problem: an answer that describes an error.
 //
 //   return Reply(201).field("Location", "/users/7").text("made\n");
 //   return Problem{.status = 409, .detail = "the name is taken"};
@@ -28,7 +28,7 @@
 
 namespace tiderace::http {
 
-// A cookie for the client (RFC 6265bis), as careful as it can be unless told otherwise.
+// A cookie for the client (RFC 6265bis), as strict as possible by default.
 struct Cookie {
     std::string name;
     std::string value;
@@ -83,7 +83,7 @@ class Reply {
     void log_cookie_fault(log::Logger* log) const;
     void add_fields(Response& response) const;
     static void add_field(Response& response, ByteView name, ByteView value);
-    // What pulls pieces_ from here on.
+    // The source that pulls pieces_ from here on.
     void make_source(Exchange& exchange, task::Runner& runner);
 
     int status_;
@@ -95,7 +95,7 @@ class Reply {
     wire::CookieFault cookie_fault_ = wire::CookieFault::none;
 };
 
-// What was wrong with a request, for programs: application/problem+json (RFC 9457).
+// The fault of a request, for programs: application/problem+json (RFC 9457).
 struct Problem {
     struct Fault {
         std::string name;    // of the field or parameter; "": of the whole body
@@ -119,7 +119,7 @@ struct Created {
 
 struct Redirect {
     std::string to;    // as in every Location of a Reply, what a URI cannot hold is escaped: "/a b"
-    int status = 303;  // "see other": the client asks for `to` with GET
+    int status = 303;  // "see other": the client requests `to` with GET
 };
 
 }  // namespace tiderace::http

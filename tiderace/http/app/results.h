@@ -1,7 +1,7 @@
 // Results: what a handler may return, and what it becomes.
 //
 //   std::string, const char*, std::string_view   text/plain
-//   Reply                                        as it says
+//   Reply                                        as it is
 //   Problem                                      application/problem+json
 //   Redirect                                     its status and Location
 //   std::optional<T>                             T, or 404
@@ -17,6 +17,7 @@
 //   Task<T>                                      T, later
 //
 // Thread   The loop's.
+// Keywords: return value, JSON response
 #pragma once
 
 #include <expected>

@@ -3,7 +3,7 @@
 //   app.get<"/users/{id}">(handler);
 //   app.post<"/users">(handler, rate_limit({.per_minute = 5}));      middleware of this route alone
 //
-// Errors   A pattern that cannot be, and a handler that does not fit it, do not compile.
+// Errors   An impossible pattern, and a handler that does not fit it, do not compile.
 #pragma once
 
 #include <concepts>
@@ -22,7 +22,7 @@
 namespace tiderace::http {
 namespace app_parts {
 
-// Of <tiderace/websocket.h>, which a program with WebSockets includes.
+// Declared in <tiderace/websocket.h>, which a program with WebSockets includes.
 template <typename F>
 class SocketEndpointOf;
 template <typename F>
@@ -126,7 +126,7 @@ class Routes {
                                             app_parts::is_task<typename Signature::Result>;
             static_assert(Signature::is_known,
                           "a handler cannot take a parameter of this type;"
-                          " tiderace/http/app/arguments.h lists those that it can");
+                          " tiderace/http/app/arguments.h lists the types that it can");
             static_assert(Signature::body_arguments <= 1,
                           "one argument of a handler takes the body");
             static_assert(waits_for_body,

@@ -92,7 +92,7 @@ class Session::Record final : public Attachment {
     bool adopts_secret() const {
         return id.empty() && !guest_secret.empty() && !values.contains(csrf_value);
     }
-    // What was known of the browser before a log-in is worth nothing behind it.
+    // Secrets from before a log-in are worth nothing after it.
     void drop_secrets() {
         values.erase(std::string(csrf_value));
         if (guest_secret.empty()) return;
@@ -197,7 +197,7 @@ class Session::Record final : public Attachment {
     bool is_over = false;  // another request has ended it
     bool is_read = false;  // a handler has it
     Client client = Client::keeps;
-    // Of the tokens of csrf(), while there is no session; "": none.
+    // The secret under the tokens of csrf(), while there is no session; "": none.
     std::string guest_secret;
     Client guest_client = Client::keeps;
 };
@@ -365,8 +365,9 @@ task::Task<> Session::renew() {
     if (!exists()) co_return;  // the first set() makes a new one anyway
     record->replace_id();
     const bool was_there = co_await record->end_replaced();
-    // What another request has ended must not come back under another id: the log-in of a second
-    // click begins with nothing, and a change of rights after a log-out has no member to change.
+    // A session that another request has ended must not come back under another id: the log-in of a
+    // second click begins with nothing, and a change of rights after a log-out has no member to
+    // change.
     if (!was_there) record->values.clear();
     co_await record->save();
 }

@@ -19,8 +19,8 @@
 // entry in the store before the first set(). Answers of handlers that take a Session are this
 // browser's alone: "Cache-Control: private, no-cache", unless the handler set a Cache-Control.
 //
-// Two requests of one session at a time: the later set() replaces what the earlier one kept. What
-// one has ended, by end() or renew(), does not come back by the other.
+// Two requests of one session at a time: the later set() replaces what the earlier one kept. A
+// session that one has ended, by end() or renew(), does not come back by the other.
 //
 // Owner    The request; copies are the same session.
 // Thread   The loop's. One task at a time.
@@ -28,6 +28,7 @@
 //          set() and erase() of a session that another request has ended meanwhile: 409, thrown as
 //          a Problem; it has no values then, and the browser keeps its cookie, which may be new.
 // Limits   SessionStore::data_bytes_max for all values; above: 413, thrown as a Problem.
+// Keywords: session, login, session id
 #pragma once
 
 #include <any>
@@ -44,7 +45,7 @@ namespace tiderace::http {
 
 struct SessionOptions {
     // After the last use, or earlier by a part of it: a use that comes sooner than that after the
-    // last writing writes nothing and sends no cookie.
+    // last writing writes nothing and sends nothing.
     static constexpr int slides = 24;
     Duration lifetime = std::chrono::hours(24 * 14);
     // False for a site in plain HTTP on another host than localhost: then the cookie is "id", and
@@ -59,8 +60,8 @@ class Session;
 
 namespace app_parts {
 // The secret under the tokens of csrf(): the session's where there is one. Before that it is the
-// browser's own, in a cookie "__Host-csrf" that no other site can set, so that visitors who only
-// look around fill no store. The first set() takes it over; renew() and end() forget it.
+// browser's own, in a cookie "__Host-csrf" that no other site can set, so that anonymous visitors
+// fill no store. The first set() takes it over; renew() and end() forget it.
 std::string csrf_secret(const Session& session);  // "": none, or not one of ours
 task::Task<std::string> ensure_csrf_secret(Session session);
 }  // namespace app_parts
@@ -76,10 +77,10 @@ class Session final {
     bool has(std::string_view name) const;
     // It is in the store, or was made by set().
     bool exists() const;
-    // What the store read along with the session, at the same moment (SessionStore::Found).
-    // nullptr: it is of another type, or there is none; the request has changed the session; or it
-    // is neither GET nor HEAD, because the user may log out elsewhere while its body comes in.
-    // Valid as long as a value.
+    // The value that the store read along with the session, at the same moment
+    // (SessionStore::Found). nullptr: another type, or no value; the request has changed the
+    // session; or it is neither GET nor HEAD, because the user may log out elsewhere while its body
+    // comes in. Valid as long as a value.
     template <typename T>
     const T* attached() const {
         return std::any_cast<T>(&attachment());

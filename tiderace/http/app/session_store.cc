@@ -331,7 +331,8 @@ void FileSessions::Folder::make_room(const std::string& key, std::size_t added,
     if (count_ + added <= options_.sessions_max && bytes_ + bytes <= options_.bytes_max) return;
     // Counted anew: another process with the same folder may have changed it.
     std::vector<File> all = files();
-    // Those that end soonest go first: expired ones, left-overs of a crash, then the least used.
+    // The sessions that end soonest go first: expired ones, left-overs of a crash, then the least
+    // used.
     std::ranges::sort(all, {}, &File::expires);
     count_ = all.size();
     bytes_ = 0;

@@ -8,9 +8,10 @@
 // Errors   What a task throws is answered 500: a request is never served as if it had no session
 //          because the store is broken. FileSessions: everything but an absent file.
 // Limits   MemorySessions: sessions_max, the one that was used the longest ago goes first.
-//          FileSessions: FileSessionsOptions; the one that expires first goes first. Those that
-//          expired are swept away every hour while sessions are read, and so are unfinished files
+//          FileSessions: FileSessionsOptions; the one that expires first goes first. Expired
+//          sessions are swept away every hour while sessions are read, and so are unfinished files
 //          that a crash left.
+// Keywords: session, expiry
 #pragma once
 
 #include <any>
@@ -35,7 +36,7 @@ class SessionStore {
     struct Found {
         std::string text;
         UnixSeconds expires = 0;
-        // What one statement can read along with the session, such as its user: for
+        // A value that one statement can read along with the session, such as its user: for
         // Session::attached(). Empty: nothing.
         std::any attached = {};
     };

@@ -93,7 +93,7 @@ TEST(SessionStore, AFullFolderDropsWhatExpiresFirst) {
     task::run(store.save("b", "2", 100));
     task::run(store.save("c", "3", 200));
     task::run(store.save("b", "again", 100));
-    EXPECT_TRUE(has("b")) << "one that is there needs no room";
+    EXPECT_TRUE(has("b")) << "an existing one fits";
     task::run(store.save("d", "4", 400));
     EXPECT_FALSE(has("b"));
     EXPECT_TRUE(has("a") && has("c") && has("d"));
@@ -132,7 +132,7 @@ TEST(SessionStore, ReadingSweepsTheFolderNowAndThen) {
     EXPECT_FALSE(std::filesystem::exists(folder.path() + "/old"));
 }
 
-// What a crash leaves of a session that was being written has no line to say when it expires.
+// The remains of a session whose writing a crash cut have no line with its expiry.
 TEST(SessionStore, UnfinishedFilesAreSweptWhenTheyAreOld) {
     const testing::TemporaryFolder folder;
     const auto leave = [&](const std::string& name, const std::string& text,

@@ -148,7 +148,7 @@ TEST_F(SessionTest, ExpiresAfterItsLastUse) {
     EXPECT_EQ(store->size(), 0u);
 }
 
-// What a store does that its tests do not change: it keeps all in memory.
+// The default of a store whose tests do not change it: it keeps all in memory.
 class OverMemory : public SessionStore {
   public:
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {

@@ -49,10 +49,10 @@ BodySource::State GeneratorSource::pull(core::BlockPool& blocks, core::SendQueue
             out.append(blocks, piece_);
             piece_.clear();
         }
-        // After the piece above: what was made before the failure still goes out.
+        // After the piece above: pieces from before the failure still go out.
         if (failed_) return State::failed;
         if (ended_) return State::end;
-        if (alive()) return State::wait;  // it makes the next piece; on_done says when
+        if (alive()) return State::wait;  // it makes the next piece; on_done reports when
         // The piece may be made at once: then pull() goes on here, and on_done() must not call
         // body_ready().
         pulling_ = true;
@@ -94,7 +94,7 @@ void GeneratorSource::on_done(std::exception_ptr failure) {
 
 void EventStreams::drain() {
     draining_ = true;
-    // At the turn's end no task is running: one of them may have asked for the drain.
+    // At the turn's end no task is running: one of them may have requested the drain.
     runner_->loop().at_turn_end(*this);
 }
 

@@ -15,6 +15,7 @@
 // Thread   The loop's.
 // Errors   A generator that throws breaks the answer off, so that the client sees that it is not
 //          complete; one log line.
+// Keywords: SSE, server-sent events, event-stream, streaming
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ struct Event {
     std::string_view data = {};     // any number of lines
     std::string_view event = {};    // the type; "" is "message"
     std::string_view id = {};       // sent back as Last-Event-ID after a reconnection
-    std::uint32_t retry_ms = 0;     // how long the client waits before it reconnects; 0: not said
+    std::uint32_t retry_ms = 0;     // how long the client waits before it reconnects; 0: not sent
     std::string_view comment = {};  // ignored by clients; keeps proxies from closing
 };
 
@@ -101,7 +102,7 @@ class EventStreams final : private core::TurnEnd {
   public:
     explicit EventStreams(task::Runner& runner) : runner_(&runner) {}
     ~EventStreams() override { runner_->loop().forget_turn_end(*this); }
-    // Ends those that are open, and those that begin from now on.
+    // Ends the open streams, and later ones as they begin.
     void drain();
 
   private:

@@ -9,11 +9,12 @@
 //
 // Owner    The program; one per loop. The loops share CgiOptions::places.
 // Thread   The loop's. Starting a program holds it up until the program is loaded, about 0.5 ms.
-// Errors   404: no such program. 403: not executable. 502: it died, or its head is no head. 503: no
-//          place. 504: it does nothing for too long. All but the first two are logged.
+// Errors   404: no such program. 403: not executable. 502: it died, or its head is malformed. 503:
+//          no place. 504: it does nothing for too long. All but the first two are logged.
 // Limits   CgiOptions.
 // Not done A query without "=" is not given as arguments (RFC 3875, section 4.4): it has made
 //          programs take options from clients.
+// Keywords: CGI, RFC 3875
 #pragma once
 
 #include <memory>
@@ -32,7 +33,7 @@ namespace tiderace::http::cgi {
 struct CgiOptions {
     std::string prefix = "/cgi-bin";  // no '/' at its end; "" for all paths
     std::string folder;
-    std::string document_root = {};  // for PATH_TRANSLATED; "": not told
+    std::string document_root = {};  // for PATH_TRANSLATED; "": not sent
     CallRules rules = {};
     ProgramLimits limits = {};
     Duration patience = 2s;  // from SIGTERM to SIGKILL

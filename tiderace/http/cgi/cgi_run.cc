@@ -21,7 +21,7 @@ constexpr Duration settling = 100ms;
 // Where the system does not report the end of a program.
 constexpr Duration look_every = 20ms;
 
-// What hindered the start: lack of something of ours, or a program that cannot be run.
+// The status for a failed start: 503 for a lack of resources, else 502.
 int status_of(int error) {
     switch (error) {
         case EAGAIN:
@@ -165,7 +165,7 @@ void CgiRun::write_body() {
         const ssize_t sent = ::write(program_->input.get(), bytes.data(), bytes.size());
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && errno == EAGAIN) {
-            // Watched from the first full pipe on: a body that fits into the pipe needs no watch.
+            // Watched from the first full pipe on: a body that fits into the pipe is never watched.
             if (input_.descriptor() >= 0) return;
             if (input_.watch(program_->input.get(), {.writable = true})) return;
             // A program takes the end of its input for the end of the body.
@@ -329,7 +329,7 @@ void CgiRun::on_reaping() {
     if (!over()) loop().arm(reaping_, loop().now() + look_every);
 }
 
-// Closing our ends tells a program that still runs: SIGPIPE on its output, the end of its input.
+// Closing our ends notifies a program that still runs: SIGPIPE on its output, the end of its input.
 void CgiRun::on_over() {
     cancel();
     input_.release();

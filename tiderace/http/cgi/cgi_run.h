@@ -6,10 +6,11 @@
 // An answer is complete when the output is at its end and the program has ended by itself. A
 // program that is killed by a signal leaves a broken answer, although its output ended. When it has
 // ended, the processes that it left behind are killed; the bytes in the pipe by then are the last.
-// One that closes its output and works on completes its answer and is let work until the deadline.
+// One that closes its output and works on completes its answer and may work until the deadline.
 //
 // Owner    Cgi.
 // Thread   The loop's.
+// Keywords: CGI, SIGKILL, time-out
 #pragma once
 
 #include "tiderace/base/intrusive_list.h"

@@ -96,7 +96,7 @@ bool FastCgi::handle_own(Exchange& exchange) {
     if (request.method() == wire::Method::connect) {
         exchange.respond_status(501);
     } else if (!is_path() && !known_.has(*folder_, script, loop_->now())) {
-        // The peer is not asked for a script that is not there: it might run another file for it.
+        // The peer gets no request for a missing script: it might run another file for it.
         exchange.respond_status(404);
     } else {
         auto* call = new FastCgiCall(*this, script);

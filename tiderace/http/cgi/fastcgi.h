@@ -5,17 +5,18 @@
 //   pattern "/app"   ->  /app/x:        SCRIPT_NAME /app, PATH_INFO /x
 //
 // With a pattern, the script must be a file beneath the root, now or a second ago; a request for a
-// script that is not there is 404 and never reaches the peer, which might take another file for it.
+// script that is not there is 404 and never reaches the peer, which might run another file instead.
 // Such files are not sent as files either.
 //
-// Connections are kept and used again, each for one request at a time. What a client is slow to
-// take is held up to output_bytes_high, then the connection is not read.
+// Connections are kept and used again, each for one request at a time. Output that a client is slow
+// to take is held up to output_bytes_high; above it the connection is not read.
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
 // Errors   404: no such script. 502: the peer is gone, refuses, or answers garbage. 503: no place,
 //          or the peer is overloaded. 504: it does nothing for too long. Logged, but for the first.
 // Limits   FastCgiOptions.
+// Keywords: FastCGI, PHP, php-fpm
 #pragma once
 
 #include <memory>
@@ -37,8 +38,8 @@ namespace tiderace::http::cgi {
 struct FastCgiOptions {
     std::string pattern = "*.php";        // a glob; or a path without one: all below it
     core::Address address;                // of the peer: unix:PATH, HOST:PORT
-    std::string root;                     // where scripts are; "" with a path: not told
-    std::vector<std::string> index = {};  // those that match the pattern stand for their folder
+    std::string root;                     // where scripts are; "" with a path: not sent
+    std::vector<std::string> index = {};  // names that match the pattern stand for their folder
     CallRules rules = {};
     std::size_t connections_max = 32;  // of this handler
     std::size_t waiting_max = 256;     // requests for one that others use; above: 503

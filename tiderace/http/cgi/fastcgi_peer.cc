@@ -219,7 +219,7 @@ void FastCgiConnection::close() {
 }
 
 void FastCgiConnection::fail(std::string_view why) {
-    close();  // first: on_lost() may ask for another connection at once
+    close();  // first: on_lost() may request another connection at once
     FastCgiCall* const call = release();
     if (call == nullptr) return;
     // One that cannot be sent again for lack of memory is over, too.
@@ -267,7 +267,7 @@ void FastCgiConnection::take(const FcgiEvent& event) {
 
 void FastCgiConnection::take_end(const FcgiEvent& end) {
     FastCgiCall& call = *release();
-    // What of its input is still to come belongs to no request.
+    // The rest of its input belongs to no request.
     if (!call.input_ended_) close();
     contain(call, [&] { call.on_end(end); });
     update_reading();
@@ -314,7 +314,7 @@ FastCgiPeer::FastCgiPeer(core::EventLoop& loop, const FastCgiOptions& options)
     : loop_(&loop),
       options_(&options),
       places_(options.connections_max),
-      // How long it may take no input is for each call's deadline.
+      // Each call's deadline bounds how long the peer may leave input unread.
       connector_(loop, {.connection = {.write = Duration::max()},
                         .timeout = options.connect_max,
                         .connections_max = std::min(options.connections_max, SIZE_MAX - 1) + 1}) {}
@@ -326,8 +326,8 @@ FastCgiPeer::~FastCgiPeer() {
 }
 
 void FastCgiPeer::ask(FastCgiCall& call) {
-    // Each that waits holds its request, so their number is bounded. Those that a connection can be
-    // made for, or is being made, wait for no other request.
+    // Each that waits holds its request, so their number is bounded. A call for which a connection
+    // can be made, or is being made, waits for no other request.
     const std::size_t being_made = options_->connections_max - connections_.size();
     // Subtracted, because both limits may be SIZE_MAX.
     if (find_free() == nullptr && waiting_.size() >= being_made &&
@@ -346,7 +346,7 @@ void FastCgiPeer::forget(FastCgiCall& call) {
     std::erase(waiting_, &call);
 }
 
-// The oldest, so that those that a burst has added stay idle, and are closed.
+// The oldest, so that connections that a burst has added stay idle, and are closed.
 FastCgiConnection* FastCgiPeer::find_free() {
     const auto found =
         std::ranges::find_if(connections_, [](const auto& one) { return one->is_free(); });
@@ -373,8 +373,8 @@ void FastCgiPeer::serve_waiting() {
     }
 }
 
-// One for each call that waits and has a place, and no more: those under way count. A connection
-// that nobody uses holds a process of the peer.
+// One for each call that waits and has a place, and no more: those under way count. An unused
+// connection holds a process of the peer.
 bool FastCgiPeer::needs_connection() const {
     std::size_t count = 0;
     for (auto call = waiting_.begin(); call != waiting_.end(); ++call) {

@@ -5,7 +5,8 @@
 //
 // Owner    FastCgi.
 // Thread   The loop's.
-// Errors   A connection that cannot be made fails the call that asked for it: 502.
+// Errors   A connection that cannot be made fails the call that it was made for: 502.
+// Keywords: FastCGI, connection pool
 #pragma once
 
 #include <cstdint>
@@ -80,7 +81,7 @@ class FastCgiConnection final : public net::Session {
     void attach(net::Connection& connection);
     bool is_free() const { return call_ == nullptr && !closing_; }
     void begin(FastCgiCall& call);
-    // Of the request on it.
+    // The id of the request on it.
     std::uint16_t id() const { return id_; }
     // The call is over, and the peer has not ended its request.
     [[gnu::cold]] void leave();

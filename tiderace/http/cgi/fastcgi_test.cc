@@ -176,7 +176,7 @@ TEST_F(FastCgiTest, ARequestIsNotLateWhileItsClientTakesNothing) {
     EXPECT_EQ(exchange->body(), much + "y");
 }
 
-// A peer that takes no input has the time that the rules give it, however long.
+// A peer that does not read has the time that the rules give it, however long.
 TEST_F(FastCgiTest, APeerThatReadsLateIsWaitedForAsLongAsTheRulesSay) {
     FastCgiOptions patient = options();
     patient.rules.timeout = 300s;
@@ -221,8 +221,8 @@ TEST_F(FastCgiTest, MayLetNoneWaitForTheConnectionsOfOthers) {
     }
 }
 
-// The front page of most sites. A new index.html has to be found at once, so that one is looked for
-// in each request.
+// The front page of most sites. A new index.html has to be found at once, so each request looks for
+// it.
 TEST_F(FastCgiTest, AnIndexIsOpenedOnceASecond) {
     const testing::TemporaryFolder folder;
     folder.write("index.php", "<?php");
@@ -339,7 +339,7 @@ TEST_F(FastCgiTest, AConnectionCarriesOneRequestAtATime) {
     EXPECT_EQ(handler_->peer().connections(), 2U);
 }
 
-// What is still to come of it would be taken for the next request.
+// The rest of it would be taken for the next request.
 TEST_F(FastCgiTest, AConnectionWithoutTheEndOfAnInputIsNotUsedAgain) {
     const auto early = core::make_ref<Recorded>(*loop_, "POST", "/app/a",
                                                 Recorded::Fields{{"Content-Length", "1000000"}});
@@ -526,7 +526,7 @@ TEST_F(FastCgiTest, MayLetAnyNumberWait) {
     }
 }
 
-// The least time of 0 is that of a connection that is given back at once where another waits.
+// A least time of 0 means that a connection is given back at once where another call waits.
 TEST_F(FastCgiTest, AnIdleConnectionDoesNotKeepTheLoopBusy) {
     FastCgiOptions eager = options();
     eager.idle_least = 0s;

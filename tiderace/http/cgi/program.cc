@@ -81,7 +81,7 @@ TR_IN_CHILD bool set_up(const Launch& launch) {
     ::setpgid(0, 0);
 #if defined(__linux__)
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
-    if (::getppid() != launch.parent) ::_exit(0);  // it died before we could ask
+    if (::getppid() != launch.parent) ::_exit(0);  // it died before this call
 #endif
     if (::dup2(launch.input, 0) < 0 || ::dup2(launch.output, 1) < 0 ||
         ::dup2(launch.errors, 2) < 0 || ::fchdir(launch.start->folder) != 0) {

@@ -29,7 +29,7 @@
 
 namespace tiderace::http::cgi {
 
-// What the kernel enforces (setrlimit). 0: not limited by us.
+// Limits that the kernel enforces (setrlimit). 0: not limited by us.
 struct ProgramLimits {
     std::uint64_t memory_bytes_max = 512_MiB;  // of address space, of each process
     std::uint64_t cpu_seconds_max = 60;        // of each process

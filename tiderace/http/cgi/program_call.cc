@@ -79,7 +79,7 @@ void ProgramCall::begin(Exchange& exchange) {
 void ProgramCall::take_body(ByteView bytes) {
     if (over()) return;
     pending_.append(bytes);
-    // Of all calls together: many slow uploads must not add up without a bound.
+    // For all calls together: many slow uploads must not add up without a bound.
     collected_.grow_to(pending().size());
     if (over()) return;
     const CallRules& rules = room_->rules;
@@ -204,7 +204,7 @@ bool ProgramCall::answer_without_body() {
     answered_ = drops_output_ = true;
     Response response(head.status);
     copy_head_to(response);
-    // Most programs write no body for HEAD, so what they wrote is not its length.
+    // Most programs write no body for HEAD, so the bytes that they wrote are not its length.
     if (is_head) response.set_unsent_body(head.content_length);
     const core::Ref<Exchange> exchange = exchange_;
     drop_exchange();

@@ -13,7 +13,7 @@
 //
 // Deadline   Runs while the program is waited for: for its head, for more output, or until it
 //            takes its input. Not while the client is: to send more body, or to take the answer.
-// Owner      The handler that made it; on_over() says when it may go, never inside a call.
+// Owner      The handler that made it; on_over() reports when it may end, never inside a call.
 // Thread     The loop's.
 // Errors     502: the program died or wrote no sound head. 503: no place. 504: the deadline. After
 //            the head the answer is broken off, so that the client sees it. One log line each.
@@ -44,7 +44,7 @@ struct CallRules {
     std::uint64_t output_bytes_max = 0;          // of an answer's body; above: 502. 0: any
 };
 
-// What the calls of one handler share.
+// The parts that the calls of one handler share.
 struct CallRoom {
     CallRoom(core::EventLoop& loop, const CallRules& r)
         : rules(r),
@@ -66,7 +66,7 @@ class ProgramCall {
 
     // The program writes a whole answer, with its status line. Before begin().
     void read_whole_answer() { reader_ = Reader(Reader::Form::whole_answer); }
-    // Defers the exchange and asks for its body. on_ready_to_start() follows, perhaps inside.
+    // Defers the exchange and starts reading its body. on_ready_to_start() follows, perhaps inside.
     void begin(Exchange& exchange);
     // There is a place: start() is called.
     void let_in();
@@ -76,7 +76,7 @@ class ProgramCall {
   protected:
     using State = BodySource::State;
 
-    // Enough of the body is here: asks for a place, then let_in() or refuse().
+    // Enough of the body is here: requests a place, then let_in() or refuse().
     virtual void on_ready_to_start() = 0;
     // Starts the program. A fault is reported by fail().
     virtual void start() = 0;

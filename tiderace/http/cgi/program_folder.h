@@ -12,6 +12,7 @@
 // Thread   Any.
 // Errors   Found names the outcome; `failed` comes with an errno value.
 // Limits   Paths of path_bytes_max; a longer one is missing.
+// Keywords: PATH_INFO, SCRIPT_NAME
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ void ProgramPlaces::Waiter::give_back() {
 void ProgramPlaces::Waiter::cancel() {
     if (asked_ == nullptr) return;
     const std::shared_ptr<Asked> asked = std::exchange(asked_, nullptr);
-    // Read and written on the waiter's loop alone, so it needs no lock.
+    // Read and written on the waiter's loop alone, so without a lock.
     asked->waiter = nullptr;  // a place on its way is passed on when it arrives
     const std::lock_guard guard(places_->lock_);
     std::erase(places_->queue_, asked);
@@ -58,7 +58,7 @@ std::size_t ProgramPlaces::waiting() const {
     return queue_.size();
 }
 
-// With the lock. False: nobody waits more often than the newcomer's client.
+// With the lock. False: no other client waits more often than the newcomer's.
 bool ProgramPlaces::displace_for(const core::ClientKey& newcomer) {
     std::vector<core::ClientKey> clients;
     for (const auto& each : queue_) clients.push_back(each->client);
@@ -66,7 +66,7 @@ bool ProgramPlaces::displace_for(const core::ClientKey& newcomer) {
     if (!chosen) return false;
     const auto place = queue_.begin() + static_cast<std::ptrdiff_t>(*chosen);
     const std::shared_ptr<Waiter::Asked> displaced = *place;
-    // A loop that takes no posts any more ends, and with it who waits there.
+    // A loop that refuses posts ends, and with it its waiters.
     displaced->loop->post([displaced] {
         Waiter* const waiter = std::exchange(displaced->waiter, nullptr);
         if (waiter == nullptr) return;

@@ -10,8 +10,9 @@
 // Owner    Shared by the handlers of all loops.
 // Thread   Any: a lock, held for a few instructions. Starting a program costs a thousand times
 //          that.
-// Errors   A loop that takes no posts any more loses its turn to the next asker.
+// Errors   A loop that refuses posts loses its turn to the next asker.
 // Limits   places_max, waiting_max.
+// Keywords: 503, concurrency limit
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ namespace {
 ByteView rest_of_target(const Request& request) {
     const ByteView target = request.head->target();
     const ByteView path = request.raw_path;
-    // Pointers into other memory have no order but that of std::less.
+    // Pointers into other memory are ordered by std::less only.
     if (std::less<>()(path.data(), target.data()) ||
         !std::less<>()(path.data(), target.data() + target.size())) {
         return {};
@@ -37,7 +37,8 @@ RequestTexts::RequestTexts(const Request& request, bool authenticated) {
         facts.remote_address = ByteView(address_.data(), request.peer->format_ip(address_.data()));
         facts.remote_port = request.peer->port();
     }
-    // A client may send any credentials; only those that the server itself has checked name a user.
+    // A client may send any credentials; only credentials that the server itself has checked name a
+    // user.
     if (authenticated) take_user(request);
 }
 

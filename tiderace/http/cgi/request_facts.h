@@ -13,7 +13,7 @@
 namespace tiderace::http::cgi {
 
 struct RequestTexts {
-    // `authenticated`: the server has asked for the password, so that the name is true.
+    // `authenticated`: the server has checked the password, so that the name is true.
     RequestTexts(const Request& request, bool authenticated);
     RequestTexts(const RequestTexts&) = delete;
     RequestTexts& operator=(const RequestTexts&) = delete;

@@ -1,4 +1,4 @@
-// Answer: what a server said to a request: status, fields, body.
+// Answer: a server's answer to a request: status, fields, body.
 //
 //   if (answer.status == 200) use(answer.json<User>());
 //

@@ -103,7 +103,7 @@ task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
         decoding_->encoded += *more;
         decoding_->encoded_began = true;
     }
-    // Servers name a coding for bodies of no bytes, too, which no coding has made.
+    // Servers also name a coding for empty bodies, which no coding has made.
     if (decoding_->encoded_began && !decoding_->decoder->ended()) {
         co_return std::unexpected(ClientFault(
             ClientFault::Kind::bad_answer, url().text() + ": its content coding ends too early"));

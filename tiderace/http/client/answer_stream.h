@@ -59,7 +59,7 @@ class AnswerStream final {
 
     // The next piece, decoded; "": the end.
     task::Task<ClientResult<std::string>> read();
-    // The received bytes of a body that needs no decoding, without a task. "": none; call read().
+    // The received bytes of a body without a coding, without a task. "": none; call read().
     std::string take_received() {
         return decoding_ == nullptr ? exchange_->take_buffer() : std::string();
     }

@@ -88,7 +88,7 @@ TEST_F(AnswerStreamTest, ABodyThatStopsIsAFault) {
     EXPECT_GE(world.elapsed(), 20s);
 }
 
-// Of a coding, bytes may come for long without a byte of the content.
+// Bytes of a coding may come for long without a byte of the content.
 TEST_F(AnswerStreamTest, AReadThatGivesNothingInTimeIsAFaultHoweverManyBytesCome) {
     if (!coding::built_in_decodings().gzip) GTEST_SKIP() << "built without gzip";
     const std::string bytes = encode(ContentCoding::gzip, "content");

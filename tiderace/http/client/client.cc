@@ -59,7 +59,7 @@ std::function<Fields()> checked_trailers(const std::function<Fields()>& make) {
     };
 }
 
-// What this build can decode never changes, so the text is made once.
+// The codings of this build never change, so the text is made once.
 const std::string& accepted_codings() {
     static const std::string text = [] {
         const wire::AvailableCodings codings = coding::built_in_decodings();
@@ -138,8 +138,8 @@ struct Client::Journey {
         attempts = 0;
     }
 
-    // It says how long its body is. Without that, the bytes of a generator would be the server's
-    // next request.
+    // It declares the length of its body. Without that, the bytes of a generator would be the
+    // server's next request.
     bool has_body() const {
         return streams || body != nullptr || !type.empty() || method == "POST" || method == "PUT" ||
                method == "PATCH";
@@ -174,7 +174,7 @@ Client::Journey::Journey(ClientRequest& asked, Url& first, core::Ref<SharedProxi
       type(asked.content_.type()),
       proxies(std::move(known)),
       streams(asked.streamed_ != nullptr && asked.streamed_->pieces),
-      // A range of an encoded body cannot be decoded, so we ask for no coding then.
+      // A range of an encoded body cannot be decoded, so we accept no coding then.
       own_coding(asked.fields_.has("Accept-Encoding") || asked.fields_.has("Range")) {
     if (std::string bytes = std::move(asked.content_).take_bytes(); !bytes.empty()) {
         body = std::make_shared<std::string>(std::move(bytes));
@@ -380,7 +380,7 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
         journey.body.reset();
         journey.type = {};
         journey.streams = journey.sent_stream = false;
-        // What describes a body goes with it (RFC 9110, 15.4).
+        // Fields that describe a body are removed with it (RFC 9110, 15.4).
         for (const char* name : {"Content-Type", "Content-Encoding", "Content-Language",
                                  "Content-Location", "Content-Digest", "Repr-Digest"}) {
             journey.request.fields_.remove(name);

@@ -11,15 +11,15 @@
 //              Proxy-Authorization: also a key in a field of another name (redirects_max = 0).
 //              From https to http: bad_redirect.
 // Versions     https: HTTP/2 where the server agrees, and its requests share one connection;
-//              Answer::version says which it was. ClientOptions::versions chooses. A server that
+//              Answer::version names it. ClientOptions::versions chooses. A server that
 //              resets a request with HTTP_1_1_REQUIRED (RFC 9113, 7) gets it, and all later ones
 //              of its origin, over HTTP/1.1.
 // Retries      A kept connection may have been closed meanwhile. If no byte of an answer came, a
 //              request that is idempotent (RFC 9110, 9.2.2) is sent again, on a new one, and so is
 //              one that was answered with 408 there; a POST only if that answer ends the
 //              connection. Whatever its method: a request of which no byte had left when the kept
-//              connection ended or was answered unasked, and what a server of HTTP/2 says it did
-//              not process. At most attempts_max times; a body that is a generator is never sent
+//              connection ended or was answered unasked, and one that an HTTP/2 server reports as
+//              unprocessed. At most attempts_max times; a body that is a generator is never sent
 //              twice.
 // Time         `timeout` is for all of get() and request(), and for open() up to the answer's head;
 //              the deadline of the task (task::deadline()) counts as well. Between two reads of a
@@ -32,6 +32,7 @@
 // Thread   One loop's: the one of the first task that uses it. Each loop has its own.
 // Errors   A ClientFault; any status is an answer.
 // Limits   ClientOptions.
+// Keywords: redirect, retry, time-out
 #pragma once
 
 #include <cstdint>
@@ -52,9 +53,10 @@
 
 namespace tiderace::http {
 
-// What https is verified by, and what we show to servers that ask for a certificate. PEM files,
-// which are read again for a new connection when they have changed, as the system's roots are; what
-// cannot be read then leaves what was read before. A kept connection keeps what it began with.
+// The authorities that https is verified by, and our certificate for servers that request one. PEM
+// files, which are read again for a new connection when they have changed, as the system's roots
+// are; what cannot be read then leaves what was read before. A kept connection keeps what it began
+// with.
 struct ClientTlsOptions {
     bool verify = true;  // false: encrypted, to any server at all; for tests
     bool system_roots = true;
@@ -67,7 +69,7 @@ struct ClientOptions {
     Duration timeout = 30s;                 // for a whole request; see above
     Duration read_timeout = 30s;            // for each read() of a stream
     std::uint64_t body_bytes_max = 16_MiB;  // of a decoded body that is read whole
-    // Of the bodies that are being read whole and the decoders, all together; above: busy. Large
+    // For bodies that are being read whole and the decoders, all together; above: busy. Large
     // bodies in many requests at once need more.
     std::size_t memory_bytes_max = 256_MiB;
     unsigned redirects_max = 10;  // 0: a redirect is an answer as any
@@ -106,7 +108,7 @@ class Client {
         proxies_ = core::make_ref<SharedProxies>(std::move(proxies));
     }
     const Proxies& proxies() const { return proxies_->all; }
-    // What answers take while they are received, its most so far, and how many were refused.
+    // The memory of answers while they are received, its maximum so far, and the number refused.
     const AnswerMemory& memory() const { return *memory_; }
     // nullptr before the first request.
     ClientPool* pool() { return pool_.get(); }

@@ -128,7 +128,7 @@ void ClientConnection::on_deadline(net::Connection&) {
 }
 
 void ClientConnection::on_close(net::Connection& connection, net::CloseReason reason) {
-    // From the most exact cause to the least. A proxy's refusal, too, ends a connection that is not
+    // From the most exact cause to the least. A proxy's refusal also ends a connection that is not
     // settled, and would read as a failed TLS handshake.
     if (reason == net::CloseReason::write_stalled) {
         end_exchanges(Kind::timed_out, "the server takes nothing of the request");

@@ -3,7 +3,7 @@
 //
 //   dialed -> [TLS handshake] -> settled: HTTP/1.1 or HTTP/2 -> begin()… -> gone -> closed
 //
-// gone: it takes no more requests. With HTTP/2 those that it has may still be answered.
+// gone: it takes no more requests. With HTTP/2 its open ones may still be answered.
 //
 // Owner    ClientConnections, of the runner; it borrows the exchanges that it works for, and its
 //          Observer (the pool), until either leaves.
@@ -11,6 +11,7 @@
 // Errors   What the server does wrong ends the exchange with a ClientFault, and the connection.
 // Limits   wire::ResponseLimits for heads, net::ConnectionLimits for the rest; HTTP/2: client_h2.h,
 //          and ReceiveRoom for all of them together.
+// Keywords: ALPN
 #pragma once
 
 #include <memory>
@@ -38,7 +39,7 @@ enum class ClientVersions : std::uint8_t {
     any,       // https: HTTP/2 where the server agrees; http: HTTP/1.1
     http_1_1,  // no other
     http_2,    // no other, in clear text too, where the server must know (RFC 9113, 3.3); a proxy
-               // is still asked for http URLs in HTTP/1.1
+               // still gets requests for http URLs in HTTP/1.1
 };
 
 class ClientConnection final : private net::Connection::Owner, private net::Session {
@@ -66,7 +67,7 @@ class ClientConnection final : private net::Connection::Owner, private net::Sess
     void set_observer(Observer* observer) { observer_ = observer; }
     bool is_observed_by(const Observer& observer) const { return observer_ == &observer; }
     const std::string& authority() const { return setup_.authority; }
-    // Each is higher than that of every connection that was made before it.
+    // Each is higher than the number of every earlier connection.
     std::uint64_t number() const { return number_; }
 
     // For the pool and the client. ----------------------------------------------------------------

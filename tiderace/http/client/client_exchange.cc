@@ -92,7 +92,7 @@ task::Task<> ClientExchange::upload() {
 }
 
 void ClientExchange::on_done(std::exception_ptr failure) {
-    // Once the answer is over, a body that fails changes nothing: the caller has what it asked for.
+    // Once the answer is over, a body that fails changes nothing: the caller has its answer.
     if (!failure || over()) return;
     std::string why = "the body of the request failed";
     try {

@@ -31,7 +31,7 @@ namespace tiderace::http {
 
 class ClientConnection;
 
-// What a request begins with, in any version; views for the call that sends it.
+// The head of a request, in any version; views for the call that sends it.
 struct ClientHead {
     ByteView method;
     bool secure = false;
@@ -45,7 +45,7 @@ struct ClientHead {
 class ClientLink {
   public:
     // The next piece of the request's body, copied; `last`: the request is complete. `high`: wait
-    // until has_backlog() is false. The exchange's on_writable() tells when to look again.
+    // until has_backlog() is false. The exchange's on_writable() reports when to check again.
     virtual net::Backlog write(ByteView piece, bool last) TR_ON_LOOP = 0;
     virtual bool has_backlog() const = 0;
     // The exchange holds so many bytes that were not read.
@@ -65,7 +65,7 @@ class ClientExchange final : private task::Root {
 
     // How far an exchange came before it failed.
     enum class Progress : std::uint8_t {
-        unprocessed,        // the server said that it did nothing with it
+        unprocessed,        // the server reported that it did not process it
         http_1_1_required,  // and that it would over HTTP/1.1
         unsent,             // no byte of the request left
         untouched,          // nothing of an answer came
@@ -108,7 +108,7 @@ class ClientExchange final : private task::Root {
     // All of the answer is here, while the request is still under way.
     void on_answer_end() { answer_ended_ = true; }
 
-    // What keeps the exchange from its end is the generator of the request's body, not the server.
+    // The exchange waits for the generator of the request's body, not for the server.
     bool awaits_our_body() const TR_ON_LOOP {
         return answer_ended_ && (link_ == nullptr || !link_->has_backlog());
     }

@@ -10,7 +10,7 @@ namespace {
 
 class ClientH1Test : public ClientTest {};
 
-// Apart from the fields of the head, and never those of another answer.
+// Apart from the fields of the head, and never mixed with another answer's.
 TEST_F(ClientH1Test, TrailersAreKeptApart) {
     ClientTestServer server(world);
     const std::string chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nA: 1\r\n\r\n";

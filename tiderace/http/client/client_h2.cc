@@ -135,7 +135,7 @@ ClientLink* ClientH2::begin(ClientExchange& exchange, const ClientHead& head) {
     };
     // Before it is encoded: a block that is finished is one that the server reads, and what it put
     // into our table must be in the server's.
-    if (size > peer_.max_header_list_size) return refuse("the server takes no head that large");
+    if (size > peer_.max_header_list_size) return refuse("the server rejects a head that large");
     std::string out(size, '\0');  // each field counts for more than it takes
     const ByteView block = encode(encoder_, head, out);
     if (block.empty()) return refuse("no message may hold its fields");
@@ -169,7 +169,7 @@ net::Backlog ClientH2::write(Stream& stream, ByteView piece, bool last) {
     if (stream.request_ended_) return net::Backlog::low;
     // The body is sent by now, so that this is the request's failure, as its generator's is.
     if (last && list_bytes(stream.exchange_->request_trailers) > peer_.max_header_list_size) {
-        throw std::length_error("the server takes no trailers that large");
+        throw std::length_error("the server rejects trailers that large");
     }
     // Moved once for each piece of the caller, not once for each frame.
     stream.unsent_.erase(0, std::exchange(stream.unsent_begin_, 0));
@@ -289,7 +289,7 @@ void ClientH2::fail_exchange(Stream& stream, H2StreamState how, std::string_view
 }
 
 void ClientH2::taken(Stream& stream, std::size_t bytes) {
-    // A stream that has ended needs no window; the update would only be traffic.
+    // An ended stream does not use its window; the update would only be traffic.
     if (over_ || stream.answer_ended_) return;
     update_window(stream.id_, stream.receive_.give_back(static_cast<std::uint32_t>(bytes)));
 }
@@ -323,7 +323,7 @@ std::size_t ClientH2::room() const {
                     connection_->all().receive_room()->shares_left());
 }
 
-// What costs us work and brings no answer spends a budget: floods of PING, SETTINGS, CONTINUATION,
+// Work without an answer spends a budget: floods of PING, SETTINGS, CONTINUATION,
 // empty frames.
 bool ClientH2::charge(H2Act act, std::uint32_t times) {
     if (times == 0 || budget_.charge(act, connection_->below().loop().now(), times)) return true;
@@ -372,7 +372,7 @@ void ClientH2::on_peer_finished() {
 }
 
 void ClientH2::idle_until(Instant when) {
-    // From the last request on: what the server says meanwhile does not keep the connection.
+    // From the last request on: frames of the server meanwhile do not keep the connection.
     idle_due_ = std::min(idle_due_, when);
     arm();
 }
@@ -383,7 +383,7 @@ void ClientH2::arm() {
 
 void ClientH2::on_deadline() {
     const Instant now = connection_->below().loop().now();
-    // One deadline of the connection serves two times; which of them came is seen here.
+    // One deadline of the connection serves two times; here we see which of them has come.
     if (now >= ping_due_) {
         connection_->fail(ClientFault::Kind::closed, "the server does not answer");
     } else if (now >= idle_due_ && streams_.empty()) {

@@ -7,12 +7,12 @@
 // holds back its own server, and no other stream.
 //
 // A request that is given up is reset (CANCEL), and the connection goes on. If nothing at all came
-// since it began, a PING asks whether the server is there; until it answers, no request begins.
+// since it began, a PING checks whether the server is there; until it answers, no request begins.
 //
 // Owner    Its ClientConnection. A stream is borrowed by its exchange.
 // Thread   The loop's.
 // Errors   RFC 9113's: RST_STREAM for a fault of one answer, GOAWAY and the end for the
-//          connection's; the exchanges get a ClientFault. What the server said it did not process
+//          connection's; the exchanges get a ClientFault. What the server reports as unprocessed
 //          (REFUSED_STREAM, GOAWAY) is ClientExchange::Progress::unprocessed, or
 //          http_1_1_required (RFC 9113, 7).
 // Limits   Those below; wire::H2Budget for all that a server can make us do without a use.

@@ -20,7 +20,7 @@ class H2TestServer {
     using FieldList = testing::H2Client::Fields;
     using Type = wire::H2FrameType;
 
-    // What came on one connection.
+    // The events of one connection.
     struct Heard {
         net::Connection* connection = nullptr;
         wire::H2FrameReader reader;

@@ -249,7 +249,7 @@ void ClientH2::on_frame(const wire::H2Ping& frame) {
     say({answer.data(), wire::write_h2_ping(answer, frame.data, true)});
 }
 
-// What the server did not begin is sent again elsewhere; the rest is still answered.
+// Requests that the server did not begin are sent again elsewhere; the rest is still answered.
 void ClientH2::on_frame(const wire::H2Goaway& frame) {
     if (!charge(H2Act::goaway)) return;
     // A later GOAWAY may not raise it (RFC 9113, 6.8): we may have sent those requests elsewhere by

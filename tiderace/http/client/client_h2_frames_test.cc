@@ -1,4 +1,4 @@
-// What a server's frames do to a client of HTTP/2, whether the server is fair or hostile.
+// The effect of a server's frames on a client of HTTP/2, whether the server is fair or hostile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class H2FramesTest : public ScriptedH2Test {
             ++asked;
             answer_with(c.say);
             const std::string told = get(server.url);
-            // What came before the fault stays.
+            // Bytes from before the fault stay.
             EXPECT_THAT(told, ::testing::AnyOf(::testing::HasSubstr(c.error), "200 x")) << asked;
             world.settle();
             EXPECT_TRUE(heard("GOAWAY "s + c.error)) << asked << ": " << server.last().frames;
@@ -118,7 +118,7 @@ TEST_F(H2FramesTest, TrailersAboveTheServersMaximumAreNotSent) {
     EXPECT_EQ(server.all.size(), 1U);
 }
 
-// What was encoded and not sent must not stay in the table: the server's would be another.
+// Fields that were encoded and not sent must not stay in the table: the server's would differ.
 TEST_F(H2FramesTest, ARequestAboveTheServersMaximumLeavesTheConnectionUsable) {
     server.greets = false;
     answer_with([&](std::uint32_t stream) {
@@ -130,7 +130,7 @@ TEST_F(H2FramesTest, ARequestAboveTheServersMaximumLeavesTheConnectionUsable) {
         return std::move(ClientRequest("GET", server.url).field("Accept", "text/special"));
     };
     EXPECT_THAT(ask(with_accept().field("X-Large", std::string(2'000, 'x'))),
-                ::testing::MatchesRegex("! bad_request: .*takes no head that large"));
+                ::testing::MatchesRegex("! bad_request: .*rejects a head that large"));
     EXPECT_EQ(ask(with_accept()), "200 x") << "the server's decoder has every entry";
     EXPECT_EQ(server.all.size(), 1U);
     EXPECT_EQ(server.last().streams.size(), 2U) << server.last().frames;

@@ -204,8 +204,8 @@ TEST_F(ClientH2Scripted, TheServersMaximumIsKeptAndOthersWaitForAnotherConnectio
     EXPECT_EQ(server.all.size(), 2U);
 }
 
-// What a server may send before anybody reads is bounded for the loop, by windows; what does not
-// begin for lack of room begins when others are read or given up.
+// The bytes that a server may send before a read are bounded for the loop, by windows; what does
+// not begin for lack of room begins when others are read or given up.
 TEST_F(ClientH2Scripted, AllUnreadBytesHaveOneBound) {
     make({.timeout = 1h,
           .read_timeout = 1h,
@@ -362,7 +362,7 @@ TEST_F(ClientH2Scripted, AnEarlyAnswerEndsTheUploadWhereItIsRefused) {
     EXPECT_EQ(client->pool()->idle(), 1U);
 }
 
-// What the answer waits for is our body, or a window for it, which is the server's to open.
+// The answer waits for our body, or for a window for it, which the server has to open.
 TEST_F(ClientH2Scripted, TimeRunsForTheServerAlone) {
     const auto slow = [](int count) -> task::Generator<std::string> {
         for (int i = 0; i < count; ++i) {

@@ -277,7 +277,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
             if (++without_room < opened_without_room_max) continue;
             co_return std::unexpected(
                 ClientFault(ClientFault::Kind::busy,
-                            place_of(url) + ": it takes no requests on new connections"));
+                            place_of(url) + ": it refuses requests on new connections"));
         }
         Waiting turn(*this, route, known(route, url, proxy), waited);
         // One that was woken for nothing has its place still, though a later one may have filled

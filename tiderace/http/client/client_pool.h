@@ -6,13 +6,14 @@
 // attempt fails, all that wait try at once. A server that requires HTTP/1.1 gets no more requests
 // over HTTP/2, for as long as the pool knows it by fall_back().
 //
-// A request that a kept connection failed takes none that may be as stale. An idle one of these is
-// closed where it holds the place that a new one needs.
+// A request that failed on a kept connection does not use another idle one, which may be as stale.
+// Such an idle connection is closed when it holds the place that a new one needs.
 //
 // Owner    A Client. It ends after the tasks that wait in take().
 // Thread   The loop's.
 // Errors   take(): busy, connect, tls.
 // Limits   PoolLimits.
+// Keywords: connection pool, keep-alive
 #pragma once
 
 #include <cstdint>
@@ -80,7 +81,7 @@ class ClientPool final {
     const PoolCounters& counters() const { return counters_; }
 
   private:
-    // What is known of a route. Its connections report to it.
+    // The state of a route. Its connections report to it.
     struct Host final : ClientConnection::Observer {
         explicit Host(ClientPool& p) : pool(&p) {}
         void on_ready(ClientConnection& connection) override { pool->on_ready(*this, connection); }

@@ -269,7 +269,7 @@ TEST_F(ClientPoolTest, ARunnerMayEndBeforeItsClients) {
     EXPECT_EQ(server.connections(), 0U);
 }
 
-// A request that a kept connection failed takes no other that was kept. Where all places of the
+// A request that a kept connection failed does not take another kept one. Where all places of the
 // server are such, one of them makes room.
 TEST_F(ClientPoolTest, ARetryNeedsNoConnectionThatItWouldNotTake) {
     ClientTestServer server(world);

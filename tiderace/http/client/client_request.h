@@ -1,4 +1,4 @@
-// ClientRequest: what a client is to ask, and how.
+// ClientRequest: what a client requests, and how.
 //
 //   ClientRequest("PUT", "https://api.example/users/7").json(user).field("If-Match", tag)
 //   ClientRequest("POST", url).stream("text/csv", rows())          // made while it is sent
@@ -91,7 +91,7 @@ class ClientRequest {
   private:
     friend class Client;
 
-    // What few requests have. Apart, because each request is moved on its way.
+    // The parts that few requests have. Apart, because each request is moved on its way.
     struct Streamed {
         task::Generator<std::string> pieces;
         std::optional<std::uint64_t> bytes;

@@ -185,7 +185,7 @@ TEST_F(ClientTest, RedirectsAreFollowedByTheRules) {
     EXPECT_EQ(get(server.url), "302 ");
 }
 
-// What describes a body does not go on without it (RFC 9110, 15.4).
+// Fields that describe a body are not sent on without it (RFC 9110, 15.4).
 TEST_F(ClientTest, ARedirectThatLeavesTheBodyLeavesItsFields) {
     ClientTestServer server(world);
     const auto led = [&](const char* status) {

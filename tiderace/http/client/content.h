@@ -6,7 +6,7 @@
 //   client.post("/data", Content("image/png", bytes));
 //
 // Thread   Any.
-// Errors   None. What JSON cannot say is as json::append() says.
+// Errors   None. json::append() has the rules for values that JSON lacks.
 #pragma once
 
 #include <concepts>

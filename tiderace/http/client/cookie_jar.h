@@ -9,11 +9,12 @@
 //
 // Owner    Its maker. It keeps nothing on disk.
 // Thread   One at a time.
-// Errors   A Set-Cookie that breaks a rule is ignored, as the RFC asks.
+// Errors   A Set-Cookie that breaks a rule is ignored, as the RFC requires.
 // Limits   cookies_max, cookies_per_domain_max (what expired goes first, then the oldest without
 //          Secure, then the oldest), cookie_bytes_max, and attribute_bytes_max, above which an
 //          attribute is ignored.
 // Memory   What it keeps.
+// Keywords: cookie, Set-Cookie, public suffix
 #pragma once
 
 #include <cstddef>
@@ -76,7 +77,7 @@ class CookieJar {
     std::vector<Cookie> cookies_;  // oldest first
 };
 
-// The date of an Expires attribute, as forgiving as the RFC asks (5.1.1). False: none.
+// The date of an Expires attribute, as lenient as the RFC requires (5.1.1). False: none.
 bool parse_cookie_date(ByteView text, UnixSeconds& date);
 
 }  // namespace tiderace::http

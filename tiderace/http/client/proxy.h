@@ -9,6 +9,7 @@
 // Thread   Any; the environment is read once, by from_environment().
 // Errors   A proxy that is no http URL is a Proxy without a host: requests that it is for fail,
 //          rather than go around it.
+// Keywords: CONNECT, http_proxy, no_proxy
 #pragma once
 
 #include <functional>

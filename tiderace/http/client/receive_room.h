@@ -4,12 +4,13 @@
 //   begin: first_bytes, the stream's window -> a long answer: more, while half of the room is free
 //          -> the answer ended: what is unread -> read, or given up: nothing
 //
-// A share is taken before its window is announced, so no server can send beyond the bound. What
-// finds no room waits, as requests wait for a connection.
+// A share is taken before its window is announced, so no server can send beyond the bound. A
+// request without room waits, as requests wait for a connection.
 //
 // Owner    The room: ClientConnections and the shares. A share: its exchange.
 // Thread   The loop's.
 // Limits   bytes_max. (HTTP/1.1 is bounded by PoolLimits and ClientExchange::buffer_bytes_high.)
+// Keywords: receive window, flow control
 #pragma once
 
 #include <cstddef>

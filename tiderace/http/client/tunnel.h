@@ -7,6 +7,7 @@
 // Thread   The loop's.
 // Errors   An answer other than 2xx, or none: `refusal`, and on_receive_failed(-ECONNREFUSED).
 // Limits   An answer of 16 KiB.
+// Keywords: CONNECT, proxy
 #pragma once
 
 #include <memory>

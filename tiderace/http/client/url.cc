@@ -75,7 +75,7 @@ bool take_authority(Url& url, ByteView authority) {
     return url.port != 0;
 }
 
-// True: nothing in it has to be resolved, dropped or escaped, and it is sent as it stands.
+// True: nothing in it has to be resolved, dropped or escaped, and it is sent unchanged.
 bool is_target(ByteView text) {
     const auto stays_here = [](char c) {
         return stays_as_it_is[static_cast<unsigned char>(c)] && c != '#';

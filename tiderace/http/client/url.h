@@ -21,7 +21,7 @@ struct Url {
     static constexpr std::size_t url_bytes_max = 16 * 1024;
 
     static std::optional<Url> parse(ByteView text);
-    // What a reference found at this URL leads to. The fragment is dropped.
+    // The target of a reference that was found at this URL. The fragment is dropped.
     std::optional<Url> resolve(ByteView reference) const;
 
     bool secure = false;

@@ -7,6 +7,7 @@
 // Errors   The peer's: `failed`, and again with every step after it. Bytes behind the end fail.
 // Limits   A window of at most window_bytes_max. The caller counts the decoded bytes.
 // Memory   The window and some 50 KiB: gzip 32 KiB, brotli up to 16 MiB, zstd up to 8 MiB.
+// Keywords: decompression, zip bomb, Content-Encoding, gzip, brotli, zstd
 #pragma once
 
 #include <cstddef>
@@ -34,11 +35,11 @@ class ContentDecoder {
     virtual Step step(ByteView in, std::span<char> out) = 0;
     // The content ended where a content may end.
     virtual bool ended() const = 0;
-    // What it has allocated by now: it takes its window when the content shows its size.
+    // The memory that it has allocated by now: it takes its window when the content shows its size.
     virtual std::size_t held_bytes() const = 0;
 };
 
-// Those whose libraries were there when this was built.
+// The codings whose libraries were there when this was built.
 wire::AvailableCodings built_in_decodings();
 
 // nullptr: not built in, or no memory. Not for identity.

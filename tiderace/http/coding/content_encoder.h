@@ -11,6 +11,7 @@
 // Limits   By Purpose: window and level are chosen so that an encoder holds at most
 //          encoder_bytes_max(purpose); a file's length must be given.
 // Memory   memory_bytes(); kept over reset(), so that the next stream allocates nothing.
+// Keywords: gzip, brotli, zstd, compression, Content-Encoding
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,7 @@ class ContentEncoder {
     virtual std::size_t memory_bytes() const = 0;
 };
 
-// Those whose libraries were there when this was built.
+// The codings whose libraries were there when this was built.
 wire::AvailableCodings built_in_codings();
 
 // nullptr: not built in, or no memory. Not for identity.

@@ -8,7 +8,7 @@ namespace tiderace::http::coding {
 
 namespace {
 
-// What an encoder at this place on the shelf takes at most.
+// The maximum memory of an encoder at this place on the shelf.
 std::size_t bytes_of(std::size_t place) {
     return encoder_bytes_max(static_cast<Purpose>(place % purposes));
 }

@@ -32,7 +32,7 @@ class GzipDecoder final : public ContentDecoder {
         stream_.avail_out = static_cast<uInt>(out.size());
         const int result = inflate(&stream_, Z_SYNC_FLUSH);
         ended_ = result == Z_STREAM_END;
-        // Z_BUF_ERROR says only that input or room is lacking.
+        // Z_BUF_ERROR means only that input or room is lacking.
         failed_ = result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR;
         return {in.size() - stream_.avail_in, out.size() - stream_.avail_out, failed_};
     }

@@ -21,7 +21,7 @@ class ZstdDecoder final : public ContentDecoder {
     // Frames may follow one another (RFC 8878, 3).
     Step step(ByteView in, std::span<char> out) override {
         if (failed_) return {.failed = true};
-        if (in.empty() && ended_) return {};  // asked again after the end it begins the next frame
+        if (in.empty() && ended_) return {};  // a call after the end begins the next frame
         ZSTD_inBuffer from{in.data(), in.size(), 0};
         ZSTD_outBuffer to{out.data(), out.size(), 0};
         const std::size_t left = ZSTD_decompressStream(context_, &to, &from);

@@ -8,7 +8,7 @@
 namespace tiderace::http::files {
 namespace {
 
-// It only tells one state from another, and may wrap around.
+// It only distinguishes one state from another, and may wrap around.
 std::int64_t ticks(UnixSeconds seconds, std::int64_t nanoseconds) {
     constexpr std::uint64_t second_ns = 1'000'000'000;
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(seconds) * second_ns +

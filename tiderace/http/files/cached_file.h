@@ -9,6 +9,7 @@
 // Thread   One loop's.
 // Memory   In memory: the file's bytes. Else a descriptor. Some 220 bytes besides.
 // Limits   file_budget.h, for all of a loop together.
+// Keywords: Last-Modified, ETag, stat
 #pragma once
 
 #include <sys/stat.h>
@@ -57,7 +58,7 @@ class CachedFile final : public core::SharedFile {
                FileBudget::Place place = {});
     CachedFile(const FileIdentity& identity, std::unique_ptr<char[]> bytes,
                FileBudget::Place place = {});
-    // The content of `source` in another coding, which its entity tag says. Other loops may hold
+    // The content of `source` in another coding, which its entity tag shows. Other loops may hold
     // the same bytes.
     CachedFile(const CachedFile& source, std::shared_ptr<const std::string> coded,
                ByteView tag_suffix, FileBudget::Place place = {});

@@ -123,7 +123,7 @@ DiskReads::DiskReads(core::EventLoop& loop, core::WorkerPool* pool) : loop_(&loo
 
 void DiskReads::set_body(Exchange& exchange, Response& response, core::SendQueue&& queue,
                          CachedFile& file) {
-    // The usual cases need no source: the queue goes to the connection as it is.
+    // The usual cases do without a source: the queue goes to the connection as it is.
     if (!jobs_ || file.in_memory() || queue.empty() || is_resident(file)) {
         response.set_body(std::move(queue));
         return;

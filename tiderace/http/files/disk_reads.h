@@ -1,7 +1,7 @@
 // DiskReads: keeps a loop from waiting for the disk while it sends files.
 //
 //   a body of file ranges -> in memory, or lately seen to be cached by the system -> as it is
-//                         -> else a source: window by window, each looked at before it is queued;
+//                         -> else a source: window by window, each checked before it is queued;
 //                            one that is cold is first read by a thread of the pool
 //
 // Looking costs a few short reads (RWF_NOWAIT) a window, and for a file within one window at most
@@ -14,6 +14,7 @@
 //          the loop reads, and waits. A fault of the pool's read shows when the bytes are sent.
 // Limits   jobs_max reads and listings at a time.
 // Memory   A block of read_bytes for each read in progress.
+// Keywords: sendfile, page cache, cold disk, mincore
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ bool means_plain_bytes(const Request& request, const ResolvedPath& path,
         std::string storage;
         const ByteView tags = joined(request, FieldName::if_none_match, storage);
         const auto has = [&](const wire::EntityTag& tag) {
-            // "*" matches any representation, so it names no particular one.
+            // "*" matches any representation, so it does not name a particular one.
             return tags != "*" && wire::tag_list_matches(tags, tag, wire::TagCompare::weak);
         };
         if (has({false, coded.view()})) return false;
@@ -97,7 +97,7 @@ Representation choose(const Request& request, ResolvedPath& path, FileVariants* 
     return {path.sibling(choice.coding), choice.coding};
 }
 
-// The client already holds the variant that we have not made yet, so the answer is 304. The other
+// The client already holds the variant that we will make later, so the answer is 304. The other
 // conditions come before If-None-Match (RFC 9110, 13.2.2), and are judged on a real file.
 bool answer_known_variant(Exchange& exchange, const ResolvedPath& path,
                           const Representation& chosen) {
@@ -258,7 +258,7 @@ bool answer_range(Exchange& exchange, const ResolvedPath& path, const Representa
 }  // namespace
 
 // In the order of RFC 9110, 13.2.2: which representation, then the conditions, then the range. Each
-// step works on what the one before has chosen, and the tag and length are those of that choice.
+// step works on what the one before has chosen, and the tag and length belong to that choice.
 void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_bytes_max,
                  DiskReads& disk, FileVariants* variants) {
     const Request& request = exchange.request();
@@ -275,7 +275,7 @@ void answer_file(Exchange& exchange, ResolvedPath& path, std::size_t small_copy_
         add_validators(response, path, file);
         return exchange.respond(response);
     }
-    // The usual request asks for no range, and needs no room for the ranges.
+    // The usual request asks for no range, and does without room for the ranges.
     if (request.has(FieldName::range) && answer_range(exchange, path, chosen, disk)) return;
     answer_whole(exchange, path, chosen, small_copy_bytes_max, disk);
 }

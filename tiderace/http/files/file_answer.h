@@ -5,6 +5,7 @@
 //   200
 //
 // Thread   The loop's.
+// Keywords: 304, 412, 416, 206, If-None-Match, Range
 #pragma once
 
 #include "tiderace/http/exchange.h"

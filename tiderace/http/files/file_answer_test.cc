@@ -352,7 +352,7 @@ TEST_F(FileAnswerTest, AFaultOfTheMachineIs503WhereItPassesAnd500WhereItDoesNot)
     }
 }
 
-// What an answer is made of, which its bytes do not show.
+// The form of an answer, which its bytes do not show.
 struct Form final : ResponseFilter {
     void filter(Exchange&, Response& response) override {
         copied = !response.copied_body().empty();

@@ -71,7 +71,7 @@ core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds 
 }
 
 ResolvedPath* FileCache::known(ByteView path) {
-    // The path of the last request, which many ask for in a row, needs no hash.
+    // The path of the last request, which often repeats, is found without a hash.
     if (last_ != nullptr && last_->path.size() == path.size() &&
         std::memcmp(last_->path.data(), path.data(), path.size()) == 0) {
         return last_;

@@ -16,6 +16,7 @@
 //          may throw bad_alloc, and leaves the cache whole.
 // Limits   FileCacheLimits. Answers in progress keep their files, beyond the cache's own limit and
 //          within the budget that all files of the loop have (file_budget.h).
+// Keywords: open file cache, LRU
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The cache by itself: what expires, what is looked at, and what it holds at most.
+// The cache by itself: what expires, what is checked, and what it holds at most.
 #include <fcntl.h>
 
 #include <memory>

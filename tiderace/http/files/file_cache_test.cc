@@ -1,5 +1,5 @@
-// What the cache keeps, and that it never answers with a wrong length, a mixture or another file's
-// bytes.
+// The content of the cache, and that it never answers with a wrong length, a mixture or another
+// file's bytes.
 #include "tiderace/http/files/file_cache.h"
 
 #include "tiderace/testing/static_site.h"

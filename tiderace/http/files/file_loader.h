@@ -7,6 +7,7 @@
 // Errors   Found reports the kind; `failed` carries the errno value of a fault of the machine.
 // Limits   Paths up to path_bytes_max; a longer one is missing. What it makes takes its place in
 //          the loop's room (file_budget.h).
+// Keywords: symlinks, path traversal, openat2
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,7 @@ class FileLoader {
     Opened open(ByteView path, ByteView suffix = {}) const;
 
     struct Loaded {
-        core::Ref<CachedFile> file;  // none: `error` says why
+        core::Ref<CachedFile> file;  // none: `error` has the cause
         int error = 0;
         // False: the file changed while it was read. It can be sent now, and must not be kept.
         bool stable = true;

@@ -1,7 +1,7 @@
 // FileVariants: compresses files in the background, and puts the results beside them.
 //
-//   want() -> job on the compressing pool: open the file again, look whether it is the one that
-//             is known, ask the store, else read and compress it -> FileCache::add_variant
+//   want() -> job on the compressing pool: open the file again, check that it is the known one, ask
+//             the store, else read and compress it -> FileCache::add_variant
 //
 // Answers given meanwhile use the variants that exist. A hot compressed file is a hot file: its
 // bytes are in memory beside the plain ones, with fields and a tag of their own.
@@ -10,8 +10,9 @@
 // Thread   The loop's.
 // Errors   A file that changed, a full queue, no memory: requested again when the path is next
 //          compared with the disk.
-// Limits   jobs_max at a time; PathRules::compress says how large a file may be.
+// Limits   jobs_max at a time; PathRules::compress bounds the size of a file.
 // Memory   For each thread of the pool: one encoder and the result. The source is read in pieces.
+// Keywords: precompressed, background compression, brotli, gzip, zstd
 #pragma once
 
 #include <atomic>

@@ -268,7 +268,7 @@ TEST_F(FileVariantsTest, ConditionsMeanTheRepresentationThatTheClientHas) {
     EXPECT_EQ(exchange_->field("ETag"), plain) << "of what there is; nobody named the other";
 }
 
-// What the client holds is not made yet, and another condition speaks first: it decides.
+// The client's variant is not made yet, and another condition comes first: it decides.
 TEST_F(FileVariantsTest, AnotherConditionDecidesBeforeTheTagOfWhatIsNotMadeYet) {
     folder_.write("a.css", text_of(20'000));
     folder_.set_time("a.css", 784'111'777);

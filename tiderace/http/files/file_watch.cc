@@ -156,8 +156,8 @@ void FileWatch::watch_root() {
 // Watches each name that `rest`, seen from `at`, leads through, links included. It only reads
 // names; the loader decides whether a file may be served.
 void FileWatch::walk(core::Descriptor at, std::string rest, ByteView link) {
-    // Resolves the links itself, one name at a time, because the kernel would not say which names
-    // it passed. link_parts_max ends a circle of links.
+    // Resolves the links itself, one name at a time, because the kernel would not report which
+    // names it passed. link_parts_max ends a circle of links.
     for (int part = 0; part < link_parts_max && at && !rest.empty(); ++part) {
         const std::string name = take_name(rest);
         if (name.empty() || name == ".") continue;
@@ -166,7 +166,7 @@ void FileWatch::walk(core::Descriptor at, std::string rest, ByteView link) {
             continue;
         }
         if (parts_ >= options_.watches_max) return log_once(Trouble::full, "too many links");
-        // What a link leads to may be a file, whose content counts. The root is a folder, and its
+        // A link may lead to a file, whose content counts. The root is a folder, and its
         // parent may be a busy one, such as /tmp.
         const auto id = watch(at.get(), link.empty() ? ByteView(name) : ByteView());
         if (!id) return;

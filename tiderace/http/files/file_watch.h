@@ -21,6 +21,7 @@
 //          cache's own checks remain.
 // Limits   FileWatchOptions: watches_max folders, and as many parts of links.
 // Memory   The kernel's 1 KiB, and some 300 bytes here, for each watched folder.
+// Keywords: inotify, cache invalidation
 #pragma once
 
 #include <functional>

@@ -33,7 +33,7 @@ struct Script {
     std::size_t notices = 0;  // taken
     int opened = 0;
     int calls = 0;  // that began or ended a watch
-    // What happens before so many further calls of that kind.
+    // An event before so many further calls of that kind.
     int happens_before = -1;
     std::function<void()> happens = {};
 

@@ -1,4 +1,4 @@
-// What watching costs, how much is watched, and what is left where changes cannot be reported.
+// The cost of watching, its bounds, and the fallback where changes cannot be reported.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -392,7 +392,7 @@ TEST_F(FileWatchTest, ARootIsWatchedWhereItsPathLeadsThroughAndNoMoreWhereItLedB
     }
 }
 
-// What a link leads to may be in a busy folder, too, but there the content counts.
+// A link's target may also be in a busy folder, but there the content counts.
 TEST_F(FileWatchTest, AFileBesideTheRootThatALinkLeadsToIsReportedWithItsContent) {
     folder_.make_folder("site");
     folder_.write("shared.txt", "a");

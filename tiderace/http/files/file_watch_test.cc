@@ -418,7 +418,7 @@ TEST_P(EveryChange, ManyLoopsShareOneInstanceAndEachSeesTheChange) {
     EXPECT_EQ(next("/dir/a.txt"), "newer");
 }
 
-// Between the call that watches and those that look and read, before each of them.
+// Between the call that watches and the calls that check and read, before each of them.
 TEST_P(EveryChange, AChangeAtAnyMomentOfTheFirstLookIsSeenByTheNextRequest) {
     struct Race {
         const char* name;

@@ -166,7 +166,7 @@ void PathResolver::resolve_directory(ResolvedPath& to) const {
     }
 }
 
-// What it is without such a page stays.
+// Without such a page, `to` stays as it is.
 void PathResolver::resolve_page(ResolvedPath& to) const {
     // "/about/" is a folder's name, not a page's.
     if (!rules_.clean_urls || to.path.ends_with('/')) return;

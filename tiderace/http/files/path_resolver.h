@@ -8,6 +8,7 @@
 //
 // Thread   The loop's.
 // Errors   `failed` with an errno value is the machine's fault, and no statement about the path.
+// Keywords: index.html, clean URLs, try_files, SPA, 404, dotfiles
 #pragma once
 
 #include <array>

@@ -3,6 +3,7 @@
 // Thread   The loop's.
 // Limits   wire::ranges_max parts.
 // Memory   One part: nothing. Several: the heads between them, in one piece of some 200 bytes each.
+// Keywords: 206, multipart/byteranges, Content-Range
 #pragma once
 
 #include "tiderace/http/files/cached_file.h"

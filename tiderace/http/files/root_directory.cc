@@ -12,8 +12,8 @@ namespace {
 
 constexpr int how = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-// What `fd` is open for, under another number, in one step: a program that another thread starts
-// meanwhile must not inherit it.
+// Duplicates `fd` to another number, in one step: a program that another thread
+// starts meanwhile must not inherit it.
 bool put_in_place(int fd, int number) {
 #if defined(__APPLE__)
     // It has no call for both, and dup2() does not copy the close-on-exec mark.

@@ -8,6 +8,7 @@
 // Thread   The owner's. A user of the descriptor on another thread sees the old one or the new.
 // Errors   open() fails when there is no such directory. A path that leads nowhere for a while
 //          changes nothing.
+// Keywords: document root, deploy, symlink switch
 #pragma once
 
 #include <sys/types.h>

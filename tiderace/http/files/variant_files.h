@@ -2,7 +2,7 @@
 //
 //   NAME.gzip = head (key, recipe, length, digest) + bytes      0600, put there by a rename
 //
-// A file is believed only if it is ours alone (owner, mode, no link), its head names exactly the
+// A file is trusted only if it is ours alone (owner, mode, no link), its head names exactly the
 // requested file and recipe, and its digest is right. Any other file counts as absent, and is
 // written anew.
 //

@@ -7,7 +7,7 @@
 namespace tiderace::http::files {
 
 std::size_t VariantStore::cost_of(const Entry& entry) {
-    // What the containers and the allocator take beside an entry, roughly.
+    // The memory of the containers and the allocator beside an entry, roughly.
     constexpr std::size_t overhead_bytes = sizeof(Entry) + sizeof(VariantKey) + 128;
     return overhead_bytes + (entry.bytes != nullptr ? entry.bytes->size() : 0);
 }

@@ -5,6 +5,7 @@
 // Owner    The program; one per loop, or one for several sites of a loop.
 // Thread   The loop's.
 // Errors   parse() refuses what is no field, and the fields that framing and the connection own.
+// Keywords: add_header, response headers
 #pragma once
 
 #include <string>

@@ -13,6 +13,7 @@
 //          always reaches the loop (core/blocking_jobs.h), so that no request waits for ever.
 // Limits   remembered_max credentials, waiting_max requests.
 // Memory   The Authorization field's value itself is remembered.
+// Keywords: 401, WWW-Authenticate, password
 #pragma once
 
 #include <array>

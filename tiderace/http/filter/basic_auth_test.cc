@@ -191,7 +191,8 @@ TEST(VerifyPlain, KnowsItsUsers) {
     EXPECT_FALSE(verify("", ""));
 }
 
-// What stays in the table would hold its exchange for ever, and take a place from all that follow.
+// An entry that stays in the table would hold its exchange for ever, and take a place from all that
+// follow.
 TEST_F(BasicAuthTest, KeepsNoRequestThatItHasNoMemoryFor) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
     rule();

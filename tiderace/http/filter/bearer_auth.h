@@ -6,6 +6,7 @@
 // Thread   The loop's: `verify` must not block. One that has to wait is a middleware of its own.
 // Errors   401: none, malformed, or not known.
 // Limits   token_bytes_max.
+// Keywords: 401, token, JWT
 #pragma once
 
 #include <string>

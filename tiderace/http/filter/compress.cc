@@ -26,7 +26,7 @@ bool is_event_stream(ByteView content_type) {
     return equals_ignoring_case(essence, "text/event-stream");
 }
 
-// Calls `each` with every value of that name, in the block and beside it, until it says true.
+// Calls `each` with every value of that name, in the block and beside it, until it returns true.
 bool any_value(const Response& response, FieldName name, auto&& each) {
     if (response.block() != nullptr) {
         for (const FieldBlock::Entry& entry : response.block()->entries()) {
@@ -101,7 +101,7 @@ std::string accept_encoding_of(const Request& request) {
 void Compress::filter(Exchange& exchange, Response& response) {
     if (response.as_is()) return;
     if (response.status() == 304) {
-        // Its 200 would say so (RFC 9110, 15.4.5). Most say no type, and then it may.
+        // Its 200 would have the field (RFC 9110, 15.4.5). Most lack a type, and then it may.
         const auto type = response.find(FieldName::content_type);
         if (!type || is_compressible(type->value)) add_vary(response);
         return name_what_the_client_has(exchange.request(), response);

@@ -3,19 +3,20 @@
 //   small body      compressed at once, with a Content-Length
 //   larger, or made while it is sent -> CompressedBody (compressed_body.h), without one
 //
-// Only answers of 2xx with a compressible Content-Type, and of them not: those with a
-// Content-Encoding, a Content-Range or a digest, with Cache-Control: no-transform, under bytes_min,
-// and those that a handler has set as they are (Response::set_as_is; static files: they have
-// compressed variants of their own). An answer that may be compressed says Vary: Accept-Encoding
-// even when it is not, and so does a 304. A strong ETag becomes a weak one, so that a handler's own
-// comparison of If-None-Match still holds.
+// Only answers of 2xx with a compressible Content-Type, except answers with a Content-Encoding, a
+// Content-Range or a digest, with Cache-Control: no-transform, under bytes_min, or that a handler
+// has set as they are (Response::set_as_is; static files: they have compressed variants of their
+// own). An answer that may be compressed has Vary: Accept-Encoding even when it is not, and so has
+// a 304. A strong ETag becomes a weak one, so that a handler's own comparison of If-None-Match
+// still holds.
 //
-// A secret beside something that the client chose should not be compressed over TLS (BREACH): say
+// A secret beside something that the client chose should not be compressed over TLS (BREACH): use
 // no-transform.
 //
 // Owner    The program; one per loop. The last of the filters.
 // Thread   The loop's.
 // Limits   CompressOptions; the shelf's loans. Answers above them go out uncompressed.
+// Keywords: gzip, brotli, zstd, Vary, Accept-Encoding
 #pragma once
 
 #include "tiderace/http/coding/encoder_shelf.h"

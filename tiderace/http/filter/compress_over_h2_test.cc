@@ -94,7 +94,7 @@ class CompressOverH2 : public testing::H2Test {
         EXPECT_EQ(client_->answer(stream).field("content-encoding"), wire::coding_name(coding));
         return stream;
     }
-    // What the bytes that came since the last call stand for.
+    // The decoded form of the bytes that came since the last call.
     std::string read(std::uint32_t stream, ContentDecoder& decoder) {
         const std::string& body = client_->answer(stream).body;
         std::size_t& seen = seen_[stream];

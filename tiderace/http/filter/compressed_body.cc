@@ -98,7 +98,7 @@ bool CompressedBody::take_piece(core::BlockPool& blocks, core::SendQueue& out) {
             got = exchange_->loop().kernel().read_at(range.descriptor, buffer.data(), wanted,
                                                      static_cast<off_t>(range.offset));
         }
-        // The file became shorter than its answer said.
+        // The file became shorter than its answer announced.
         if (got <= 0) return false;
         piece = {buffer.data(), static_cast<std::size_t>(got)};
     }

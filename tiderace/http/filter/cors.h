@@ -8,6 +8,7 @@
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
+// Keywords: CORS, preflight, Access-Control-Allow-Origin
 #pragma once
 
 #include <string>
@@ -21,7 +22,7 @@ struct CorsOptions {
     // "https://example.org"; the single entry "*" allows all.
     std::vector<std::string> origins = {"*"};
     std::string methods = "GET, HEAD, OPTIONS";
-    // "*" repeats what the preflight asked for.
+    // "*" repeats the request of the preflight.
     std::string headers = "*";
     std::string exposed = {};  // Access-Control-Expose-Headers, "" for none
     // With credentials an origin is always named, never "*". Dangerous together with "*" above.

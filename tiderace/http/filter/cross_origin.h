@@ -1,5 +1,5 @@
 // CrossOrigin: refuses requests that another site's page makes a browser send (CSRF), without
-// tokens: browsers say where a request comes from.
+// tokens: browsers report where a request comes from.
 //
 //   GET, HEAD, OPTIONS                                    pass: they change nothing
 //   CONNECT                                               pass: a WebSocket's route decides
@@ -14,6 +14,7 @@
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
+// Keywords: CSRF, Sec-Fetch-Site, Origin
 #pragma once
 
 #include <string>

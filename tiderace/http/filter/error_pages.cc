@@ -144,7 +144,7 @@ std::string html_before(int status) {
     return page;
 }
 
-// "": the status says why.
+// "": the status is the reason.
 std::string html_reason(int status, ByteView why) {
     const Explanation text = explain(status);
     std::string page = "<p>";
@@ -238,7 +238,7 @@ void ErrorPages::build_html_page(BuiltPage& built, int status, ByteView why, Byt
     page += ByteView("</main>\n</html>\n");
 }
 
-// However many ask for it and then read nothing, a large one is in memory once.
+// However many clients request it and then read nothing, a large one is in memory once.
 void ErrorPages::show(const core::Ref<Page>& page, Response& response) {
     response.set(FieldName::content_type, page->content_type);
     if (page->bytes.size() <= copied_bytes_max) return response.set_body(ByteView(page->bytes));

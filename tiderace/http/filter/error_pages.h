@@ -1,8 +1,8 @@
 // ErrorPages: gives an answer of 400 and above that has no body one that helps: the operator's own
-// file for that status, else a small built-in page, in HTML or JSON as the client asks (Accept). So
-// too for a request that was refused, in the place of its sentence, which the built-in page says;
-// one that was refused before its fields were read asked for nothing, and has HTML. The built-in
-// page names the path, and leads to the front page from every other.
+// file for that status, else a small built-in page, in HTML or JSON as the client asks (Accept). A
+// refused request gets one as well; the built-in page then has the sentence of the refusal. One
+// that was refused before its fields were read gets HTML. The built-in page names the path, and
+// links to the front page.
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
@@ -10,6 +10,7 @@
 // Limits   page_bytes_max for a file.
 // Memory   The operator's files, the parts of built-in pages, about 2 KiB for each status, and the
 //          last page that was built. A page that waits for its peer: under 4 KiB.
+// Keywords: 404, 403, problem+json, RFC 9457
 #pragma once
 
 #include <map>

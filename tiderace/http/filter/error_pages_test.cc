@@ -101,7 +101,7 @@ TEST_F(ErrorPagesTest, APageThatWaitsForItsPeerIsNotUsedForAnotherAnswer) {
     pages_.filter(*exchange_, second);
     EXPECT_THAT(first.copied_body(), HasSubstr("<code>/first</code>"));
     EXPECT_THAT(second.copied_body(), HasSubstr("<code>/second</code>"));
-    // Each has an owner, so that an answer that has to wait needs no copy.
+    // Each has an owner, so that an answer that has to wait is not copied.
     EXPECT_TRUE(first.body_owner());
     EXPECT_TRUE(second.body_owner());
 }

@@ -34,7 +34,7 @@ RateTable::Cell* RateTable::cell_of(std::uint64_t hash, std::uint64_t now) {
     for (std::size_t i = first; i < first + cells_of_a_key; ++i) {
         const std::uint64_t value = (*cells_)[i].load(std::memory_order_relaxed);
         const std::uint64_t next = value & time_mask;
-        // A cell in the past says nothing any more, so it counts as empty.
+        // A cell in the past has no meaning any more, so it counts as empty.
         if (value >> 48 == hash >> 48 && next > now) return &(*cells_)[i];
         if (next >= least) continue;
         least = next;

@@ -6,10 +6,11 @@
 // Owner    RateTable: shared by the loops, so that a limit is one limit. RateLimit: one per loop.
 // Thread   RateTable: any, without a lock. RateLimit: the loop's.
 // Errors   429 with Retry-After, in seconds.
-// Limits   RateTable::cells: more clients than that at a time make the table forget those that used
-//          the least of their limit. A 16-bit tag distinguishes the clients of one cell in the
-//          table, so two of them share a limit once in about 260 million pairs.
+// Limits   RateTable::cells: more clients than that at a time make the table forget the clients
+//          that used the least of their limit. A 16-bit tag distinguishes the clients of one cell
+//          in the table, so two of them share a limit once in about 260 million pairs.
 // Memory   RateTable: 8 bytes a cell, 512 KiB.
+// Keywords: rate limit, 429, Retry-After, GCRA, leaky bucket, token bucket
 #pragma once
 
 #include <array>

@@ -56,7 +56,7 @@ TEST(RateTable, AFloodOfClientsKeepsItsSizeAndRefusesNone) {
     EXPECT_TRUE(table.take("loud", start));
 }
 
-// Of the four cells of a key, the one that is the nearest to being empty is taken over.
+// A newcomer takes over the one of its key's four cells that is the nearest to being empty.
 TEST(RateTable, AFloodOfOthersDoesNotFreeAClientAboveItsLimit) {
     RateTable table({.per_minute = 60, .burst = 3});
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(table.take("loud", start)) << i;

@@ -4,6 +4,7 @@
 // Thread   The loop's.
 // Limits   A client's own id is kept on request only: 1 to id_bytes_max of letters, digits, "-_.".
 //          Other characters could forge lines of a log.
+// Keywords: X-Request-Id, trace id, correlation
 #pragma once
 
 #include <cstdint>

@@ -97,7 +97,7 @@ std::optional<bool> is_https(ByteView scheme) {
 
 }  // namespace
 
-// What is known so far, from the right to the left.
+// The result so far, from the right to the left.
 struct TrustedProxies::Client {
     core::Address address;
     std::optional<bool> secure = {};

@@ -1,5 +1,5 @@
-// TrustedProxies: finds the client's address and scheme behind reverse proxies, from what those say
-// that are trusted, and nobody else.
+// TrustedProxies: finds the client's address and scheme behind reverse proxies, from the fields of
+// trusted proxies only.
 //
 //   X-Forwarded-For: 6.6.6.6, 192.0.2.7, 10.0.0.2        peer 10.0.0.1, networks {"10.0.0.0/8"}
 //                    |        |          \- trusted
@@ -8,7 +8,7 @@
 //
 //   peer not trusted                         its own address; the fields mean nothing
 //   all addresses trusted                    the left-most
-//   an element that is no address            the trusted address that said it (RFC 7239 has
+//   an element that is no address            the trusted address that sent it (RFC 7239 has
 //                                            "unknown" and "_hidden")
 //   X-Forwarded-Proto, proto= of the element https: secure; http: not; none: as the connection is
 //
@@ -20,6 +20,7 @@
 // Thread   Any, at once.
 // Errors   parse(): a sentence.
 // Limits   The last lines_max lines of the field.
+// Keywords: X-Forwarded-For, Forwarded, X-Real-IP, reverse proxy
 #pragma once
 
 #include <array>

@@ -155,7 +155,7 @@ std::size_t H1Connection::wait_for_head(ByteView data) {
     return 0;
 }
 
-// The handler may have done anything by the time serve() returns: answered, deferred, asked for the
+// The handler may have done anything by the time serve() returns: answered, deferred, requested the
 // body, or handed the connection over, after which nothing of it may be touched.
 void H1Connection::run(H1Exchange& exchange) {
     service_->site().serve(exchange);
@@ -215,7 +215,7 @@ void H1Connection::enter(Phase next) {
     }
 }
 
-// --- what the exchange in hand tells ---------------------------------------------------------
+// --- reports of the present exchange ---------------------------------------------------------
 
 void H1Connection::on_answered(H1Exchange&) {
     settle_unless_consuming();
@@ -343,7 +343,7 @@ void H1Connection::end_connection(bool input_is_clean) {
     if (!consuming_) resume_reading();
 }
 
-// --- what the connection tells ---------------------------------------------------------------
+// --- reports of the connection ---------------------------------------------------------------
 
 void H1Connection::on_drained(net::Connection&) {
     log_large_answer();
@@ -414,7 +414,7 @@ void H1Connection::check_half_closed() {
 }
 
 void H1Connection::check_body_progress() {
-    // We are the slow one, or the peer takes no answer, for which there are limits of their own.
+    // We are the slow one, or the peer does not read, which has limits of its own.
     if (exchange_->body_paused() || connection_->has_backlog()) return enter(Phase::body);
     const H1Options& options = service_->options();
     const net::ProgressRate rate{.period = options.body_timeout,

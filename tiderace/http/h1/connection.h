@@ -22,6 +22,7 @@
 // Errors   Every doubtful frame is answered with its status, and the connection closes so that the
 //          peer can read that answer (a lingering close).
 // Memory   Idle: this object, about 60 bytes.
+// Keywords: keep-alive, pipelining, 408, HTTP/1.1, slowloris, upgrade
 #pragma once
 
 #include "tiderace/http/h1/exchange.h"

@@ -14,7 +14,7 @@ using testing::Peer;
 using testing::World;
 using State = BodySource::State;
 
-// What stands at `offset` of every large body here.
+// The byte at `offset` of every large body here.
 std::string pattern(std::size_t offset, std::size_t bytes) {
     static const std::string lap = [] {
         std::string text;
@@ -288,7 +288,7 @@ TEST_P(H1Answers, AKeptAnsweredExchangeKeepsNothingOfItsConnection) {
     kept_->respond_status(204);
     peer->say(get_hello);
     ASSERT_TRUE(stage_.run_until([&] { return stage_.served().size() == 2; }));
-    kept_->set_body_reading(false);  // that of another request by now
+    kept_->set_body_reading(false);  // another request's by now
     peer->say(get_hello);
     ASSERT_TRUE(stage_.run_until([&] { return stage_.served().size() == 3; }));
     peer->close();

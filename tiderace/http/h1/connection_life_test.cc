@@ -155,7 +155,7 @@ TEST_P(H1Life, AnAnswerThatIsBeingMadeHasNoDeadline) {
     EXPECT_TRUE(heard(*peer, "HTTP/1.1 204 No Content\r\n\r\n"));
 }
 
-// What came in one period does not count for the next: neither a fast start nor one that is enough
+// Bytes of one period do not count for the next: neither a fast start nor one that is enough
 // to the byte.
 TEST(H1LifeFake, ABodyThatBeginsFastIsHeldToTheMinimumRateInEachPeriod) {
     testing::FakeWorld world;

@@ -88,7 +88,7 @@ class H1ExactLimits : public ::testing::Test {
         world_.settle();
         return peer->heard().size();
     }
-    // A peer that sent this and takes no answer.
+    // A peer that sent this and does not read the answer.
     std::unique_ptr<Peer> deaf(const std::string& request) {
         auto peer = stage_.connect();
         peer->set_listening(false);
@@ -102,7 +102,7 @@ class H1ExactLimits : public ::testing::Test {
     core::Ref<Exchange> kept_;
 };
 
-// What comes behind a request in progress is kept, up to 16 KiB; above, the peer is held back.
+// Bytes behind a request in progress are kept, up to 16 KiB; above, the peer is held back.
 TEST_F(H1ExactLimits, APeerIsHeldBackBehindSixteenKibibytesOfFurtherRequests) {
     for (const std::size_t more : {0U, 1U}) {
         direct_ = {};
@@ -197,7 +197,7 @@ TEST_F(H1ExactLimits, AnAnswerThatFitsOnlyAloneIsSentWholeBehindAnother) {
     EXPECT_EQ(stage.closed(net::CloseReason::queue_overflow), 0U);
 }
 
-// What fits is queued whole, and its request is done; of one byte more, portions follow.
+// An answer that fits is queued whole, and its request is done; one byte more, and portions follow.
 TEST_F(H1ExactLimits, AnAnswerIsQueuedWholeUpToTheQueuesMaximum) {
     struct Observer final : AbandonObserver {
         void on_abandoned() override {}
@@ -371,7 +371,7 @@ TEST(H1ToHttp2, ThePrefaceBehindARequestIsNone) {
     EXPECT_THAT(H1Stage::heard(*peer), ::testing::StartsWith(hello + "HTTP/1.1 505 "));
 }
 
-// What ALPN chose is spoken, whatever the first bytes look like.
+// The protocol is the one that ALPN chose, whatever the first bytes look like.
 TEST(H1ToHttp2, OverTlsTheProtocolThatWasAgreedOnIsSpoken) {
     testing::FakeWorld world;
     testing::H2Stage stage(world);

@@ -1,5 +1,5 @@
-// What a connection costs: nothing is allocated for an answer given at once, and an idle connection
-// holds neither a block nor an exchange.
+// The memory of a connection: nothing is allocated for an answer given at once, and an idle
+// connection holds neither a block nor an exchange.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -173,7 +173,7 @@ TEST_F(H1Memory, AnIdleConnectionHoldsNoBlockAndNoExchange) {
     EXPECT_EQ(service_.counters().requests, 201U);
 }
 
-// Those of requests that wait for a database together serve the next ones.
+// Exchanges of requests that wait for a database together serve the next ones.
 TEST_F(H1Memory, ExchangesAreKeptUpToABound) {
     constexpr std::size_t most = H1Service::spare_exchanges_max;
     std::vector<core::Ref<H1Exchange>> taken;

@@ -8,7 +8,7 @@
 #include "tiderace/testing/h1_stage.h"
 #include "tiderace/testing/split_feed.h"
 
-// What HTTP/1 says, as bytes and answers. The paths are H1Stage::add_usual_paths. Answers that take
+// HTTP/1 as bytes and answers. The paths are H1Stage::add_usual_paths. Answers that take
 // longer and the rest of a connection's life: h1_connection_{answers,life}_test.cc; bodies that
 // flow: h1_exchange_test.cc.
 

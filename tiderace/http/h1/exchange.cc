@@ -89,8 +89,8 @@ wire::Refusal H1Exchange::begin(H1Connection& connection, ByteView head_bytes) {
     framing_ = wire::frame_request(head_, &service_->hosts());
     keep_alive_ = framing_.keep_alive;
     if (framing_.refusal != wire::Refusal::none) return framing_.refusal;
-    // The peer waits for our word (RFC 9110, 10.1.1); "100 Continue" is sent only if a handler asks
-    // for the body, so that a refused upload is never sent.
+    // The peer waits for our consent (RFC 9110, 10.1.1); "100 Continue" is sent only if a handler
+    // asks for the body, so that a refused upload is never sent.
     if (framing_.body != wire::RequestFraming::Body::none) {
         body_ = framing_.expect_continue ? Body::awaits_continue : Body::coming;
     }
@@ -394,7 +394,7 @@ bool H1Exchange::pump_once() {
     return false;
 }
 
-// What is queued is sent, the head and earlier answers among it, and then the connection ends: the
+// The queue is sent, with the head and earlier answers, and then the connection ends: the
 // length or the chunks show that a part is missing. Without both, only a reset shows it.
 bool H1Exchange::cut_answer() {
     if (would_look_whole()) {

@@ -12,6 +12,7 @@
 // Thread   The loop's.
 // Memory   Under 1 KiB: the loop's spare ones, and one for each request that is not answered at
 //          once, which has its head besides (request_room.h).
+// Keywords: keep-alive, Connection: close, 100-continue, chunked
 #pragma once
 
 #include <memory>

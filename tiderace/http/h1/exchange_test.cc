@@ -341,7 +341,7 @@ class H1Limits : public ::testing::Test {
         options.head.request_line_bytes_max = 64;
         return options;
     }
-    // What a new peer hears that says this, and whether its connection is over at once.
+    // The answer to a new peer that sends this, and whether its connection is over at once.
     std::string heard_after(const std::string& said) {
         peer_ = stage_.connect();
         peer_->say(said);
@@ -357,7 +357,7 @@ class H1Limits : public ::testing::Test {
     std::unique_ptr<Peer> peer_;
 };
 
-// What has arrived already need not be dropped.
+// Bytes that have arrived already need not be dropped.
 TEST_F(H1Limits, OnlyTheRestOfABodyIsMeasuredWhereItIsAnsweredEarly) {
     struct Early final : BodyReceiver {
         void on_body(Exchange& exchange, ByteView) override { exchange.respond_status(202); }

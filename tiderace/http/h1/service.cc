@@ -13,7 +13,7 @@ H1Service::H1Service(core::EventLoop& loop, SiteLoop& site, H1Options options)
       site_(&site),
       options_(std::move(options)),
       rooms_(std::min(options_.head.request_line_bytes_max, options_.head.head_bytes_max)) {
-    spare_.reserve(spare_exchanges_max);  // giving one back needs no memory
+    spare_.reserve(spare_exchanges_max);  // giving one back does not allocate
 }
 
 H1Service::~H1Service() = default;

@@ -4,6 +4,7 @@
 // Owner    The program; one per loop, outlives the loop's connections.
 // Thread   The loop's.
 // Limits   H1Options; spare_exchanges_max.
+// Keywords: time-out, Date
 #pragma once
 
 #include <array>
@@ -34,7 +35,7 @@ struct H1Options {
     // A peer that ended its side, and may still read, is served as long as its answer makes
     // progress at least this often.
     Duration half_closed_timeout = MessageDefaults::half_closed_timeout;
-    // Of a body that no handler reads; above: close.
+    // For a body that no handler reads; above: close.
     std::uint64_t body_bytes_max = MessageDefaults::body_bytes_max;
     std::uint32_t requests_max = 0;                          // per connection; 0: no limit
     std::string server_name = MessageDefaults::server_name;  // the Server field; "" for none
@@ -49,7 +50,7 @@ struct H1Counters {
 class H1Service final : public net::SessionFactory {
   public:
     // As many requests may wait for a database at a time and cost no allocation of theirs: 128 KiB,
-    // and the heads of those that were answered later, until they are taken again.
+    // and their heads, until the exchanges are taken again.
     static constexpr std::size_t spare_exchanges_max = 128;
 
     H1Service(core::EventLoop& loop, SiteLoop& site, H1Options options);

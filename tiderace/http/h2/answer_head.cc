@@ -81,7 +81,7 @@ InPlace write_in_place(core::BlockPool& blocks, core::SendQueue& queue, wire::Hp
 
 }  // namespace
 
-// Also those that the connection writes itself, which would be there twice.
+// Skips fields that the connection writes itself, to avoid sending them twice.
 bool is_h2_connection_field(wire::FieldName name) {
     switch (name) {
         case wire::FieldName::content_length:

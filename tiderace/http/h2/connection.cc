@@ -232,7 +232,7 @@ bool H2Connection::on_source_shrank(net::Connection&) {
     return true;
 }
 
-// --- what the streams tell -------------------------------------------------------------------
+// --- reports of the streams ------------------------------------------------------------------
 
 void H2Connection::stream_settled() {
     if (!consuming_) end_if_done();

@@ -16,6 +16,7 @@
 // Limits   H2Options; and wire::H2Budget for everything that a peer can request without a use.
 // Memory   Idle: this object, under 1 KiB, and HPACK's table with what the peer put there (4 KiB at
 //          most).
+// Keywords: GOAWAY, HTTP/2, h2c, SETTINGS, PING, rapid reset
 #pragma once
 
 #include <array>

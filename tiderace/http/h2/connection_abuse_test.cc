@@ -387,7 +387,7 @@ TEST_P(H2Abuse, APeerThatDoesNotReadGetsNoMoreWork) {
     peer_->set_listening(false);
     for (int i = 0; i < 5'000; ++i) client.get("/medium");
     world_->settle();
-    // What the sockets of both ends swallow, one receive, and the queue's marks.
+    // The room of both ends' sockets, one receive, and the queue's marks.
     EXPECT_LE(world_->loop().blocks().taken() * core::BlockPool::block_bytes, 4_MiB);
     peer_->set_listening(true);
     ASSERT_TRUE(ended(9'999));

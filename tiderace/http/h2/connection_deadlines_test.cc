@@ -368,7 +368,7 @@ TEST_P(H2Deadlines, AnAnswerThatIsMadeSlowlyForAPeerThatFinishedGoesOnAsLongAsIt
     kept_ = {};
 }
 
-// What a stream waits for may be the socket, too, which has limits of its own.
+// A stream may also wait for the socket, which has limits of its own.
 TEST_P(H2Deadlines, AStreamBehindASlowSocketIsNotLate) {
     for (const std::uint32_t window : {huge_window, 200'000U}) {
         SCOPED_TRACE(window);

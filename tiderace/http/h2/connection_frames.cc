@@ -207,7 +207,7 @@ void H2Connection::deliver(H2Exchange& exchange, const wire::H2Data& frame) {
         give_back_window(frame.bytes.size());
         return streams_.reset(exchange, H2Error::flow_control_error);
     }
-    // Padding is never delivered, so it is returned here. A stream that has ended needs no window.
+    // Padding is never delivered, so it is returned here. An ended stream does not use its window.
     if (!frame.end_stream) {
         sender_.window_update(frame.stream, exchange.receive_window.give_back(frame.padding_bytes));
     }
@@ -285,8 +285,8 @@ void H2Connection::on_frame(const wire::H2Goaway& frame) {
 void H2Connection::on_frame(const wire::H2WindowUpdate& frame) {
     if (!charge(H2Act::window_update)) return;
     if (frame.stream == 0) {
-        // No stream is scheduled here: those that wait for this window have kept their place in the
-        // scheduler, and on_data ends with fill().
+        // No stream is scheduled here: streams that wait for this window have kept their place in
+        // the scheduler, and on_data ends with fill().
         if (!sender_.window().grow(frame.increment)) fail(H2Error::flow_control_error);
         return;
     }
@@ -309,7 +309,7 @@ void H2Connection::on_frame(const wire::H2PriorityUpdate& frame) {
     // Too late: the stream is closed, or will not be opened.
     if (frame.prioritized_stream <= streams_.closed().highest() || phase_ == Phase::last_round)
         return;
-    // Those that are open and those that are spoken of may not be more than we let it open (RFC
+    // Streams that are open or named may not be more than we let it open (RFC
     // 9218, 7.1).
     const std::size_t streams_max = service_->options().streams_max;
     const std::size_t room = streams_max - std::min(streams_.size(), streams_max);

@@ -282,7 +282,7 @@ TEST_P(H2Frames, ARequestThatAnnouncesAByteAndEndsIsMalformed) {
     EXPECT_EQ(client.answer(one).reset, H2Error::protocol_error);
 }
 
-// What one request puts into HPACK's table is charged once, not again with every later one.
+// An entry of HPACK's table is charged once, not again with every later one.
 TEST_P(H2Frames, ATableThatGrowsWithEachRequestIsInOrder) {
     H2Client& client = connect();
     for (std::uint32_t stream = 1; stream < 1'000; stream += 2) {

@@ -215,7 +215,7 @@ TEST_P(H2, AResetStreamIsAbandoned) {
     EXPECT_EQ(stage_->counters().resets_received, 1U);
 }
 
-// What ends an answer in the turn in which its connection was closed comes too late.
+// The end of an answer in the turn in which its connection was closed comes too late.
 TEST_P(H2, AnAnswerThatEndsOnAClosedConnectionIsAbandoned) {
     struct Late final : BodySource {
         State pull(core::BlockPool&, core::SendQueue&, std::size_t) override {
@@ -409,7 +409,7 @@ TEST_P(H2, APeerThatFinishesGetsNothingThatWaitsForItsWindows) {
         peer_->finish();
         ASSERT_TRUE(reset(large));
         EXPECT_EQ(client.answer(large).reset, H2Error::cancel);
-        std::exchange(kept_, {})->respond_status(204);  // needs no window
+        std::exchange(kept_, {})->respond_status(204);  // works without a window
         ASSERT_TRUE(ended(kept));
         EXPECT_TRUE(run_until([&] { return peer_->over() && stage_->server().size() == 0; }));
     }
@@ -546,7 +546,7 @@ TEST_P(H2, AnAccessLogThatThrowsCostsItsLinesOnly) {
     ASSERT_TRUE(run_until([&] { return client.answer(large).status == 200; }));
     client.reset(large);
     EXPECT_TRUE(run_until([&] { return log.lines == 3; }));
-    // What was sent of the large answer may have used up the connection's window.
+    // The sent part of the large answer may have used up the connection's window.
     client.window_update(0, 1U << 20);
     const auto again = client.get("/hello");
     ASSERT_TRUE(ended(again));

@@ -131,7 +131,7 @@ void H2Exchange::pin() {
     pinned_.pin(head_, request_);
     service_->rooms().give_back(std::move(room_));
     service_->forget_arena();
-    // What is copied counts against the connection's limit for kept heads.
+    // The copy counts against the connection's limit for kept heads.
     if (connection_ != nullptr) connection_->streams().pinned(*this);
 }
 
@@ -343,7 +343,7 @@ H2Exchange::Piece H2Exchange::send_piece(core::SendQueue& queue, wire::H2SendWin
     if (ready > 0 && room == 0) {
         return send_window.available() == 0 ? Piece::blocked : Piece::no_window;
     }
-    // 0 if only the end is due: a frame without content needs no window (RFC 9113, 6.9).
+    // 0 if only the end is due: a frame without content fits any window (RFC 9113, 6.9).
     const auto bytes = static_cast<std::uint32_t>(
         std::min<std::uint64_t>({ready, room, H2Sender::data_bytes_max}));
     // A file may turn out to be shorter when its frame has begun; a stream that has ended could not

@@ -1,4 +1,4 @@
-// What the receiver of a request's body gets, and which windows open meanwhile: late, paused,
+// The calls to the receiver of a request's body, and which windows open meanwhile: late, paused,
 // refused, or behind the beginning of the answer. On every engine.
 #include <stdexcept>
 

@@ -29,7 +29,7 @@ class LateStreams : public testing::H2Test {
         client.window_update(0, 10'000'000);
         return client;
     }
-    // What of the server's bytes `step` brings.
+    // The bytes of the server that `step` brings.
     std::size_t heard_by(const std::function<void()>& step) {
         world_->settle();
         const std::size_t before = peer_->heard().size();
@@ -118,7 +118,7 @@ TEST_P(LateStreams, ADeferredAnswerHasItsTimeFromWhenItIsGiven) {
     EXPECT_EQ(client.answer(stream).reset, H2Error::cancel);
 }
 
-// What is in the queue when an answer begins may be as much as its low mark, and no more.
+// When an answer begins, the queue may hold as much as its low mark, and no more.
 TEST_P(LateStreams, AnAnswerThatBeginsBehindASlowSocketHasAPeriodMore) {
     std::size_t head = 0;
     {
@@ -276,7 +276,7 @@ TEST_P(LateStreams, AFrameThatHasBegunGetsNoMoreTimeFromAQueueThatDrains) {
     EXPECT_LE(elapsed(), began + 11s);
 }
 
-// What is answered in one receive leaves in one write, while the queue is at its high mark at most.
+// The answers of one receive leave in one write, while the queue is at its high mark at most.
 TEST_P(LateStreams, RequestsWaitForAQueueAboveItsHighMark) {
     stage_->on("/text", [](Exchange& exchange) {
         Response response;

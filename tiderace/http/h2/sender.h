@@ -10,6 +10,7 @@
 //          with bytes of files.
 // Memory   520 bytes from the first file that is sent. The encoder has no dynamic table: fields
 //          that all connections share are rendered once, and those cannot refer to a table.
+// Keywords: flow control, multiplexing, priority, DATA
 #pragma once
 
 #include <cstdint>

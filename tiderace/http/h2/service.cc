@@ -13,7 +13,7 @@ H2Service::H2Service(core::EventLoop& loop, SiteLoop& site, H2Options options)
       site_(&site),
       options_(std::move(options)),
       rooms_(options_.head.target_bytes_max) {
-    spare_.reserve(spare_exchanges_max);  // giving one back needs no memory
+    spare_.reserve(spare_exchanges_max);  // giving one back does not allocate
 }
 
 H2Service::~H2Service() {

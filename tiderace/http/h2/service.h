@@ -48,7 +48,7 @@ struct H2Options {
     // A peer that ended its side, and may still read, is served as long as its answers make
     // progress at least this often.
     Duration half_closed_timeout = MessageDefaults::half_closed_timeout;
-    // Of a body without a receiver; above: reset.
+    // For a body without a receiver; above: reset.
     std::uint64_t body_bytes_max = MessageDefaults::body_bytes_max;
     std::string server_name = MessageDefaults::server_name;  // the Server field; "" for none
     net::ConnectionLimits tunnel;                            // of a stream that became a connection

@@ -55,7 +55,7 @@ TEST_P(Service, KeepsNoMoreThanItsMaximum) {
         spares.insert(taken[i].get());
     }
     EXPECT_EQ(spares.size(), H2Service::spare_exchanges_max);
-    // These take the places in memory of those that were not kept.
+    // These take the places in memory of the exchanges that were not kept.
     for (std::size_t i = 0; i < 5; ++i) {
         taken.push_back(core::make_ref<H2Exchange>(stage_->service()));
     }

@@ -8,6 +8,7 @@
 // Thread   The loop's. Outcomes come at the end of a turn, never inside a call.
 // Errors   A reset stream and a lost connection are both -ECONNRESET.
 // Limits   out_bytes_max of bytes that were sent and that the peer's windows do not allow yet.
+// Keywords: extended CONNECT, WebSocket over HTTP/2, RFC 8441
 #pragma once
 
 #include <cstddef>

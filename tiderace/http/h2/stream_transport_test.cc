@@ -341,7 +341,7 @@ TEST_P(H2Tunnel, OneThatIsMadeLaterIsAnsweredAtOnce) {
     EXPECT_TRUE(run_until([&] { return client.answer(stream).status == 200; }));
 }
 
-// END_STREAM needs no window.
+// END_STREAM works without a window.
 TEST_P(H2Tunnel, EndsThoughItsWindowIsShut) {
     H2Client& client = connect({{H2SettingId::initial_window_size, 0}});
     const auto stream = open(client);

@@ -218,8 +218,8 @@ void H2Streams::look_at(H2Exchange& exchange, Instant now, bool socket_behind) {
         const net::ProgressRate rate{.period = options.body_timeout,
                                      .bytes_per_second_min = options.receive_bytes_per_second_min};
         exchange.body_due = Instant::max();
-        // Not while a handler has paused its body, or has not asked for it: then the peer is
-        // waiting for us. Nor while it takes no answers, for which we leave its frames unread.
+        // Not while a handler has paused its body, or did not request it: then the peer is waiting
+        // for us. Nor while it reads no answers, for which we leave its frames unread.
         if (exchange.body_flows() && !connection_->connection().has_backlog() &&
             !rate.is_met_by(exchange.body_bytes() - exchange.body_mark)) {
             return body_is_late(exchange);

@@ -14,6 +14,7 @@
 // Errors   RFC 9113, 5.1: a frame that a stream's state does not allow ends the stream or the
 //          connection.
 // Limits   are_too_many(): H2Options' streams_max and heads_bytes_max.
+// Keywords: RST_STREAM, concurrent streams, REFUSED_STREAM
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,7 @@ class H2Streams {
     // An open stream keeps a copy of its head.
     void pinned(const H2Exchange& exchange) { heads_bytes_ += exchange.pinned_bytes(); }
     wire::H2ClosedStreams& closed() { return closed_; }
-    // Copied bytes of answers that are in no frame yet, those of tunnels included.
+    // Copied bytes of answers that are in no frame yet, including tunnels.
     core::HeldBytes held_bytes() const;
 
     // ---- their states -----------------------------------------------------------------------

@@ -38,7 +38,7 @@ class H2StreamsTest : public ::testing::Test, private net::SessionFactory {
         EXPECT_TRUE(world_->run_until([&] { return kept_.size() > before; }));
         return stream;
     }
-    // Of stream 1; `text` is what it writes, and nothing more comes.
+    // On stream 1; it writes `text`, and nothing more comes.
     void open_tunnel(std::string text) {
         stage_.on("/tunnel", [this, text = std::move(text)](Exchange& exchange) {
             Response response(101);
@@ -133,7 +133,7 @@ TEST_F(H2StreamsTest, AllEndWithTheirConnection) {
     EXPECT_EQ(streams().held_bytes().all(), 0U);
 }
 
-// What SendRelief compares: how long the peer has not taken what waits for it.
+// SendRelief compares how long the peer has not taken what waits for it.
 TEST_F(H2StreamsTest, SayHowLongTheirAnswersWait) {
     ask();
     EXPECT_EQ(streams().held_bytes().waits, Duration::zero());

@@ -1,10 +1,10 @@
 // DirectoryReader: the names in a directory, one at a time, in the file system's own order.
 //
-// "." and ".." are left out. What is added or removed meanwhile may or may not be seen.
+// "." and ".." are left out. Entries that are added or removed meanwhile may be missing.
 //
 // Owner    Owns the directory's descriptor.
 // Thread   One at a time.
-// Errors   next() ends; error() tells whether at the end (0) or at a fault.
+// Errors   next() ends; error() reports whether at the end (0) or at a fault.
 // Memory   One buffer of buffer_bytes, whatever the directory's size.
 #pragma once
 

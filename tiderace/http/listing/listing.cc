@@ -49,7 +49,7 @@ ListingOrder order_of(const Request& request) {
     return order;
 }
 
-// The first of the usual names that there is. What cannot be read is as good as not there.
+// The first of the usual names that there is. One that cannot be read counts as absent.
 void read_readme(const files::FileLoader& loader, ListingDescription& listing) {
     for (const char* name : {"README.md", "README.txt", "README", "readme.md", "readme.txt"}) {
         const files::FileLoader::Opened opened = loader.open(listing.path, name);

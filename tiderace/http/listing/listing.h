@@ -12,6 +12,7 @@
 //          a later fault ends the rows with a note below them. Too many at a time: 503.
 // Limits   ListingLimits, for all of a loop.
 // Memory   Names of up to sorted_max entries, 32 KiB of the directory, two batches of 56 KiB.
+// Keywords: directory listing, autoindex
 #pragma once
 
 #include <memory>

@@ -1,9 +1,9 @@
 // ListingPage: the looks of a directory: head, rows and tail, in HTML or JSON. Knows no files.
 //
 // Every name is escaped for where it stands: HTML text, a URL inside an attribute, a JSON string.
-// One that no path may hold (wire/canonical_path.h) is shown, and said to have no address: a link
-// would only lead to a 400.
-// The page reads without JavaScript; a few lines of it, let in by a nonce, add a filter box.
+// A name that no path may hold (wire/canonical_path.h) is shown without a link, which would only
+// lead to a 400, and with a note.
+// The page works without JavaScript; a few lines of it, allowed by a nonce, add a filter box.
 //
 // Thread   One at a time; no state but its own counts.
 // Limits   A row takes row_bytes_max at most: names of up to 255 bytes, escaped.

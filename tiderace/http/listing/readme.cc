@@ -52,8 +52,8 @@ constexpr const char* block_tags[] = {nullptr, "blockquote", "ul",    "ol", "li"
 constexpr const char* span_tags[] = {"em", "strong", nullptr, nullptr, "code"};
 static_assert(std::size(block_tags) == MD_BLOCK_TD + 1 && std::size(span_tags) == MD_SPAN_CODE + 1);
 
-// What md4c calls for each block, span and text. It is C, which no exception may cross, so nothing
-// here allocates.
+// The functions that md4c calls for each block, span and text. It is C, which no exception may
+// cross, so nothing here allocates.
 class Markdown {
   public:
     explicit Markdown(wire::BoundedText& out) : out_(out) {}
@@ -154,7 +154,7 @@ class Markdown {
                out_.append("\">");
     }
     // "&amp;" is the one entity that addresses need; the others stay as they are written, so that
-    // what was checked is what the browser reads.
+    // the browser reads exactly the checked text.
     bool append_address(const MD_ATTRIBUTE& address) {
         for (unsigned i = 0; address.substr_offsets[i] < address.size; ++i) {
             const unsigned from = address.substr_offsets[i];

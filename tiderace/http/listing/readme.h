@@ -1,9 +1,9 @@
 // Readme: a README shown below a listing. Markdown (".md") is rendered where the build has md4c:
 // CommonMark and tables. Everything else, and Markdown without md4c, is shown as it is.
 //
-// Whatever the file says, only our elements come out, with every byte of its text escaped, no HTML
-// of its own, no picture (a link leads to it), and links to http, https, mailto or relative
-// addresses only; of others the text is shown.
+// Whatever the file holds, the output has our elements only, with every byte of its text escaped:
+// none of its own HTML, no picture (a link leads to it), and links to http, https, mailto or
+// relative addresses only; of other links the text is shown.
 //
 // Thread   Any; no state.
 // Limits   readme_bytes_max, because md4c's time grows with the square of some texts (64 KiB of
@@ -23,7 +23,7 @@ inline constexpr std::size_t readme_bytes_max = 64_KiB;
 inline constexpr std::size_t readme_html_bytes_max = 8 * readme_bytes_max;
 inline constexpr std::size_t readme_nesting_max = 100;  // quotes, lists, emphasis, links
 
-// `name` says whether it is Markdown. Up to readme_bytes_max of `text` are shown.
+// `name` decides whether it is Markdown. Up to readme_bytes_max of `text` are shown.
 std::string readme_html(ByteView name, ByteView text);
 
 // Whether this build has md4c.

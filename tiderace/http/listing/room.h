@@ -1,4 +1,4 @@
-// ListingRoom: what all listings that one loop makes and sends take together. A peer asks for one
+// ListingRoom: what all listings that one loop makes and sends take together. A peer requests one
 // with a few bytes, and may then take as long as it likes to read it.
 //
 // Owner    Shared by the handler and its listings.

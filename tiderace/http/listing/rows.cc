@@ -109,7 +109,7 @@ bool ListingRows::look_at(const char* name, ListingRow& row) const {
     files::FileIdentity identity(status);
     row.directory = S_ISDIR(status.st_mode);
     if (S_ISLNK(status.st_mode)) {
-        // What a link shows is what a request for it would get.
+        // A link shows what a request for it would get.
         const files::FileLoader::Opened target = loader_.open(path_, name);
         if (target.found != files::Found::file && target.found != files::Found::directory)
             return false;

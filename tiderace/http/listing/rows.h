@@ -1,4 +1,4 @@
-// ListingRows: the entries of one directory in the order they are shown, each looked at when its
+// ListingRows: the entries of one directory in the order they are shown, each examined when its
 // turn comes.
 //
 // Owner    Owns the directory's descriptor and the names it sorts.
@@ -52,7 +52,7 @@ class ListingRows {
         bool directory = false;
         std::uint64_t key = 0;  // size or time, if that is the sort key
     };
-    // What the names have of the room; given back also where memory for a name is lacking.
+    // The names' share of the room; given back also where memory for a name is lacking.
     class Places {
       public:
         explicit Places(ListingRoom& room) : room_(&room) {}

@@ -8,8 +8,9 @@
 // write "/café", not "/caf%C3%A9".
 //
 // Thread   Any; pure and usable at compile time.
-// Errors   PatternFault, whose sentence says what to write instead.
+// Errors   PatternFault, whose sentence names what to write instead.
 // Limits   parameters_max parameters, pattern_bytes_max bytes.
+// Keywords: route, path parameters, wildcard
 #pragma once
 
 #include <array>

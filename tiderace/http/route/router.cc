@@ -217,7 +217,7 @@ Found Router::find(wire::Method method, ByteView path, Parameters& parameters) c
     if (route == none && method == wire::Method::head) {
         route = routes.by_method[static_cast<std::size_t>(wire::Method::get)];
     }
-    // A route for any method, whose place is that of Method::other.
+    // A route for any method, in the place of Method::other.
     if (route == none) route = routes.by_method[methods - 1];
     if (route == none) {
         const auto other = [](std::uint32_t one) { return one != none; };

@@ -13,6 +13,7 @@
 // Errors   A pattern with a fault, and two routes that conflict: a sentence with both, and their
 //          places in the source.
 // Limits   pattern.h; routes_max routes.
+// Keywords: routing, 404, 405, Allow
 #pragma once
 
 #include <array>
@@ -73,7 +74,7 @@ class Router {
     struct Node {
         std::uint32_t parameter = none;  // nodes
         std::uint32_t rest = none;
-        std::uint32_t routes = none;  // of those that end here
+        std::uint32_t routes = none;  // of routes that end here
         bool has_literals = false;
     };
     struct Added {

@@ -6,7 +6,8 @@
 //
 // Thread   The loop's, from a handler.
 // Errors   A request that is malformed, or comes from an origin that is refused, is answered with
-//          its status and a sentence; the refusal says which it was.
+//          its status and a sentence; the refusal names the fault.
+// Keywords: upgrade, 101, subprotocol, Origin
 #pragma once
 
 #include "tiderace/http/exchange.h"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view no_handshake = "there is no memory for the opening handshake";
 
-// What a client offers of its service's options, and what the answer makes of it.
+// The client's offer from its service's options, and the terms of the answer.
 class Offer final {
   public:
     explicit Offer(WebSocketService& service);

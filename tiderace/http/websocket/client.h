@@ -8,7 +8,7 @@
 //
 // Owner    The connection is its maker's; the handler lives until on_close or on_refused.
 // Thread   The loop's.
-// Errors   If the server does not answer as RFC 6455, 4.2.2 says, on_refused is called. Lack of
+// Errors   If the server does not answer as RFC 6455, 4.2.2 requires, on_refused is called. Lack of
 //          memory is thrown, and closes the connection; on_refused is called all the same, perhaps
 //          before open_websocket returns.
 // Limits   WebSocketClientRequest::timeout; an answer's head is at most 16 KiB.

@@ -47,7 +47,7 @@ WebSocketOpcode data_opcode(WebSocketKind kind) {
     return kind == WebSocketKind::text ? WebSocketOpcode::text : WebSocketOpcode::binary;
 }
 
-// What a close frame has room for behind its code.
+// The room of a close frame behind its code.
 ByteView fitting_reason(ByteView reason) {
     return whole_characters(reason, wire::websocket_control_bytes_max - 2);
 }
@@ -344,7 +344,7 @@ int WebSocketConnection::write_window_bits() const {
     return is_client_ ? deflate_->client_max_window_bits : deflate_->server_max_window_bits;
 }
 
-// An application may have ended the connection itself, which takes no byte after that.
+// An application may have ended the connection itself, which drops every byte after that.
 bool WebSocketConnection::may_write() const {
     return state_ == State::open && !connection_->closing() && !connection_->finishing();
 }
@@ -532,11 +532,11 @@ void WebSocketConnection::abort() {
     connection_->close(net::CloseReason::aborted);
 }
 
-// --- what the connection tells ---------------------------------------------------------------
+// --- reports of the connection ---------------------------------------------------------------
 
 void WebSocketConnection::on_drained(net::Connection&) {
     if (std::exchange(behind_, false)) service_->topics()->on_caught_up();
-    // The application hears of it only if a send() of its own returned `high`.
+    // The application is notified only if a send() of its own returned `high`.
     if (!std::exchange(high_reported_, false) || state_ != State::open) return;
     tell([this]() TR_ON_LOOP { handler_->on_drained(*this); });
 }

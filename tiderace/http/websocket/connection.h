@@ -14,6 +14,7 @@
 // Limits   WebSocketOptions; the connection's high mark stops reading until the peer takes more.
 // Memory   Idle: this object, about 210 bytes; no buffer, and no window unless context takeover
 //          was agreed on. Worst: one message, and queue_bytes_max with a message above it.
+// Keywords: ping, pong, WebSocket ping, close frame, fragmentation
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@
 
 namespace tiderace::http {
 
-// What the opening handshake decided.
+// The result of the opening handshake.
 struct WebSocketSetup {
     bool is_client = false;
     std::optional<wire::DeflateTerms> deflate;
@@ -40,7 +41,7 @@ struct WebSocketSetup {
     std::string subprotocol;
 };
 
-// What became of a message. `sent` and `high`: it is queued, all of it.
+// The outcome of a send. `sent` and `high`: the whole message is queued.
 enum class WebSocketSend : std::uint8_t {
     sent,
     high,     // and it is time to wait for on_drained

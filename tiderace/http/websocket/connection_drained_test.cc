@@ -1,4 +1,4 @@
-// What a socket's queue decides: when there is room again, and when the peer is read; and what a
+// A socket's queue decides when there is room again, and when the peer is read; and what a
 // window saves it.
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(WebSocketDrained, IsToldOnceForEachHigh) {
     }
 }
 
-// What the window holds need not be sent again.
+// The content of the window need not be sent again.
 TEST(WebSocketWindow, SendsLessOfWhatItsWindowHasSeen) {
     testing::FakeWorld world;
     WebSocketOptions options;

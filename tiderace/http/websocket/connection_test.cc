@@ -142,7 +142,7 @@ TEST_P(WebSocketOnEveryEngine, MakesAPeerThatDoesNotReadWaitWithItsMessages) {
 
 class WebSocketLife : public ::testing::Test {
   protected:
-    // What the peer and the handler receive after these bytes.
+    // The messages that the peer and the handler receive after these bytes.
     void expect(const std::string& bytes, const std::string& heard, const std::string& told,
                 WebSocketOptions options = {}, const std::string& fields = "") {
         WebSocketStage stage(world_, std::move(options));
@@ -386,7 +386,7 @@ class WebSocketMisuse : public WebSocketLife {
     }
     ~WebSocketMisuse() override { world_.loop().set_log(nullptr); }
     std::string logged() { return log::take_all(ring_); }
-    // What the peer is sent when the application closes so.
+    // The peer's frame when the application closes so.
     std::string closed_with(std::uint16_t code, ByteView reason) {
         world_.advance(2s);  // another second, another line
         WebSocketStage stage(world_);

@@ -35,7 +35,7 @@ class WebSocketHandler {
     // piece.
     virtual void on_fragment(WebSocketConnection&, WebSocketKind, ByteView /*piece*/,
                              bool /*last*/) {}
-    // What was queued fell to the low mark after a send said `high`.
+    // The queue fell to the low mark after a send returned `high`.
     virtual void on_drained(WebSocketConnection&) {}
     // The payload of a pong: the answer to our ping, or an unsolicited one.
     virtual void on_pong(WebSocketConnection&, ByteView /*payload*/) {}
@@ -44,7 +44,7 @@ class WebSocketHandler {
     virtual void on_end(WebSocketConnection&, std::uint16_t /*code*/, ByteView /*reason*/) {}
     // The last call, exactly once, after abort() too; nothing can be sent any more. `code` is the
     // peer's, wire::websocket_close::no_code where it gave none; if we broke off for a fault of the
-    // peer's both are what we told it; `abnormal` where the connection just ended.
+    // peer's both are what we sent; `abnormal` where the connection just ended.
     virtual void on_close(WebSocketConnection& socket, std::uint16_t code, ByteView reason) = 0;
     // A client's opening handshake failed: the only call then. `http_status` is 0 where there was
     // no answer.

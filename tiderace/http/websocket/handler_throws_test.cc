@@ -75,7 +75,7 @@ TEST_F(HandlerThrows, InOnPongTheSocketIsClosedWithInternalError) {
     expect_that_others_live(*other);
 }
 
-// What was queued, and the close frame, arrive all the same.
+// The queue, and the close frame, arrive all the same.
 TEST_F(HandlerThrows, InOnEndThePeerGetsTheCloseFrame) {
     struct Case {
         const char* name;

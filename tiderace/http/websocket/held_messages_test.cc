@@ -150,7 +150,7 @@ TEST_F(BusyTasksTest, PushBackOnTheirPeersBeforeTheBound) {
     for (WebSocketState* state : states) EXPECT_TRUE(state->has_news());
 }
 
-// What a socket leaves behind at its end still counts, and is dropped where there is no room.
+// Messages that a socket leaves at its end still count, and are dropped where there is no room.
 TEST_F(BusyTasksTest, HoldNoMoreWhenTheirPeersHaveLeft) {
     open(30);
     for (std::size_t i = 0; i < states.size(); ++i) {

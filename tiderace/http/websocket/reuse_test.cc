@@ -1,4 +1,4 @@
-// What all sockets of a loop use, one after the other, keeps nothing of the last message: the next
+// Objects that all sockets of a loop use in turn keep nothing of the last message: the next
 // peer's is read and written as by a stream that was never used.
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ std::pair<Outcome, std::string> read_freshly(ByteView payload) {
 
 class WebSocketReuse : public ::testing::Test {
   protected:
-    // What a stream of the service makes of it, with its scratch.
+    // Its form by a stream of the service, with its scratch.
     std::pair<Outcome, std::string> read(ByteView payload, std::size_t bytes_max = 1'000'000) {
         std::string& out = service_.inflate_scratch();
         EXPECT_TRUE(out.empty());

@@ -27,7 +27,7 @@
 
 namespace tiderace::http {
 
-// What happens to a message for a peer that takes too little.
+// The fate of a message for a peer that takes too little.
 enum class SlowReceiver : std::uint8_t {
     drop,   // what would pass queue_bytes_max is left out, and counted
     close,  // passing queue_bytes_max ends the socket: 1008, close_timeout to read what is queued
@@ -46,7 +46,7 @@ struct WebSocketOptions {
     std::size_t message_bytes_max = wire::WebSocketReaderOptions{}.message_bytes_max;
     // For one frame; above: 1009.
     std::uint64_t frame_bytes_max = wire::WebSocketReaderOptions{}.frame_bytes_max;
-    // Of all messages that wait, for their rest or for the task that receives them; at least
+    // For all messages that wait, for their rest or for the task that receives them; at least
     // message_bytes_max and 128 KiB. Above half of it no socket is read while a message of it waits
     // for its task; above: sockets with the larger ones are closed with 1008, and those dropped.
     std::size_t waiting_bytes_max = 64_MiB;
@@ -55,7 +55,7 @@ struct WebSocketOptions {
     std::uint64_t queue_bytes_max = 2_MiB;  // unsent; a message that finds less than it may pass it
     SlowReceiver slow_receiver = SlowReceiver::close;
 
-    Duration ping_interval = 30s;  // of silence, until we ask; Duration::max(): never
+    Duration ping_interval = 30s;  // of silence, until a ping; Duration::max(): never
     Duration pong_timeout = 20s;   // of silence after that
     Duration close_timeout = 5s;   // for the peer's close frame, and for its end after that
 
@@ -118,7 +118,7 @@ class WebSocketService final : private ListHook {
     WebSocketId add(WebSocketConnection& socket) { return {sockets_.emplace(&socket).id}; }
     void remove(WebSocketId id) { sockets_.erase(id.slot); }
 
-    // The application asked for what the protocol forbids: it is logged, at most once a
+    // The application tried what the protocol forbids: it is logged, at most once a
     // second, and the socket goes on.
     void report_misuse(std::string_view what, std::string_view instead);
 

@@ -124,7 +124,7 @@ class WebSocket final {
         return WebSocketSending(*state_, WebSocketKind::binary, bytes);
     }
 
-    // At most 125 bytes. The options' ping_interval asks silent peers by itself.
+    // At most 125 bytes. The options' ping_interval pings silent peers by itself.
     void ping(ByteView payload = {});
     // Begins the closing handshake: all that was sent arrives, and nothing more is received. A
     // reason has at most 123 bytes.

@@ -82,7 +82,7 @@ std::optional<WebSocketMessage> WebSocketState::take(WebSocketReceive& receive) 
     if (begin_ == held_.size()) {
         begin_ = 0;
         held_.clear();
-        // An idle socket keeps no room for a past burst.
+        // An idle socket frees the room for a past burst.
         if (held_.capacity() > 4) held_.shrink_to_fit();
     }
     // Resumes at half, so that a full buffer does not toggle reading with each message.
@@ -103,7 +103,7 @@ bool WebSocketState::begin(WebSocketSending& sending) {
         sending.settled_ = !std::exchange(sender_notified_, true);
         return sending.settled_;
     }
-    // Behind those that wait, even if there is room: sends keep their order.
+    // Behind the waiting ones, even if there is room: sends keep their order.
     if (!senders_.empty() || connection_->has_backlog()) return false;
     push(sending);
     return true;
@@ -134,7 +134,7 @@ void WebSocketState::serve_senders() {
     while (!senders_.empty() && !(may_send() && connection_->has_backlog())) {
         WebSocketSending& first = senders_.front();
         if (may_send()) {
-            push(first);  // a failure ends the socket, which wakes those that still wait here
+            push(first);  // a failure ends the socket, which wakes the sends that still wait here
         } else {
             first.settled_ = sender_notified_ = true;
         }

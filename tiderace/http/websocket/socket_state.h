@@ -5,12 +5,13 @@
 //    \-> asked -> opened, or refused and ended         a client's
 //
 // Owner    The WebSocket while there is one, and the connection from on_open to on_close: the last
-//          ends it. Once it has ended the connection may still take leave of the peer.
+//          one frees it. After its end the connection may still finish the closing handshake.
 // Thread   The loop's.
 // Limits   held_bytes_max of messages that were not received yet, each with message_cost, and one
-//          message more; then nothing is read from the peer. Of all sockets
+//          message more; then nothing is read from the peer. For all sockets
 //          WebSocketOptions::waiting_bytes_max.
 // Memory   About 260 bytes.
+// Keywords: back-pressure, slow consumer
 #pragma once
 
 #include <optional>
@@ -26,7 +27,7 @@ namespace tiderace::http {
 // Told that the socket ended, for the owner of the task that uses it.
 class WebSocketKeeper {
   public:
-    // `waiting`: a receive or a send of the task's will say so; or messages are still held for it.
+    // `waiting`: a receive or a send of the task will report it; or messages are still held for it.
     virtual void on_ended(bool waiting) = 0;
     // The task goes on although an operation reported the end: no other will wake it.
     virtual void on_stuck() = 0;
@@ -53,7 +54,7 @@ class WebSocketState final : public WebSocketHandler {
     }
     void stop_asking() { asking_ = nullptr; }
     bool asked() const { return asked_; }
-    // It was refused; reason() says why.
+    // It was refused; reason() has the cause.
     bool refused() const { return refused_; }
     // The refusal's status; 0: there was no answer.
     int http_status() const { return http_status_; }
@@ -115,7 +116,7 @@ class WebSocketState final : public WebSocketHandler {
     std::vector<WebSocketMessage> held_;
     std::size_t begin_ = 0;  // of what was not received, in held_
     std::size_t held_bytes_ = 0;
-    Held counted_{*this};      // held_bytes_, among those of all sockets
+    Held counted_{*this};      // held_bytes_, as a part of all sockets'
     std::uint32_t sends_ = 0;  // that wait, or were woken and did not go on yet
     std::uint16_t code_ = 0;   // not 0: it ended
     std::uint16_t http_status_ = 0;

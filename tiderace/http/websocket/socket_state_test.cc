@@ -93,7 +93,7 @@ struct PoorWhenDrained final : Poor {
     }
 };
 
-// What a peer can send to a socket that is not read is bounded, however small its messages are.
+// The bytes that a peer can send to an unread socket are bounded, however small its messages are.
 TEST(SocketState, HoldsSoMuchAndThenNothingIsReadFromThePeer) {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{10'000}}) {
         Open open;

@@ -91,7 +91,7 @@ TEST_F(SocketOfATask, TellsItsUserOnceThatItEnded) {
     auto peer = open();
     peer->reset();
     world_.settle();
-    // Nobody owns this task but the runner: it goes on, and gives way each time.
+    // Only the runner owns this task: it goes on, and gives way each time.
     runner_.spawn([](WebSocket& socket, std::string& said) -> Task<> {
         for (int i = 0; i < 1'000; ++i) {
             EXPECT_FALSE(co_await socket.send("x"));
@@ -103,7 +103,7 @@ TEST_F(SocketOfATask, TellsItsUserOnceThatItEnded) {
     EXPECT_EQ(said_, "done");
 }
 
-// What was received makes room, to the byte: a long life of short messages is never held up.
+// Received messages make room, to the byte: a long life of short messages is never held up.
 TEST_F(SocketOfATask, ReceivesMoreMessagesThanItMayHold) {
     auto peer = open();
     int count = 0;

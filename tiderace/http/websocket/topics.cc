@@ -18,7 +18,7 @@ struct WebSocketTopics::Topic {
     std::vector<Message> batch;   // published in this turn
 };
 
-// What one loop hands to the others at the end of a turn.
+// The batch that one loop hands to the others at the end of a turn.
 struct WebSocketTopics::Batch {
     std::vector<Message> messages;
     std::size_t bytes = 0;
@@ -254,7 +254,7 @@ void WebSocketTopics::on_turn_end() {
     outgoing_bytes_ = 0;
 }
 
-// The list is taken first, because a socket's send() flushes, too, and must not deliver the same
+// The list is taken first, because a socket's send() also flushes, and must not deliver the same
 // batches again. A topic with a batch is not forgotten, so the pointers stay valid.
 void WebSocketTopics::deliver_all() {
     dirty_bytes_ = 0;
@@ -285,7 +285,7 @@ void WebSocketTopics::deliver(Topic& topic) {
 
 void WebSocketTopics::deliver_to(WebSocketConnection& socket, const Topic& topic,
                                  Encoded& encoded) {
-    // -1: a window or a mask of its own makes its bytes differ from those that all share.
+    // -1: a window or a mask of its own makes its bytes differ from the shared ones.
     const int form = socket.shared_form();
     WebSocketSend result = WebSocketSend::sent;
     if (form < 0) {
@@ -393,7 +393,7 @@ void WebSocketTopics::on_expired() {
 }
 
 void WebSocketTopics::look_again_later() {
-    const bool is_alone = hub_->loops_.size() == 1;  // it needs no notice
+    const bool is_alone = hub_->loops_.size() == 1;  // without another to notify
     if (paused_.empty() || armed() || is_alone) return;
     service_->loop().arm(*this, service_->loop().now() + look_pause);
 }

@@ -17,6 +17,7 @@
 //          connections a ConnectionLimits::send_bytes_per_second_min.
 // Memory   A topic about 200 bytes and its name, a subscription 56. A slow subscriber holds 56
 //          bytes for each turn's batch it has not taken; the bytes are the same for all.
+// Keywords: broadcast, fan-out
 #pragma once
 
 #include <array>
@@ -78,14 +79,15 @@ class WebSocketTopics final : private core::TurnEnd, private core::Timer {
     bool listen(TopicListener& listener, ByteView topic);
     // `high`, with SlowReceiver::wait only: a subscriber is behind; pause publishing.
     net::Backlog publish(ByteView topic, WebSocketKind kind, ByteView message);
-    // As publish; and, when it said `high`, nothing is read from `publisher` until all caught up.
+    // As publish; and, when it returned `high`, nothing is read from `publisher` until all caught
+    // up.
     void publish_from(WebSocketConnection& publisher, ByteView topic, WebSocketKind kind,
                       ByteView message) TR_ON_LOOP;
 
     // Counts this loop only.
     std::size_t subscribers(ByteView topic) const;
     std::size_t topics() const { return topics_.size(); }
-    // How many names the fullest bucket of the table holds: what tests of its hash look at.
+    // How many names the fullest bucket of the table holds: for tests of its hash.
     std::size_t names_in_fullest_bucket() const;
     // Messages that another loop was too far behind to be given.
     std::uint64_t missed() const { return missed_; }
@@ -117,7 +119,7 @@ class WebSocketTopics final : private core::TurnEnd, private core::Timer {
     void deliver_all();
     void deliver(Topic& topic);
     void deliver_to(WebSocketConnection& socket, const Topic& topic, Encoded& encoded) TR_ON_LOOP;
-    // What throws ends here; false then.
+    // An exception ends here; false then.
     template <typename Call>
     bool contain(Call&& call);
     void forget_if_empty(Topic& topic);
@@ -152,7 +154,7 @@ class WebSocketTopics final : private core::TurnEnd, private core::Timer {
     std::atomic<bool> behind_ = false;
 };
 
-// What follows a topic without being a socket: an event stream. Leaves it when it dies.
+// A follower of a topic that is no socket: an event stream. Leaves the topic when it ends.
 class TopicListener : public ListHook {
   public:
     TopicListener() = default;

@@ -4,6 +4,7 @@
 //
 // Thread   Any; no state.
 // Memory   None.
+// Keywords: 406, Accept-Encoding, content negotiation, q-values, gzip, brotli
 #pragma once
 
 #include <cstdint>

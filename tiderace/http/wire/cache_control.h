@@ -2,6 +2,7 @@
 //
 // Thread   Any; no state.
 // Memory   None.
+// Keywords: max-age, caching, immutable
 #pragma once
 
 #include "tiderace/base/bytes.h"

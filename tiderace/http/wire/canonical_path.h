@@ -15,6 +15,7 @@
 // Errors   PathFault, each with its own sentence (refusal.h): 400, and 414 for too_long.
 // Limits   A raw path longer than the scratch is too_long, whatever it holds.
 // Memory   The caller's scratch, and only when the path had to be changed.
+// Keywords: path traversal, dot segments, normalisation, %2e, 414
 #pragma once
 
 #include <cstddef>

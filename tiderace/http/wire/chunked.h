@@ -19,6 +19,7 @@
 //          after done, every step gives the same again.
 // Limits   ChunkLimits. The length of the body is counted by the caller.
 // Memory   24 bytes, no buffer. Data and trailers are views into what was given.
+// Keywords: chunked, trailers, Transfer-Encoding, chunk extensions
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,10 @@
 // Conditional requests (RFC 9110 section 13): whether to go on, answer 304 or answer 412.
 //
-// Thread   Any; no state, no clock: the caller says what time it is.
+// Thread   Any; no state, no clock: the caller passes the time.
 // Errors   A condition that is not well-formed is no condition, except If-Match: what cannot be
 //          read matches nothing, so that nothing is changed by mistake.
 // Memory   None.
+// Keywords: 304, 412, If-None-Match, If-Modified-Since, If-Match, If-Range
 #pragma once
 
 #include <cstdint>

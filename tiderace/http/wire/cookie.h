@@ -11,6 +11,7 @@
 // Limits   cookie_bytes_max for name and value, cookie_attribute_bytes_max for an attribute: what
 //          browsers keep.
 // Memory   None: pairs are views into the field's value.
+// Keywords: Set-Cookie, SameSite, HttpOnly
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 // Thread   Any; no state.
 // Errors   nullopt or false: not a tag, or not a list of them.
 // Memory   None; a parsed tag is a view into the field.
+// Keywords: ETag, If-None-Match, weak validator
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 // Thread   Any: a pure function.
 // Errors   The peer's faults are a Refusal, the same for every continuation of the bytes.
 // Memory   None; the views point into the bytes.
+// Keywords: header, obs-fold, trailers
 #pragma once
 
 #include <cstddef>

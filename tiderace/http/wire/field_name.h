@@ -7,6 +7,7 @@
 // Errors   A name that is not in the list, of whatever bytes, is `other`.
 // Limits   field_names_max names, so that a set of them fits one 64-bit word.
 // Memory   None.
+// Keywords: header name
 #pragma once
 
 #include <array>

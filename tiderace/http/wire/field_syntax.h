@@ -3,6 +3,7 @@
 // Thread   Any: pure functions of their arguments.
 // Errors   A forbidden byte is reported by `false` or malformed(), never repaired.
 // Memory   None; every view points into what was given.
+// Keywords: header value, token, CRLF injection, response splitting
 #pragma once
 
 #include <array>

@@ -7,6 +7,7 @@
 // Thread   Any: a pure function of the head. A HostMemo only saves time.
 // Errors   A Refusal; the other members then say nothing, but keep_alive is false.
 // Memory   None.
+// Keywords: request smuggling, Content-Length, Transfer-Encoding, 100-continue, Expect
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 // Thread   Any: pure functions. A HostMemo belongs to one thread at a time.
 // Errors   `false`: the peer sent something that no URL may hold there.
 // Memory   None; a HostMemo is 72 bytes.
+// Keywords: Host, :authority
 #pragma once
 
 #include <array>

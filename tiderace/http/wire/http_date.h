@@ -7,6 +7,7 @@
 // Thread   Any; no state, no locale, no clock.
 // Errors   nullopt: not a date. A field that holds one is ignored, never refused.
 // Limits   Years 1970 to 9999.
+// Keywords: Date, Last-Modified, Expires
 #pragma once
 
 #include <array>

@@ -6,6 +6,7 @@
 // Errors   add() and set_default() return false for what could not stand in a field.
 // Limits   extension_bytes_max, type_bytes_max.
 // Memory   The user's additions. Looking up allocates nothing.
+// Keywords: MIME, Content-Type, media type, charset
 #pragma once
 
 #include <string>

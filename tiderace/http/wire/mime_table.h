@@ -3,6 +3,7 @@
 // Where a registered type and what browsers insist on differ, browsers win. Source code is
 // text/plain, so that it is shown and never run or downloaded; "ts" is video, as HLS players need
 // it ("mts" and "tsx" are source code). XML carries its own encoding and so gets no charset.
+// Keywords: MIME, file extension
 #pragma once
 
 #include <span>

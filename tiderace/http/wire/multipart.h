@@ -13,12 +13,13 @@
 //   }
 //
 // Owner    The caller keeps the bytes that were not used: at most held_bytes_max() of them while
-//          next() says need_more.
+//          next() returns need_more.
 // Thread   One at a time.
-// Errors   MultipartFault, once; after that next() gives the same again. finish() says whether the
-//          body may end here.
+// Errors   MultipartFault, once; after that next() gives the same again. finish() reports whether
+//          the body may end here.
 // Limits   MultipartLimits; name_bytes_max and filename_bytes_max inside a head.
 // Memory   This object, about 2 KiB; no allocation.
+// Keywords: multipart, form-data, boundary, upload
 #pragma once
 
 #include <array>

@@ -3,6 +3,7 @@
 //
 // Thread   Any; no state.
 // Memory   None: the output goes to the caller's BoundedText.
+// Keywords: percent-encoding, URL encoding, %2F
 #pragma once
 
 #include <optional>

@@ -13,6 +13,7 @@
 // Errors   A pair that does not fit in what is left of the storage ends the iteration:
 //          overflowed().
 // Memory   The storage; as many bytes as the query has are always enough.
+// Keywords: query string, urlencoded
 #pragma once
 
 #include <optional>

@@ -8,6 +8,7 @@
 // Errors   Kind::ignore: the field is not ours to understand, or not well-formed; answer 200.
 // Limits   ranges_max.
 // Memory   RangeResult holds its ranges: 264 bytes.
+// Keywords: Range, 206, 416, Content-Range, Accept-Ranges
 #pragma once
 
 #include <array>

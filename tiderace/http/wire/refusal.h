@@ -6,6 +6,7 @@
 //
 // Thread   Any: pure functions of a constant table.
 // Memory   None.
+// Keywords: 413, 414, 431, 408, 400, 417, 501, 505, bad request
 #pragma once
 
 #include <cstddef>

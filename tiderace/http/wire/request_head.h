@@ -6,12 +6,13 @@
 // before the request line is skipped, as RFC 9112 2.2 requires.
 //
 // Owner    The connection's reader. The head's views point into the parsed bytes:
-//          they die when those move or are overwritten.
+//          they end when those move or are overwritten.
 // Thread   Any; a head belongs to one thread at a time.
 // Errors   The peer's faults are a Refusal. The answer does not depend on how the bytes were split.
 // Limits   HeadLimits, and fields_capacity.
 // Memory   A head's table is 5 KiB, its own or lent. Keep one per loop and use it again: clearing
 //          costs two stores.
+// Keywords: request line, header parser, 431, absolute-form
 #pragma once
 
 #include <array>

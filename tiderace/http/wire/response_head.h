@@ -11,8 +11,9 @@
 // Thread   Any; a writer belongs to one thread at a time.
 // Errors   Values may come from a user's code, so a bad one is a value too: the call returns false,
 //          nothing of that field is written, the fault stays, and every later call returns false.
-//          So one look at the end is enough. CR, LF and NUL can never get into a head.
+//          So one check at the end is enough. CR, LF and NUL can never get into a head.
 // Memory   None. Never writes past the span.
+// Keywords: status line
 #pragma once
 
 #include <cstddef>

@@ -10,6 +10,7 @@
 //
 // Thread   Any: pure functions.
 // Memory   None.
+// Keywords: SIMD, SSE2, NEON
 #pragma once
 
 #include <bit>

@@ -7,6 +7,7 @@
 //
 // Thread   Any: pure functions; one thread at a time for one Sha256Message.
 // Memory   Sha256Message: 120 bytes. The functions: none.
+// Keywords: SHA-256, HMAC
 #pragma once
 
 #include <array>

@@ -5,6 +5,7 @@
 // Thread   Any: pure functions of constant tables.
 // Errors   A code that is not registered gives "".
 // Memory   None.
+// Keywords: status code, reason phrase, 404
 #pragma once
 
 #include <string_view>

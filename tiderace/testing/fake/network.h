@@ -1,7 +1,7 @@
 // FakeNetwork: a kernel of sockets in memory, under a clock that a test owns and with seeded
 // faults. The real loop, backend, connections and servers run on it unchanged.
 //
-// Files go to the real kernel, except those of make_file. Descriptors of the fake one start at
+// Files go to the real kernel, except files of make_file. Descriptors of the fake one start at
 // first_descriptor, lowest free first, as POSIX wants it: numbers are reused at once.
 //
 // Owner    A FakeWorld. It outlives the loop and the peers.

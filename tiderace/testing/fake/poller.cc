@@ -62,7 +62,7 @@ int FakePoller::look(std::span<core::Ready> out) {
             .writable = watched.interest.writable && (lie || socket.writable()),
             .failed = socket.failed(),
         };
-        // `failed` without any interest, too, as epoll and poll report it.
+        // `failed` also without any interest, as epoll and poll report it.
         if (!ready.readable && !ready.writable && !ready.failed) continue;
         out[told++] = ready;
         start_after_ = fd;

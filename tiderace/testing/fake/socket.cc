@@ -88,7 +88,7 @@ void FakeSocket::break_off() {
     if (state_ != State::connected) return;
     state_ = State::broken;
     error = ECONNRESET;
-    // What had arrived unread goes, too: no program may count on reading it after a reset.
+    // Unread bytes are dropped as well: no program may count on reading it after a reset.
     in_->bytes.clear();
     changed();
 }

@@ -1,4 +1,4 @@
-// What kqueue(2) says, asked of the stand-in.
+// The rules of kqueue(2), checked with the stand-in.
 #include "tiderace/testing/fake/stand_in_queue.h"
 
 #include <gtest/gtest.h>

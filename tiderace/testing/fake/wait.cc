@@ -32,7 +32,7 @@ int FakeWait::until(Duration wait, const std::function<int()>& look) {
             return 0;
         }
         // Nothing is ready, so nothing can happen before `next`: the clock jumps there, and hours
-        // of a test take no time.
+        // of a test pass at once.
         const Instant next = for_ever ? *event : event ? std::min(*event, end) : end;
         if (next > clock.now()) clock.advance(next - clock.now());
         if (!for_ever && clock.now() >= end) {

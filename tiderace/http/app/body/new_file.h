@@ -1,7 +1,7 @@
 // NewFile: a file that is made, and removed again unless all of it was written.
 //
 // Owner    Shared: a task that is cancelled leaves a call of it running on a thread of the pool.
-// Thread   One at a time. Its calls block, its end too: opening() and its like are for offload().
+// Thread   One at a time. Its calls and its end block: opening() and the others are for offload().
 // Errors   A std::runtime_error with one sentence. A file that exists is never touched.
 #pragma once
 

@@ -6,6 +6,7 @@
 // Owner    The exchange, as its body receiver.
 // Thread   The loop's.
 // Limits   AppOptions::bodies_bytes_max, and more where a route's limit is larger.
+// Keywords: request body, 413, body limit
 #pragma once
 
 #include <string>
@@ -24,7 +25,7 @@ class WholeBody : public BodyReceiver, private core::Budget::Holder {
     // False: the request was answered meanwhile.
     bool keep(ByteView bytes);
     ByteView held() const { return body_; }
-    // What is held: from here on the caller's, and no part of the bound.
+    // The held bytes: from here on the caller's, and no part of the bound.
     std::string take();
 
   private:

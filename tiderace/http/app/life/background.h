@@ -11,9 +11,10 @@
 //   App drains --> grace --> cancelled at its await: over
 //
 // Owner    The App; BackgroundTasks: AppLoop.
-// Thread   That of the loop it runs on: the first, or each.
+// Thread   The thread of the loop that it runs on: the first, or each.
 // Errors   An exception is one line of the log. A state that the App does not have: one line, and
 //          the task does not run.
+// Keywords: background task, cron, periodic
 #pragma once
 
 #include <exception>

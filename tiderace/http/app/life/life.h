@@ -9,6 +9,7 @@
 //
 // Owner    The App.
 // Thread   Any.
+// Keywords: graceful shutdown, drain, readiness, health check
 #pragma once
 
 #include <atomic>

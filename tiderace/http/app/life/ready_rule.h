@@ -1,9 +1,10 @@
-// ready_rule: the middleware that a check of readiness becomes. The check takes what middleware
+// ready_rule: makes a middleware of a check of readiness. The check takes what middleware
 // takes and returns bool or Task<bool>; false is 503.
 //
 // Owner    The App.
 // Thread   Any loop's, at once.
 // Errors   What the check throws is answered with 500, and logged.
+// Keywords: readiness probe, health check, 503
 #pragma once
 
 #include <optional>

@@ -3,9 +3,9 @@
 //
 //   app.openapi("/openapi.json", {.title = "Harbour", .version = "1.2"});
 //
-//   parameters of the path       with their types; those of Query<T>: one for each member
+//   parameters of the path       with their types; for Query<T> one for each member
 //   Json<T>, Form<T>, Multipart  requestBody; structs under components/schemas, by name
-//   results                      each status that the result's type tells, with its schema
+//   results                      each status that the result's type implies, with its schema
 //   what cannot be read          400, 413, 415, 422 as application/problem+json (RFC 9457)
 //
 // Left out: routes of App::host, with a "{rest...}" (OpenAPI has no parameter of several segments),
@@ -14,6 +14,7 @@
 //
 // Owner    The App; each loop makes the text at the first request and keeps it.
 // Thread   The loop's.
+// Keywords: OpenAPI, Swagger
 #pragma once
 
 #include <string>

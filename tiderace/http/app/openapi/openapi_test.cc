@@ -32,7 +32,7 @@ struct DocSearch {
 };
 enum class DocColour : std::uint8_t { red, green };
 
-// What of a document is read back.
+// The parts of a document that are read back.
 struct DocParameter {
     std::string name;
     std::string in;

@@ -35,7 +35,7 @@ struct RouteItem {
 };
 using RouteShape = std::vector<RouteItem>;
 
-// What a type adds about an argument; most add nothing.
+// A type's description of an argument; most add nothing.
 template <typename A>
 struct ArgumentShape {
     static void list(RouteShape& shape) {

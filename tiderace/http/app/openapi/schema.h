@@ -7,6 +7,7 @@
 // Owner    The maker of a document.
 // Thread   One at a time.
 // Errors   None: two types of one name are "User" and "User2".
+// Keywords: JSON Schema
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ namespace tiderace::http::app_parts {
 class SchemaBook final {
   public:
     void write(json::Writer& out, const json::Type& type);
-    // The object of all schemas that write() referred to, and those that they refer to.
+    // The object of all schemas that write() referred to, and all schemas behind these.
     void write_all(json::Writer& out);
 
   private:

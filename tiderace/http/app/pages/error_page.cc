@@ -27,7 +27,7 @@ bool is_problem(const Response& response) {
     return type && type->value == problem_type && !response.copied_body().empty();
 }
 
-// Not where it takes both alike: a program that says "*/*" reads the Problem.
+// Not where it takes both alike: a program that accepts "*/*" reads the Problem.
 bool prefers_html(ByteView accept) {
     return wire::quality_of(accept, "text/html") > wire::quality_of(accept, "application/json");
 }

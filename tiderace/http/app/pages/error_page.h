@@ -1,5 +1,5 @@
-// Error pages of an App: how it shows what went wrong, for all that the library answers by itself
-// (404, 405, 413, 429, 431, 500, 503 …) and for the Problems of forms and handlers.
+// Error pages of an App: how it shows errors that the library answers by itself (404, 405, 413,
+// 429, 431, 500, 503 …) and the Problems of forms and handlers.
 //
 //   app.error_page([](const ErrorAnswer& error) {
 //       return page<"error.html">(ErrorView{error.status, error.title, error.detail});
@@ -12,7 +12,7 @@
 //   answer of 400 and above --> the innermost group's page --> … --> the App's --> the built-in
 //
 // The status and the fields of the answer stay as they are; the function gives body, type, further
-// fields and cookies. It is called for clients that want a page; those that prefer JSON have
+// fields and cookies. It is called for clients that want a page; a client that prefers JSON gets
 // application/problem+json. An answer with a body of its own is left alone, except a Problem that
 // goes to a client which prefers HTML. A generator as body must not refer to the ErrorAnswer, which
 // lives for the call, nor to its request. Below a group's prefix, paths without a route have the
@@ -23,6 +23,7 @@
 // Thread   Any loop's, at once; it must not wait.
 // Errors   A function that throws, or whose template cannot be shown: one line of the log, and the
 //          next page, in the end the built-in one.
+// Keywords: 404, 405, 500, problem+json, RFC 9457
 #pragma once
 
 #include <optional>
@@ -51,7 +52,7 @@ struct ErrorAnswer {
     const Request& request;
 };
 
-// What an application registers. nullopt: the next page outwards.
+// The function that an application registers. nullopt: the next page outwards.
 using ErrorPage = shared_function<std::optional<Reply>(const ErrorAnswer&, task::Runner&)>;
 
 namespace app_parts {

@@ -12,8 +12,8 @@
 //
 // The check at start sees the result types of handlers and error pages. PageOf<"feed.html", Feed>,
 // which page<"feed.html">(Feed) makes, names template and type, also inside a Task, optional,
-// expected or variant. Page names neither: it holds any page, among them those of
-// page("feed.html", …), whose name is made at run time. Of it the start checks only that there are
+// expected or variant. Page names neither: it holds any page, also one of page("feed.html", …),
+// whose name is made at run time. For it the start checks only that there are
 // templates; that it exists and fits the value is seen when it is shown. So a handler with a
 // declared result is checked if it declares
 //
@@ -25,6 +25,7 @@
 //          except in text::Value) is answered with 500 and one entry of the log.
 // Memory   One allocation for the value and the reply. The text is made in room that the loop keeps
 //          up to 64 KiB.
+// Keywords: server-side rendering, HTML
 #pragma once
 
 #include <memory>
@@ -49,7 +50,7 @@ struct TemplateOptions {
     // takes a lock for each page.)
     bool reload = false;
     // For development: while a template has a fault, each page is an error page with the file, the
-    // line and the caret, which tells strangers about the source.
+    // line and the caret, which shows the source to strangers.
     bool show_faults = reload;
     std::vector<text::Filter> filters = {};  // the user's own
 };

@@ -64,7 +64,7 @@ class TemplateFolder::Folder final : public text::Loader {
             }
         }
         if (fault) return std::unexpected(path_.string() + ": " + fault.message());
-        // So that of several broken templates every start names the same one first.
+        // So that every start names the same one of several broken templates first.
         std::ranges::sort(found);
         return found;
     }

@@ -11,6 +11,7 @@
 // Thread   open, check: one, before it serves. render: any.
 // Errors   Texts of text::Fault::message(), with the folder before the file.
 // Limits   text::Limits, text::templates_max.
+// Keywords: template reload
 #pragma once
 
 #include <cstddef>
@@ -57,13 +58,13 @@ class TemplateFolder final {
     text::Templates plain_;
 };
 
-// What the tasks of one loop know of them.
+// One loop's view of the templates.
 struct LoopPages {
     static constexpr std::size_t room_bytes_max = 64_KiB;
 
     explicit LoopPages(task::Runner&) {}
     TemplateFolder* pages = nullptr;
-    // What pages are rendered into, one after the other.
+    // The buffer that pages are rendered into, one after the other.
     std::string room = {};
 };
 

@@ -57,7 +57,7 @@ void ServedSocket::remove() {
     // Several children of the task may be stuck before it ends.
     if (std::exchange(removed_, true)) return;
     auto& all = part_->served_;
-    // The last one takes the place, so that removing needs no search.
+    // The last one takes the place, so that removing works without a search.
     all.back()->index_ = index_;
     std::swap(all[index_], all.back());
     std::unique_ptr<ServedSocket> self = std::move(all.back());

@@ -18,6 +18,7 @@
 // Errors   What F throws is one log line, and the socket's close code is 1011.
 // Limits   WebSocketOptions; the server's connections.
 // Memory   A socket, about 400 bytes beside F's frame and the connection.
+// Keywords: WebSocket route, upgrade
 #pragma once
 
 #include <memory>
@@ -37,7 +38,7 @@ namespace tiderace::http::app_parts {
 
 class ServedSocket;
 
-// What a loop has of one route.
+// A loop's part of one route.
 class SocketPart final {
   public:
     SocketPart(const WebSocketOptions& options, LayerPlace& place);

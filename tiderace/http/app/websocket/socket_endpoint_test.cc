@@ -177,7 +177,7 @@ TEST_F(Sockets, TakeAFloodAtTheirOwnPace) {
     }
     peer->say(flood);
     world.advance(10s);
-    // What is held, what the connection keeps unread, and what the network holds.
+    // The held bytes, the bytes that the connection keeps unread, and the bytes in the network.
     EXPECT_LT(peer->said(), flood.size() / 2);
     go = true;
     world.advance(10s);

@@ -99,7 +99,7 @@ TEST_F(SocketEnds, WithAnExceptionOfItsTask) {
 }
 
 TEST_F(SocketEnds, BeforeItBegan) {
-    app.ws<"/">([&](WebSocket& socket, Topics&) -> Task<> {  // nobody made that state
+    app.ws<"/">([&](WebSocket& socket, Topics&) -> Task<> {  // that state does not exist
         Note note{said_};
         co_await socket.receive();
     });

@@ -42,7 +42,7 @@ class SocketTest : public AppTest {
         peer.say(client_frame(Opcode::close, payload));
         world.settle();
     }
-    // What came behind the head of the answer, frame by frame.
+    // The frames behind the head of the answer.
     static std::string frames(const testing::Peer& peer) {
         return testing::WebSocketStage::heard(peer);
     }

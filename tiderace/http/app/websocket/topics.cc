@@ -9,7 +9,7 @@
 namespace tiderace::http {
 namespace {
 
-// What an event stream has not been given yet.
+// Messages that an event stream has still to get.
 class EventQueue final : public TopicListener {
   public:
     using Message = std::shared_ptr<const TopicMessage>;

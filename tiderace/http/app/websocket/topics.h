@@ -7,14 +7,14 @@
 //   });
 //   app.post<"/announce">([](Body body, Topics& topics) { topics.publish("news", body.text()); });
 //
-// Pages that only listen need no socket: an event stream follows a topic, too.
+// Pages that only listen work without a socket: an event stream also follows a topic.
 //
 //   app.get<"/rooms/{name}/events">([](std::string name, Topics& topics) {
 //       return topics.events(name);
 //   });
 //
 // A socket leaves its topics when it ends. Messages of one turn are encoded once for all members.
-// What one loop published arrives everywhere in its order.
+// Messages of one loop arrive everywhere in their order.
 //
 // A member that takes its messages too slowly: WebSocketOptions::slow_receiver of its route.
 // `close` is the default: 1008, as soon as queue_bytes_max are unsent. An event stream ends then
@@ -23,6 +23,7 @@
 // Owner    The App's states: one for each loop; all of one App belong together.
 // Thread   Its loop's.
 // Limits   TopicLimits; a name or a topic too many is refused by join(), and ends events() at once.
+// Keywords: broadcast, pub/sub, fan-out
 #pragma once
 
 #include <functional>
@@ -39,7 +40,7 @@ namespace tiderace::http {
 struct TopicEvents {
     std::string event = {};                 // the type of each event; "" is "message"
     std::size_t queue_bytes_max = 256_KiB;  // for a client that reads slowly; above it the end
-    Duration keep_alive = 15s;              // without messages, a comment: notices who has gone
+    Duration keep_alive = 15s;              // without messages, a comment: finds gone clients
 };
 
 class Topics final {

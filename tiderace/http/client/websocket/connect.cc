@@ -142,7 +142,7 @@ std::optional<Url> parse(std::string_view text) {
     return std::nullopt;
 }
 
-// What the handshake itself says is not the caller's to set.
+// The caller may not set the fields of the handshake itself.
 bool may_be_sent(const WebSocketConnect& how) {
     const auto is_ours = [](const Field& field) {
         constexpr std::string_view reserved = "Sec-WebSocket-";

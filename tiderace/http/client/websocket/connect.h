@@ -8,7 +8,7 @@
 //   }                                                          // the end of `socket`: close 1000
 //
 // The socket has a connection of its own, over HTTP/1.1. The server is verified over TLS, and its
-// answer as RFC 6455, 4.1 has it. Messages are masked, and compressed where the server agrees.
+// answer is checked by RFC 6455, 4.1. Messages are masked, and compressed where the server agrees.
 // Silent servers get pings. A redirect is not followed.
 //
 // Owner    The task owns the socket; the loop's Runner the connection, until its closing handshake

@@ -1,7 +1,7 @@
 // Big-endian numbers, as HTTP/2 and WebSocket frames hold them.
 //
 // Thread   Any: pure functions.
-// Errors   The caller sees to it that the bytes are there.
+// Errors   The caller ensures that the bytes are there.
 // Memory   None.
 #pragma once
 

@@ -10,6 +10,7 @@
 // Errors   charge() is false once the purse is empty; it stays false for that call only.
 // Limits   H2BudgetLimits.
 // Memory   32 bytes.
+// Keywords: rapid reset, flood, DoS, ENHANCE_YOUR_CALM
 #pragma once
 
 #include <cstddef>

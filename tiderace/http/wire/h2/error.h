@@ -2,6 +2,7 @@
 //
 // Thread   Any: pure functions.
 // Memory   None.
+// Keywords: PROTOCOL_ERROR, RST_STREAM, GOAWAY
 #pragma once
 
 #include <cstdint>

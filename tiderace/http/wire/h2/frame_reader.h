@@ -22,10 +22,12 @@
 // Owner    The connection.
 // Thread   One at a time.
 // Errors   The peer's faults are an H2Fault. After one of connection scope the reader is done:
-//          every later call says it again. One of stream scope stands for its frame; go on reading.
+//          every later call reports it again. One of stream scope stands for its frame; go on
+//          reading.
 // Limits   H2ReaderLimits. Frames other than DATA and unknown ones are waited for whole, so the
 //          caller keeps up to h2_frame_header_bytes + frame_bytes_max unread bytes.
 // Memory   None, but while a field block comes in several frames: block_bytes_max.
+// Keywords: HEADERS, CONTINUATION, PING, connection preface
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 // Thread   Any: pure functions.
 // Errors   Too little room, or a value that the frame cannot hold, is the caller's fault: aborts.
 // Memory   None.
+// Keywords: RST_STREAM, GOAWAY, WINDOW_UPDATE
 #pragma once
 
 #include <cstddef>

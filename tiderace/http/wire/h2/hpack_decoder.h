@@ -17,6 +17,7 @@
 //          bounded by what we announced.
 // Memory   The table. Fields are views into the arena or into constants: they live as long as the
 //          arena, whatever happens to the block and the table.
+// Keywords: HPACK, header compression, HPACK bomb, header list size, 431
 #pragma once
 
 #include <cstddef>

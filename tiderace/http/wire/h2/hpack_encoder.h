@@ -11,7 +11,7 @@
 // content-type, vary, cache-control …) goes into the table and is one byte from then on. What
 // changes (content-length, etag, last-modified, location …) is sent as text. A name that we do not
 // know goes into the table when its value is seen for the second time. Set-Cookie and the like are
-// marked never to be indexed by anybody. Space round a value is not sent.
+// marked as never indexed. Space round a value is not sent.
 //
 // Owner    The connection: one for what we send. A Block borrows it and `out`; one Block at a time.
 // Thread   One at a time.
@@ -20,6 +20,7 @@
 //          the table, the next one begins by clearing the peer's, so both stay in step.
 // Limits   The table: the smaller of the peer's SETTINGS_HEADER_TABLE_SIZE and table_bytes_max.
 // Memory   The table, and 64 bytes. Never writes past `out`.
+// Keywords: HPACK, header compression
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // HpackField: one field of a field block, with all that is known of its text (RFC 7541).
 //
-// What HTTP thinks of a name and a value is found out once, when the text comes over the wire; a
-// table keeps the verdict, so a field that is sent again by its index is not looked at again.
+// A name and a value are judged once, when the text comes over the wire; a table keeps the verdict,
+// so a field that is sent again by its index is not checked again.
 //
 // Thread   Any: plain values.
 // Memory   None.

@@ -5,6 +5,7 @@
 //          seven bits or not of ones.
 // Limits   Decoding never writes past `out`; n bytes make at most n * 8 / 5 of text.
 // Memory   17 KiB of constant tables, made at compile time out of the code lengths.
+// Keywords: HPACK
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 // Errors   None: an invalid dictionary is ignored as a whole, and members that are unknown, or of
 //          the wrong type or range, are ignored, as RFC 9218 requires.
 // Memory   None.
+// Keywords: Priority, urgency, incremental, RFC 9218
 #pragma once
 
 #include <cstdint>

@@ -16,6 +16,7 @@
 //          requests and should be answered.
 // Limits   H2RequestLimits, and RequestHead::fields_capacity.
 // Memory   None but the arena: h2_arena_bytes().
+// Keywords: pseudo-headers, :authority, :path, 431, 414
 #pragma once
 
 #include <cstddef>

@@ -8,6 +8,7 @@
 // Thread   One at a time.
 // Limits   As many streams as there are. Every operation is O(1).
 // Memory   Sixteen pointers.
+// Keywords: priority, multiplexing
 #pragma once
 
 #include <array>

@@ -5,6 +5,7 @@
 // Errors   A value that may not be is an H2Error: the connection ends with it.
 // Limits   An entry list is as long as its frame; unknown settings are passed over.
 // Memory   None.
+// Keywords: SETTINGS, MAX_CONCURRENT_STREAMS, INITIAL_WINDOW_SIZE
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,7 @@
 //
 // Thread   Any: a constant table.
 // Memory   One byte for each stream.
+// Keywords: stream state, half-closed, STREAM_CLOSED
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 // Errors   A violation by the peer is `false`: FLOW_CONTROL_ERROR, on the stream or connection
 //          that owns the window.
 // Memory   Eight and twelve bytes.
+// Keywords: flow control, WINDOW_UPDATE, back-pressure
 #pragma once
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 // Thread   Any; no state.
 // Errors   False, and nothing appended, when it does not fit.
 // Memory   None but the caller's.
+// Keywords: XSS
 #pragma once
 
 #include "tiderace/base/bytes.h"

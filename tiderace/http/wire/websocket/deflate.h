@@ -9,12 +9,13 @@
 //
 // Thread   One at a time.
 // Errors   Offers that cannot be met are declined, never guessed at. A peer's bad stream is an
-//          Outcome. Memory that is not there is std::bad_alloc, as for everyone else.
+//          Outcome. A lack of memory is std::bad_alloc.
 // Limits   What a message may inflate to is the caller's number, and is kept to the byte. Work is
 //          linear in bytes received plus bytes produced: one call of zlib for every 16 KiB that is
 //          produced and for every block that calls itself the last one, of which the smallest has
 //          two bytes; between blocks nothing is copied or allocated. Such blocks cost 10 ns a byte,
 //          5 ms for 512 KiB, where text takes 7 ns a byte (bench/results/2026-11-26-bounds.md).
+// Keywords: permessage-deflate, compression
 #pragma once
 
 #include <cstdint>

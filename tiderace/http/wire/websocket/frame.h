@@ -9,7 +9,8 @@
 // Thread   One at a time.
 // Errors   The peer's are a WebSocketFault, each with the close code that answers it.
 // Limits   WebSocketReaderOptions; a control payload is 125 bytes at most.
-// Memory   A reader is 64 bytes; it keeps no bytes of the peer's.
+// Memory   A reader is 64 bytes; it holds none of the peer's bytes.
+// Keywords: ping, pong, close code, opcode
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,7 @@
 // Thread   Any: pure functions.
 // Errors   The peer's are a WebSocketRefusal, or the reason why an answer is none.
 // Memory   None, but for the client's request text.
+// Keywords: Sec-WebSocket-Key, upgrade, 101, subprotocol
 #pragma once
 
 #include <array>
