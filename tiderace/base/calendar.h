@@ -92,8 +92,7 @@ inline constexpr std::size_t rfc3339_bytes_max = 30;
 std::string_view write_rfc3339(std::span<char, rfc3339_bytes_max> room, std::int64_t ticks,
                                std::int64_t per_second);
 // Of any offset and up to nine digits of a second; digits finer than a tick are dropped. Leap
-// seconds
-// (":60") and other years are refused.
+// seconds (":60") and other years are refused.
 std::optional<std::int64_t> read_rfc3339(std::string_view text, std::int64_t per_second);
 // As databases write it: in UTC without an offset, of which the colon and the minutes may be
 // missing; a date alone is its midnight.

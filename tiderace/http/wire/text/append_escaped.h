@@ -1,5 +1,5 @@
-// append_escaped: a text for people, with the characters that its place cannot hold replaced. Broken
-// bytes must not pass and must not swallow their neighbours.
+// append_escaped: a text for people, with the characters replaced that its place cannot hold.
+// Broken bytes must not pass and must not swallow their neighbours.
 //
 // Thread   Any; no state.
 // Memory   None.
