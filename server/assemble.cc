@@ -2,32 +2,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <new>
-#include <optional>
-#include <utility>
-#include <vector>
 
-#include "server/account.h"
-#include "server/banner.h"
-#include "server/descriptor_shares.h"
-#include "server/listening.h"
 #include "server/open_browser.h"
-#include "server/root_files.h"
 #include "server/root_folder.h"
-#include "server/site/site.h"
 #include "server/terminal.h"
 #include "server/trust.h"
-#include "server/worker.h"
 #include "tiderace/core/cpu_count.h"
-#include "tiderace/core/process_limits.h"
 #include "tiderace/core/startup_memory.h"
 #include "tiderace/net/lan_address.h"
-#include "tiderace/net/loop_group.h"
-#include "tiderace/net/serving.h"
-#include "tiderace/serve/log_files.h"
 #include "tiderace/tls/read_file.h"
 
 namespace tiderace::server {
@@ -36,91 +23,19 @@ namespace {
 // Requests that wait for a program, of all loops.
 constexpr std::size_t programs_waiting_max = 1'024;
 
-// The server, from its parts' making to their end:
-//   assemble()  one thread, still root: root's helper, logs, sockets bound
-//   split()     into several processes, where there are: each of them goes on, the first watches
-//   prepare()   each process: loops and workers; then root is given up
-//   run()       threads; until the drain is over
-// Members are destroyed in reverse: workers before loops, loops before the log.
-class Assembly {
-  public:
-    Assembly(ServeOptions options, net::ThreadingModel& threading_model)
-        : options_(std::move(options)), threading_model_(&threading_model) {}
-    // Also where the start failed, or threw: a name without a server would stay.
-    ~Assembly() {
-        remove_names();
-        tls::set_file_opener({});
-    }
+}  // namespace
 
-    Result<> assemble();
-    // The exit status, in a process that does not serve itself.
-    std::optional<int> split();
-    Result<> prepare();
-    // Starts the threads and serves until the end; fails where it cannot start.
-    Result<> run();
+Assembly::~Assembly() {
+    remove_names();
+    tls::set_file_opener({});
+}
 
-  private:
-    void remove_names();
-    Result<> open_root();
-    Result<> find_account();
-    Result<> find_certificates();
-    Result<> keep_root_files();
-    Result<> open_logs();
-    Result<> give_up_root();
-    Result<> check_descriptors(std::size_t loops) const;
-    Result<> make_workers();
-    Result<> make_loops();
-    Result<> open_variants();
-    Result<> load_access_rules();
-    DescriptorNeeds descriptor_needs(std::size_t loops) const;
-    void bound_connections();
-    Result<> share_ticket_keys();
-    Result<> open_sockets();
-    void decide_listing();
-    Result<> listen();
-    void announce() const;
-    Result<> start();
-    void stop_listening();
-    void look_at_files();
-    void log_counters(const net::ServingReport& ended) const;
-    BannerFacts facts() const;
-    EncryptionFacts encryption_facts() const;
-    std::string_view engine_name() const;
-
-    ServeOptions options_;
-    net::ThreadingModel* threading_model_;
-    core::DescriptorLimit descriptors_{};
-    std::optional<Account> account_;         // whom to become
-    std::unique_ptr<RootFiles> root_files_;  // as whom we are no more
-    std::optional<serve::LogFiles> logs_;
-    std::unique_ptr<log::Logger> logger_;  // the main thread's
-    std::optional<http::Site> site_;
-    SharedParts parts_;
-    std::optional<tls::SelfSigned> self_signed_;
-    std::unique_ptr<core::WorkerPool> pool_;
-    // Apart from the passwords' pool: a flood of guesses must not hold up files. No thread is
-    // started before the disk has to be waited for.
-    core::WorkerPool disk_pool_{4, 256};
-    // One thread, at a lower priority: compressing must not slow the answers.
-    core::WorkerPool compress_pool_{1, 256};
-    std::unique_ptr<http::files::VariantStore> variants_;
-    std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
-    std::unique_ptr<net::LoopGroup> loops_;
-    std::optional<net::Serving> serving_;  // its signals are watched by a loop, once there is one
-    std::vector<std::unique_ptr<Worker>> workers_;
-    std::unique_ptr<tls::TicketRotation> ticket_rotation_;
-    ListeningSockets sockets_;
-    bool lists_on_loopback_ = false;  // the default, without --listing
-    std::size_t processes_ = 0;       // that serve, where it is not this one alone
-    std::unique_ptr<Listening> listening_;
-};
-
-Result<> Assembly::assemble() {
+Result<> Assembly::open() {
     // Before any thread: they inherit the blocked signals.
     serving_.emplace(net::ServingOptions{.drain_timeout = options_.timeouts.drain_or_never(),
                                          .on_sighup = [this] { look_at_files(); },
                                          .on_sigusr1 = [this] { look_at_files(); },
-                                         .on_drain = [this] { stop_listening(); }});
+                                         .on_drain = [this] { begin_drain(); }});
     if (auto taken = serving_->signals(); !taken) return fail(taken.error());
     if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;
 
@@ -135,8 +50,6 @@ Result<> Assembly::assemble() {
 }
 
 Result<> Assembly::prepare() {
-    // Through one socket for several processes, one would get what another has asked for.
-    if (auto done = processes_ > 0 ? keep_root_files() : Result<>(); !done) return done;
     if (auto done = make_workers(); !done) return done;
     if (auto done = listen(); !done) return done;
     return give_up_root();
@@ -161,26 +74,20 @@ void Assembly::decide_listing() {
     options_.listing = lists_on_loopback_ = true;
 }
 
-// Several processes that serve, and this one watches over them, where the threading model is so. In
-// those that serve: nothing, and they go on.
-std::optional<int> Assembly::split() {
-    processes_ = threading_model_->count_processes(options_.threads, core::count_cpus().usable);
-    if (processes_ == 0) return std::nullopt;
-    net::Watching watching{.on_serving = [this] { announce(); },
-                           .on_drain =
-                               [this] {
-                                   sockets_.remove_files();
-                                   sockets_.close();
-                               },
-                           .drain = options_.timeouts.drain_or_never()};
-    const auto ended =
-        threading_model_->split(processes_, **serving_->signals(), std::move(watching));
-    if (ended) return ended;
-    options_.quiet = true;  // the parent has printed the banner
+void Assembly::stop_listening() {
+    sockets_.remove_files();
+    sockets_.close();
+}
+
+// The process that watches has printed the banner and removes the names of the sockets.
+Result<> Assembly::become_one_of_many() {
+    is_one_of_many_ = true;
+    options_.quiet = true;
     options_.open_browser = false;
     // Each process inherits the sockets, so they share one queue of connections.
     options_.accept = AcceptMode::shared;
-    return std::nullopt;
+    // Through one socket to root's helper, one would get what another has asked for.
+    return keep_root_files();
 }
 
 Result<> Assembly::open_root() {
@@ -294,27 +201,25 @@ Result<> Assembly::check_descriptors(std::size_t loops) const {
 }
 
 Result<> Assembly::make_loops() {
-    const std::size_t count =
-        threading_model_->count_loops(options_.threads, core::count_cpus().usable);
-    if (threading_model_->listens_apart()) options_.accept = AcceptMode::queue;
-    if (auto enough = check_descriptors(count); !enough) return enough;
+    if (plan_.listens_apart) options_.accept = AcceptMode::queue;
+    if (auto enough = check_descriptors(plan_.count); !enough) return enough;
     core::LoopOptions loop{.engine = options_.engine,
                            .send_bytes_max = options_.limits.send_bytes_max};
-    auto loops = threading_model_->make_loops(count, loop);
+    auto loops = plan_.make(loop);
     if (!loops && options_.engine == "io_uring") {
         // A kernel may be too old or its administrator careful; the site is served all the same.
         logger_->warning("server", "using epoll instead: " + loops.error().message());
         loop.engine = options_.engine = "epoll";
-        loops = threading_model_->make_loops(count, loop);
+        loops = plan_.make(loop);
     }
     if (!loops) return fail(loops.error());
     loops_ = std::move(*loops);
 
     parts_.options = &options_;
-    parts_.listening_engine = threading_model_->core_engine(options_.engine);
+    parts_.listening_engine = plan_.listening_engine;
     parts_.group = loops_.get();
-    parts_.loops = count;
-    parts_.small = threading_model_->has_small_loops();
+    parts_.loops = plan_.count;
+    parts_.small = plan_.small;
     // A thread with one connection waits for the disk itself.
     parts_.disk_pool = parts_.small ? nullptr : &disk_pool_;
     if (Programs::wanted(options_)) {
@@ -338,7 +243,7 @@ Result<> Assembly::load_access_rules() {
 
 DescriptorNeeds Assembly::descriptor_needs(std::size_t loops) const {
     return {.loops = loops,
-            .small_loops = threading_model_->has_small_loops(),
+            .small_loops = plan_.small,
             .path_logs = options_.paths.logs.size(),
             .redirects = !options_.tls.https_redirect.empty(),
             .connections_max = options_.connections_max};
@@ -433,7 +338,7 @@ std::string_view Assembly::engine_name() const {
     return options_.engine;
 }
 
-BannerFacts Assembly::facts() const {
+BannerFacts Assembly::facts(std::size_t loops) const {
     BannerFacts facts;
     for (const core::Address& address : sockets_.addresses()) {
         if (auto parsed = parse_listen_address(address.to_string())) {
@@ -445,7 +350,7 @@ BannerFacts Assembly::facts() const {
     facts.lan_addresses = net::lan_addresses(net::interface_addresses());
     facts.root = options_.root;
     facts.engine = engine_name();
-    facts.loops = processes_ > 0 ? processes_ : loops_->size();
+    facts.loops = loops;
     facts.access_log = options_.access_log;
     facts.lists_on_loopback = lists_on_loopback_;
     facts.asks_password = !options_.basic_auth.empty();
@@ -477,8 +382,8 @@ EncryptionFacts Assembly::encryption_facts() const {
 }
 
 // A banner that cannot be written, to a closed pipe for example, does not end the server.
-void Assembly::announce() const {
-    const BannerFacts known = facts();
+void Assembly::announce(std::size_t loops) const {
+    const BannerFacts known = facts(loops);
     if (!options_.quiet) {
         const std::string text = banner(known, banner_style(terminal_facts(STDOUT_FILENO)));
         std::fwrite(text.data(), 1, text.size(), stdout);
@@ -512,8 +417,8 @@ Result<> Assembly::start() {
 Result<> Assembly::run() {
     if (auto started = start(); !started) return started;
     // Once connections are accepted: the address that is printed can be opened at once.
-    announce();
-    threading_model_->note_serving();
+    announce(loops_->size());
+    if (plan_.on_serving) plan_.on_serving();
     core::give_back_startup_memory();
     net::ServingReport ended = serving_->serve();
     ended.refused += listening_->refused();
@@ -554,38 +459,51 @@ void Assembly::look_at_files() {
 
 // When draining begins, on the first loop. The names go first: a client that still found one would
 // wait in a queue from which nothing is accepted any more.
-void Assembly::stop_listening() {
+void Assembly::begin_drain() {
     remove_names();
     listening_->stop();
 }
 
 // Of Unix sockets. Of several processes the one that watches does it.
 void Assembly::remove_names() {
-    if (processes_ == 0) sockets_.remove_files(root_files_.get());
+    if (!is_one_of_many_) sockets_.remove_files(root_files_.get());
 }
 
-}  // namespace
+Result<> Assembly::serve(Loops loops) {
+    plan_ = std::move(loops);
+    if (auto done = prepare(); !done) return done;
+    return run();
+}
+
+Loops plain_loops(const ServeOptions& options) {
+    const std::size_t count =
+        options.threads > 0 ? options.threads : std::max<std::size_t>(1, core::count_cpus().usable);
+    return {
+        .count = count,
+        .make =
+            [count](const core::LoopOptions& each) { return net::LoopGroup::create(count, each); },
+        .listening_engine = options.engine};
+}
 
 int serve(ServeOptions options) {
-    net::ThreadingModel plain;
-    return serve(std::move(options), plain);
+    return report([&]() -> Result<int> {
+        const Loops loops = plain_loops(options);
+        Assembly assembly(std::move(options));
+        if (auto opened = assembly.open(); !opened) return fail(opened.error());
+        if (auto served = assembly.serve(loops); !served) return fail(served.error());
+        return 0;
+    });
 }
 
-int serve(ServeOptions options, net::ThreadingModel& threading_model) {
-    Result<> done;
+int report(const std::function<Result<int>()>& assemble) {
+    Result<int> status = 1;
     try {
-        Assembly assembly(std::move(options), threading_model);
-        done = assembly.assemble();
-        if (done) {
-            if (const auto ended = assembly.split()) return *ended;
-            done = assembly.prepare();
-        }
-        if (done) done = assembly.run();
+        status = assemble();
     } catch (const std::bad_alloc&) {
-        done = fail(Error(ENOMEM, "start", "the server"));
+        status = fail(Error(ENOMEM, "start", "the server"));
     }
-    if (done) return 0;
-    complain("tiderace", done.error().message());
+    if (status) return *status;
+    complain("tiderace", status.error().message());
     return 1;
 }
 

@@ -1,17 +1,135 @@
-// The one place that knows every part of the server and puts them together.
+// Assembly: the one place that knows every part of the server and puts them together. Its caller
+// makes loops, and may make processes between the two steps:
 //
+//   open()   one thread, still root: root's helper, logs, sockets bound, not listening yet
+//   serve()  loops and workers; then root is given up; threads; until the drain is over
+//
+// Owner    serve(), or the lab's program.
 // Thread   The main one, before there is any other.
-// Errors   Startup failures are printed to standard error; the exit status is 1.
+// Errors   What keeps it from serving. A start that failed, or threw, leaves no name of a socket.
 #pragma once
 
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/account.h"
+#include "server/banner.h"
+#include "server/descriptor_shares.h"
+#include "server/listening.h"
 #include "server/options.h"
-#include "tiderace/net/threading_model.h"
+#include "server/root_files.h"
+#include "server/site/site.h"
+#include "server/worker.h"
+#include "tiderace/core/process_limits.h"
+#include "tiderace/core/signals.h"
+#include "tiderace/net/loop_group.h"
+#include "tiderace/net/serving.h"
+#include "tiderace/serve/log_files.h"
+#include "tiderace/tls/self_signed.h"
+#include "tiderace/tls/ticket_keys.h"
 
 namespace tiderace::server {
 
+// The loops that it serves on, and what differs from a loop for each CPU that accepts for itself.
+struct Loops {
+    std::size_t count = 1;
+    // Called once it is known that the process may open enough descriptors.
+    std::function<Result<std::unique_ptr<net::LoopGroup>>(core::LoopOptions)> make;
+    // One accepts for all: the first, or one on a thread of its own, with this engine of core's.
+    bool listens_apart = false;
+    std::string listening_engine{core::LoopOptions{}.engine};
+    // Many, with one connection each: each gets a small part of one loop's resources.
+    bool small = false;
+    std::function<void()> on_serving = {};
+};
+
+// Members are destroyed in reverse: workers before loops, loops before the log.
+class Assembly {
+  public:
+    explicit Assembly(ServeOptions options) : options_(std::move(options)) {}
+    // Also where the start failed, or threw: a name without a server would stay.
+    ~Assembly();
+
+    Result<> open();
+    Result<> serve(Loops loops);
+
+    // For a process that watches over several of its kind, forked after open(): the signals that it
+    // waits for, what it prints once they serve, the end of its listening.
+    core::Signals& signals() { return **serving_->signals(); }
+    void announce(std::size_t processes) const;
+    void stop_listening();
+    // In each of these, before serve().
+    Result<> become_one_of_many();
+
+  private:
+    void remove_names();
+    Result<> open_root();
+    Result<> find_account();
+    Result<> find_certificates();
+    Result<> keep_root_files();
+    Result<> open_logs();
+    Result<> give_up_root();
+    Result<> check_descriptors(std::size_t loops) const;
+    Result<> make_workers();
+    Result<> make_loops();
+    Result<> open_variants();
+    Result<> load_access_rules();
+    DescriptorNeeds descriptor_needs(std::size_t loops) const;
+    void bound_connections();
+    Result<> share_ticket_keys();
+    Result<> open_sockets();
+    void decide_listing();
+    Result<> listen();
+    Result<> prepare();
+    Result<> start();
+    Result<> run();
+    void begin_drain();
+    void look_at_files();
+    void log_counters(const net::ServingReport& ended) const;
+    BannerFacts facts(std::size_t loops) const;
+    EncryptionFacts encryption_facts() const;
+    std::string_view engine_name() const;
+
+    ServeOptions options_;
+    Loops plan_;  // until serve(): empty
+    core::DescriptorLimit descriptors_{};
+    std::optional<Account> account_;         // whom to become
+    std::unique_ptr<RootFiles> root_files_;  // as whom we are no more
+    std::optional<serve::LogFiles> logs_;
+    std::unique_ptr<log::Logger> logger_;  // the main thread's
+    std::optional<http::Site> site_;
+    SharedParts parts_;
+    std::optional<tls::SelfSigned> self_signed_;
+    std::unique_ptr<core::WorkerPool> pool_;
+    // Apart from the passwords' pool: a flood of guesses must not hold up files. No thread is
+    // started before the disk has to be waited for.
+    core::WorkerPool disk_pool_{4, 256};
+    // One thread, at a lower priority: compressing must not slow the answers.
+    core::WorkerPool compress_pool_{1, 256};
+    std::unique_ptr<http::files::VariantStore> variants_;
+    std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
+    std::unique_ptr<net::LoopGroup> loops_;
+    std::optional<net::Serving> serving_;  // its signals are watched by a loop, once there is one
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::unique_ptr<tls::TicketRotation> ticket_rotation_;
+    ListeningSockets sockets_;
+    bool lists_on_loopback_ = false;  // the default, without --listing
+    bool is_one_of_many_ = false;     // processes
+    std::unique_ptr<Listening> listening_;
+};
+
+// One loop for each requested thread, or each CPU.
+Loops plain_loops(const ServeOptions& options);
+
 // Serves until a signal ends it. Returns the exit status of the program.
 int serve(ServeOptions options);
-// The same with loops and threads arranged in another way: the lab's.
-int serve(ServeOptions options, net::ThreadingModel& threading_model);
+// The exit status of `assemble`, which may fail or throw std::bad_alloc: then it prints why.
+int report(const std::function<Result<int>()>& assemble);
 
 }  // namespace tiderace::server

@@ -80,32 +80,32 @@ class NotedLoops final : public net::LoopGroup {
     bool starts_;
 };
 
-class NotedModel final : public net::ThreadingModel {
-  public:
-    NotedModel(Ends& ends, bool starts) : ends_(&ends), starts_(starts) {}
-    std::size_t count_loops(std::size_t, std::size_t) const override { return 2; }
-    bool listens_apart() const override { return true; }
-    Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
-                                                       const core::LoopOptions& options) override {
-        std::vector<std::unique_ptr<core::EventLoop>> loops;
-        for (std::size_t i = 0; i < count; ++i) {
-            loops.push_back(std::move(*core::EventLoop::create(options)));
-        }
-        return std::make_unique<NotedLoops>(std::move(loops), *ends_, starts_);
-    }
-
-  private:
-    Ends* ends_;
-    bool starts_;
-};
+Loops noted(Ends& ends, bool starts) {
+    return {.count = 2,
+            .make = [&ends, starts](const core::LoopOptions& options)
+                -> Result<std::unique_ptr<net::LoopGroup>> {
+                std::vector<std::unique_ptr<core::EventLoop>> loops;
+                for (int i = 0; i < 2; ++i) {
+                    loops.push_back(std::move(*core::EventLoop::create(options)));
+                }
+                return std::make_unique<NotedLoops>(std::move(loops), ends, starts);
+            },
+            .listens_apart = true};
+}
 
 // Without memory for its loops.
-class PoorModel final : public net::ThreadingModel {
-    Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t,
-                                                       const core::LoopOptions&) override {
-        throw std::bad_alloc();
-    }
-};
+Result<std::unique_ptr<net::LoopGroup>> make_none(const core::LoopOptions&) {
+    throw std::bad_alloc();
+}
+
+int serve_on(const ServeOptions& options, Loops loops) {
+    return report([&]() -> Result<int> {
+        Assembly assembly(options);
+        if (auto opened = assembly.open(); !opened) return fail(opened.error());
+        if (auto served = assembly.serve(std::move(loops)); !served) return fail(served.error());
+        return 0;
+    });
+}
 
 class AssembleTest : public ::testing::Test {
   protected:
@@ -129,9 +129,8 @@ TEST_F(AssembleTest, WhatUsesTheLoopsEndsBeforeThemAndTheLogBehindThem) {
     for (const bool starts : {false, true}) {
         SCOPED_TRACE(starts);
         Ends ends{.order = {}, .root = std::filesystem::canonical(options_.root).string()};
-        NotedModel model(ends, starts);
         CaptureStderr();
-        EXPECT_EQ(serve(options_, model), starts ? 0 : 1);
+        EXPECT_EQ(serve_on(options_, noted(ends, starts)), starts ? 0 : 1);
         EXPECT_THAT(GetCapturedStderr(), HasSubstr("the log outlives the loops"));
         EXPECT_THAT(ends.order,
                     ElementsAre("intake, the folder is open", "loops, the folder is closed"));
@@ -147,17 +146,15 @@ TEST_F(AssembleTest, MoreConnectionsThanDescriptorsAreAWarning) {
         const rlimit few{.rlim_cur = 256, .rlim_max = 256};
         if (::setrlimit(RLIMIT_NOFILE, &few) != 0) std::_Exit(2);
         Ends ends;
-        NotedModel model(ends, true);
-        std::_Exit(serve(options_, model));
+        std::_Exit(serve_on(options_, noted(ends, true)));
     };
     EXPECT_EXIT(serve_with_few(), ::testing::ExitedWithCode(0),
                 "fewer --max-connections than requested: raise ulimit -n");
 }
 
 TEST_F(AssembleTest, AStartThatThrowsLeavesNoNameOfASocket) {
-    PoorModel model;
     CaptureStderr();
-    EXPECT_EQ(serve(options_, model), 1);
+    EXPECT_EQ(serve_on(options_, {.make = make_none}), 1);
     EXPECT_THAT(GetCapturedStderr(), HasSubstr("tiderace: start the server: "));
     EXPECT_FALSE(has_name());
 }

@@ -12,22 +12,62 @@
 #include "server/assemble.h"
 #include "server/lab_commands.h"
 #include "server/terminal.h"
+#include "tiderace/core/cpu_count.h"
 #include "tiderace/net/serving.h"
 
 namespace {
 
 namespace lab = tiderace::lab;
 namespace server = tiderace::server;
+using lab::engine::ThreadingModel;
+
+std::size_t cpus() {
+    return tiderace::core::count_cpus().usable;
+}
 
 constexpr std::string_view program = "tiderace lab";
+
+// Which loops the model has for these options.
+server::Loops loops_of(const server::ServeOptions& options, ThreadingModel& model) {
+    const std::size_t count = model.count_loops(options.threads, cpus());
+    return {.count = count,
+            .make =
+                [&model, count](const tiderace::core::LoopOptions& each) {
+                    return model.make_loops(count, each);
+                },
+            .listens_apart = model.listens_apart(),
+            .listening_engine = std::string(model.core_engine(options.engine)),
+            .small = model.has_small_loops(),
+            .on_serving = [&model] { model.note_serving(); }};
+}
+
+// The exit status. A model of several processes forks them when the sockets are bound, and this one
+// watches over them.
+tiderace::Result<int> serve_on(server::ServeOptions options, ThreadingModel& model) {
+    const std::size_t processes = model.count_processes(options.threads, cpus());
+    const auto drain = options.timeouts.drain_or_never();
+    const server::Loops loops = loops_of(options, model);
+    server::Assembly assembly(std::move(options));
+    if (auto opened = assembly.open(); !opened) return fail(opened.error());
+    if (processes > 0) {
+        const auto ended = model.split(processes, assembly.signals(),
+                                       {.on_serving = [&] { assembly.announce(processes); },
+                                        .on_drain = [&] { assembly.stop_listening(); },
+                                        .drain = drain});
+        if (ended) return *ended;
+        if (auto is_one = assembly.become_one_of_many(); !is_one) return fail(is_one.error());
+    }
+    if (auto served = assembly.serve(loops); !served) return fail(served.error());
+    return 0;
+}
 
 // The lab measures on its user's own folders and serves no one else, so it stays root.
 int serve_on_engine(server::ServeOptions options) {
     if (!options.user && ::geteuid() == 0) options.user = "root";
     const auto* engine = lab::engine::find_engine(options.engine);
     if (engine == nullptr) return server::serve(std::move(options));  // "auto"
-    const std::unique_ptr<tiderace::net::ThreadingModel> threading_model = engine->make();
-    return server::serve(std::move(options), *threading_model);
+    const std::unique_ptr<ThreadingModel> model = engine->make();
+    return server::report([&] { return serve_on(std::move(options), *model); });
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ class AsioLoops final : public net::LoopGroup {
 };
 
 template <typename Executor>
-class AsioModel final : public net::ThreadingModel {
+class AsioModel final : public ThreadingModel {
     static constexpr bool shared = std::is_same_v<Executor, Strand>;
 
   public:
@@ -133,11 +133,11 @@ Result<std::unique_ptr<core::Backend>> make_asio_backend(const core::BackendOpti
                                                           per_thread_name, options);
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_asio_per_thread() {
+std::unique_ptr<ThreadingModel> arrange_asio_per_thread() {
     return std::make_unique<AsioModel<ContextExecutor>>();
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_asio_shared() {
+std::unique_ptr<ThreadingModel> arrange_asio_shared() {
     return std::make_unique<AsioModel<Strand>>();
 }
 

@@ -21,8 +21,8 @@
 #include <memory>
 #include <string_view>
 
+#include "lab/engine/threading_model.h"
 #include "tiderace/core/backend.h"
-#include "tiderace/net/threading_model.h"
 
 namespace tiderace::lab::engine {
 
@@ -30,7 +30,7 @@ namespace tiderace::lab::engine {
 std::string_view asio_absent();
 // A backend with an io_context of its own, which wait() runs: for callers that turn the loop.
 Result<std::unique_ptr<core::Backend>> make_asio_backend(const core::BackendOptions& options);
-std::unique_ptr<net::ThreadingModel> arrange_asio_per_thread();
-std::unique_ptr<net::ThreadingModel> arrange_asio_shared();
+std::unique_ptr<ThreadingModel> arrange_asio_per_thread();
+std::unique_ptr<ThreadingModel> arrange_asio_shared();
 
 }  // namespace tiderace::lab::engine

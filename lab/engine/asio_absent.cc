@@ -11,11 +11,11 @@ Result<std::unique_ptr<core::Backend>> make_asio_backend(const core::BackendOpti
     return fail(Error(0, "choose the engine", "asio", asio_absent()));
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_asio_per_thread() {
+std::unique_ptr<ThreadingModel> arrange_asio_per_thread() {
     return nullptr;
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_asio_shared() {
+std::unique_ptr<ThreadingModel> arrange_asio_shared() {
     return nullptr;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 struct Kind {
     const char* name;
-    std::unique_ptr<net::ThreadingModel> (*arrange)();
+    std::unique_ptr<ThreadingModel> (*arrange)();
 };
 
 class AsioLoopsOf : public ::testing::TestWithParam<Kind> {

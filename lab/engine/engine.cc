@@ -171,8 +171,8 @@ constexpr std::array all_engines{
 
 }  // namespace
 
-std::unique_ptr<net::ThreadingModel> Engine::make() const {
-    return arrange != nullptr ? arrange() : std::make_unique<net::ThreadingModel>();
+std::unique_ptr<ThreadingModel> Engine::make() const {
+    return arrange != nullptr ? arrange() : std::make_unique<ThreadingModel>();
 }
 
 std::span<const Engine> engines() {

@@ -1,5 +1,5 @@
 // Engines: every way of building a server that the lab compares, as one table. The project's own
-// HTTP code runs unchanged on each; an engine is a net::ThreadingModel around a core::Backend.
+// HTTP code runs unchanged on each; an engine is a ThreadingModel around a core::Backend.
 //
 // A new engine is a file of its own beside this one and a row of the table in engine.cc.
 //
@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "tiderace/net/threading_model.h"
+#include "lab/engine/threading_model.h"
 
 namespace tiderace::lab::engine {
 
@@ -21,10 +21,10 @@ struct Engine {
     // Why it cannot be had here, in half a sentence; "" where it can. nullptr: it always can.
     std::string_view (*absent)() = nullptr;
     // nullptr: one of core's, in the server's own threading_model.
-    std::unique_ptr<net::ThreadingModel> (*arrange)() = nullptr;
+    std::unique_ptr<ThreadingModel> (*arrange)() = nullptr;
 
     std::string_view why_absent() const { return absent != nullptr ? absent() : ""; }
-    std::unique_ptr<net::ThreadingModel> make() const;
+    std::unique_ptr<ThreadingModel> make() const;
 };
 
 // In the order of the report.

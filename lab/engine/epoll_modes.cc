@@ -20,7 +20,7 @@
 namespace tiderace::lab::engine {
 namespace {
 
-class EpollModel final : public net::ThreadingModel {
+class EpollModel final : public ThreadingModel {
   public:
     explicit EpollModel(core::BackendFactory make) : make_(make) {}
 
@@ -58,15 +58,15 @@ Result<std::unique_ptr<core::Backend>> make_oneshot_backend(const core::BackendO
                                                     std::make_unique<OneshotPoller>(), options);
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_level() {
+std::unique_ptr<ThreadingModel> arrange_level() {
     return std::make_unique<EpollModel>(make_level_backend);
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_edge() {
+std::unique_ptr<ThreadingModel> arrange_edge() {
     return std::make_unique<EpollModel>(make_edge_backend);
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_oneshot() {
+std::unique_ptr<ThreadingModel> arrange_oneshot() {
     return std::make_unique<EpollModel>(make_oneshot_backend);
 }
 

@@ -13,8 +13,8 @@
 #include <memory>
 #include <string_view>
 
+#include "lab/engine/threading_model.h"
 #include "tiderace/core/backend.h"
-#include "tiderace/net/threading_model.h"
 
 namespace tiderace::lab::engine {
 
@@ -23,8 +23,8 @@ std::string_view epoll_modes_absent();
 Result<std::unique_ptr<core::Backend>> make_level_backend(const core::BackendOptions& options);
 Result<std::unique_ptr<core::Backend>> make_edge_backend(const core::BackendOptions& options);
 Result<std::unique_ptr<core::Backend>> make_oneshot_backend(const core::BackendOptions& options);
-std::unique_ptr<net::ThreadingModel> arrange_level();
-std::unique_ptr<net::ThreadingModel> arrange_edge();
-std::unique_ptr<net::ThreadingModel> arrange_oneshot();
+std::unique_ptr<ThreadingModel> arrange_level();
+std::unique_ptr<ThreadingModel> arrange_edge();
+std::unique_ptr<ThreadingModel> arrange_oneshot();
 
 }  // namespace tiderace::lab::engine

@@ -26,15 +26,15 @@ Result<std::unique_ptr<core::Backend>> make_oneshot_backend(const core::BackendO
     return fail(absent());
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_level() {
+std::unique_ptr<ThreadingModel> arrange_level() {
     return nullptr;
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_edge() {
+std::unique_ptr<ThreadingModel> arrange_edge() {
     return nullptr;
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_oneshot() {
+std::unique_ptr<ThreadingModel> arrange_oneshot() {
     return nullptr;
 }
 

@@ -519,7 +519,7 @@ void LibeventBackend::report_sent(Entry& target) {
     target.observer->on_sent(static_cast<std::int64_t>(taken));
 }
 
-class LibeventModel final : public net::ThreadingModel {
+class LibeventModel final : public ThreadingModel {
   public:
     Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
                                                        const core::LoopOptions& options) override {
@@ -540,7 +540,7 @@ Result<std::unique_ptr<core::Backend>> make_libevent_backend(const core::Backend
     return std::make_unique<LibeventBackend>(options);
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_libevent() {
+std::unique_ptr<ThreadingModel> arrange_libevent() {
     return std::make_unique<LibeventModel>();
 }
 

@@ -16,14 +16,14 @@
 #include <memory>
 #include <string_view>
 
+#include "lab/engine/threading_model.h"
 #include "tiderace/core/backend.h"
-#include "tiderace/net/threading_model.h"
 
 namespace tiderace::lab::engine {
 
 // Why it cannot be had here; "" where it can.
 std::string_view libevent_absent();
 Result<std::unique_ptr<core::Backend>> make_libevent_backend(const core::BackendOptions& options);
-std::unique_ptr<net::ThreadingModel> arrange_libevent();
+std::unique_ptr<ThreadingModel> arrange_libevent();
 
 }  // namespace tiderace::lab::engine

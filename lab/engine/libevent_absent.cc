@@ -11,7 +11,7 @@ Result<std::unique_ptr<core::Backend>> make_libevent_backend(const core::Backend
     return fail(Error(0, "choose the engine", "libevent", libevent_absent()));
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_libevent() {
+std::unique_ptr<ThreadingModel> arrange_libevent() {
     return nullptr;
 }
 

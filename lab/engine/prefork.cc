@@ -58,7 +58,7 @@ constexpr int failures_max = 5;    // of each process, before any has served
 // failures_max for each process have come before any served, the run ends.
 class Watch {
   public:
-    Watch(std::size_t processes, core::Signals& signals, net::Watching server)
+    Watch(std::size_t processes, core::Signals& signals, Watching server)
         : signals_(&signals), server_(std::move(server)), watched_(processes) {}
 
     std::optional<int> run();
@@ -89,7 +89,7 @@ class Watch {
     bool any_left() const;
 
     core::Signals* signals_;
-    net::Watching server_;
+    Watching server_;
     core::SystemClock clock_;
     std::vector<Process> watched_;
     pid_t self_ = ::getpid();
@@ -265,13 +265,13 @@ bool Watch::any_left() const {
     return std::ranges::any_of(watched_, [](const Process& process) { return process.pid > 0; });
 }
 
-class Prefork final : public net::ThreadingModel {
+class Prefork final : public ThreadingModel {
   public:
     std::size_t count_processes(std::size_t asked, std::size_t cpus) const override {
-        return net::ThreadingModel::count_loops(asked, cpus);
+        return ThreadingModel::count_loops(asked, cpus);
     }
     std::optional<int> split(std::size_t processes, core::Signals& signals,
-                             net::Watching watching) override {
+                             Watching watching) override {
         Watch watch(processes, signals, std::move(watching));
         const auto ended = watch.run();
         own_pipe_ = watch.own_pipe();
@@ -289,7 +289,7 @@ class Prefork final : public net::ThreadingModel {
 
 }  // namespace
 
-std::unique_ptr<net::ThreadingModel> arrange_prefork() {
+std::unique_ptr<ThreadingModel> arrange_prefork() {
     return std::make_unique<Prefork>();
 }
 

@@ -15,10 +15,10 @@
 
 #include <memory>
 
-#include "tiderace/net/threading_model.h"
+#include "lab/engine/threading_model.h"
 
 namespace tiderace::lab::engine {
 
-std::unique_ptr<net::ThreadingModel> arrange_prefork();
+std::unique_ptr<ThreadingModel> arrange_prefork();
 
 }  // namespace tiderace::lab::engine

@@ -17,7 +17,7 @@
 namespace tiderace::lab::engine {
 namespace {
 
-class Queue final : public net::ThreadingModel {
+class Queue final : public ThreadingModel {
   public:
     bool listens_apart() const override { return true; }
     // "queue" is no engine of core's: its loops take the best that the kernel has.
@@ -26,7 +26,7 @@ class Queue final : public net::ThreadingModel {
 
 }  // namespace
 
-std::unique_ptr<net::ThreadingModel> arrange_queue() {
+std::unique_ptr<ThreadingModel> arrange_queue() {
     return std::make_unique<Queue>();
 }
 

@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "tiderace/net/threading_model.h"
+#include "lab/engine/threading_model.h"
 
 namespace tiderace::lab::engine {
 
-std::unique_ptr<net::ThreadingModel> arrange_queue();
+std::unique_ptr<ThreadingModel> arrange_queue();
 
 }  // namespace tiderace::lab::engine

@@ -28,7 +28,7 @@ namespace {
 // A connection needs little of a receive buffer, and there are many of these loops.
 constexpr std::size_t seat_receive_bytes = 16_KiB;
 
-class SeatsModel final : public net::ThreadingModel {
+class SeatsModel final : public ThreadingModel {
   public:
     SeatsModel(SeatThreads threads, std::size_t seats) : threads_(threads), seats_(seats) {}
 
@@ -67,11 +67,11 @@ class DealtLoops final : public net::LoopGroup {
     }
 };
 
-class BlockingEpoll final : public net::ThreadingModel {
+class BlockingEpoll final : public ThreadingModel {
   public:
     // One more than serve: the first only accepts.
     std::size_t count_loops(std::size_t asked, std::size_t cpus) const override {
-        return net::ThreadingModel::count_loops(asked, cpus) + 1;
+        return ThreadingModel::count_loops(asked, cpus) + 1;
     }
     Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
                                                        const core::LoopOptions& options) override {
@@ -93,15 +93,15 @@ class BlockingEpoll final : public net::ThreadingModel {
 
 }  // namespace
 
-std::unique_ptr<net::ThreadingModel> arrange_threads() {
+std::unique_ptr<ThreadingModel> arrange_threads() {
     return std::make_unique<SeatsModel>(SeatThreads::one_each, threads_max_default);
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_pool() {
+std::unique_ptr<ThreadingModel> arrange_pool() {
     return std::make_unique<SeatsModel>(SeatThreads::kept, pool_threads_default);
 }
 
-std::unique_ptr<net::ThreadingModel> arrange_blocking_epoll() {
+std::unique_ptr<ThreadingModel> arrange_blocking_epoll() {
     return std::make_unique<BlockingEpoll>();
 }
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "tiderace/net/threading_model.h"
+#include "lab/engine/threading_model.h"
 
 namespace tiderace::lab::engine {
 
@@ -11,8 +11,8 @@ namespace tiderace::lab::engine {
 inline constexpr std::size_t threads_max_default = 512;
 inline constexpr std::size_t pool_threads_default = 32;
 
-std::unique_ptr<net::ThreadingModel> arrange_threads();
-std::unique_ptr<net::ThreadingModel> arrange_pool();
-std::unique_ptr<net::ThreadingModel> arrange_blocking_epoll();
+std::unique_ptr<ThreadingModel> arrange_threads();
+std::unique_ptr<ThreadingModel> arrange_pool();
+std::unique_ptr<ThreadingModel> arrange_blocking_epoll();
 
 }  // namespace tiderace::lab::engine

@@ -200,7 +200,7 @@ std::expected<Command, CliFailure> parse_command_line(std::span<const std::strin
         return Command(Printout{program_help()});
     }
     if (words[0] == "--version" || words[0] == "-V") return Command(Printout{version_line()});
-    // Before its flags are read, because only that program knows them (decision 7).
+    // Before its flags are read, because only that program knows them (decision 26).
     if (auto other = for_other_program(words)) return Command(std::move(*other));
     const CommandSpec* command = find_command(words[0]);
     if (command) return parse_command(*command, words.subspan(1));

@@ -1,11 +1,11 @@
-#include "tiderace/net/threading_model.h"
+#include "lab/engine/threading_model.h"
 
 #include <gtest/gtest.h>
 
 #include "tiderace/core/backend/poll.h"
 #include "tiderace/core/backend/readiness.h"
 
-namespace tiderace::net {
+namespace tiderace::lab::engine {
 namespace {
 
 TEST(ThreadingModel, MakesALoopForEachRequestedThreadOrEachCpu) {
@@ -47,4 +47,4 @@ TEST(ThreadingModel, ABackendOfOnesOwnComesBeforeTheName) {
 }
 
 }  // namespace
-}  // namespace tiderace::net
+}  // namespace tiderace::lab::engine

@@ -1,11 +1,11 @@
 // ThreadingModel: the ways in which servers are built, apart from the protocol: their loops, the
 // backend of each, the threads that run them, and the thread that accepts new connections.
 //
-// The base class is the program's own way: one loop per thread, over the backend of the given name,
-// each accepting for itself. The lab has others (lab/engine/engine.h), and the server's code above
-// is the same for all of them.
+// The base class is the way of `tiderace serve`: one loop per thread, over the backend of the given
+// name, each accepting for itself. engine.h has the others. The server runs on the loops that they
+// make (server/assemble.h), and its code is the same for all.
 //
-// Owner    The caller of server::serve(); it outlives that.
+// Owner    The lab's program; it outlives the server.
 // Thread   The main thread's, before the loops run.
 // Errors   make_loops fails when the machine refuses, as LoopGroup::create does.
 // Keywords: SO_REUSEPORT, prefork, thread per core
@@ -19,7 +19,7 @@
 #include "tiderace/core/signals.h"
 #include "tiderace/net/loop_group.h"
 
-namespace tiderace::net {
+namespace tiderace::lab::engine {
 
 // Hooks of the process that watches over the serving ones.
 struct Watching {
@@ -46,8 +46,8 @@ class ThreadingModel {
     // The number of loops for `asked` (0: no --threads) and the number of CPUs.
     virtual std::size_t count_loops(std::size_t asked, std::size_t cpus) const;
     // `options.engine` is the name that was given: the model's own, if it is not core's.
-    virtual Result<std::unique_ptr<LoopGroup>> make_loops(std::size_t count,
-                                                          const core::LoopOptions& options);
+    virtual Result<std::unique_ptr<net::LoopGroup>> make_loops(std::size_t count,
+                                                               const core::LoopOptions& options);
     // Whether one thread accepts for all loops (LoopGroup::make_intake, or a thread of its own over
     // a bounded queue, hand_off.h).
     virtual bool listens_apart() const { return false; }
@@ -58,4 +58,4 @@ class ThreadingModel {
     virtual std::string_view core_engine(std::string_view asked) const { return asked; }
 };
 
-}  // namespace tiderace::net
+}  // namespace tiderace::lab::engine

@@ -1,6 +1,6 @@
-#include "tiderace/net/threading_model.h"
+#include "lab/engine/threading_model.h"
 
-namespace tiderace::net {
+namespace tiderace::lab::engine {
 
 std::optional<int> ThreadingModel::split(std::size_t, core::Signals&, Watching) {
     return std::nullopt;
@@ -11,13 +11,13 @@ std::size_t ThreadingModel::count_loops(std::size_t asked, std::size_t cpus) con
     return cpus > 0 ? cpus : 1;
 }
 
-Result<std::unique_ptr<LoopGroup>> ThreadingModel::make_loops(std::size_t count,
-                                                              const core::LoopOptions& options) {
+Result<std::unique_ptr<net::LoopGroup>> ThreadingModel::make_loops(
+    std::size_t count, const core::LoopOptions& options) {
     // The model's engine names its own threading; the loops below get the backend that belongs to
     // it.
     core::LoopOptions plain = options;
     plain.engine = core_engine(options.engine);
-    return LoopGroup::create(count, plain);
+    return net::LoopGroup::create(count, plain);
 }
 
-}  // namespace tiderace::net
+}  // namespace tiderace::lab::engine
