@@ -100,17 +100,22 @@ TEST(Offload, APermitThatItKeepsIsBackWhenTheFunctionHasReturned) {
 
 // The loop ends while the function runs, and its semaphore before that.
 TEST(Offload, APermitMayComeBackAfterItsSemaphoreHasEnded) {
+    std::atomic<bool> began = false;
     std::atomic<bool> ran = false;
-    run([](std::atomic<bool>& ran) -> Task<> {
-        ThreadGate gate;
-        Semaphore one(1);
-        auto permit = co_await one.acquire();
-        auto work = [passage = gate.passage(), &ran] {
-            passage.wait();
-            ran = true;
-        };
-        EXPECT_FALSE(co_await within(1ms, offload(work, std::move(permit))));
-    }(ran));
+    run([](std::atomic<bool>& began, std::atomic<bool>& ran) -> Task<> {
+        // Work that no thread has begun within the time never runs, and tests nothing.
+        while (!began) {
+            ThreadGate gate;
+            Semaphore one(1);
+            auto permit = co_await one.acquire();
+            auto work = [passage = gate.passage(), &ran, &began] {
+                began = true;
+                passage.wait();
+                ran = true;
+            };
+            EXPECT_FALSE(co_await within(1ms, offload(work, std::move(permit))));
+        }
+    }(began, ran));
     EXPECT_TRUE(ran);
 }
 
