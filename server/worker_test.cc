@@ -22,6 +22,7 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
         folder_.write("index.html", "<p>tide</p>\n");
         folder_.write("oops.html", "<p>lost at sea</p>\n");
         options_.root = folder_.path();
+        options_.listen_is_default = false;  // then any Host is answered
         parts_.options = &options_;
         parts_.connections_max = 100;
     }

@@ -251,48 +251,12 @@ void add_uploads(Group<0> tus, const Shared& uploads) {
     });
 }
 
-// --- whom it answers --------------------------------------------------------------------------
-
-// "nas" of "NAS.:8080"; of an IPv6 address what stands in the brackets, with them.
-std::string name_of(std::string_view authority) {
-    const std::size_t bracket = authority.rfind(']');
-    const std::size_t colon = authority.rfind(':');
-    const bool has_port = colon != authority.npos && (bracket == authority.npos || colon > bracket);
-    if (has_port) authority = authority.substr(0, colon);
-    if (authority.ends_with('.')) authority.remove_suffix(1);
-    std::string name(authority);
-    for (char& c : name) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return name;
-}
-
-// An IP address cannot be pointed elsewhere, as a name of an attacker's can. Address::parse()
-// reads "localhost", too.
-bool is_address(const std::string& name) {
-    const auto read = core::Address::parse(name + ":1");
-    return !name.empty() && read && !read->is_unix();
-}
-
-// A name that leads to this server and was not given to it belongs to another site, whose page
-// would count as ours (DNS rebinding).
-Middleware only_own_names(const std::vector<std::string>& hosts) {
-    std::vector<std::string> names;
-    for (const std::string& host : hosts) names.push_back(name_of(host));
-    return [names](const Request& request) -> std::optional<Problem> {
-        const std::string name = name_of(request.authority);
-        if (is_address(name) || std::ranges::find(names, name) != names.end()) return std::nullopt;
-        return Problem{.status = 421,
-                       .detail = "this server has another name; FILES_HOSTS names those it has"};
-    };
-}
-
 }  // namespace
 
 App make_files(const std::shared_ptr<Uploads>& uploads, const std::vector<std::string>& hosts) {
     App app;
-    app.use(only_own_names(hosts));
-    app.use(request_ids()).use(security_headers()).use(cross_origin());
+    // A page of another site whose name was pointed here would read all files (DNS rebinding).
+    app.use(allowed_hosts(hosts)).use(request_ids()).use(security_headers()).use(cross_origin());
     // An uploaded file is saved, never shown: a page among it would be one of this site's.
     app.use([](const Request& request, Response& response) {
         if (!request.path.starts_with("/files/") || response.status() >= 400) return;

@@ -1,6 +1,9 @@
 #include "server/site/site.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,6 +12,7 @@
 #include "server/site/path_redirect.h"
 #include "tiderace/http/coding/encoder_shelf.h"
 #include "tiderace/http/filter/added_fields.h"
+#include "tiderace/http/filter/allowed_hosts.h"
 #include "tiderace/http/filter/basic_auth.h"
 #include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/cors.h"
@@ -174,6 +178,24 @@ void add_endpoint(http::Site& site, std::uint32_t scope, const ServeOptions& opt
     TR_CHECK(site.add(std::move(endpoint)), "each prefix once");
 }
 
+// Where nobody chose an address, only this machine is served, and so only its names: the page of
+// another site, whose name was made to lead here, would read the folder (DNS rebinding).
+Setting::Make rule_of_this_machine(const ServeOptions& options) {
+    if (!options.listen_is_default) return {};
+    for (const std::string& text : options.listen) {
+        const auto address = core::Address::parse(text);
+        if (!address || !address->is_loopback()) return {};
+    }
+    return [](LayerPlace&) {
+        std::array<char, 256> name{};
+        if (::gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';
+        return Layer(std::make_shared<http::filter::AllowedHosts>(
+            std::vector<std::string>{name.data()},
+            "This server answers for names of this machine alone. Start it with --listen to serve "
+            "others.\n"));
+    };
+}
+
 // Before all rules: it is opt-in, and answers programs that have no password. Other methods go to
 // the folder, which answers them as it does for any file.
 void add_about(http::Site& site, const SiteFacts& facts, std::uint32_t around) {
@@ -220,6 +242,7 @@ Result<SharedPasswords> load_passwords(const ServeOptions& options) {
 http::Site make_site(const ServeOptions& options, const SharedPasswords& passwords,
                      const SiteFacts& facts) {
     http::Site site;
+    site.before_all = rule_of_this_machine(options);
     RateTables tables;
     std::uint32_t around_about = 0;
     for (const std::string& prefix : prefixes_of(options.paths)) {

@@ -1,6 +1,9 @@
 #include "server/site/site.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "server/site/about.h"
 #include "tiderace/http/coding/encoder_shelf.h"
@@ -83,6 +86,41 @@ class SiteTest : public ::testing::Test, public http::Handler {
     std::optional<http::Site> site_;
     std::optional<OnLoop> here_;
 };
+
+TEST_F(SiteTest, WhereNobodyChoseAnAddressOnlyNamesOfThisMachineAreAnswered) {
+    options_.paths.headers = {{"/b", {"X-B", "b"}}};
+    options_.about = true;
+    std::array<char, 256> name{};
+    ASSERT_EQ(::gethostname(name.data(), name.size() - 1), 0);
+    const auto status_as = [&](const std::string& host, std::string_view path) {
+        auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", path, Fields{});
+        exchange->set_authority(host);
+        site().serves->serve(*exchange);
+        return exchange->status();
+    };
+    struct Case {
+        bool is_default;
+        std::string listen;
+        int status;  // of a request for another name
+    };
+    const std::vector<Case> cases{{true, "127.0.0.1:8080", 421},
+                                  {true, "127.0.0.1:8443", 421},
+                                  {true, "0.0.0.0:80", 200},
+                                  {false, "127.0.0.1:8080", 200}};
+    for (const Case& each : cases) {
+        site_.reset();
+        here_.reset();
+        options_.listen_is_default = each.is_default;
+        options_.listen = {each.listen};
+        for (const char* const path : {"/", "/b/c", "/.well-known/tiderace.json"}) {
+            EXPECT_EQ(status_as("evil.example:8080", path), each.status) << path;
+            for (const std::string host : {"localhost:8080", "127.0.0.1", "[::1]:8080"}) {
+                EXPECT_EQ(status_as(host, path), 200) << host << path;
+            }
+            EXPECT_EQ(status_as(name.data(), path), 200) << path;
+        }
+    }
+}
 
 const Fields ada{{"Authorization", "Basic YWRhOmE="}};  // ada:a
 const Fields bob{{"Authorization", "Basic Ym9iOmI="}};  // bob:b

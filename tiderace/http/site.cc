@@ -4,28 +4,9 @@
 #include <iterator>
 #include <utility>
 
-#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/host.h"
 
 namespace tiderace::http {
-namespace {
-
-// "Example.org:8080" is "example.org"; "[::1]:80" is "[::1]".
-ByteView without_port(ByteView authority) {
-    const std::size_t colon = authority.rfind(':');
-    const std::size_t bracket = authority.rfind(']');
-    // A colon inside the brackets of an IPv6 address begins no port.
-    const bool has_port = colon != ByteView::npos && (bracket == ByteView::npos || colon > bracket);
-    return has_port ? authority.substr(0, colon) : authority;
-}
-
-bool is_host(ByteView name, ByteView host) {
-    if (!name.starts_with('.')) return wire::equals_ignoring_case(name, host);
-    return host.size() > name.size() &&
-           wire::equals_ignoring_case(name, host.substr(host.size() - name.size()));
-}
-
-}  // namespace
-
 Site::Site() : hosts_(1), scopes_(1) {}
 
 std::uint32_t Site::host(std::string name) {
@@ -37,11 +18,11 @@ std::uint32_t Site::host(std::string name) {
 }
 
 const route::Router& Site::router_among(ByteView authority) const {
-    const ByteView host = without_port(authority);
+    const ByteView host = wire::host_without_port(authority);
     // A name counts before a pattern, and a longer pattern before a shorter one.
     const Host* best = hosts_.data();
     for (const Host& one : hosts_) {
-        if (one.name.empty() || !is_host(one.name, host)) continue;
+        if (one.name.empty() || !wire::is_host_of(one.name, host)) continue;
         if (!one.name.starts_with('.')) return one.router;
         if (one.name.size() > best->name.size()) best = &one;
     }

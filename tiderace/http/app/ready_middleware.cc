@@ -1,6 +1,7 @@
 #include "tiderace/http/app/ready_middleware.h"
 
 #include "tiderace/base/ascii.h"
+#include "tiderace/http/filter/allowed_hosts.h"
 #include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/cross_origin.h"
 #include "tiderace/http/filter/made_tag.h"
@@ -112,6 +113,11 @@ Middleware cors(filter::CorsOptions options) {
         layer.goes_first = true;
         return layer;
     }));
+}
+Middleware allowed_hosts(std::vector<std::string> names) {
+    return rule_for_each_loop([names = std::move(names)](LayerPlace&) {
+        return std::make_shared<filter::AllowedHosts>(names);
+    });
 }
 Middleware basic_auth(filter::BasicAuthOptions options) {
     return rule_for_each_loop([options = std::move(options)](LayerPlace& place) {

@@ -69,6 +69,8 @@ Middleware cors(filter::CorsOptions options);
 Middleware basic_auth(filter::BasicAuthOptions options);
 // filter/bearer_auth.h
 Middleware bearer_auth(filter::BearerAuthOptions options);
+// Answers for these names alone: filter/allowed_hosts.h
+Middleware allowed_hosts(std::vector<std::string> names);
 // Against requests that other sites' pages make: filter/cross_origin.h
 Middleware cross_origin(std::vector<std::string> trusted = {});
 // One limit for all loops, for each client: filter/rate_limit.h

@@ -127,4 +127,24 @@ bool HostMemo::is_valid(ByteView host) {
     return true;
 }
 
+ByteView host_without_port(ByteView authority) {
+    const std::size_t colon = authority.rfind(':');
+    const std::size_t bracket = authority.rfind(']');
+    // A colon inside the brackets of an IPv6 address begins no port.
+    const bool has_port = colon != ByteView::npos && (bracket == ByteView::npos || colon > bracket);
+    if (has_port) authority = authority.substr(0, colon);
+    if (authority.ends_with('.')) authority.remove_suffix(1);
+    return authority;
+}
+
+bool is_host_of(ByteView name, ByteView host) {
+    if (!name.starts_with('.')) return equals_ignoring_case(name, host);
+    return host.size() > name.size() && ends_with_ignoring_case(host, name);
+}
+
+bool is_ip_address(ByteView host) {
+    const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+    return is_bracketed ? valid_ipv6(host.substr(1, host.size() - 2)) : valid_ipv4(host);
+}
+
 }  // namespace tiderace::http::wire

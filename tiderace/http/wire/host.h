@@ -29,6 +29,15 @@ class HostMemo {
     std::size_t size_ = 0;
 };
 
+// "Example.org" of "Example.org.:8080", "[::1]" of "[::1]:80". The dot at a name's end says that it
+// is whole, and changes nothing.
+ByteView host_without_port(ByteView authority);
+// Whether `name` means this host: itself, in either case of letters, or ".example.org" for all
+// below it.
+bool is_host_of(ByteView name, ByteView host);
+// "192.0.2.1" or "[2001:db8::1]".
+bool is_ip_address(ByteView host);
+
 // "::1", "fe80::1:2", "::ffff:192.0.2.1": without brackets.
 bool valid_ipv6(ByteView address);
 

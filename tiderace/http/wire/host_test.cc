@@ -143,5 +143,33 @@ TEST(Host, BytesBehindAnAddressAreNoPartOfIt) {
     }
 }
 
+TEST(Host, IsSplitFromItsPort) {
+    EXPECT_EQ(host_without_port("Example.org:8080"), "Example.org");
+    EXPECT_EQ(host_without_port("example.org.:80"), "example.org");
+    EXPECT_EQ(host_without_port("example.org:"), "example.org");
+    EXPECT_EQ(host_without_port("[::1]:80"), "[::1]");
+    EXPECT_EQ(host_without_port("[::1]"), "[::1]");
+    EXPECT_EQ(host_without_port(""), "");
+    EXPECT_EQ(host_without_port("."), "");
+}
+
+TEST(Host, IsComparedWithNamesAndPatterns) {
+    EXPECT_TRUE(is_host_of("example.org", "EXAMPLE.org"));
+    EXPECT_FALSE(is_host_of("example.org", "a.example.org"));
+    EXPECT_TRUE(is_host_of(".example.org", "a.b.Example.org"));
+    EXPECT_FALSE(is_host_of(".example.org", "example.org"));
+    EXPECT_FALSE(is_host_of(".example.org", ".example.org"));
+    EXPECT_FALSE(is_host_of(".example.org", "an-example.org"));
+}
+
+TEST(Host, IsAnAddress) {
+    EXPECT_TRUE(is_ip_address("192.0.2.1"));
+    EXPECT_TRUE(is_ip_address("[2001:db8::1]"));
+    for (const ByteView name :
+         {"", "[]", "[x]", "::1", "192.0.2", "192.0.2.1.example", "[::1", "1"}) {
+        EXPECT_FALSE(is_ip_address(name)) << name;
+    }
+}
+
 }  // namespace
 }  // namespace tiderace::http::wire
