@@ -9,18 +9,25 @@
 
 namespace tiderace::http {
 
-App& App::files(route::PlacedPattern placed, const std::string& folder,
+App& App::files(route::PlacedPattern prefix, const std::string& folder,
                 std::vector<Middleware> middleware) {
-    std::string& prefix = placed.text;
+    app_parts::Scope{this, 0}.add_files(std::move(prefix), folder, std::move(middleware));
+    return *this;
+}
+
+namespace app_parts {
+
+void Scope::add_files(route::PlacedPattern placed, const std::string& folder,
+                      std::vector<Middleware> middleware) const {
+    const std::string prefix = whole_prefix("files", placed.text);
     std::error_code ignored;
-    if (fault_.empty() && !std::filesystem::is_directory(folder, ignored)) {
-        fault_ = "files " + prefix + ": " + folder + " is no directory";
+    if (!std::filesystem::is_directory(folder, ignored)) {
+        fault("files", placed.text, folder + " is no directory");
     }
-    if (prefix == "/") prefix.clear();
-    std::uint32_t scope = 0;
+    std::uint32_t scope = number;
     for (Middleware& each : middleware) {
-        if (scope == 0) scope = add_scope(0, "");
-        site_->scope(scope).settings.push_back(std::move(each));
+        if (scope == number) scope = app->add_scope(number, "");
+        app->site_->scope(scope).settings.push_back(std::move(each));
     }
     const auto make = [prefix, folder](LayerPlace& place) -> std::shared_ptr<Handler> {
         handler::StaticFilesOptions options;
@@ -32,8 +39,20 @@ App& App::files(route::PlacedPattern placed, const std::string& folder,
         place.refuse(made.error());
         return nullptr;
     };
-    add(scope, wire::Method::other, {prefix + "/{path...}", placed.place}, 1, make);
-    return *this;
+    if (placed.text == "/") placed.text.clear();
+    app->add(scope, wire::Method::other, {placed.text + "/{path...}", placed.place}, 1, make);
 }
 
+std::string Scope::whole_prefix(std::string_view what, const std::string& prefix) const {
+    std::string whole = app->site_->scope(number).prefix;
+    if (whole.contains('{')) fault(what, whole + prefix, "its prefix has no parameters");
+    return prefix == "/" ? whole : whole + prefix;
+}
+
+void Scope::fault(std::string_view what, const std::string& prefix, const std::string& why) const {
+    if (!app->fault_.empty()) return;
+    app->fault_ = std::string(what) + " " + prefix + ": " + why;
+}
+
+}  // namespace app_parts
 }  // namespace tiderace::http

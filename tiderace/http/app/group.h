@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,16 @@ struct Scope {
     void set_error_page(CheckedErrorPage page) const;
     void add(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
              std::unique_ptr<Endpoint> endpoint, std::vector<Middleware> middleware) const;
+    void add_files(route::PlacedPattern prefix, const std::string& folder,
+                   std::vector<Middleware> middleware) const;
+    void add_cgi(route::PlacedPattern prefix, const std::string& folder) const;
+    void add_fastcgi(route::PlacedPattern pattern, const std::string& address,
+                     const std::string& root) const;
+
+  private:
+    // What a handler takes off the path, or gives its programs as SCRIPT_NAME.
+    std::string whole_prefix(std::string_view what, const std::string& prefix) const;
+    void fault(std::string_view what, const std::string& prefix, const std::string& why) const;
 };
 
 }  // namespace app_parts
@@ -53,6 +64,22 @@ class Group : public Routes<Group<prefix_parameters>, prefix_parameters> {
     template <typename F>
     Group& error_page(F make) {
         scope_.set_error_page(app_parts::error_page(std::move(make)));
+        return *this;
+    }
+    // As of App, below the group's prefix, which has no parameters then. A glob's files are found
+    // by the whole path.
+    Group& files(route::PlacedPattern prefix, const std::string& folder,
+                 std::vector<Middleware> middleware = {}) {
+        scope_.add_files(std::move(prefix), folder, std::move(middleware));
+        return *this;
+    }
+    Group& cgi(route::PlacedPattern prefix, const std::string& folder) {
+        scope_.add_cgi(std::move(prefix), folder);
+        return *this;
+    }
+    Group& fastcgi(route::PlacedPattern pattern, const std::string& address,
+                   const std::string& root = "") {
+        scope_.add_fastcgi(std::move(pattern), address, root);
         return *this;
     }
     Group group(std::string prefix) { return Group(scope_.inner(std::move(prefix))); }

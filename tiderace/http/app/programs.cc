@@ -10,6 +10,7 @@
 #include "tiderace/http/site.h"
 
 namespace tiderace::http {
+namespace app_parts {
 namespace {
 
 // Programs read the body themselves, and check no token in it.
@@ -19,7 +20,7 @@ class GuardedPrograms final : public Handler {
     explicit GuardedPrograms(std::unique_ptr<Programs> programs) : programs_(std::move(programs)) {}
 
     void handle(Exchange& exchange) override {
-        if (app_parts::awaits_csrf_token(exchange)) return app_parts::refuse_csrf(exchange);
+        if (awaits_csrf_token(exchange)) return refuse_csrf(exchange);
         programs_->handle(exchange);
     }
 
@@ -44,40 +45,48 @@ bool is_folder(const std::string& path) {
 
 }  // namespace
 
-App& App::cgi(route::PlacedPattern placed, const std::string& folder) {
-    const std::string& prefix = placed.text;
-    if (fault_.empty() && !is_folder(folder)) {
-        fault_ = "cgi " + prefix + ": " + folder + " is no directory";
-    }
+void Scope::add_cgi(route::PlacedPattern placed, const std::string& folder) const {
     cgi::CgiOptions options;
-    options.prefix = prefix == "/" ? "" : prefix;
+    options.prefix = whole_prefix("cgi", placed.text);
+    if (!is_folder(folder)) fault("cgi", placed.text, folder + " is no directory");
     options.folder = folder;
-    options.rules.body_bytes_max = options_.body_bytes_max;
+    options.rules.body_bytes_max = app->options_.body_bytes_max;
     options.places = std::make_shared<cgi::ProgramPlaces>(32, 256);  // of all loops
-    add(0, wire::Method::other, {options.prefix + "/{path...}", placed.place}, 1,
-        maker_of<cgi::Cgi>(options));
+    if (placed.text == "/") placed.text.clear();
+    app->add(number, wire::Method::other, {placed.text + "/{path...}", placed.place}, 1,
+             maker_of<cgi::Cgi>(options));
+}
+
+void Scope::add_fastcgi(route::PlacedPattern placed, const std::string& address,
+                        const std::string& root) const {
+    const bool is_glob = files::is_glob(placed.text);
+    cgi::FastCgiOptions options;
+    options.pattern = is_glob ? placed.text : whole_prefix("fastcgi", placed.text);
+    auto peer = core::Address::parse(address);
+    if (!peer) fault("fastcgi", placed.text, peer.error().message());
+    if ((is_glob || !root.empty()) && !is_folder(root)) {
+        fault("fastcgi", placed.text, root + " is no directory");
+    }
+    if (peer) options.address = *peer;
+    options.root = root;
+    options.index = {"index.php"};
+    options.rules.body_bytes_max = app->options_.body_bytes_max;
+    // A glob is no pattern of a route, so all paths come here and FastCgi picks those that match.
+    if (is_glob || placed.text == "/") placed.text.clear();
+    app->add(number, wire::Method::other, {placed.text + "/{path...}", placed.place}, 1,
+             maker_of<cgi::FastCgi>(options));
+}
+
+}  // namespace app_parts
+
+App& App::cgi(route::PlacedPattern prefix, const std::string& folder) {
+    app_parts::Scope{this, 0}.add_cgi(std::move(prefix), folder);
     return *this;
 }
 
-App& App::fastcgi(route::PlacedPattern placed, const std::string& address,
+App& App::fastcgi(route::PlacedPattern pattern, const std::string& address,
                   const std::string& root) {
-    std::string& pattern = placed.text;
-    const bool is_glob = files::is_glob(pattern);
-    auto peer = core::Address::parse(address);
-    if (fault_.empty() && !peer) fault_ = "fastcgi " + pattern + ": " + peer.error().message();
-    if (fault_.empty() && (is_glob || !root.empty()) && !is_folder(root)) {
-        fault_ = "fastcgi " + pattern + ": " + root + " is no directory";
-    }
-    cgi::FastCgiOptions options;
-    if (peer) options.address = *peer;
-    options.pattern = pattern;
-    options.root = root;
-    options.index = {"index.php"};
-    options.rules.body_bytes_max = options_.body_bytes_max;
-    // A glob is no pattern of a route, so all paths come here and FastCgi picks those that match.
-    if (is_glob || pattern == "/") pattern.clear();
-    add(0, wire::Method::other, {pattern + "/{path...}", placed.place}, 1,
-        maker_of<cgi::FastCgi>(options));
+    app_parts::Scope{this, 0}.add_fastcgi(std::move(pattern), address, root);
     return *this;
 }
 

@@ -28,6 +28,9 @@ TEST_F(AppProgramsTest, FaultsAreSentences) {
     App third;
     third.fastcgi("*.php", "unix:/absent.sock");
     EXPECT_NE(third.fault(), "") << "a glob needs a folder of scripts";
+    App fourth;
+    fourth.group<"/of/{owner}">().cgi("/cgi-bin", folder.path());
+    EXPECT_EQ(fourth.fault(), "cgi /of/{owner}/cgi-bin: its prefix has no parameters");
 }
 
 TEST_F(AppProgramsTest, WhatIsNoProgramIs404) {
@@ -45,15 +48,24 @@ TEST_F(AppProgramsTest, WhatIsNoProgramIs404) {
 
 // On a real loop, because programs need one.
 TEST_F(AppProgramsTest, ProgramsAnswerAndRedirect) {
-    program("hello", "echo 'Content-Type: text/plain'; echo; echo \"$SCRIPT_NAME $PATH_INFO\"");
+    const std::string hello =
+        "echo 'Content-Type: text/plain'; echo; echo \"$SCRIPT_NAME $PATH_INFO\"";
+    program("hello", hello);
     program("near", "echo 'Location: /route#part'; echo");
     app.cgi("/cgi-bin", folder.path());
+    app.group("/shop")
+        .use([](const Request&, Response& response) { response.set("X-Shop", "1"); })
+        .cgi("/", folder.path())
+        .files("/files", folder.path());
+    app.host("other.example").cgi("/", folder.path());
+    ASSERT_EQ(app.fault(), "");
     const auto loop = std::move(*core::EventLoop::create({}));
     AppLoop handler(*loop, app, nullptr);
-    const auto answer = [&](std::string_view target) {
+    const auto answer = [&](std::string_view target, ByteView host = "localhost") {
         const auto exchange = core::make_ref<testing::RecordedExchange>(*loop, "GET", target);
+        exchange->set_authority(host);
         handler.site().serve(*exchange);
-        exchange->end_body();
+        if (!exchange->responded()) exchange->end_body();
         for (int i = 0; i < 10'000 && !exchange->complete(); ++i) {
             loop->turn(5ms);
             if (exchange->responded()) exchange->finish();
@@ -64,6 +76,12 @@ TEST_F(AppProgramsTest, ProgramsAnswerAndRedirect) {
     const auto near = answer("/cgi-bin/near");
     EXPECT_EQ(near->status(), 302);
     EXPECT_EQ(near->field("Location"), "/route#part");
+    const auto grouped = answer("/shop/hello/x/y");
+    EXPECT_EQ(grouped->body(), "/shop/hello /x/y\n");
+    EXPECT_EQ(grouped->field("X-Shop"), "1");
+    EXPECT_EQ(answer("/shop/files/hello")->body(), "#!/bin/sh\n" + hello + "\n");
+    EXPECT_EQ(answer("/hello", "other.example:80")->body(), "/hello \n");
+    EXPECT_EQ(answer("/hello")->status(), 404);
 }
 
 }  // namespace
