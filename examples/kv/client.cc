@@ -102,7 +102,7 @@ std::size_t Client::read_on(ByteView data, Answers& out) {
     }
     behind_used_ += all.size() - in.size();
     behind_.pop_back();
-    // Seldom, so that commands which go on in small steps do not move the rest each time.
+    // RateLimited, so that commands which go on in small steps do not move the rest each time.
     if (behind_used_ > behind_.size() / 2) {
         behind_ = behind_.substr(behind_used_);  // in a block of its own size
         behind_used_ = 0;

@@ -223,7 +223,7 @@ Task<std::optional<Viewer>> Accounts::viewer(std::string login) {
     co_return viewer;
 }
 
-// Seldom, so that reading pages does not write: each request passes here.
+// RateLimited, so that reading pages does not write: each request passes here.
 Task<> Accounts::note_use(const Viewer& viewer) {
     const std::int64_t now = seconds_now();
     if (now - viewer.used_at <= use_noted_after) co_return;

@@ -19,9 +19,9 @@
 
 #include "tiderace/log/field.h"
 #include "tiderace/log/level.h"
+#include "tiderace/log/rate_limited.h"
 #include "tiderace/log/record.h"
 #include "tiderace/log/ring.h"
-#include "tiderace/log/seldom.h"
 #include "tiderace/log/time_source.h"
 
 namespace tiderace::log {
@@ -68,7 +68,7 @@ class BasicLogger {
     // Asked before a line of this kind: nullopt if a logger of the ring's stream logged one within
     // the last second, otherwise the number of lines that were left out since.
     std::optional<std::uint64_t> may_log(Often what) {
-        return ring_.seldom()[static_cast<std::size_t>(what)].ask(time_.unix_ms());
+        return ring_.events()[static_cast<std::size_t>(what)].ask(time_.unix_ms());
     }
 
     // Shows the writer what was logged since the last time. Cheap when that was nothing.

@@ -7,12 +7,12 @@
 
 namespace tiderace::log {
 
-Ring::Ring(std::size_t capacity_bytes, Doorbell& writer, SeldomOf* seldom)
+Ring::Ring(std::size_t capacity_bytes, Doorbell& writer, RateLimitedEvents* events)
     : capacity_bytes_(capacity_bytes),
       mask_(capacity_bytes - 1),
       memory_(std::make_unique_for_overwrite<char[]>(capacity_bytes)),
       writer_(writer),
-      seldom_(seldom) {
+      events_(events) {
     TR_CHECK(std::has_single_bit(capacity_bytes), "a ring's capacity is a power of two");
 }
 

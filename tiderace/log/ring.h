@@ -21,14 +21,14 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/log/doorbell.h"
-#include "tiderace/log/seldom.h"
+#include "tiderace/log/rate_limited.h"
 
 namespace tiderace::log {
 
 class Ring {
   public:
-    // A power of two. `seldom`: of the Stream, shared by its rings; nullptr: the ring has its own.
-    Ring(std::size_t capacity_bytes, Doorbell& writer, SeldomOf* seldom = nullptr);
+    // A power of two. `events`: of the Stream, shared by its rings; nullptr: the ring has its own.
+    Ring(std::size_t capacity_bytes, Doorbell& writer, RateLimitedEvents* events = nullptr);
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
@@ -59,7 +59,7 @@ class Ring {
     }
 
     // What limits the lines of events that may come often.
-    SeldomOf& seldom() { return seldom_ != nullptr ? *seldom_ : own_seldom_; }
+    RateLimitedEvents& events() { return events_ != nullptr ? *events_ : own_events_; }
 
     // The writer's side.
     std::uint64_t published() const { return published_.load(std::memory_order_acquire); }
@@ -86,8 +86,8 @@ class Ring {
     const std::uint64_t mask_;
     const std::unique_ptr<char[]> memory_;
     Doorbell& writer_;
-    SeldomOf* const seldom_;
-    SeldomOf own_seldom_;
+    RateLimitedEvents* const events_;
+    RateLimitedEvents own_events_;
 
     alignas(64) std::uint64_t written_ = 0;  // the producer's own line
     std::uint64_t reserved_ = 0;

@@ -27,7 +27,7 @@ Ring& Stream::add_ring(std::size_t capacity_bytes) {
     const std::lock_guard lock(adding_);
     const std::size_t count = ring_count_.load(std::memory_order_relaxed);
     TR_CHECK(count < rings_max, "too many rings; threads that come and go share theirs");
-    rings_[count] = std::make_unique<Ring>(capacity_bytes, writer_, &seldom_);
+    rings_[count] = std::make_unique<Ring>(capacity_bytes, writer_, &events_);
     ring_count_.store(count + 1, std::memory_order_release);
     return *rings_[count];
 }

@@ -19,8 +19,8 @@
 #include <string>
 
 #include "tiderace/base/units.h"
+#include "tiderace/log/rate_limited.h"
 #include "tiderace/log/ring.h"
-#include "tiderace/log/seldom.h"
 #include "tiderace/log/sink.h"
 
 namespace tiderace::log {
@@ -68,8 +68,8 @@ class Stream {
     const std::unique_ptr<Sink> sink_;
     Doorbell& writer_;
 
-    SeldomOf seldom_;    // of all rings: how seldom lines of what comes often are logged
-    std::mutex adding_;  // between add_ring and add_ring; the writer never takes it
+    RateLimitedEvents events_;  // of all rings: how seldom lines of what comes often are logged
+    std::mutex adding_;         // between add_ring and add_ring; the writer never takes it
     std::array<std::unique_ptr<Ring>, rings_max> rings_;
     std::atomic<std::size_t> ring_count_ = 0;
     std::size_t refused_ = 0;  // the ring whose line the sink may hold half of: it goes first

@@ -1,4 +1,4 @@
-// Seldom: logs an event that can occur at any rate at most once a second, and counts the rest.
+// RateLimited: logs an event that can occur at any rate at most once a second, and counts the rest.
 //
 // Thread   Any. Loops share one, so that together they log no more than one of them alone.
 // Keywords: log flood, rate limit
@@ -15,7 +15,7 @@
 
 namespace tiderace::log {
 
-class Seldom {
+class RateLimited {
   public:
     static constexpr std::int64_t interval_ms = 1'000;
 
@@ -45,6 +45,6 @@ class Seldom {
 enum class Often : std::uint8_t { exception, out_of_memory, cannot_accept, count_ };
 
 // One for each kind of event.
-using SeldomOf = std::array<Seldom, static_cast<std::size_t>(Often::count_)>;
+using RateLimitedEvents = std::array<RateLimited, static_cast<std::size_t>(Often::count_)>;
 
 }  // namespace tiderace::log
