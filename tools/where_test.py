@@ -31,7 +31,7 @@ LEADS = {
     "416": ["http/wire/range.h", "http/files/file_answer.h"],
     "429": ["http/filter/rate_limit.h"],
     "431": ["http/wire/refusal.h", "http/wire/request_head.h"],
-    "503": ["base/passing_fault.h", "http/places.h"],
+    "503": ["base/transient_error.h", "http/places.h"],
     "Range": ["http/wire/range.h", "http/files/range_body.h"],
     "gzip": ["http/coding/content_encoder.h", "http/filter/compress.h"],
     "brotli": ["http/coding/content_encoder.h", "http/filter/compress.h"],

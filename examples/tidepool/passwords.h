@@ -8,7 +8,7 @@
 // Thread   The loop's.
 #pragma once
 
-#include <tiderace/base/passing_fault.h>
+#include <tiderace/base/transient_error.h>
 #include <tiderace/task.h>
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class Passwords {
     static constexpr std::size_t bytes_max = 800;  // 200 characters of four bytes
     static constexpr std::size_t waiting_max = 64;
 
-    struct TooBusy : std::runtime_error, tiderace::PassingFault {
+    struct TooBusy : std::runtime_error, tiderace::TransientError {
         TooBusy() : std::runtime_error("too many passwords wait for their hash") {}
     };
 

@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-#include "tiderace/base/passing_fault.h"
+#include "tiderace/base/transient_error.h"
 
 namespace tiderace::db {
 
@@ -48,7 +48,7 @@ enum class Fault : std::uint8_t {
 // "unique", "foreign_key", …
 std::string_view name_of(Fault fault);
 
-class Error : public std::runtime_error, public PassingFault {
+class Error : public std::runtime_error, public TransientError {
   public:
     static constexpr std::size_t statement_bytes_max = 200;
 

@@ -3,7 +3,7 @@
 //
 // Owner    Itself.
 // Thread   The loop's.
-// Errors   A Problem that it throws is answered; a PassingFault that passes is answered 503 with
+// Errors   A Problem that it throws is answered; a TransientError that passes is answered 503 with
 //          Retry-After, and anything else 500, both with a log line.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <utility>
 #include <variant>
 
-#include "tiderace/base/passing_fault.h"
+#include "tiderace/base/transient_error.h"
 #include "tiderace/http/app/call.h"
 #include "tiderace/http/app/results.h"
 #include "tiderace/task/task.h"
@@ -21,9 +21,9 @@
 namespace tiderace::http::app_parts {
 
 // Inside a catch. False: it does not pass, or an answer has begun; it is to be thrown on.
-bool answer_passing(Exchange& exchange, const PassingFault& fault);
+bool answer_passing(Exchange& exchange, const TransientError& fault);
 
-// Runs code of the application: a Problem or a PassingFault that it throws is answered.
+// Runs code of the application: a Problem or a TransientError that it throws is answered.
 template <typename Code>
 void answer_problems(Exchange& exchange, Code&& code) {
     try {
@@ -31,7 +31,7 @@ void answer_problems(Exchange& exchange, Code&& code) {
     } catch (const Problem& problem) {
         if (exchange.responded()) throw;  // a body that was sent already
         problem.reply().send(exchange);
-    } catch (const PassingFault& fault) {
+    } catch (const TransientError& fault) {
         if (!answer_passing(exchange, fault)) throw;
     }
 }

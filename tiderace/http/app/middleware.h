@@ -22,7 +22,7 @@
 //
 // Owner    The App. One copy for all loops, called as const; make() makes the parts of a loop.
 // Thread   Any loop's, at once.
-// Errors   An exception is answered as a handler's: a Problem as itself, a PassingFault
+// Errors   An exception is answered as a handler's: a Problem as itself, a TransientError
 //          with 503, any other with 500.
 #pragma once
 

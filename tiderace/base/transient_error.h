@@ -1,7 +1,7 @@
-// PassingFault: the base of exceptions that may report an outage which is soon over: a database
+// TransientError: the base of exceptions that may report an outage which is soon over: a database
 // that restarts, a queue that is full. The operation has not been done.
 //
-//   struct TooBusy : std::runtime_error, PassingFault { … };
+//   struct TooBusy : std::runtime_error, TransientError { … };
 //
 // An App answers it with 503 and Retry-After, where any other exception is a 500.
 //
@@ -13,9 +13,9 @@
 
 namespace tiderace {
 
-class PassingFault {
+class TransientError {
   public:
-    virtual ~PassingFault() = default;
+    virtual ~TransientError() = default;
 
     // False: this one stays, or its outcome is unknown. A type may report both kinds.
     virtual bool passes() const noexcept { return true; }

@@ -1,4 +1,4 @@
-#include "tiderace/base/passing_fault.h"
+#include "tiderace/base/transient_error.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace tiderace {
 namespace {
 
-struct Full : std::runtime_error, PassingFault {
+struct Full : std::runtime_error, TransientError {
     Full() : std::runtime_error("full") {}
 };
 struct Gone final : Full {
@@ -17,12 +17,12 @@ struct Gone final : Full {
 bool passes(auto thrown) {
     try {
         throw thrown;
-    } catch (const PassingFault& fault) {
+    } catch (const TransientError& fault) {
         return fault.passes();
     }
 }
 
-TEST(PassingFault, PassesUnlessItsTypeDecidesOtherwise) {
+TEST(TransientError, PassesUnlessItsTypeDecidesOtherwise) {
     EXPECT_TRUE(passes(Full()));
     EXPECT_FALSE(passes(Gone()));
     EXPECT_THROW(throw Full(), std::exception);
