@@ -160,7 +160,7 @@ Task<int> act_at_random(db::Database db, unsigned seed, Made& made) {
         } catch (const db::Error& error) {
             // Such as the third deadlock in a row, or a row that another loop has deleted: the
             // whole action was undone.
-            if (!error.passes() && error.kind() != db::Fault::foreign_key) throw;
+            if (!error.is_transient() && error.kind() != db::Fault::foreign_key) throw;
         }
     }
     co_return 0;

@@ -18,7 +18,7 @@ class TransientError {
     virtual ~TransientError() = default;
 
     // False: this one stays, or its outcome is unknown. A type may report both kinds.
-    virtual bool passes() const noexcept { return true; }
+    virtual bool is_transient() const noexcept { return true; }
 };
 
 }  // namespace tiderace

@@ -11,14 +11,14 @@ struct Full : std::runtime_error, TransientError {
     Full() : std::runtime_error("full") {}
 };
 struct Gone final : Full {
-    bool passes() const noexcept override { return false; }
+    bool is_transient() const noexcept override { return false; }
 };
 
 bool passes(auto thrown) {
     try {
         throw thrown;
     } catch (const TransientError& fault) {
-        return fault.passes();
+        return fault.is_transient();
     }
 }
 

@@ -41,7 +41,7 @@ bool Error::worth_another() const {
            kind_ == Fault::connection_lost;
 }
 
-bool Error::passes() const noexcept {
+bool Error::is_transient() const noexcept {
     // A time-out is not repeated, because it took its time already; a later request may fare
     // better.
     return worth_another() || kind_ == Fault::timeout;

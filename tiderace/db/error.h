@@ -64,7 +64,7 @@ class Error : public std::runtime_error, public TransientError {
     bool worth_another() const;
     // These, and timeout: an App answers 503. An unknown outcome does not pass: the statement may
     // have been executed.
-    bool passes() const noexcept override;
+    bool is_transient() const noexcept override;
 
     Error with_statement(std::string_view statement) const;
     Error with_kind(Fault kind) const;

@@ -29,10 +29,10 @@ TEST(Error, OnlyWhatDidNothingIsWorthAnother) {
 TEST(Error, AnOutagePassesAndAnUnknownOutcomeDoesNot) {
     for (const Fault kind :
          {Fault::connection_lost, Fault::busy, Fault::timeout, Fault::deadlock}) {
-        EXPECT_TRUE(Error(kind, "x").passes()) << name_of(kind);
+        EXPECT_TRUE(Error(kind, "x").is_transient()) << name_of(kind);
     }
     for (const Fault kind : {Fault::unknown_outcome, Fault::unique, Fault::syntax, Fault::full}) {
-        EXPECT_FALSE(Error(kind, "x").passes()) << name_of(kind);
+        EXPECT_FALSE(Error(kind, "x").is_transient()) << name_of(kind);
     }
 }
 

@@ -72,7 +72,7 @@ task::Generator<Notification> listen(Database database, std::string channel) {
         }
         // A wrong password or a missing database does not pass by waiting. A server that is too
         // slow does, and to listen twice is to listen once, so an unknown outcome is as good.
-        const bool passes = failure->passes() || failure->kind() == Fault::unknown_outcome;
+        const bool passes = failure->is_transient() || failure->kind() == Fault::unknown_outcome;
         if (!passes) throw *failure;
         co_await task::sleep(backoff.next());
     }

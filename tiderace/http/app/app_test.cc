@@ -244,7 +244,7 @@ TEST_F(AppTest, ViewsOfATaskOutliveTheReceiveBuffer) {
 // What a database throws while it restarts.
 struct Outage : std::runtime_error, TransientError {
     explicit Outage(bool does_pass) : std::runtime_error("secret"), does_pass_(does_pass) {}
-    bool passes() const noexcept override { return does_pass_; }
+    bool is_transient() const noexcept override { return does_pass_; }
 
   private:
     bool does_pass_;

@@ -7,7 +7,7 @@ namespace tiderace::http::app_parts {
 // Without a body, so that it is shown as the application shows its errors. Two seconds are longer
 // than most restarts of a connection, and short enough for a person who waits.
 bool answer_passing(Exchange& exchange, const TransientError& fault) {
-    if (!fault.passes() || exchange.responded()) return false;
+    if (!fault.is_transient() || exchange.responded()) return false;
     core::log_exception(exchange.loop().log(), "http", "a handler");
     Reply reply(503);
     reply.field("Retry-After", "2");
