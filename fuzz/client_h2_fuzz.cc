@@ -125,7 +125,7 @@ void talk(ByteView bytes, const Manner& manner) {
         options.proxy_from_environment = false;
         options.pool.connections_per_host_max = 1;
         std::optional<Client> client(std::in_place, nullptr, options);
-        const core::Ref<ReceiveRoom> room = ClientConnections::of(runner)->receive_room();
+        const core::Ref<ReceiveBudget> room = ClientConnections::of(runner)->receive_budget();
         int ended = 0;
         for (int i = 0; i < requests; ++i) {
             runner.spawn(ask(*client, server.url, manner, i, ended));

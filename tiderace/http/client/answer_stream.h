@@ -15,7 +15,7 @@
 // Limits   Of the body, ClientOptions::body_bytes_max holds for get() and request() alone: what is
 //          read here is bounded by the reader. read_timeout for each read().
 // Memory   At most some 200 KiB (HTTP/2: 256 KiB, and 256 MiB for all answers on a loop together,
-//          receive_room.h) that were received and not read, and the decoder's (answer_memory.h).
+//          receive_budget.h) that were received and not read, and the decoder's (answer_memory.h).
 #pragma once
 
 #include <cstdint>

@@ -174,11 +174,11 @@ const std::shared_ptr<ClientConnections>& ClientConnections::of(task::Runner& ru
 ClientConnections::ClientConnections(task::Runner& runner) : runner_(&runner) {
     // One subscriber for all connections of the loop, because the room is common to all clients on
     // it.
-    receive_room_->on_room([this] { on_room(); });
+    receive_budget_->on_room([this] { on_room(); });
 }
 
 ClientConnections::~ClientConnections() {
-    receive_room_->on_room({});  // answers may outlive us
+    receive_budget_->on_room({});  // answers may outlive us
     // Connections end at the end of a turn, so turns are made until none is left.
     for (const auto& each : all_) each->abort();
     while (!all_.empty()) loop().turn(Duration::zero());

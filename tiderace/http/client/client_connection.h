@@ -10,7 +10,7 @@
 // Thread   The loop's.
 // Errors   What the server does wrong ends the exchange with a ClientFault, and the connection.
 // Limits   wire::ResponseLimits for heads, net::ConnectionLimits for the rest; HTTP/2: client_h2.h,
-//          and ReceiveRoom for all of them together.
+//          and ReceiveBudget for all of them together.
 // Keywords: ALPN
 #pragma once
 
@@ -23,7 +23,7 @@
 
 #include "tiderace/http/client/client_exchange.h"
 #include "tiderace/http/client/client_protocol.h"
-#include "tiderace/http/client/receive_room.h"
+#include "tiderace/http/client/receive_budget.h"
 #include "tiderace/http/client/signal.h"
 #include "tiderace/http/wire/response_reader.h"
 #include "tiderace/net/connection.h"
@@ -176,7 +176,7 @@ class ClientConnections final {
     core::EventLoop& loop() const { return runner_->loop(); }
 
     // For the streams of HTTP/2.
-    const core::Ref<ReceiveRoom>& receive_room() const { return receive_room_; }
+    const core::Ref<ReceiveBudget>& receive_budget() const { return receive_budget_; }
     // Where a field block is decoded: at least so many bytes.
     std::span<char> arena(std::size_t bytes);
     // Where the fields of the head stand that is being read; no connection keeps some of its own.
@@ -193,7 +193,7 @@ class ClientConnections final {
     std::vector<char> arena_;
     wire::FieldPlaces field_places_;
     std::uint64_t made_ = 0;
-    core::Ref<ReceiveRoom> receive_room_{new ReceiveRoom};
+    core::Ref<ReceiveBudget> receive_budget_{new ReceiveBudget};
 };
 
 }  // namespace tiderace::http

@@ -120,7 +120,7 @@ void ClientExchange::on_data(ByteView bytes) {
 void ClientExchange::on_end() {
     ended_ = true;
     link_ = nullptr;
-    // Nothing more can come, so only what is unread still counts against the loop's ReceiveRoom.
+    // Nothing more can come, so only what is unread still counts against the loop's ReceiveBudget.
     share_.shrink_to(buffer_.size());
     changed_.wake_all();
     writable_.wake_all();

@@ -5,7 +5,7 @@
 //          connection with HTTP/1.1, its stream with HTTP/2.
 // Thread   The loop's.
 // Limits   buffer_bytes_high of unread bytes with HTTP/1.1, a stream's window with HTTP/2
-//          (client_h2.h): above it the server is held back. With HTTP/2, receive_room.h for all.
+//          (client_h2.h): above it the server is held back. With HTTP/2, receive_budget.h for all.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 #include "tiderace/http/client/client_fault.h"
 #include "tiderace/http/client/content.h"
 #include "tiderace/http/client/fields.h"
-#include "tiderace/http/client/receive_room.h"
+#include "tiderace/http/client/receive_budget.h"
 #include "tiderace/http/client/signal.h"
 #include "tiderace/http/client/url.h"
 #include "tiderace/http/wire/method.h"

@@ -144,7 +144,7 @@ ClientLink* ClientH2::begin(ClientExchange& exchange, const ClientHead& head) {
     // which.
     closed_.open(id);
     // room() above has made sure that the share is there.
-    exchange.hold(ReceiveShare(connection_->all().receive_room()));
+    exchange.hold(ReceiveShare(connection_->all().receive_budget()));
     streams_.push_back(std::make_unique<Stream>(*this, exchange, id, peer_.initial_window_size));
     Stream& stream = *streams_.back();
     // All are of one urgency, and take turns.
@@ -320,7 +320,7 @@ std::size_t ClientH2::room() const {
     const std::size_t most = std::min(reader_.settled() ? streams_max : streams_before_settings_max,
                                       peer_.max_concurrent_streams);
     return std::min(most - std::min(most, streams_.size()),
-                    connection_->all().receive_room()->shares_left());
+                    connection_->all().receive_budget()->shares_left());
 }
 
 // Work without an answer spends a budget: floods of PING, SETTINGS, CONTINUATION,

@@ -17,7 +17,7 @@
 //          http_1_1_required (RFC 9113, 7).
 // Limits   Those below; wire::H2Budget for all that a server can make us do without a use.
 // Memory   A stream about 200 bytes, what its reader has not taken (its window at most), and one
-//          piece of a request's body. The windows of all streams on a loop: receive_room.h.
+//          piece of a request's body. The windows of all streams on a loop: receive_budget.h.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "tiderace/http/client/client_protocol.h"
-#include "tiderace/http/client/receive_room.h"
+#include "tiderace/http/client/receive_budget.h"
 #include "tiderace/http/wire/h2/budget.h"
 #include "tiderace/http/wire/h2/closed_streams.h"
 #include "tiderace/http/wire/h2/frame_reader.h"
@@ -45,7 +45,7 @@ class ClientH2;
 
 class ClientH2Stream final : public ClientLink, public wire::H2Scheduled {
   public:
-    static constexpr std::uint32_t first_window_bytes = ReceiveRoom::first_bytes;
+    static constexpr std::uint32_t first_window_bytes = ReceiveBudget::first_bytes;
     static constexpr std::uint32_t window_bytes = 256_KiB;  // of a long answer
 
     ClientH2Stream(ClientH2& connection, ClientExchange& exchange, std::uint32_t id,

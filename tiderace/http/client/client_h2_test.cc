@@ -213,8 +213,8 @@ TEST_F(ClientH2Scripted, AllUnreadBytesHaveOneBound) {
           .pool = {.connections_per_host_max = 100,
                    .waiting_max = 10'000,
                    .waiting_per_host_max = 10'000}});
-    const core::Ref<ReceiveRoom> room = ClientConnections::of(runner)->receive_room();
-    constexpr std::size_t all = ReceiveRoom::bytes_max / ReceiveRoom::first_bytes;
+    const core::Ref<ReceiveBudget> room = ClientConnections::of(runner)->receive_budget();
+    constexpr std::size_t all = ReceiveBudget::bytes_max / ReceiveBudget::first_bytes;
     std::size_t asked = 0;
     answer_with([&](std::uint32_t stream) {
         ++asked;
@@ -234,7 +234,7 @@ TEST_F(ClientH2Scripted, AllUnreadBytesHaveOneBound) {
     // Some have a wide window: these leave half of the room for others.
     EXPECT_LT(asked, all);
     EXPECT_GT(asked, all / 2);
-    EXPECT_LE(room->taken(), ReceiveRoom::bytes_max);
+    EXPECT_LE(room->taken(), ReceiveBudget::bytes_max);
     EXPECT_EQ(room->shares_left(), 0U);
     const std::size_t before = asked;
     EXPECT_GT(client->pool()->waiting(), 0U);
@@ -258,8 +258,8 @@ TEST_F(ClientH2Scripted, AllUnreadBytesHaveOneBound) {
 // A whole answer that was not read counts for its bytes, and no more for its window.
 TEST_F(ClientH2Scripted, AnEndedAnswerCountsForItsUnreadBytes) {
     answer_with([&](std::uint32_t stream) { server.answer(stream, std::string(10'000, 'x')); });
-    const core::Ref<ReceiveRoom> room = ClientConnections::of(runner)->receive_room();
-    run([](Client& client, std::string url, core::Ref<ReceiveRoom> room) -> task::Task<> {
+    const core::Ref<ReceiveBudget> room = ClientConnections::of(runner)->receive_budget();
+    run([](Client& client, std::string url, core::Ref<ReceiveBudget> room) -> task::Task<> {
         auto stream = co_await client.open(ClientRequest("GET", url));
         EXPECT_TRUE(stream);
         co_await task::sleep(1s);

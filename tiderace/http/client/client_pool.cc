@@ -172,7 +172,8 @@ bool ClientPool::may_open(const Host* host) const {
         const bool grows = std::ranges::any_of(host->ready, &ClientConnection::may_grow);
         const bool h2 = host->one_by_one && !has_fallen_back(*host->route);
         // A new connection would not bring room for unread bytes.
-        if (h2 && ClientConnections::of(*runner_)->receive_room()->shares_left() == 0) return false;
+        if (h2 && ClientConnections::of(*runner_)->receive_budget()->shares_left() == 0)
+            return false;
         if (h2 && (host->making > 0 || grows)) return false;
     }
     return open_ < limits_.connections_max || idle() > 0;

@@ -1,4 +1,4 @@
-// ReceiveRoom: one bound for the bytes that all answers over HTTP/2 on a loop may hold unread.
+// ReceiveBudget: one bound for the bytes that all answers over HTTP/2 on a loop may hold unread.
 // ReceiveShare: one answer's part of it.
 //
 //   begin: first_bytes, the stream's window -> a long answer: more, while half of the room is free
@@ -23,7 +23,7 @@
 
 namespace tiderace::http {
 
-class ReceiveRoom final : public core::Shared {
+class ReceiveBudget final : public core::Shared {
   public:
     static constexpr std::size_t bytes_max = 256_MiB;
     static constexpr std::size_t first_bytes = 64_KiB;
@@ -55,8 +55,8 @@ class ReceiveShare final {
   public:
     ReceiveShare() = default;
     // first_bytes of a room with shares_left().
-    explicit ReceiveShare(core::Ref<ReceiveRoom> room)
-        : room_(std::move(room)), bytes_(ReceiveRoom::first_bytes) {
+    explicit ReceiveShare(core::Ref<ReceiveBudget> room)
+        : room_(std::move(room)), bytes_(ReceiveBudget::first_bytes) {
         room_->take(bytes_);
     }
     ~ReceiveShare() { shrink_to(0); }
@@ -72,7 +72,8 @@ class ReceiveShare final {
     // False: half of the room is taken, and is kept for answers that begin.
     [[nodiscard]] bool grow_to(std::size_t bytes) {
         if (bytes <= bytes_) return true;
-        if (!room_ || room_->taken() + (bytes - bytes_) > ReceiveRoom::bytes_max / 2) return false;
+        if (!room_ || room_->taken() + (bytes - bytes_) > ReceiveBudget::bytes_max / 2)
+            return false;
         room_->take(bytes - bytes_);
         bytes_ = bytes;
         return true;
@@ -82,7 +83,7 @@ class ReceiveShare final {
     }
 
   private:
-    core::Ref<ReceiveRoom> room_;
+    core::Ref<ReceiveBudget> room_;
     std::size_t bytes_ = 0;
 };
 
