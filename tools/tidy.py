@@ -46,6 +46,10 @@ HTTP = WIRE | {
     *("http/app/pages", "http/app/life", "http/app/websocket"),
     *("http/client", "http/client/websocket", "http/cgi"),
 }
+# Pages, and what happens around the requests, are parts of an application: one target.
+APPLICATION = {
+    *("http/app", "http/app/from_request", "http/app/openapi", "http/app/pages", "http/app/life"),
+}
 PURE = {"json", "text", "resp"}
 DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb", "db/redis"}
 PROTOCOLS = HTTP | DATABASES | {"tls", "tcp"}
@@ -96,13 +100,12 @@ ARROWS = {
     "http/websocket": BELOW_NET
     | {"net", "task", "http", "http/wire", "http/wire/text", "http/wire/websocket"},
     "http/coding": BELOW_NET | {"http/wire"},
-    # Pages, and what happens around the requests, are parts of an application: one target.
     **dict.fromkeys(
-        ["http/app", "http/app/openapi", "http/app/pages", "http/app/life"],
+        APPLICATION,
         BELOW_NET
         | {"net", "task", "json", "text", "http", "http/wire", "http/route"}
         | {"http/coding", "http/files", "http/handler", "http/filter", "http/cgi"}
-        | {"http/app", "http/app/openapi", "http/app/pages", "http/app/life"},
+        | APPLICATION,
     ),
     "http/app/websocket": BELOW_NET
     | {"net", "task", "http", "http/wire", "http/wire/websocket", "http/websocket", "http/app"},

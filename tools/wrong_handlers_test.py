@@ -16,6 +16,21 @@ using namespace tiderace::http;
 struct Item { int id; };
 struct Larger : Item {};
 class Opaque { int id = 0; public: Opaque() {} };
+template <int n> struct Own {};
+namespace tiderace::http {
+template <> struct FromRequest<Own<0>> { static Own<0> from(Session, int) { return {}; } };
+template <> struct FromRequest<Own<1>> {
+    static Task<std::expected<Own<1>, Problem>> from(Own<0>, Json<Item>, const Item&);
+};
+template <> struct FromRequest<Own<2>> {};
+template <> struct FromRequest<Own<3>> { static Own<3> from(auto); };
+template <> struct FromRequest<Own<4>> { Own<4> from(); };
+template <> struct FromRequest<Own<5>> { static Item from(); };
+template <> struct FromRequest<Own<6>> { static Own<6> from(int*); };
+template <> struct FromRequest<Own<7>> { static Own<7> from(Own<7>); };
+template <> struct FromRequest<Own<8>> { static Own<8> from(Own<6>); };
+template <> struct FromRequest<Own<9>> { static Own<9> from(Session&); };
+}
 void answer(const Request&) {}
 void quietly(const Request&) noexcept {}
 """
@@ -35,27 +50,32 @@ PAGE = "an error page is a Reply, a Page, a Problem, a text"
 PAGE_FUNCTION = "an error page is a function of const ErrorAnswer&, called as const"
 STATE = "a state is made by a function of core::EventLoop& that returns a std::unique_ptr"
 LASTING = "share() keeps a reference: no temporary"
+FROM = "needs one public static function `from`"
+FROM_RESULT = "FromRequest<T>::from returns a T, a std::expected<T, E> whose error is the answer"
+FROM_UNKNOWN = "FromRequest<T>::from cannot take a parameter of this type"
 RIGHT = [
+    'app.get<"/{id}">([](Own<0>) { return 1; });',
+    'app.post<"/{id}/{name}">([](Own<1>, std::string) { return 1; });',
     'app.get<"/{id}/{name}">([](int, std::string_view) { return 1; });',
     'app.group<"/{shop}">().get<"/{id}">([](std::string, int) { return 1; });',
     'app.get<"/{rest...}">([](std::string_view) { return 1; });',
     'app.post<"/{id}">([](const Request&, int, Json<Item>, Item&, const Item&) { return 1; });',
     'app.route(wire::Method::get, "/{id}", [](int) { return 1; });',
-    'app.use([](const Request&) {});',
+    "app.use([](const Request&) {});",
     'app.get<"/{id}">([](int) noexcept { return 1; }).use([](const Request&) noexcept {});',
-    'app.use(quietly);',
+    "app.use(quietly);",
     'app.post<"/">([](Session session) { return session.exists() ? 1 : 0; });',
     'app.post<"/">([](Json<Item> item) { return item->id; });',
     'app.post<"/">([](const Item& item) { return item.id; });',
     'app.post<"/">([](Item& item, const Request&) { return ++item.id; });',
-    'app.use(time_limit(std::chrono::seconds(5))).use(answer);',
+    "app.use(time_limit(std::chrono::seconds(5))).use(answer);",
     'const auto limit = body_limit(5); app.use(limit).group("/a").use(limit);',
     'app.error_page([](const ErrorAnswer&) { return "text"; });',
-    'app.error_page([](const ErrorAnswer&) -> std::optional<Reply> { return std::nullopt; });',
-    'app.error_page([](const auto& error) { return Problem{.status = error.status}; });',
-    'app.state<Item>([](core::EventLoop&) { return std::make_unique<Item>(); });',
-    'app.state<Item>([](auto&) { return std::make_shared<Larger>(); });',
-    'static const Item item{}; app.share(item);',
+    "app.error_page([](const ErrorAnswer&) -> std::optional<Reply> { return std::nullopt; });",
+    "app.error_page([](const auto& error) { return Problem{.status = error.status}; });",
+    "app.state<Item>([](core::EventLoop&) { return std::make_unique<Item>(); });",
+    "app.state<Item>([](auto&) { return std::make_shared<Larger>(); });",
+    "static const Item item{}; app.share(item);",
 ]
 WRONG = [
     ('app.get<"/{id}">([] { return 1; });', NUMBER),
@@ -75,7 +95,7 @@ WRONG = [
     ('app.get<"/">([n = 0]() mutable { return ++n; });', NO_MUTABLE),
     ('app.get<"/">([n = 0]() mutable noexcept { return ++n; });', NO_MUTABLE),
     ('app.route(wire::Method::get, "/", [n = 0]() mutable { return ++n; });', NO_MUTABLE),
-    ('app.use([n = 0]() mutable { ++n; });', NO_MUTABLE),
+    ("app.use([n = 0]() mutable { ++n; });", NO_MUTABLE),
     ('app.get<"/">([](std::vector<int>) { return 1; });', UNKNOWN),
     ('app.get<"/">([](int*) { return 1; });', UNKNOWN),
     ('app.get<"/">([](int&) { return 1; });', BY_VALUE),
@@ -83,24 +103,24 @@ WRONG = [
     ('app.get<"/">([] { return sleep(std::chrono::seconds(1)); });', NO_JSON),
     ('app.post<"/">([](Json<Opaque>) { return 1; });', NO_JSON),
     ('app.get<"/">([] { return 1; }, 5);', "behind the handler stands middleware"),
-    ('app.use([](int) {});', "a middleware takes no path parameters"),
-    ('app.use([](Body) {});', "a middleware leaves the body to the handler"),
-    ('app.use([](int*) {});', "a middleware cannot take a parameter of this type"),
+    ("app.use([](int) {});", "a middleware takes no path parameters"),
+    ("app.use([](Body) {});", "a middleware leaves the body to the handler"),
+    ("app.use([](int*) {});", "a middleware cannot take a parameter of this type"),
     ('app.use("x");', MIDDLEWARE),
-    ('app.use([](auto&) {});', MIDDLEWARE),
+    ("app.use([](auto&) {});", MIDDLEWARE),
     ('app.group("/a").use("x");', MIDDLEWARE),
-    ('app.error_page([](const ErrorAnswer&) { return 5; });', PAGE),
-    ('app.error_page([](const ErrorAnswer&) -> std::variant<Reply, int> { return 5; });', PAGE),
-    ('app.error_page([](const ErrorAnswer&) -> Task<Reply> { co_return Reply(); });', PAGE),
-    ('app.error_page([](const ErrorAnswer&) {});', PAGE),
+    ("app.error_page([](const ErrorAnswer&) { return 5; });", PAGE),
+    ("app.error_page([](const ErrorAnswer&) -> std::variant<Reply, int> { return 5; });", PAGE),
+    ("app.error_page([](const ErrorAnswer&) -> Task<Reply> { co_return Reply(); });", PAGE),
+    ("app.error_page([](const ErrorAnswer&) {});", PAGE),
     ('app.error_page([](int) { return "x"; });', PAGE_FUNCTION),
     ('app.error_page([n = 0](const ErrorAnswer&) mutable { ++n; return "x"; });', PAGE_FUNCTION),
     ('app.error_page("x");', PAGE_FUNCTION),
     ('app.group("/a").error_page([](const ErrorAnswer&) { return 5; });', PAGE),
-    ('app.state<Item>(Item{});', STATE),
-    ('app.state<Item>([](core::EventLoop&) { return Item{}; });', STATE),
-    ('app.state<Item>([] { return std::make_unique<Item>(); });', STATE),
-    ('app.share(Item{});', LASTING),
+    ("app.state<Item>(Item{});", STATE),
+    ("app.state<Item>([](core::EventLoop&) { return Item{}; });", STATE),
+    ("app.state<Item>([] { return std::make_unique<Item>(); });", STATE),
+    ("app.share(Item{});", LASTING),
     ('app.post<"/">([](Body, Json<Item>) { return 1; });', ONE_BODY),
     ('app.post<"/">([](BodyStream) { return 1; });', STREAMED),
     ('app.post<"/">([](const Session& session) { return session.exists(); });', BY_VALUE),
@@ -110,7 +130,21 @@ WRONG = [
     ('app.post<"/">([](const Body& body) { return body.text(); });', BY_VALUE),
     ('app.post<"/">([](const Cookies& all) { return all.get("a").has_value(); });', BY_VALUE),
     ('app.post<"/">([](Multipart&) { return 1; });', BY_VALUE),
-    ('app.use([](const Session&) {});', BY_VALUE),
+    ("app.use([](const Session&) {});", BY_VALUE),
+    ('app.get<"/">([](Own<0>) { return 1; });', NUMBER),
+    ('app.get<"/">([](Own<0>&) { return 1; });', BY_VALUE),
+    ("app.use([](Own<0>) {});", "a middleware takes no path parameters"),
+    ("app.use([](Own<2>) {});", FROM),
+    ('app.post<"/{id}">([](Own<1>, Body) { return 1; });', ONE_BODY),
+    ('app.get<"/">([](Own<2>) { return 1; });', FROM),
+    ('app.get<"/">([](Own<3>) { return 1; });', FROM),
+    ('app.get<"/">([](Own<4>) { return 1; });', FROM),
+    ('app.get<"/">([](Own<5>) { return 1; });', FROM_RESULT),
+    ('app.get<"/">([](Own<6>) { return 1; });', FROM_UNKNOWN),
+    ('app.get<"/">([](Own<7>) { return 1; });', "cannot take the T that it makes"),
+    ('app.get<"/">([](Own<8>) { return 1; });', FROM_UNKNOWN),
+    ('app.get<"/">([](Own<9>) { return 1; });', BY_VALUE),
+    ('app.ws<"/">([](WebSocket&, Own<2>) -> Task<> { co_return; });', FROM),
     ('tcp::Server(":0").on_data([n = 0](tcp::Peer&, ByteView) mutable { ++n; });', "`mutable`"),
     ('tcp::serve(":0", [n = 0](tcp::Stream) mutable -> Task<> { ++n; co_return; });', "`mutable`"),
 ]

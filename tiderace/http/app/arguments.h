@@ -1,9 +1,8 @@
 // Arguments: what a handler may take, found in the request by type.
 //
 //   integers, floating point, enums, std::string     the pattern's parameters, in their order
-//   std::string_view                                 the same, valid as long as the handler runs;
-//                                                    a Generator, Events, or the generator that
-//                                                    a Reply carries runs until it ends
+//   std::string_view                                 the same, valid as long as the handler and the
+//                                                    Generator, Events or Reply of it run
 //   const Request&                                   the request's head
 //   Query<T>                                         its query, as a plain struct (form.h)
 //   Cookies                                          its cookies (cookies.h)
@@ -14,6 +13,7 @@
 //   Multipart                                        … as the parts of a form (multipart.h)
 //   S&                                               the loop's state, made by App::state<S>()
 //   const S&                                         the same, or the state that all loops share
+//   T                                                your own (from_request/from_request.h)
 //   core::EventLoop&, task::Runner&, Exchange&       where it runs; the seam itself
 //
 // Errors   What cannot be read is answered before the handler is called, as a Problem that names
@@ -71,8 +71,9 @@ class Body {
 namespace app_parts {
 
 template <typename T>
-concept PathParameter = std::integral<T> || std::floating_point<T> || std::is_enum_v<T> ||
-                        std::same_as<T, std::string> || std::same_as<T, std::string_view>;
+concept PathParameter =
+    !FromRequested<T> && (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
+                          std::same_as<T, std::string> || std::same_as<T, std::string_view>);
 
 template <typename T>
 inline constexpr BodyUse body_use = BodyUse::none;

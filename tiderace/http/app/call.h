@@ -21,7 +21,16 @@
 #include "tiderace/json/type.h"
 #include "tiderace/task/runner.h"
 
-namespace tiderace::http::app_parts {
+namespace tiderace::http {
+
+// How a type of the application's own is made of a request: from_request.h.
+template <typename T>
+struct FromRequest;
+
+namespace app_parts {
+
+template <typename T>
+concept FromRequested = requires { sizeof(FromRequest<T>); };
 
 // Finds an argument of type A (with its reference, if it is one).
 template <typename A>
@@ -29,7 +38,8 @@ struct Argument;
 
 // It is made for one call, as Session and Json<T> are; a state outlives it.
 template <typename T>
-concept MadeForTheCall = requires(std::optional<T>& found) { Argument<T>::pass(found); };
+concept MadeForTheCall =
+    FromRequested<T> || requires(std::optional<T>& found) { Argument<T>::pass(found); };
 
 // What an argument needs of the body.
 enum class BodyUse : std::uint8_t {
@@ -83,4 +93,5 @@ auto find_argument(Call& call) {
     return call.exchange.responded() ? Found() : Argument<A>::find(call);
 }
 
-}  // namespace tiderace::http::app_parts
+}  // namespace app_parts
+}  // namespace tiderace::http

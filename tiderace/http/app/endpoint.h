@@ -22,8 +22,9 @@
 #include <variant>
 #include <vector>
 
-#include "tiderace/http/app/arguments.h"
 #include "tiderace/http/app/call.h"
+#include "tiderace/http/app/from_request/made_argument.h"
+#include "tiderace/http/app/from_request/signature.h"
 #include "tiderace/http/app/invocation.h"
 #include "tiderace/http/app/openapi/route_shape.h"
 #include "tiderace/http/app/results.h"
@@ -61,11 +62,6 @@ class Endpoint {
     const EndpointKind* kind_;
 };
 
-template <typename T>
-inline constexpr bool is_task = false;
-template <typename T>
-inline constexpr bool is_task<task::Task<T>> = true;
-
 // A result that is a coroutine, or may hold one: it reads its arguments when the handler has
 // returned.
 template <typename T>
@@ -83,62 +79,13 @@ inline constexpr bool runs_on<std::expected<T, E>> = runs_on<T> || runs_on<E>;
 template <typename... T>
 inline constexpr bool runs_on<std::variant<T...>> = (runs_on<T> || ...);
 
-// What the arguments need of the body, taken together.
-template <typename... A>
-consteval BodyUse most_of() {
-    BodyUse most = BodyUse::none;
-    ((most = body_use<A> > most ? body_use<A> : most), ...);
-    return most;
-}
-
-// Whether something can be passed for a parameter of this type. A reference to a class is a state,
-// unless its Argument says what is wrong with it.
-template <typename A>
-concept KnownArgument =
-    (std::is_lvalue_reference_v<A> && std::is_class_v<std::remove_cvref_t<A>>) ||
-    requires { sizeof(Argument<A>); };
-
-// The parameters and the result of a function object that has one operator().
-template <typename F>
-struct SignatureOf : SignatureOf<decltype(&F::operator())> {};
-template <typename R, typename... A>
-struct SignatureOf<R (*)(A...)> {
-    using Plain = SignatureOf;
-    using Result = R;
-    template <template <typename...> typename To>
-    using Arguments = To<A...>;
-    static constexpr bool constant = true;
-    static constexpr std::size_t body_arguments =
-        (std::size_t{0} + ... + (body_use<A> == BodyUse::none ? 0 : 1));
-    static constexpr BodyUse body = most_of<A...>();
-    static constexpr std::size_t path_parameters =
-        (std::size_t{0} + ... + (PathParameter<A> ? 1 : 0));
-    static constexpr bool refers_to_parameters =
-        ((std::is_reference_v<A> && PathParameter<std::remove_cvref_t<A>>) || ...);
-    static constexpr bool takes_views = (is_view_of_request<A> || ...);
-    static constexpr bool is_known = (KnownArgument<A> && ...);
-};
-template <typename R, typename F, typename... A>
-struct SignatureOf<R (F::*)(A...) const> : SignatureOf<R (*)(A...)> {};
-template <typename R, typename F, typename... A>
-struct SignatureOf<R (F::*)(A...)> : SignatureOf<R (*)(A...)> {
-    static constexpr bool constant = false;
-};
-template <typename R, typename... A>
-struct SignatureOf<R (*)(A...) noexcept> : SignatureOf<R (*)(A...)> {};
-template <typename R, typename F, typename... A>
-struct SignatureOf<R (F::*)(A...) const noexcept> : SignatureOf<R (*)(A...)> {};
-template <typename R, typename F, typename... A>
-struct SignatureOf<R (F::*)(A...) noexcept> : SignatureOf<R (F::*)(A...)> {};
-
-template <typename F>
-concept HasSignature = std::is_function_v<std::remove_pointer_t<F>> || requires { &F::operator(); };
-
 template <typename Signature>
 inline constexpr EndpointKind kind_of{
     .body = Signature::body,
-    .keeps_views = runs_on<typename Signature::Result> && Signature::takes_views,
-    .list_pages = PagesIn<typename Signature::Result>::list,
+    .keeps_views =
+        (runs_on<typename Signature::Result> || Signature::waits) && Signature::takes_views,
+    .list_pages =
+        Signature::template Arguments<PagesOf<typename Signature::Result>::template With>::list,
     .describe =
         Signature::template Arguments<ShapeOf<typename Signature::Result>::template With>::list,
 };
@@ -167,7 +114,14 @@ class EndpointOf final : public Endpoint {
                 std::tuple found{find_argument<A>(call)...};
                 [&]<std::size_t... i>(std::index_sequence<i...>) {
                     if (!(std::get<i>(found).has_value() && ...)) return;
-                    endpoint.finish(call, Argument<A>::pass(std::get<i>(found))...);
+                    if constexpr (Signature::waits) {
+                        using One = InvocationOf<LateResult<Result>>;
+                        One::template run<One>(
+                            call, call_when_come<Result, A...>(endpoint.handler_, std::move(found),
+                                                               std::index_sequence_for<A...>()));
+                    } else {
+                        endpoint.finish(call, Argument<A>::pass(std::get<i>(found))...);
+                    }
                 }(std::index_sequence_for<A...>());
             }
         }

@@ -26,15 +26,22 @@ template <typename T>
 inline constexpr bool is_void_expected = false;
 template <typename E>
 inline constexpr bool is_void_expected<std::expected<void, E>> = true;
+template <typename T>
+inline constexpr bool is_late = false;
+template <typename T>
+inline constexpr bool is_late<std::expected<T, Refusal>> = true;
 
 // Answers what a function returned. False: it let the request pass.
 template <typename T>
 bool answer_unless_passed(Exchange& exchange, task::Runner& runner, T&& result) {
     using R = std::remove_cvref_t<T>;
-    static_assert(is_optional<R> || is_void_expected<R>,
+    static_assert(is_optional<R> || is_void_expected<R> || is_late<R>,
                   "a middleware returns nothing, a std::optional or a std::expected<void, E>,"
                   " or a Task of one");
-    if constexpr (is_optional<R>) {
+    if constexpr (is_late<R> && !is_void_expected<R>) {
+        if (result) return answer_unless_passed(exchange, runner, *std::forward<T>(result));
+        answer(exchange, runner, std::forward<T>(result).error());
+    } else if constexpr (is_optional<R>) {
         if (!result) return false;
         answer(exchange, runner, *std::forward<T>(result));
     } else {
@@ -64,6 +71,7 @@ class RuleInvocation final : public InvocationBase<T> {
 template <typename F>
 consteval bool is_rule() {
     using Signature = SignatureOf<F>;
+    if constexpr (!Signature::is_well_made) return false;
     static_assert(Signature::constant, "a middleware is shared by all loops: no `mutable` lambda");
     static_assert(Signature::path_parameters == 0,
                   "a middleware takes no path parameters: it may stand before several routes");
@@ -89,7 +97,9 @@ class FunctionRule final : public AccessRule {
           timeout_(place.timeout) {}
 
     Verdict check(Exchange& exchange) override {
-        if constexpr (runs_on<Result> && Signature::takes_views) exchange.pin();
+        if constexpr ((runs_on<Result> || Signature::waits) && Signature::takes_views) {
+            exchange.pin();
+        }
         Call call{exchange, *runner_, *states_, "a middleware", deadline_of(exchange)};
         return typename Signature::template Arguments<With>().check(*this, call);
     }
@@ -101,14 +111,21 @@ class FunctionRule final : public AccessRule {
     template <typename... A>
     struct With {
         Verdict check(const FunctionRule& rule, Call& call) const {
-            std::tuple found{find_argument<A>(call)...};
             Verdict verdict = Verdict::answered;
-            const auto run = [&](auto&... each) {
-                if ((each.has_value() && ...)) {
-                    verdict = rule.run(call, Argument<A>::pass(each)...);
-                }
-            };
-            answer_problems(call.exchange, [&] { std::apply(run, found); });
+            answer_problems(call.exchange, [&] {
+                [[maybe_unused]] std::tuple<FoundFor<A>...> found{find_argument<A>(call)...};
+                [&]<std::size_t... i>(std::index_sequence<i...> all) {
+                    if (!(std::get<i>(found).has_value() && ...)) return;
+                    if constexpr (Signature::waits) {
+                        using One = RuleInvocation<LateResult<Result>>;
+                        One::template run<One>(call, call_when_come<Result, A...>(
+                                                         *rule.function_, std::move(found), all));
+                        verdict = Verdict::later;
+                    } else {
+                        verdict = rule.run(call, Argument<A>::pass(std::get<i>(found))...);
+                    }
+                }(std::index_sequence_for<A...>());
+            });
             return verdict;
         }
     };

@@ -66,6 +66,21 @@ template <typename T, typename E>
 struct PagesIn<std::expected<T, E>> : PagesInAny<T, E> {};
 template <typename... T>
 struct PagesIn<std::variant<T...>> : PagesInAny<T...> {};
+// The pages of an argument that answers; most have none.
+template <typename A>
+struct PagesInArgument {
+    static void list(std::vector<PageUse>&) {}
+};
+template <typename R>
+struct PagesOf {
+    template <typename... A>
+    struct With {
+        static void list(std::vector<PageUse>& uses) {
+            (PagesInArgument<A>::list(uses), ...);
+            PagesIn<R>::list(uses);
+        }
+    };
+};
 
 void answer_text(Exchange& exchange, std::string text);
 void answer_text(Exchange& exchange, std::string_view lasting);

@@ -113,7 +113,7 @@ class Routes {
                           " lambda; keep what changes in a state (App::state)");
             return false;
         } else {
-            return true;
+            return app_parts::SignatureOf<F>::is_well_made;
         }
     }
     template <typename F>

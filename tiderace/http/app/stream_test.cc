@@ -11,6 +11,7 @@
 
 #include "tiderace/http/app/app_fixture.h"
 #include "tiderace/http/app/cookies.h"
+#include "tiderace/task.h"
 #include "tiderace/task/sleep.h"
 
 namespace tiderace::http {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tiderace/http/app/arguments.h"
+#include "tiderace/http/app/from_request/from_request.h"
 #include "tiderace/http/app/results.h"
 
 namespace tiderace::http {
@@ -82,6 +83,26 @@ struct ArgumentShape<Body> {
 };
 template <>
 struct ArgumentShape<BodyStream> : ArgumentShape<Body> {};
+
+// As the function that makes it: what it takes, and what it may answer.
+template <typename R>
+struct ResultShape;
+template <FromRequested T>
+struct ArgumentShape<T> {
+    static void list(RouteShape& shape) { FromSignature<T>::template Arguments<With>::list(shape); }
+
+  private:
+    template <typename... P>
+    struct With {
+        static void list(RouteShape& shape) {
+            (ArgumentShape<P>::list(shape), ...);
+            using Result = typename ValueOf<typename FromSignature<T>::Result>::Type;
+            if constexpr (is_expected<Result>) {
+                ResultShape<typename Result::error_type>::list(shape);
+            }
+        }
+    };
+};
 
 // Adds what a result of type R may become, as answer() does it (results.h).
 template <typename R>

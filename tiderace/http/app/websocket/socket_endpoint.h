@@ -120,6 +120,7 @@ class SocketEndpointOf final : public SocketEndpoint {
 
     static_assert(std::is_same_v<typename Signature::Result, task::Task<>>,
                   "a WebSocket's handler is a coroutine: return a Task<>");
+    static_assert(!Signature::waits, "a WebSocket's arguments come without a task");
     static_assert(Signature::body_arguments == 0, "a WebSocket's request has no body");
 
     void call(Call& call) const override {
