@@ -59,16 +59,13 @@ Task<> log_in(Site& site, Session session, const Request& request, std::int64_t 
     co_await site.accounts.begin_login(member, login, agent, std::move(former));
 }
 
-Task<Answer> show_sign_up(const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (visitor.is_member()) co_return std::unexpected(Redirect{"/"});
+Task<Answer> show_sign_up(Guest visitor, const Request& request) {
     co_return page<"sign_up.html">(
         SignUpPage{.frame = visitor.frame(), .in_clear = keeps_no_log_in(request)});
 }
 
-Task<Answer> sign_up(Form<SignUpForm> form, const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (visitor.is_member()) co_return std::unexpected(Redirect{"/"});
+Task<Answer> sign_up(Guest visitor, Form<SignUpForm> form, const Request& request, Session session,
+                     Site& site) {
     SignUp wanted{form->name, form->username, form->email, form->password, form->again};
     std::expected<std::int64_t, SignUpFaults> member;
     // A moderator's name is free again when that member has left, and the next one of this name
@@ -88,18 +85,15 @@ Task<Answer> sign_up(Form<SignUpForm> form, const Request& request, Session sess
     co_return std::unexpected(Redirect{"/"});
 }
 
-Task<Answer> show_log_in(Query<BackQuery> query, const Request& request, Session session,
-                         Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Answer> show_log_in(Visitor visitor, Query<BackQuery> query, const Request& request) {
     std::string back = own_path(query->back.value_or("/"));
     if (visitor.is_member()) co_return std::unexpected(Redirect{std::move(back)});
     co_return page<"log_in.html">(LogInPage{
         .frame = visitor.frame(), .back = std::move(back), .in_clear = keeps_no_log_in(request)});
 }
 
-Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session session,
-                          Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Answer> check_log_in(Visitor visitor, Form<LogInForm> form, const Request& request,
+                          Session session, Site& site) {
     const FormWords& words = visitor.words().form;
     // If it is refused: with what was written before.
     LogInPage shown{.frame = visitor.frame(),
@@ -131,14 +125,13 @@ Task<Answer> check_log_in(Form<LogInForm> form, const Request& request, Session 
     co_await log_in(site, session, request, member, std::move(former));
     if (shown.draft.empty()) co_return std::unexpected(Redirect{std::move(shown.back)});
     // Shown and not sent: the member presses, and may think again.
-    Visitor member_now = co_await Visitor::of(site, session, request);
+    Visitor member_now = co_await FromRequest<Visitor>::from(site, session, request);
     Unsent unsent{std::move(shown.draft)};
     co_return co_await unsent_page(site, std::move(member_now), std::move(shown.back),
                                    std::move(unsent));
 }
 
-Task<Answer> log_out(Form<LogOutForm> form, const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Answer> log_out(Visitor visitor, Form<LogOutForm> form, Session session, Site& site) {
     if (!visitor.is_member()) co_return std::unexpected(Redirect{"/"});
     if (!visitor.sent(form->csrf)) co_return refused(visitor);
     // First the login, which is what makes a session a member's: if ending the session fails below,
@@ -150,9 +143,7 @@ Task<Answer> log_out(Form<LogOutForm> form, const Request& request, Session sess
 }
 
 // Guests have no token: a language that a forged form sets is seen by their own browser alone.
-Task<Answer> set_language(Form<LanguageForm> form, const Request& request, Session session,
-                          Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Answer> set_language(Visitor visitor, Form<LanguageForm> form, Session session) {
     if (visitor.is_member() && !visitor.sent(form->csrf.value_or(""))) co_return refused(visitor);
     co_await session.set("language", form->language == "zh" ? "zh" : "en");
     co_return std::unexpected(Redirect{own_path(form->back)});

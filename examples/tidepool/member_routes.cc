@@ -15,9 +15,7 @@ using namespace tiderace::http;
 
 namespace {
 
-Task<Page> show_profile(std::string username, Query<BeforePost> from, const Request& request,
-                        Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Page> show_profile(Visitor visitor, std::string username, Query<BeforePost> from, Site& site) {
     auto profile = co_await site.members.profile(visitor.id(), username);
     // Also where the member blocked this visitor, who is not to see the difference.
     if (!profile) co_return not_found(visitor);
@@ -33,29 +31,23 @@ Task<Page> show_profile(std::string username, Query<BeforePost> from, const Requ
     co_return page<"profile.html">(std::move(shown));
 }
 
-Task<Page> show_people(std::string username, bool followers, std::string from,
-                       const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
+template <bool followers>
+Task<Page> show_people(Visitor visitor, std::string username, Query<FromPerson> query, Site& site) {
     const auto profile = co_await site.members.profile(visitor.id(), username);
     if (!profile) co_return not_found(visitor);
-    const Words& words = visitor.words();
+    std::string from = query->from.value_or("");
+    Task<People> work = followers
+                            ? site.members.followers(visitor.id(), profile->id, std::move(from))
+                            : site.members.following(visitor.id(), profile->id, std::move(from));
+    People found = co_await std::move(work);
+    const MemberWords& words = visitor.words().member;
+    const std::string path =
+        "/members/" + profile->username + (followers ? "/followers" : "/following");
     PeoplePage shown{
         .frame = visitor.frame(),
-        .title = profile->name + " · " +
-                 std::string(followers ? words.member.followers : words.member.following),
-        .people = {},
-        .next = {}};
-    People found;
-    if (followers) {
-        found = co_await site.members.followers(visitor.id(), profile->id, std::move(from));
-    } else {
-        found = co_await site.members.following(visitor.id(), profile->id, std::move(from));
-    }
-    shown.people = std::move(found.people);
-    if (!found.next.empty()) {
-        shown.next = "/members/" + profile->username + (followers ? "/followers" : "/following") +
-                     "?from=" + found.next;
-    }
+        .title = profile->name + " · " + std::string(followers ? words.followers : words.following),
+        .people = std::move(found.people),
+        .next = found.next.empty() ? "" : path + "?from=" + found.next};
     co_return page<"people.html">(std::move(shown));
 }
 
@@ -63,18 +55,13 @@ Task<Page> show_people(std::string username, bool followers, std::string from,
 using Change = Task<bool> (Members::*)(std::int64_t viewer, std::string username);
 
 template <Change change>
-Task<Answer> press(std::string username, Form<PressForm> form, const Request& request,
-                   Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
-    if (!co_await (site.members.*change)(visitor.id(), username)) co_return not_found(visitor);
+Task<Answer> press(std::string username, Sent<PressForm> sent, Site& site) {
+    const bool known = co_await (site.members.*change)(sent.visitor.id(), username);
+    if (!known) co_return not_found(sent.visitor);
     co_return std::unexpected(Redirect{"/members/" + username});
 }
 
-Task<Answer> show_notifications(const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
+Task<Answer> show_notifications(Member visitor, Site& site) {
     NotificationsPage shown{visitor.frame(), {}};
     shown.notifications = co_await site.members.notifications(visitor.id(), visitor.words());
     // Showing them marks them as seen; the frame was made before that.
@@ -86,18 +73,8 @@ Task<Answer> show_notifications(const Request& request, Session session, Site& s
 
 void add_member_routes(App& app) {
     app.get<"/members/{username}">(show_profile);
-    app.get<"/members/{username}/followers">([](std::string username, Query<FromPerson> query,
-                                                const Request& request, Session session,
-                                                Site& site) {
-        return show_people(std::move(username), true, query->from.value_or(""), request, session,
-                           site);
-    });
-    app.get<"/members/{username}/following">([](std::string username, Query<FromPerson> query,
-                                                const Request& request, Session session,
-                                                Site& site) {
-        return show_people(std::move(username), false, query->from.value_or(""), request, session,
-                           site);
-    });
+    app.get<"/members/{username}/followers">(show_people<true>);
+    app.get<"/members/{username}/following">(show_people<false>);
     add_press<"/members/{username}/follow">(app, press<&Members::follow>);
     add_press<"/members/{username}/unfollow">(app, press<&Members::unfollow>);
     add_press<"/members/{username}/mute">(app, press<&Members::mute>);

@@ -110,9 +110,7 @@ Task<> refuse_forged(Site& site, Upload& upload) {
     throw Problem{.status = 422, .detail = "a field is not what the form sends"};
 }
 
-Task<Answer> add_post_with_picture(Multipart form, const Request& request, Session session,
-                                   Site& site) {
-    Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Answer> add_post_with_picture(Visitor visitor, Multipart form, Site& site) {
     Upload upload = co_await receive(site, visitor, form, PictureShape::post);
     if (!visitor.is_member()) {
         co_return log_in_with(visitor, path_of_form(upload.parent), std::move(upload.body));
@@ -151,9 +149,7 @@ Task<> replace_face(Site& site, std::int64_t member, std::optional<std::string> 
     co_await site.pictures.remove(std::move(gone));
 }
 
-Task<Answer> set_face(Multipart form, const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
+Task<Answer> set_face(Member visitor, Multipart form, Site& site) {
     Upload upload = co_await receive(site, visitor, form, PictureShape::face);
     if (!upload.sent) co_return refused(visitor);
     co_await refuse_forged(site, upload);
@@ -167,12 +163,8 @@ Task<Answer> set_face(Multipart form, const Request& request, Session session, S
     co_return std::unexpected(Redirect{"/settings?notice=saved"});
 }
 
-Task<Answer> remove_face(Form<PressForm> form, const Request& request, Session session,
-                         Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
-    co_await replace_face(site, visitor.id(), std::nullopt);
+Task<Answer> remove_face(Sent<PressForm> sent, Site& site) {
+    co_await replace_face(site, sent.visitor.id(), std::nullopt);
     co_return std::unexpected(Redirect{"/settings?notice=saved"});
 }
 

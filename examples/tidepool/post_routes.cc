@@ -121,14 +121,12 @@ Task<Page> unsent_page(Site& site, Visitor visitor, std::string path, Unsent uns
 
 namespace {
 
-Task<Page> show_front(Query<From> from, const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Page> show_front(Visitor visitor, Query<From> from, Site& site) {
     if (!visitor.is_member()) co_return page<"landing.html">(LandingPage{visitor.frame()});
     co_return co_await feed_page(site, visitor, from->before.value_or(newest), Unsent());
 }
 
-Task<Answer> add_post(Form<PostForm> form, const Request& request, Session session, Site& site) {
-    Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Answer> add_post(Visitor visitor, Form<PostForm> form, Site& site) {
     if (!visitor.is_member()) {
         co_return log_in_with(visitor, path_of_form(form->parent), tidied(form->body));
     }
@@ -148,25 +146,19 @@ Task<Answer> add_post(Form<PostForm> form, const Request& request, Session sessi
     co_return std::unexpected(to_post(*added));
 }
 
-Task<Page> show_post(std::int64_t id, Query<From> from, const Request& request, Session session,
-                     Site& site) {
-    Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Page> show_post(Visitor visitor, std::int64_t id, Query<From> from, Site& site) {
     std::string notice = notice_named(from->notice.value_or(""), visitor.words());
     co_return co_await thread_page(site, std::move(visitor), id, from->after.value_or(0),
                                    std::move(notice), Unsent());
 }
 
-Task<Answer> show_edit(std::int64_t id, const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
+Task<Answer> show_edit(Member visitor, std::int64_t id, Site& site) {
     auto body = co_await site.posts.text(visitor.id(), id);
     if (!body) co_return not_found(visitor);
     co_return page<"edit.html">(EditPage{visitor.frame(), id, std::move(*body)});
 }
 
-Task<Answer> edit_post(std::int64_t id, Form<EditForm> form, const Request& request,
-                       Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Answer> edit_post(Visitor visitor, std::int64_t id, Form<EditForm> form, Site& site) {
     std::string body = tidied(form->body);
     if (!visitor.is_member()) {
         co_return log_in_with(visitor, visitor.frame().back, std::move(body));
@@ -182,59 +174,40 @@ Task<Answer> edit_post(std::int64_t id, Form<EditForm> form, const Request& requ
     co_return std::unexpected(Redirect{"/posts/" + std::to_string(id)});
 }
 
-Task<Answer> delete_post(std::int64_t id, Form<PostPressForm> form, const Request& request,
-                         Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
-    auto pictures = co_await site.posts.remove(visitor.id(), id);
-    if (!pictures) co_return not_found(visitor);
+Task<Answer> delete_post(std::int64_t id, Sent<PostPressForm> sent, Site& site) {
+    auto pictures = co_await site.posts.remove(sent.visitor.id(), id);
+    if (!pictures) co_return not_found(sent.visitor);
     // After the commit: files that went before it could not come back with a transaction that
     // fails.
     co_await site.pictures.remove(std::move(*pictures));
     co_return std::unexpected(Redirect{"/"});
 }
 
-Task<Answer> report_post(std::int64_t id, Form<PostPressForm> form, const Request& request,
-                         Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+Task<Answer> report_post(std::int64_t id, Sent<PostPressForm> sent, Site& site) {
     // Only what the visitor can see can be reported, or a report would show that a hidden post
     // exists.
-    if (!co_await site.posts.find(visitor.id(), id)) co_return not_found(visitor);
-    if (!co_await site.posts.report(visitor.id(), id)) co_return not_found(visitor);
+    const auto post = co_await site.posts.find(sent.visitor.id(), id);
+    if (!post) co_return not_found(sent.visitor);
+    // Named: with both awaits in conditions, g++ 12 laid out this frame wrongly.
+    const bool reported = co_await site.posts.report(sent.visitor.id(), id);
+    if (!reported) co_return not_found(sent.visitor);
     co_return std::unexpected(Redirect{"/posts/" + std::to_string(id) + "?notice=reported"});
 }
 
 // To a page of a form, back to it; to the script of a page, the new number.
 using Pressed = std::variant<Json<Liked>, Page, Redirect>;
 
-Task<Pressed> press(std::int64_t id, bool liked, const PostPressForm& form, const Request& request,
-                    Session session, Site& site) {
+template <bool liked>
+Task<Pressed> press(std::int64_t id, Sent<PostPressForm> sent, const Request& request, Site& site) {
     // Without scripts the button is a form, whose Accept begins with text/html.
     const bool script = request.field("Accept").starts_with("application/json");
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return to_log_in(visitor);
-    if (!visitor.sent(form.csrf)) co_return refused(visitor);
-    const auto now = co_await site.posts.like(visitor.id(), id, liked);
-    if (!now) co_return not_found(visitor);
+    const auto now = co_await site.posts.like(sent.visitor.id(), id, liked);
+    if (!now) co_return not_found(sent.visitor);
     if (script) co_return Json<Liked>(*now);
-    co_return Redirect{own_path(form.back.value_or("/")) + "#post-" + std::to_string(id)};
+    co_return Redirect{own_path(sent.form.back.value_or("/")) + "#post-" + std::to_string(id)};
 }
 
-Task<Pressed> like_post(std::int64_t id, Form<PostPressForm> form, const Request& request,
-                        Session session, Site& site) {
-    co_return co_await press(id, true, *form, request, session, site);
-}
-Task<Pressed> unlike_post(std::int64_t id, Form<PostPressForm> form, const Request& request,
-                          Session session, Site& site) {
-    co_return co_await press(id, false, *form, request, session, site);
-}
-
-Task<Page> show_tag(std::string tag, Query<From> from, const Request& request, Session session,
-                    Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
+Task<Page> show_tag(Visitor visitor, std::string tag, Query<From> from, Site& site) {
     // Tags are stored so; the letters beyond ASCII stay as they are in both.
     tag = small_letters(tag);
     Posts posts = co_await site.posts.with_tag(visitor.id(), tag, from->before.value_or(newest));
@@ -246,9 +219,7 @@ Task<Page> show_tag(std::string tag, Query<From> from, const Request& request, S
     co_return page<"tag.html">(std::move(found));
 }
 
-Task<Answer> search(Query<SearchQuery> query, const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
+Task<Answer> search(Member visitor, Query<SearchQuery> query, Site& site) {
     const std::string words = tidied(query->q.value_or(""));
     SearchPage found{.frame = visitor.frame_for_search(words),
                      .people = {},
@@ -279,8 +250,8 @@ void add_post_routes(App& app) {
     app.post<"/posts/{id}/edit">(edit_post, writing(), everywhere());
     add_press<"/posts/{id}/delete">(app, delete_post);
     app.post<"/posts/{id}/report">(report_post, writing(), everywhere());
-    add_press<"/posts/{id}/like">(app, like_post);
-    add_press<"/posts/{id}/unlike">(app, unlike_post);
+    add_press<"/posts/{id}/like">(app, press<true>);
+    add_press<"/posts/{id}/unlike">(app, press<false>);
     app.get<"/tags/{tag}">(show_tag);
     app.get<"/search">(search, rate_limit(searches), shared_rate_limit("search", searches));
 }

@@ -17,10 +17,7 @@ using namespace tiderace::http;
 
 namespace {
 
-Task<Page> show_reports(Query<BeforePost> from, const Request& request, Session session,
-                        Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_moderator()) co_return not_found(visitor);
+Task<Page> show_reports(Moderator visitor, Query<BeforePost> from, Site& site) {
     Posts posts = co_await site.posts.reported(from->before.value_or(newest));
     const std::string next = posts.next.empty() ? "" : "/reports?before=" + posts.next;
     ReportsPage shown{.frame = visitor.frame(),
@@ -30,20 +27,12 @@ Task<Page> show_reports(Query<BeforePost> from, const Request& request, Session 
     co_return page<"reports.html">(std::move(shown));
 }
 
-Task<Answer> dismiss(std::int64_t id, Form<PressForm> form, const Request& request, Session session,
-                     Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_moderator()) co_return not_found(visitor);
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+Task<Answer> dismiss(std::int64_t id, Sent<PressForm, Moderator>, Site& site) {
     co_await site.posts.dismiss_reports(id);
     co_return std::unexpected(Redirect{"/reports"});
 }
 
-Task<Answer> remove(std::int64_t id, Form<PressForm> form, const Request& request, Session session,
-                    Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_moderator()) co_return not_found(visitor);
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+Task<Answer> remove(std::int64_t id, Sent<PressForm, Moderator>, Site& site) {
     auto pictures = co_await site.posts.remove_reported(id);
     // Nothing: another moderator was faster, or the author removed it.
     if (pictures) co_await site.pictures.remove(std::move(*pictures));

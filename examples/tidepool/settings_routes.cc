@@ -56,53 +56,43 @@ Task<Page> settings_page(Site& site, const Visitor& visitor, Frame frame, std::s
 
 namespace {
 
-Task<Answer> show_settings(Query<NoticeQuery> query, const Request& request, Session session,
-                           Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
+Task<Answer> show_settings(Member visitor, Query<NoticeQuery> query, Site& site) {
     Frame frame = visitor.frame_with(notice_named(query->notice.value_or(""), visitor.words()));
     co_return co_await settings_page(site, visitor, std::move(frame), "", 200);
 }
 
-Task<Answer> set_profile(Form<ProfileForm> form, const Request& request, Session session,
-                         Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
-    const std::string name = tidied(form->name);
-    const std::string fault = fault_of_name(name, visitor.words());
+Task<Answer> set_profile(Sent<ProfileForm> sent, Site& site) {
+    const std::string name = tidied(sent.form.name);
+    const std::string fault = fault_of_name(name, sent.visitor.words());
     if (!fault.empty()) {
-        co_return co_await settings_page(site, visitor, visitor.frame(), fault, 422);
+        co_return co_await settings_page(site, sent.visitor, sent.visitor.frame(), fault, 422);
     }
-    std::string about = tidied(form->about);
+    std::string about = tidied(sent.form.about);
     // The page's own field takes no more, so this comes from no form of ours: cut, and not worth a
     // word.
     if (count_characters(about) > about_characters_max) {
         about = shortened(about, about_characters_max);
     }
-    co_await site.accounts.set_profile(visitor.id(), name, std::move(about));
+    co_await site.accounts.set_profile(sent.visitor.id(), name, std::move(about));
     co_return std::unexpected(Redirect{"/settings?notice=saved"});
 }
 
-Task<Answer> set_password(Form<PasswordForm> form, const Request& request, Session session,
-                          Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+Task<Answer> set_password(Sent<PasswordForm> sent, Session session, Site& site) {
     // The cheap check first: the hash of a password is slow by intent.
-    std::string fault = fault_of_password(form->password, visitor.words());
-    if (fault.empty() && !co_await site.accounts.check(visitor.id(), form->old)) {
-        fault = visitor.words().settings.old_password_wrong;
+    std::string fault = fault_of_password(sent.form.password, sent.visitor.words());
+    if (fault.empty() && !co_await site.accounts.check(sent.visitor.id(), sent.form.old)) {
+        fault = sent.visitor.words().settings.old_password_wrong;
     }
     if (!fault.empty()) {
-        co_return co_await settings_page(site, visitor, visitor.frame(), fault, 422);
+        co_return co_await settings_page(site, sent.visitor, sent.visitor.frame(), fault, 422);
     }
     // This browser stays logged in, under a session id and a token that are new as well. Before
     // the password: when the client leaves behind it, no copy of the old id is worth anything.
     co_await session.renew();
     co_await session.set("csrf", random_word());
-    co_await site.accounts.set_password(visitor.id(), form->password, visitor.viewer().login);
-    site.wakes.member(visitor.id());
+    co_await site.accounts.set_password(sent.visitor.id(), sent.form.password,
+                                        sent.visitor.viewer().login);
+    site.wakes.member(sent.visitor.id());
     co_return std::unexpected(Redirect{"/settings?notice=password"});
 }
 
@@ -111,40 +101,28 @@ struct LoginForm {
     std::string csrf;
 };
 
-Task<Answer> log_out_there(Form<LoginForm> form, const Request& request, Session session,
-                           Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
-    co_await site.accounts.end_login_of(visitor.id(), tidied(form->login));
-    site.wakes.member(visitor.id());
+Task<Answer> log_out_there(Sent<LoginForm> sent, Site& site) {
+    co_await site.accounts.end_login_of(sent.visitor.id(), tidied(sent.form.login));
+    site.wakes.member(sent.visitor.id());
     co_return std::unexpected(Redirect{"/settings?notice=saved#logins"});
 }
 
-Task<Answer> log_out_elsewhere(Form<PressForm> form, const Request& request, Session session,
-                               Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
-    co_await site.accounts.end_other_logins(visitor.id(), visitor.viewer().login);
-    site.wakes.member(visitor.id());
+Task<Answer> log_out_elsewhere(Sent<PressForm> sent, Site& site) {
+    co_await site.accounts.end_other_logins(sent.visitor.id(), sent.visitor.viewer().login);
+    site.wakes.member(sent.visitor.id());
     co_return std::unexpected(Redirect{"/settings?notice=saved"});
 }
 
-Task<Answer> delete_account(Form<DeleteForm> form, const Request& request, Session session,
-                            Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+Task<Answer> delete_account(Sent<DeleteForm> sent, Session session, Site& site) {
     // The password is required again: a page that was left open must not be enough to delete an
     // account.
-    if (!co_await site.accounts.check(visitor.id(), form->password)) {
-        co_return co_await settings_page(site, visitor, visitor.frame(),
-                                         std::string(visitor.words().settings.old_password_wrong),
-                                         422);
+    if (!co_await site.accounts.check(sent.visitor.id(), sent.form.password)) {
+        co_return co_await settings_page(
+            site, sent.visitor, sent.visitor.frame(),
+            std::string(sent.visitor.words().settings.old_password_wrong), 422);
     }
-    auto pictures = co_await site.accounts.remove(visitor.id());
-    site.wakes.member(visitor.id());
+    auto pictures = co_await site.accounts.remove(sent.visitor.id());
+    site.wakes.member(sent.visitor.id());
     co_await site.pictures.remove(std::move(pictures));
     co_await session.end();
     co_return std::unexpected(Redirect{"/"});
@@ -152,10 +130,7 @@ Task<Answer> delete_account(Form<DeleteForm> form, const Request& request, Sessi
 
 // The muted and blocked members, so that it can be undone without knowing their names.
 template <bool blocked>
-Task<Answer> show_hidden(Query<FromPerson> query, const Request& request, Session session,
-                         Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
+Task<Answer> show_hidden(Member visitor, Query<FromPerson> query, Site& site) {
     std::string from = query->from.value_or("");
     Task<People> work = blocked ? site.members.blocked(visitor.id(), std::move(from))
                                 : site.members.muted(visitor.id(), std::move(from));
@@ -171,9 +146,7 @@ Task<Answer> show_hidden(Query<FromPerson> query, const Request& request, Sessio
 
 using Exported = std::expected<Reply, Redirect>;
 
-Task<Exported> export_data(const Request& request, Session session, Site& site) {
-    const Visitor visitor = co_await Visitor::of(site, session, request);
-    if (!visitor.is_member()) co_return std::unexpected(to_log_in(visitor));
+Task<Exported> export_data(Member visitor, Site& site) {
     co_return Reply()
         // A file to keep, and a body that is made piece by piece while it is sent.
         .field("Content-Disposition", "attachment; filename=\"tidepool.json\"")

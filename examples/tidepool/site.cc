@@ -43,31 +43,6 @@ std::string back_to(const Request& request) {
 
 }  // namespace
 
-Task<Visitor> Visitor::of(Site& site, Session session, const Request& request) {
-    Visitor visitor;
-    visitor.frame_.words = &words_in(language_of(request, session));
-    visitor.frame_.path = request.path;
-    visitor.frame_.back = back_to(request);
-    visitor.frame_.pictures = site.pictures.on();
-    visitor.frame_.csrf = session.get("csrf");
-    // For each page anew: by it a form that comes twice is known (PostStore::add).
-    visitor.frame_.form = site.forms.next();
-    // A guest costs no query, and a member most times none but the session's.
-    if (!session.has("login")) co_return visitor;
-    const std::string_view login = session.get("login");
-    const Viewer* const known = session.attached<Viewer>();
-    if (known != nullptr && known->login == login) {
-        visitor.frame_.viewer = *known;
-        co_await site.accounts.note_use(*known);
-    } else {
-        visitor.frame_.viewer = co_await site.accounts.viewer(std::string(login));
-    }
-    if (!visitor.is_member()) co_return visitor;
-    visitor.frame_.unseen = visitor.viewer().unseen;
-    visitor.frame_.moderator = site.moderators->contains(visitor.viewer().username);
-    co_return visitor;
-}
-
 Frame Visitor::frame_with(std::string notice) const {
     Frame frame = frame_;
     frame.notice = std::move(notice);
@@ -221,17 +196,60 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
     add_settings_routes(app);
     add_live_routes(app, db);
     add_keeper(app, db);
-    app.get<"/about">([](const Request& request, Session session, Site& site) -> Task<Page> {
-        Visitor visitor = co_await Visitor::of(site, session, request);
-        co_return page<"about.html">(AboutPage{std::move(visitor).take_frame()});
+    app.get<"/about">([](Visitor visitor) {
+        return page<"about.html">(AboutPage{std::move(visitor).take_frame()});
     });
     // The 404 of a member has their name and language; the error page cannot have them.
-    app.get<"/{path...}">(
-        [](std::string_view, const Request& request, Session session, Site& site) -> Task<Page> {
-            const Visitor visitor = co_await Visitor::of(site, session, request);
-            co_return not_found(visitor);
-        });
+    app.get<"/{path...}">([](std::string_view, Visitor visitor) { return not_found(visitor); });
     return app;
 }
 
 }  // namespace tidepool
+
+namespace tiderace::http {
+
+using namespace tidepool;
+
+Task<Visitor> FromRequest<Visitor>::from(tidepool::Site& site, Session session,
+                                         const Request& request) {
+    Frame frame{.words = &words_in(language_of(request, session)),
+                .viewer = std::nullopt,
+                .csrf = std::string(session.get("csrf")),
+                .path = std::string(request.path)};
+    frame.back = back_to(request);
+    frame.pictures = site.pictures.on();
+    // For each page anew: by it a form that comes twice is known (PostStore::add).
+    frame.form = site.forms.next();
+    // A guest costs no query, and a member most times none but the session's.
+    if (!session.has("login")) co_return Visitor(std::move(frame));
+    const std::string_view login = session.get("login");
+    const Viewer* const known = session.attached<Viewer>();
+    if (known != nullptr && known->login == login) {
+        frame.viewer = *known;
+        co_await site.accounts.note_use(*known);
+    } else {
+        frame.viewer = co_await site.accounts.viewer(std::string(login));
+    }
+    if (frame.viewer) {
+        frame.unseen = frame.viewer->unseen;
+        frame.moderator = site.moderators->contains(frame.viewer->username);
+    }
+    co_return Visitor(std::move(frame));
+}
+
+std::expected<Guest, Redirect> FromRequest<Guest>::from(Visitor visitor) {
+    if (visitor.is_member()) return std::unexpected(Redirect{"/"});
+    return Guest{std::move(visitor)};
+}
+
+std::expected<Member, Redirect> FromRequest<Member>::from(Visitor visitor) {
+    if (!visitor.is_member()) return std::unexpected(to_log_in(visitor));
+    return Member{std::move(visitor)};
+}
+
+std::expected<Moderator, Page> FromRequest<Moderator>::from(Visitor visitor) {
+    if (!visitor.is_moderator()) return std::unexpected(not_found(visitor));
+    return Moderator{std::move(visitor)};
+}
+
+}  // namespace tiderace::http

@@ -64,11 +64,11 @@ struct Site {
     std::shared_ptr<const Moderators> moderators;
 };
 
-// The visitor of one request.
+// The visitor of one request. Handlers take one, or what is made of one: Guest, Member, Moderator,
+// Sent.
 class Visitor {
   public:
-    static tiderace::Task<Visitor> of(Site& site, tiderace::http::Session session,
-                                      const tiderace::http::Request& request);
+    explicit Visitor(Frame frame) : frame_(std::move(frame)) {}
 
     bool is_member() const { return frame_.viewer.has_value(); }
     bool is_moderator() const { return frame_.moderator; }
@@ -87,6 +87,20 @@ class Visitor {
 
   private:
     Frame frame_;
+};
+
+// A visitor that is not logged in; a member is sent to the front page.
+struct Guest : Visitor {};
+// A visitor that is logged in; a guest is sent to the log-in.
+struct Member : Visitor {};
+// For any other visitor the page does not exist.
+struct Moderator : Visitor {};
+
+// A form of `By`, from one of our pages; any other is refused.
+template <typename F, typename By = Member>
+struct Sent {
+    By visitor;
+    F form;
 };
 
 // As the visitor chose it, or else as the browser requests it.
@@ -163,3 +177,28 @@ tiderace::http::App make_app(tiderace::db::Database db, const std::string& folde
                              Moderators moderators = {});
 
 }  // namespace tidepool
+
+template <>
+struct tiderace::http::FromRequest<tidepool::Visitor> {
+    static Task<tidepool::Visitor> from(tidepool::Site& site, Session session,
+                                        const Request& request);
+};
+template <>
+struct tiderace::http::FromRequest<tidepool::Guest> {
+    static std::expected<tidepool::Guest, Redirect> from(tidepool::Visitor visitor);
+};
+template <>
+struct tiderace::http::FromRequest<tidepool::Member> {
+    static std::expected<tidepool::Member, Redirect> from(tidepool::Visitor visitor);
+};
+template <>
+struct tiderace::http::FromRequest<tidepool::Moderator> {
+    static std::expected<tidepool::Moderator, Page> from(tidepool::Visitor visitor);
+};
+template <typename F, typename By>
+struct tiderace::http::FromRequest<tidepool::Sent<F, By>> {
+    static std::expected<tidepool::Sent<F, By>, Page> from(By visitor, Form<F> form) {
+        if (!visitor.sent(form->csrf)) return std::unexpected(refused(visitor));
+        return tidepool::Sent<F, By>{std::move(visitor), *std::move(form)};
+    }
+};
