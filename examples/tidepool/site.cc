@@ -208,15 +208,20 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
 
 namespace tiderace::http {
 
-using namespace tidepool;
+using tidepool::Frame;
+using tidepool::Guest;
+using tidepool::Member;
+using tidepool::Moderator;
+using tidepool::Viewer;
+using tidepool::Visitor;
 
 Task<Visitor> FromRequest<Visitor>::from(tidepool::Site& site, Session session,
                                          const Request& request) {
-    Frame frame{.words = &words_in(language_of(request, session)),
+    Frame frame{.words = &tidepool::words_in(tidepool::language_of(request, session)),
                 .viewer = std::nullopt,
                 .csrf = std::string(session.get("csrf")),
                 .path = std::string(request.path)};
-    frame.back = back_to(request);
+    frame.back = tidepool::back_to(request);
     frame.pictures = site.pictures.on();
     // For each page anew: by it a form that comes twice is known (PostStore::add).
     frame.form = site.forms.next();
@@ -243,12 +248,12 @@ std::expected<Guest, Redirect> FromRequest<Guest>::from(Visitor visitor) {
 }
 
 std::expected<Member, Redirect> FromRequest<Member>::from(Visitor visitor) {
-    if (!visitor.is_member()) return std::unexpected(to_log_in(visitor));
+    if (!visitor.is_member()) return std::unexpected(tidepool::to_log_in(visitor));
     return Member{std::move(visitor)};
 }
 
 std::expected<Moderator, Page> FromRequest<Moderator>::from(Visitor visitor) {
-    if (!visitor.is_moderator()) return std::unexpected(not_found(visitor));
+    if (!visitor.is_moderator()) return std::unexpected(tidepool::not_found(visitor));
     return Moderator{std::move(visitor)};
 }
 

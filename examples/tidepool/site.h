@@ -64,8 +64,7 @@ struct Site {
     std::shared_ptr<const Moderators> moderators;
 };
 
-// The visitor of one request. Handlers take one, or what is made of one: Guest, Member, Moderator,
-// Sent.
+// The visitor of one request. Handlers take it, or what is made of it below.
 class Visitor {
   public:
     explicit Visitor(Frame frame) : frame_(std::move(frame)) {}
@@ -89,12 +88,9 @@ class Visitor {
     Frame frame_;
 };
 
-// A visitor that is not logged in; a member is sent to the front page.
-struct Guest : Visitor {};
-// A visitor that is logged in; a guest is sent to the log-in.
-struct Member : Visitor {};
-// For any other visitor the page does not exist.
-struct Moderator : Visitor {};
+struct Guest : Visitor {};      // not logged in; a member is sent to the front page
+struct Member : Visitor {};     // logged in; a guest is sent to the log-in
+struct Moderator : Visitor {};  // for any other visitor the page does not exist
 
 // A form of `By`, from one of our pages; any other is refused.
 template <typename F, typename By = Member>
