@@ -14,9 +14,12 @@ H1Service::H1Service(core::EventLoop& loop, SiteLoop& site, H1Options options)
       options_(std::move(options)),
       rooms_(std::min(options_.head.request_line_bytes_max, options_.head.head_bytes_max)) {
     spare_.reserve(spare_exchanges_max);  // giving one back does not allocate
+    held_.reserve(spare_exchanges_max);
 }
 
-H1Service::~H1Service() = default;
+H1Service::~H1Service() {
+    loop_->forget_turn_end(*this);
+}
 
 net::Session& H1Service::make_session(net::Connection& connection) {
     // It frees itself in its on_close, or when it hands its connection over.
@@ -38,27 +41,32 @@ ByteView H1Service::standing_fields() {
 }
 
 core::Ref<H1Exchange> H1Service::take_exchange() {
-    while (!spare_.empty()) {
-        core::Ref<H1Exchange> exchange = std::move(spare_.back());
-        spare_.pop_back();
-        if (!exchange->answer_complete()) return exchange;
-        if (!exchange.only_owner()) continue;
-        exchange->recycle();
-        return exchange;
-    }
-    return core::make_ref<H1Exchange>(*this);
+    if (spare_.empty()) return core::make_ref<H1Exchange>(*this);
+    core::Ref<H1Exchange> exchange = std::move(spare_.back());
+    spare_.pop_back();
+    return exchange;
 }
 
 void H1Service::give_back(core::Ref<H1Exchange> exchange) {
-    if (!exchange || spare_.size() >= spare_exchanges_max) return;
+    if (!exchange) return;
+    if (exchange.only_owner()) return keep(std::move(exchange));
     // A handler that deferred it mostly holds it until its call of respond() returns, which is on
-    // the stack. Then it is recycled when it is taken. One whose answer broke off may be held for
-    // long.
-    if (exchange.only_owner()) {
-        exchange->recycle();
-    } else if (!exchange->answer_complete()) {
-        return;
+    // the stack. One whose answer broke off may be held for long.
+    if (!exchange->answer_complete() || held_.size() == spare_exchanges_max) return;
+    held_.push_back(std::move(exchange));
+    loop_->at_turn_end(*this);
+}
+
+void H1Service::on_turn_end() {
+    for (core::Ref<H1Exchange>& exchange : held_) {
+        if (exchange.only_owner()) keep(std::move(exchange));
     }
+    held_.clear();
+}
+
+void H1Service::keep(core::Ref<H1Exchange> exchange) {
+    if (spare_.size() == spare_exchanges_max) return;
+    exchange->recycle();
     spare_.push_back(std::move(exchange));
 }
 

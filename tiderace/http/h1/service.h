@@ -47,10 +47,9 @@ struct H1Counters {
     std::uint64_t timed_out = 0;
 };
 
-class H1Service final : public net::SessionFactory {
+class H1Service final : public net::SessionFactory, private core::TurnEnd {
   public:
-    // As many requests may wait for a database at a time and cost no allocation of theirs: 128 KiB,
-    // and their heads, until the exchanges are taken again.
+    // As many requests may wait for a database at a time and cost no allocation of theirs: 128 KiB.
     static constexpr std::size_t spare_exchanges_max = 128;
 
     H1Service(core::EventLoop& loop, SiteLoop& site, H1Options options);
@@ -77,6 +76,9 @@ class H1Service final : public net::SessionFactory {
     void give_back(core::Ref<H1Exchange> exchange);
 
   private:
+    void on_turn_end() override;
+    void keep(core::Ref<H1Exchange> exchange);
+
     core::EventLoop* loop_;
     SiteLoop* site_;
     H1Options options_;
@@ -85,6 +87,7 @@ class H1Service final : public net::SessionFactory {
     RequestRooms rooms_;
     wire::HostMemo hosts_;
     std::vector<core::Ref<H1Exchange>> spare_;
+    std::vector<core::Ref<H1Exchange>> held_;  // given back in this turn by one of their owners
     std::string standing_fields_;
     UnixSeconds standing_second_ = -1;
 };

@@ -84,6 +84,7 @@ TEST_F(H1ServiceTest, AnExchangeAnsweredLaterIsTakenAgainUnlessItIsHeldStill) {
     };
     answer_next();
     kept = {};
+    world_.settle();
     // Memory that was given back is not what the next one gets.
     std::vector<std::unique_ptr<char[]>> others(100);
     for (auto& other : others) other = std::make_unique<char[]>(sizeof(H1Exchange));
