@@ -270,8 +270,8 @@ Result<> Assembly::make_workers() {
     if (auto done = make_loops(); !done) return done;
     if (auto done = open_variants(); !done) return done;
     if (auto done = load_access_rules(); !done) return done;
-    site_.emplace(make_site(options_, parts_.passwords, {engine_name(), parts_.loops}));
-    parts_.site = &*site_;
+    parts_.site = std::make_shared<const http::Site>(
+        make_site(options_, parts_.passwords, {engine_name(), parts_.loops}));
     parts_.logs = &*logs_;
     bound_connections();
     for (std::size_t i = 0; i < parts_.loops; ++i) {

@@ -103,7 +103,6 @@ class Assembly {
     std::unique_ptr<RootFiles> root_files_;  // as whom we are no more
     std::optional<serve::LogFiles> logs_;
     std::unique_ptr<log::Logger> logger_;  // the main thread's
-    std::optional<http::Site> site_;
     SharedParts parts_;
     std::optional<tls::SelfSigned> self_signed_;
     std::unique_ptr<core::WorkerPool> pool_;

@@ -30,9 +30,8 @@ class ListeningTest : public ::testing::Test {
         return listening_->start();
     }
     Result<> make(std::size_t workers) {
-        site_.emplace(make_site(options_, {}, {}));
         parts_ = {.options = &options_,
-                  .site = &*site_,
+                  .site = std::make_shared<const http::Site>(make_site(options_, {}, {})),
                   .listening_engine = listening_engine_,
                   .connections_max = 100,
                   .redirects_max = 10,
@@ -96,7 +95,6 @@ class ListeningTest : public ::testing::Test {
     testing::TemporaryFolder folder_;
     ServeOptions options_;
     std::string_view listening_engine_ = "auto";
-    std::optional<http::Site> site_;
     SharedParts parts_;
     std::vector<std::unique_ptr<core::EventLoop>> loops_;
     std::vector<std::unique_ptr<Worker>> workers_;

@@ -214,7 +214,7 @@ Result<> Worker::open_site(const SharedParts& parts) {
     states_.add({http::state_key<http::filter::ErrorPages>, &error_pages_});
     states_.add({http::state_key<http::coding::EncoderShelf>, encoders_.get()});
     http::LayerPlace place{*loop_, nullptr, runner_, states_};
-    site_ = std::make_unique<http::SiteLoop>(*parts.site, place);
+    site_ = std::make_unique<http::SiteLoop>(parts.site, place);
     if (place.fault) return fail(*place.fault);
     if (parts.logs == nullptr) return {};
     access_logs_.emplace(*parts.logs);

@@ -34,7 +34,7 @@ namespace tiderace::server {
 // What the workers of one server have in common.
 struct SharedParts {
     const ServeOptions* options = nullptr;
-    const http::Site* site = nullptr;
+    std::shared_ptr<const http::Site> site;
     const serve::LogFiles* logs = nullptr;
     net::LoopGroup* group = nullptr;  // nullptr: the loops stand alone, in a test
     bool small = false;               // many workers of one connection each

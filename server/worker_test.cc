@@ -34,8 +34,7 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
         return world_->connect();
     }
     Result<std::unique_ptr<Worker>> create() {
-        site_.emplace(make_site(options_, parts_.passwords, {}));
-        parts_.site = &*site_;
+        parts_.site = std::make_shared<const http::Site>(make_site(options_, parts_.passwords, {}));
         return Worker::create(world_->loop(), parts_);
     }
     // Asks on a connection of its own and waits for its end.
@@ -58,7 +57,6 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
     testing::TemporaryFolder folder_;
     ServeOptions options_;
     SharedParts parts_;
-    std::optional<http::Site> site_;
     std::unique_ptr<World> world_ = testing::make_world(GetParam());
     std::unique_ptr<Worker> worker_;
 };

@@ -21,7 +21,8 @@ class SiteTest : public ::testing::Test, public http::Handler {
   protected:
     // The site on one loop.
     struct OnLoop {
-        OnLoop(const http::Site& site, core::EventLoop& loop, http::Handler& answers)
+        OnLoop(const std::shared_ptr<const http::Site>& site, core::EventLoop& loop,
+               http::Handler& answers)
             : runner(loop) {
             states.add({http::state_key<http::Handler>, &answers});
             states.add({http::state_key<http::filter::ErrorPages>, &pages});
@@ -47,8 +48,8 @@ class SiteTest : public ::testing::Test, public http::Handler {
     }
     // The site of the options, made when it is first asked.
     OnLoop& site() {
-        if (!site_) site_.emplace(make_site(options_, passwords_, {}));
-        if (!here_) here_.emplace(*site_, *loop_, *this);
+        if (!site_) site_ = std::make_shared<const http::Site>(make_site(options_, passwords_, {}));
+        if (!here_) here_.emplace(site_, *loop_, *this);
         return *here_;
     }
     core::Ref<testing::RecordedExchange> request(std::string_view path, Fields fields = {},
@@ -83,7 +84,7 @@ class SiteTest : public ::testing::Test, public http::Handler {
     SharedPasswords passwords_;
     bool authenticated_ = false;
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
-    std::optional<http::Site> site_;
+    std::shared_ptr<const http::Site> site_;
     std::optional<OnLoop> here_;
 };
 
@@ -165,7 +166,7 @@ TEST_F(SiteTest, ARateIsOfItsPathAndOfAllLoops) {
     options_.paths.rates = {{"/log", http::filter::RateLimitOptions{.per_minute = 1, .burst = 2}},
                             {"/log/free", {}}};
     EXPECT_EQ(status("/log"), 200);
-    OnLoop other_loop(*site_, *loop_, *this);
+    OnLoop other_loop(site_, *loop_, *this);
     const auto elsewhere =
         core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/log/x", Fields{});
     other_loop.serves->serve(*elsewhere);

@@ -147,6 +147,7 @@ void Exchange::on_deadline(int status) {
 void Exchange::reset_answer() {
     responded_ = deferred_ = abandoned_ = over_ = false;
     site_ = nullptr;
+    tree_ = {};
     chain_ = nullptr;
     handler_ = nullptr;
     rules_done_ = parameters_.count = 0;

@@ -66,8 +66,7 @@ class Exchange : public core::Shared {
     // Answers. Once. Runs the filters of its scope, then the connection's own writer.
     void respond(Response& response);
     void respond(Response&& response) { respond(response); }
-    // An answer without a body of its own; the site's error pages give it one.
-    void respond_status(int status);
+    void respond_status(int status);  // without a body; the site's error pages give it one
 
     core::Ref<Exchange> defer();  // answered later: keep the Ref until then
     // The same for an answer that comes from another thread. No Ref has to be kept.
@@ -94,9 +93,8 @@ class Exchange : public core::Shared {
     void receive_body(std::unique_ptr<BodyReceiver> receiver, std::uint64_t bytes_max);
     // Destroys the receiver without another call, and drops the rest. Another one may follow.
     void withdraw_body();
-    // Push back on the peer, and go on.
-    virtual void set_body_reading(bool on) = 0;
-    virtual void body_ready() = 0;  // a BodySource that said `wait` has more
+    virtual void set_body_reading(bool on) = 0;  // push back on the peer, and go on
+    virtual void body_ready() = 0;               // a BodySource that said `wait` has more
 
     // Answers 101 and hands the connection, with what was received beyond the request, to the
     // Session that `make` returns. HTTP/1.1 only; false where it cannot be.
@@ -118,9 +116,10 @@ class Exchange : public core::Shared {
     void resume();  // after an access rule that said `later` (stages.h) has let the request pass
     // The stages of its scope; nullptr: it was answered before it had one.
     const Chain* chain() const { return chain_; }
-    // Of its path, as the endpoint's pattern has them.
-    const route::Parameters& parameters() const { return parameters_; }
+    const route::Parameters& parameters() const { return parameters_; }  // of its path
     void set_site(SiteLoop& site) { site_ = &site; }
+    // What it was matched in, which has its chain and its handler: for what goes on after it.
+    const core::Ref<core::Shared>& tree() const { return tree_; }
 
   protected:
     Exchange();
@@ -166,6 +165,7 @@ class Exchange : public core::Shared {
     Request request_;
     RequestOrigin origin_;
     SiteLoop* site_ = nullptr;
+    core::Ref<core::Shared> tree_;
     core::Ref<Attachment> attachments_;
     std::unique_ptr<BodyReceiver> receiver_;
     std::uint64_t body_bytes_max_ = 0;

@@ -8,7 +8,7 @@
 //
 // A request is matched once, by host, method and path (route/router.h). SiteLoop runs the stages.
 //
-// Owner    A front; it outlives the loops that serve it.
+// Owner    Its front and the loops that serve it, together (SiteLoop::replace).
 // Thread   One while it is made; constant from then on, and read by any.
 // Errors   add(): a sentence.
 #pragma once

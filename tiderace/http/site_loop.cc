@@ -1,6 +1,7 @@
 #include "tiderace/http/site_loop.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "tiderace/core/contain.h"
@@ -21,36 +22,79 @@ wire::Method method_of(const Request& request) {
 
 }  // namespace
 
-SiteLoop::SiteLoop(Handler& handler) : only_(&handler) {
-    chains_.push_back(std::make_unique<Chain>());
-}
+// What a loop has made of a site. Each exchange holds the one that it was matched in.
+class SiteLoop::Tree final : public core::Shared {
+  public:
+    explicit Tree(Handler& handler) : only_(&handler) {
+        chains_.push_back(std::make_unique<Chain>());
+    }
+    Tree(std::shared_ptr<const Site> site, LayerPlace& place);
 
-SiteLoop::SiteLoop(const Site& site, LayerPlace& place) : site_(&site), refusal_(site) {
-    if (site.before_all) before_all_ = make_layer(site.before_all, place).rule;
+    const Chain& chain(std::uint32_t scope) const { return *chains_[scope]; }
+    const Chain& chain_of(ByteView authority, ByteView path) const;
+    const Chain& chain_of_missing(ByteView path) const;
+    void match(Exchange& exchange);
+    void change(Change& change);
+    bool logs() const;
+    void drop_handlers() { targets_.clear(); }
+
+  private:
+    // Answers what no endpoint does.
+    class Refusal final : public Handler {
+      public:
+        explicit Refusal(const Site& site) : site_(&site) {}
+        void handle(Exchange& exchange) override;
+
+      private:
+        const Site* site_;
+    };
+    // An endpoint on this loop.
+    struct Target {
+        std::shared_ptr<Handler> handler;
+        const Chain* chain;
+        bool is_websocket;
+    };
+    // Of a path without an endpoint: the rules of the outermost scope, and the error pages of the
+    // scope that the path lies in.
+    struct Missing {
+        std::string_view prefix;
+        Chain chain;
+    };
+
+    Chain make_chain(const Site::Scope& scope, LayerPlace& place);
+    void add_setting(Chain& chain, const Setting& setting, LayerPlace& place);
+    Layer make_layer(const Setting::Make& make, LayerPlace& place);
+    void make_missing_chains();
+    const Chain& chain_of_refused(const Request& request, const route::Found& found) const;
+
+    std::shared_ptr<const Site> site_;  // nullptr: one endpoint
+    std::vector<std::shared_ptr<void>> owned_;
+    AccessRule* before_all_ = nullptr;
+    std::vector<std::unique_ptr<Chain>> chains_;  // by scope
+    std::vector<Missing> missing_;                // the longest prefix first
+    std::vector<Target> targets_;                 // by endpoint
+    Handler* only_ = nullptr;                     // where there is no tree
+    std::optional<Refusal> refusal_;
+};
+
+// --- made ------------------------------------------------------------------------------------
+
+SiteLoop::Tree::Tree(std::shared_ptr<const Site> site, LayerPlace& place)
+    : site_(std::move(site)), refusal_(*site_) {
+    if (site_->before_all) before_all_ = make_layer(site_->before_all, place).rule;
     // An outer scope stands before those inside it.
-    for (const Site::Scope& scope : site.scopes()) {
+    for (const Site::Scope& scope : site_->scopes()) {
         chains_.push_back(std::make_unique<Chain>(make_chain(scope, place)));
     }
     make_missing_chains();
-    for (const Site::Endpoint& endpoint : site.endpoints()) {
+    for (const Site::Endpoint& endpoint : site_->endpoints()) {
         place.pattern = endpoint.pattern;
         targets_.push_back(
             {endpoint.make(place), chains_[endpoint.scope].get(), endpoint.is_websocket});
     }
 }
 
-SiteLoop::~SiteLoop() {
-    if (door_ != nullptr) door_->close();
-}
-
-std::shared_ptr<ExchangeDoor> SiteLoop::door(core::EventLoop& loop) {
-    if (door_ == nullptr) door_ = std::make_shared<ExchangeDoor>(loop);
-    return door_;
-}
-
-// --- made ------------------------------------------------------------------------------------
-
-Chain SiteLoop::make_chain(const Site::Scope& scope, LayerPlace& place) {
+Chain SiteLoop::Tree::make_chain(const Site::Scope& scope, LayerPlace& place) {
     Chain chain;
     if (scope.parent != Site::no_scope) chain = *chains_[scope.parent];
     if (scope.parent == Site::no_scope || scope.asks_nobody) {
@@ -66,13 +110,13 @@ Chain SiteLoop::make_chain(const Site::Scope& scope, LayerPlace& place) {
     return chain;
 }
 
-Layer SiteLoop::make_layer(const Setting::Make& make, LayerPlace& place) {
+Layer SiteLoop::Tree::make_layer(const Setting::Make& make, LayerPlace& place) {
     Layer layer = make(place);
     owned_.push_back(layer.owner);
     return layer;
 }
 
-void SiteLoop::add_setting(Chain& chain, const Setting& setting, LayerPlace& place) {
+void SiteLoop::Tree::add_setting(Chain& chain, const Setting& setting, LayerPlace& place) {
     if (setting.body_bytes_max) chain.body_bytes_max = setting.body_bytes_max;
     if (setting.unknown_members) chain.unknown_members = setting.unknown_members;
     if (setting.handler_timeout) chain.handler_timeout = setting.handler_timeout;
@@ -96,7 +140,7 @@ void SiteLoop::add_setting(Chain& chain, const Setting& setting, LayerPlace& pla
     }
 }
 
-void SiteLoop::make_missing_chains() {
+void SiteLoop::Tree::make_missing_chains() {
     for (std::size_t i = 0; i < chains_.size(); ++i) {
         const Site::Scope& scope = site_->scopes()[i];
         const Chain& own = *chains_[i];
@@ -114,72 +158,19 @@ void SiteLoop::make_missing_chains() {
                              [](const Missing& one) { return one.prefix.size(); });
 }
 
-template <typename Change>
-void SiteLoop::change_chains(Change change) {
+void SiteLoop::Tree::change(Change& change) {
     for (const auto& chain : chains_) change(*chain);
     for (Missing& missing : missing_) change(missing.chain);
 }
 
-void SiteLoop::add(AccessRule& rule) {
-    change_chains([&](Chain& chain) { chain.rules.push_back(&rule); });
-}
-
-void SiteLoop::add(ResponseFilter& filter) {
-    change_chains([&](Chain& chain) { chain.filters.push_back(&filter); });
-}
-
-void SiteLoop::add_error_pages(ResponseFilter& pages) {
-    change_chains([&](Chain& chain) {
-        chain.filters.insert(chain.filters.begin() + chain.error_pages, &pages);
-        ++chain.error_pages;
-    });
-}
-
-void SiteLoop::set_log(AccessLog* otherwise,
-                       unique_function<AccessLog*(const AccessLogTarget&)> find) {
-    logs_ = static_cast<bool>(observer_);
-    change_chains([&](Chain& chain) {
-        chain.log = otherwise;
-        if (chain.target != nullptr) {
-            chain.log = chain.target->path == "off" ? nullptr : find(*chain.target);
-        }
-        logs_ |= chain.log != nullptr;
-    });
-}
-
-void SiteLoop::set_observer(shared_function<void(const AccessRecord&)> observer) {
-    observer_ = std::move(observer);
-    logs_ |= static_cast<bool>(observer_);
+bool SiteLoop::Tree::logs() const {
+    return std::ranges::any_of(chains_, [](const auto& chain) { return chain->log != nullptr; });
 }
 
 // --- a request -------------------------------------------------------------------------------
 
-void SiteLoop::serve(Exchange& exchange) {
-    exchange.set_site(*this);
-    exchange.run([&] {
-        match(exchange);
-        run_stages(exchange);
-    });
-}
-
-void SiteLoop::resume(Exchange& exchange) {
-    exchange.run([&] { run_stages(exchange); });
-}
-
-// The count of passed rules is kept in the exchange, so that a rule that decides later goes on
-// where it stopped.
-void SiteLoop::run_stages(Exchange& exchange) {
-    const std::vector<AccessRule*>& rules = exchange.chain_->rules;
-    while (exchange.rules_done_ < rules.size()) {
-        AccessRule& rule = *rules[exchange.rules_done_++];
-        // It refused and answered, or it decides later and then calls resume(), which goes on
-        // behind it.
-        if (rule.check(exchange) != AccessRule::Verdict::pass) return;
-    }
-    exchange.handler_->handle(exchange);
-}
-
-void SiteLoop::match(Exchange& exchange) {
+void SiteLoop::Tree::match(Exchange& exchange) {
+    exchange.tree_ = core::Ref<core::Shared>(this);
     exchange.chain_ = chains_[0].get();
     exchange.handler_ = only_;
     if (site_ == nullptr) return;
@@ -199,7 +190,8 @@ void SiteLoop::match(Exchange& exchange) {
 
 // A known path passes the rules of its scope even with a wrong method: a log-in comes before any
 // answer about the path. A preflight passes the rules of the endpoint that it asks about.
-const Chain& SiteLoop::chain_of_refused(const Request& request, const route::Found& found) const {
+const Chain& SiteLoop::Tree::chain_of_refused(const Request& request,
+                                              const route::Found& found) const {
     if (found.kind == route::Found::Kind::nothing) return chain_of_missing(request.path);
     std::uint32_t endpoint = found.route;
     if (request.method() == wire::Method::options) {
@@ -212,14 +204,14 @@ const Chain& SiteLoop::chain_of_refused(const Request& request, const route::Fou
     return *targets_[endpoint].chain;
 }
 
-const Chain& SiteLoop::chain_of_missing(ByteView path) const {
+const Chain& SiteLoop::Tree::chain_of_missing(ByteView path) const {
     for (const Missing& missing : missing_) {
         if (wire::is_below(path, missing.prefix)) return missing.chain;
     }
     return *chains_[0];
 }
 
-const Chain& SiteLoop::chain_of(ByteView authority, ByteView path) const {
+const Chain& SiteLoop::Tree::chain_of(ByteView authority, ByteView path) const {
     if (site_ == nullptr) return *chains_[0];
     route::Parameters unused;
     const route::Found found = site_->find(authority, wire::Method::get, path, unused);
@@ -227,7 +219,7 @@ const Chain& SiteLoop::chain_of(ByteView authority, ByteView path) const {
     return *targets_[found.route].chain;
 }
 
-void SiteLoop::Refusal::handle(Exchange& exchange) {
+void SiteLoop::Tree::Refusal::handle(Exchange& exchange) {
     const Request& request = exchange.request();
     const bool asks = request.method() == wire::Method::options;
     // "OPTIONS *" asks about the server as a whole (RFC 9110 9.3.7), whatever its endpoints are.
@@ -249,16 +241,130 @@ void SiteLoop::Refusal::handle(Exchange& exchange) {
     exchange.respond(response);
 }
 
+// --- the site of the loop --------------------------------------------------------------------
+
+SiteLoop::SiteLoop(Handler& handler) : tree_(core::make_ref<Tree>(handler)) {}
+
+SiteLoop::SiteLoop(std::shared_ptr<const Site> site, LayerPlace& place)
+    : tree_(core::make_ref<Tree>(std::move(site), place)) {}
+
+SiteLoop::~SiteLoop() {
+    if (door_ != nullptr) door_->close();
+    // A handler's sockets hold the tree that has the handler.
+    drop_handlers();
+    if (before_ != nullptr) before_->clear();
+}
+
+Result<> SiteLoop::replace(std::shared_ptr<const Site> site, LayerPlace& place) {
+    const auto next = core::make_ref<Tree>(std::move(site), place);
+    if (place.fault) return fail(*place.fault);
+    for (Change& change : changes_) next->change(change);
+    next->change(log_);
+    if (before_ == nullptr) {
+        before_ = std::make_shared<std::vector<core::Ref<Tree>>>();
+        // At the end of a turn, because code of its handlers may be on the stack when the last
+        // request of a site ends.
+        place.loop.every_turn_end([before = before_] {
+            std::erase_if(*before, [](const core::Ref<Tree>& tree) { return tree.only_owner(); });
+        });
+    }
+    before_->push_back(std::exchange(tree_, next));
+    logs_ |= next->logs();  // requests of the sites before may be logged yet
+    return {};
+}
+
+void SiteLoop::drop_handlers() {
+    if (before_ != nullptr) {
+        for (const core::Ref<Tree>& tree : *before_) tree->drop_handlers();
+    }
+    tree_->drop_handlers();
+}
+
+void SiteLoop::add_change(Change change) {
+    tree_->change(change);
+    changes_.push_back(std::move(change));
+}
+
+void SiteLoop::add(AccessRule& rule) {
+    add_change([&rule](Chain& chain) { chain.rules.push_back(&rule); });
+}
+
+void SiteLoop::add(ResponseFilter& filter) {
+    add_change([&filter](Chain& chain) { chain.filters.push_back(&filter); });
+}
+
+void SiteLoop::add_error_pages(ResponseFilter& pages) {
+    add_change([&pages](Chain& chain) {
+        chain.filters.insert(chain.filters.begin() + chain.error_pages, &pages);
+        ++chain.error_pages;
+    });
+}
+
+void SiteLoop::set_log(AccessLog* otherwise,
+                       unique_function<AccessLog*(const AccessLogTarget&)> find) {
+    log_ = [otherwise, find = std::move(find)](Chain& chain) mutable {
+        chain.log = otherwise;
+        if (chain.target == nullptr) return;
+        chain.log = chain.target->path == "off" ? nullptr : find(*chain.target);
+    };
+    tree_->change(log_);
+    logs_ = observer_ || tree_->logs();
+}
+
+void SiteLoop::set_observer(shared_function<void(const AccessRecord&)> observer) {
+    observer_ = std::move(observer);
+    logs_ |= static_cast<bool>(observer_);
+}
+
+std::shared_ptr<ExchangeDoor> SiteLoop::door(core::EventLoop& loop) {
+    if (door_ == nullptr) door_ = std::make_shared<ExchangeDoor>(loop);
+    return door_;
+}
+
+const Chain& SiteLoop::chain_of(std::uint32_t scope) const {
+    return tree_->chain(scope);
+}
+
+const Chain& SiteLoop::chain_of(ByteView authority, ByteView path) const {
+    return tree_->chain_of(authority, path);
+}
+
+void SiteLoop::serve(Exchange& exchange) {
+    exchange.set_site(*this);
+    exchange.run([&] {
+        tree_->match(exchange);
+        run_stages(exchange);
+    });
+}
+
+void SiteLoop::resume(Exchange& exchange) {
+    exchange.run([&] { run_stages(exchange); });
+}
+
+// The count of passed rules is kept in the exchange, so that a rule that decides later goes on
+// where it stopped.
+void SiteLoop::run_stages(Exchange& exchange) {
+    const std::vector<AccessRule*>& rules = exchange.chain_->rules;
+    while (exchange.rules_done_ < rules.size()) {
+        AccessRule& rule = *rules[exchange.rules_done_++];
+        // It refused and answered, or it decides later and then calls resume(), which goes on
+        // behind it.
+        if (rule.check(exchange) != AccessRule::Verdict::pass) return;
+    }
+    exchange.handler_->handle(exchange);
+}
+
 void SiteLoop::filter(Exchange& exchange, Response& response) const {
     // A request that could not be read has no scope; what is known of its path decides.
-    const Chain& chain =
-        exchange.chain_ != nullptr ? *exchange.chain_ : chain_of_missing(exchange.request().path);
+    const Chain& chain = exchange.chain_ != nullptr
+                             ? *exchange.chain_
+                             : tree_->chain_of_missing(exchange.request().path);
     for (ResponseFilter* filter : chain.filters) filter->filter(exchange, response);
 }
 
 void SiteLoop::write_log(log::Logger* faults, const AccessRecord& record) const {
     core::contain(faults, "http", "the access log", [&] {
-        AccessLog* const log = (record.chain != nullptr ? *record.chain : *chains_[0]).log;
+        AccessLog* const log = (record.chain != nullptr ? *record.chain : tree_->chain(0)).log;
         if (log != nullptr) log->write(record);
         if (observer_) observer_(record);
     });

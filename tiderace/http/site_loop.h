@@ -3,6 +3,7 @@
 //   serve(exchange) -> match -> the rules of its scope -> the endpoint's handler
 //                  \-> no endpoint: 404, 405 with Allow, 204 for OPTIONS
 //   filter(exchange, response)   when it answers          write_log(record)   when that has ended
+//   replace(site)                another tree, while requests of the one before go on
 //
 // Owner    The program; one per loop, ends before the loop and after its connections.
 // Thread   The loop's.
@@ -12,11 +13,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
+#include "tiderace/base/result.h"
 #include "tiderace/base/shared_function.h"
 #include "tiderace/base/unique_function.h"
+#include "tiderace/core/shared.h"
 #include "tiderace/http/site.h"
 
 namespace tiderace::http {
@@ -48,18 +50,25 @@ class SiteLoop {
   public:
     // A site of one endpoint, which answers every request; it outlives this.
     explicit SiteLoop(Handler& handler);
-    // `site` outlives this. The place's timeout is what functions have in scopes that set none.
-    SiteLoop(const Site& site, LayerPlace& place);
+    // The place's timeout is what functions have in scopes that set none.
+    SiteLoop(std::shared_ptr<const Site> site, LayerPlace& place);
     ~SiteLoop();
     SiteLoop(const SiteLoop&) = delete;
     SiteLoop& operator=(const SiteLoop&) = delete;
+
+    // Requests that begin from now on are of this site. Each earlier one keeps the site that it
+    // began with, which ends at the end of the turn that its last request ends in. What add(),
+    // set_log() and set_observer() were given holds on. A layer or a handler could not be made: all
+    // stays as it was.
+    Result<> replace(std::shared_ptr<const Site> site, LayerPlace& place);
 
     // In all scopes, as the last rule or filter.
     void add(AccessRule& rule);
     void add(ResponseFilter& filter);
     // In all scopes, behind their own error pages.
     void add_error_pages(ResponseFilter& pages);
-    // `otherwise` where a scope names no log; nullptr: none. find() has the log of each target.
+    // `otherwise` where a scope names no log; nullptr: none. find() has the log of each target, and
+    // is called again for the targets of a site that replaces this one.
     void set_log(AccessLog* otherwise,
                  unique_function<AccessLog*(const AccessLogTarget&)> find = {});
     // Called for each answer that ended.
@@ -76,56 +85,25 @@ class SiteLoop {
     void write_log(log::Logger* faults, const AccessRecord& record) const;
     // The way back from other threads, made when it is first asked for.
     std::shared_ptr<ExchangeDoor> door(core::EventLoop& loop);
-    const Chain& chain_of(std::uint32_t scope) const { return *chains_[scope]; }
+    const Chain& chain_of(std::uint32_t scope) const;
     // What a GET of this path would walk through.
     const Chain& chain_of(ByteView authority, ByteView path) const;
     // What handlers hold may use what the layers are made of, and ends first. Nothing is served
     // from here on.
-    void drop_handlers() { targets_.clear(); }
+    void drop_handlers();
 
   private:
-    // Answers what no endpoint does.
-    class Refusal final : public Handler {
-      public:
-        explicit Refusal(const Site& site) : site_(&site) {}
-        void handle(Exchange& exchange) override;
+    class Tree;
+    using Change = unique_function<void(Chain&)>;
 
-      private:
-        const Site* site_;
-    };
-
-    Chain make_chain(const Site::Scope& scope, LayerPlace& place);
-    void add_setting(Chain& chain, const Setting& setting, LayerPlace& place);
-    Layer make_layer(const Setting::Make& make, LayerPlace& place);
-    void make_missing_chains();
-    void match(Exchange& exchange);
+    void add_change(Change change);
     void run_stages(Exchange& exchange);
-    const Chain& chain_of_missing(ByteView path) const;
-    const Chain& chain_of_refused(const Request& request, const route::Found& found) const;
-    template <typename Change>
-    void change_chains(Change change);
 
-    // An endpoint on this loop.
-    struct Target {
-        std::shared_ptr<Handler> handler;
-        const Chain* chain;
-        bool is_websocket;
-    };
-    // Of a path without an endpoint: the rules of the outermost scope, and the error pages of the
-    // scope that the path lies in.
-    struct Missing {
-        std::string_view prefix;
-        Chain chain;
-    };
-
-    const Site* site_ = nullptr;  // nullptr: one endpoint
-    std::vector<std::shared_ptr<void>> owned_;
-    AccessRule* before_all_ = nullptr;
-    std::vector<std::unique_ptr<Chain>> chains_;  // by scope
-    std::vector<Missing> missing_;                // the longest prefix first
-    std::vector<Target> targets_;                 // by endpoint
-    Handler* only_ = nullptr;                     // where there is no tree
-    std::optional<Refusal> refusal_;
+    core::Ref<Tree> tree_;
+    // Those before it that have requests; shared with the work at a turn's end.
+    std::shared_ptr<std::vector<core::Ref<Tree>>> before_;
+    std::vector<Change> changes_;  // of every chain, in this order; and then:
+    Change log_ = [](Chain&) {};
     bool logs_ = false;
     shared_function<void(const AccessRecord&)> observer_;
     std::shared_ptr<ExchangeDoor> door_;

@@ -64,7 +64,7 @@ class SiteTest : public ::testing::Test {
     std::string ask(std::string_view path, std::string_view method = "GET",
                     ByteView authority = "localhost") {
         if (!loop_) {
-            loop_.emplace(site_, place_);
+            loop_.emplace(all_, place_);
             EXPECT_FALSE(place_.fault);
         }
         steps_.clear();
@@ -76,7 +76,8 @@ class SiteTest : public ::testing::Test {
 
     testing::FakeWorld world_;
     std::string steps_;
-    Site site_;
+    const std::shared_ptr<Site> all_ = std::make_shared<Site>();
+    Site& site_ = *all_;
     task::Runner runner_{world_.loop()};
     States states_;
     LayerPlace place_{world_.loop(), nullptr, runner_, states_};
@@ -164,9 +165,47 @@ TEST_F(SiteTest, TheFirstFaultOfALoopIsKept) {
         };
     };
     site_.scope(0).settings = {{.make = refuse("first")}, {.make = refuse("second")}};
-    loop_.emplace(site_, place_);
+    loop_.emplace(all_, place_);
     ASSERT_TRUE(place_.fault);
     EXPECT_NE(place_.fault->message().find("first"), std::string::npos);
+}
+
+TEST_F(SiteTest, WhatWasAddedToALoopHoldsForTheSitesThatReplaceItsFirst) {
+    struct Counting final : AccessLog {
+        void write(const AccessRecord&) override { ++count; }
+        int count = 0;
+    } own, otherwise;
+    Marking added(steps_, "added");
+    site_.scope(0).settings = {marking("one")};
+    ASSERT_TRUE(site_.add(endpoint("/", 0, "1")));
+    EXPECT_EQ(ask("/"), "200 one> 1 <one");
+    loop_->add(static_cast<AccessRule&>(added));
+    loop_->add(static_cast<ResponseFilter&>(added));
+    loop_->set_log(&otherwise, [&](const AccessLogTarget&) { return &own; });
+    const auto next = std::make_shared<Site>();
+    next->scope(0).settings = {
+        marking("two"),
+        {.access_log = std::make_shared<const AccessLogTarget>(AccessLogTarget{.path = "x"})}};
+    ASSERT_TRUE(next->add(endpoint("/", 0, "2")));
+    ASSERT_TRUE(loop_->replace(next, place_));
+    EXPECT_EQ(ask("/"), "200 two> added> 2 <two <added");
+    EXPECT_EQ(loop_->chain_of("", "/").log, &own) << "asked for again";
+}
+
+TEST_F(SiteTest, ASiteThatCannotBeMadeReplacesNone) {
+    ASSERT_TRUE(site_.add(endpoint("/", 0, "1")));
+    EXPECT_EQ(ask("/"), "200 1");
+    const auto next = std::make_shared<Site>();
+    next->scope(0).settings = {{.make = [](LayerPlace& place) {
+        place.refuse(Error(0, "open", "no such file"));
+        return Layer();
+    }}};
+    ASSERT_TRUE(next->add(endpoint("/", 0, "2")));
+    const auto replaced = loop_->replace(next, place_);
+    ASSERT_FALSE(replaced);
+    EXPECT_NE(replaced.error().message().find("no such file"), std::string::npos);
+    EXPECT_EQ(ask("/"), "200 1");
+    EXPECT_EQ(next.use_count(), 1);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class ProxyRule final : public AccessRule {
 App::App() : App(AppOptions()) {}
 App::App(AppOptions options)
     : options_(options),
-      site_(std::make_unique<Site>()),
+      site_(std::make_shared<Site>()),
       life_(std::make_shared<app_parts::Life>()) {}
 // Here and not in the header, where Site is incomplete.
 App::App(App&& other) noexcept = default;

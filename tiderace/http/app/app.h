@@ -180,7 +180,7 @@ class App : public Routes<App, 0> {
     App& add_ready(route::PlacedPattern path, Duration limit, Middleware check);
 
     AppOptions options_;
-    std::unique_ptr<Site> site_;
+    std::shared_ptr<Site> site_;
     // By the site's endpoints; nullptr: no function answers there.
     std::vector<std::unique_ptr<app_parts::Endpoint>> routes_;
     std::vector<State> states_;

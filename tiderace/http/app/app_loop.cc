@@ -26,7 +26,7 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
         states_.add({state.key, owned_.back().get(), false});
     }
     LayerPlace place{loop, pool, runner_, states_, app.options_.handler_timeout};
-    site_.emplace(app.site(), place);
+    site_.emplace(app.site_, place);
     fault_ = std::move(place.fault);
     site_->set_observer(app.on_answer_);
     bodies_ = core::make_ref<core::Budget>(loop, "request bodies", bodies_bytes_max());

@@ -85,6 +85,7 @@ WebSocketRefusal accept_websocket(Exchange& exchange, WebSocketService& service,
     }
     Response response;  // upgrade() sets the status that its protocol has for this
     WebSocketSetup setup;
+    setup.tree = exchange.tree();
     wire::WebSocketAccept accept;
     // Over HTTP/2 the extended CONNECT itself proves that the peer means a WebSocket: there is no
     // key (RFC 8441, 5).

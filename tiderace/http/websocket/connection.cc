@@ -81,6 +81,7 @@ WebSocketConnection::WebSocketConnection(WebSocketService& service, net::Connect
       subprotocol_(setup.subprotocol.empty()
                        ? nullptr
                        : std::make_unique<std::string>(std::move(setup.subprotocol))),
+      tree_(std::move(setup.tree)),
       deflate_(setup.deflate),
       id_(service.add(*this)),  // nothing fails after this
       is_client_(setup.is_client) {

@@ -12,7 +12,7 @@
 //          the end, a ping or a close reason that is too long: ignored or cut, with a line in the
 //          log.
 // Limits   WebSocketOptions; the connection's high mark stops reading until the peer takes more.
-// Memory   Idle: this object, about 210 bytes; no buffer, and no window unless context takeover
+// Memory   Idle: this object, about 220 bytes; no buffer, and no window unless context takeover
 //          was agreed on. Worst: one message, and queue_bytes_max with a message above it.
 // Keywords: ping, pong, WebSocket ping, close frame, fragmentation
 #pragma once
@@ -39,6 +39,7 @@ struct WebSocketSetup {
     std::optional<wire::DeflateTerms> deflate;
     std::unique_ptr<WebSocketService::Context> context;  // with context takeover
     std::string subprotocol;
+    core::Ref<core::Shared> tree;  // of the site that has the service and the handler
 };
 
 // The outcome of a send. `sent` and `high`: the whole message is queued.
@@ -164,6 +165,7 @@ class WebSocketConnection final : public net::Session, private ListHook {
     std::unique_ptr<Message> message_;  // until it is whole
     std::unique_ptr<WebSocketService::Context> context_;
     std::unique_ptr<std::string> subprotocol_;
+    core::Ref<core::Shared> tree_;         // WebSocketSetup's
     std::unique_ptr<std::string> reason_;  // of the peer's close frame
     std::vector<std::unique_ptr<TopicSubscription>> subscriptions_;
     std::optional<wire::DeflateTerms> deflate_;

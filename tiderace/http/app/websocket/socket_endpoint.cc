@@ -15,6 +15,7 @@ SocketPart::SocketPart(const WebSocketOptions& options, LayerPlace& place)
 SocketPart::~SocketPart() = default;
 
 void SocketPart::accept(Exchange& exchange, std::unique_ptr<ServedSocket> made, task::Task<> task) {
+    made->tree_ = exchange.tree();
     WebSocketState& state = made->socket().state();
     const wire::WebSocketRefusal refusal = accept_websocket(exchange, service_, state);
     // The answer may have failed already, and no task begins for a closed socket.

@@ -77,6 +77,7 @@ class ServedSocket final : public task::Root, private WebSocketKeeper, private c
     void on_expired() override { remove(); }
     void remove();
 
+    core::Ref<core::Shared> tree_;  // of the site that has the part
     SocketPart* part_;
     std::size_t index_ = 0;         // in SocketPart::served_
     bool removed_ = false;          // and not there any more
