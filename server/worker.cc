@@ -207,12 +207,12 @@ Result<> Worker::open_site(const SharedParts& parts) {
     auto pages = load_error_pages(*parts.options, "");
     if (!pages) return fail(pages.error());
     error_pages_ = std::move(*pages);
-    encoders_ = core::make_ref<http::coding::EncoderShelf>();
+    encoders_ = core::make_ref<http::coding::EncoderPool>();
     http::Handler* const answers =
         programs_ != nullptr ? static_cast<http::Handler*>(programs_.get()) : files_.get();
     states_.add({http::state_key<http::Handler>, answers});
     states_.add({http::state_key<http::filter::ErrorPages>, &error_pages_});
-    states_.add({http::state_key<http::coding::EncoderShelf>, encoders_.get()});
+    states_.add({http::state_key<http::coding::EncoderPool>, encoders_.get()});
     http::LayerPlace place{*loop_, nullptr, runner_, states_};
     site_ = std::make_unique<http::SiteLoop>(parts.site, place);
     if (place.fault) return fail(*place.fault);

@@ -16,7 +16,7 @@
 #include "server/programs.h"
 #include "server/site/site.h"
 #include "tiderace/core/worker_pool.h"
-#include "tiderace/http/coding/encoder_shelf.h"
+#include "tiderace/http/coding/encoder_pool.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/h2/service.h"
@@ -89,7 +89,7 @@ class Worker {
     std::unique_ptr<http::handler::StaticFiles> files_;
     std::unique_ptr<Programs> programs_;  // none: only files
     http::filter::ErrorPages error_pages_;
-    core::Ref<http::coding::EncoderShelf> encoders_;
+    core::Ref<http::coding::EncoderPool> encoders_;
     http::States states_;
     task::Runner runner_;
     std::unique_ptr<http::SiteLoop> site_;

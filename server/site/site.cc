@@ -10,7 +10,7 @@
 
 #include "server/site/about.h"
 #include "server/site/path_redirect.h"
-#include "tiderace/http/coding/encoder_shelf.h"
+#include "tiderace/http/coding/encoder_pool.h"
 #include "tiderace/http/filter/added_fields.h"
 #include "tiderace/http/filter/allowed_hosts.h"
 #include "tiderace/http/filter/basic_auth.h"
@@ -143,10 +143,10 @@ void add_compression(Settings& settings, const ServeOptions& options, std::strin
     if (!codings.any()) return;
     settings.push_back(
         {.make = [codings, bytes_min = options.compress.bytes_min](LayerPlace& place) {
-            // All of them borrow from one shelf, which bounds the encoders of a loop.
-            auto shelf = core::Ref(&place.states.get<http::coding::EncoderShelf>());
+            // All of them borrow from one pool, which bounds the encoders of a loop.
+            auto pool = core::Ref(&place.states.get<http::coding::EncoderPool>());
             Layer layer(std::make_shared<http::filter::Compress>(
-                std::move(shelf),
+                std::move(pool),
                 http::filter::CompressOptions{.codings = codings, .bytes_min = bytes_min}));
             // It needs the body and the fields as all others have left them.
             layer.goes_last = true;

@@ -51,7 +51,7 @@ struct SiteFacts {
 };
 
 // On each loop the states have an http::Handler (the folder's files, or its programs before them),
-// the ErrorPages of the whole site and, with compression, an EncoderShelf.
+// the ErrorPages of the whole site and, with compression, an EncoderPool.
 http::Site make_site(const ServeOptions& options, const SharedPasswords& passwords,
                      const SiteFacts& facts);
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "server/site/about.h"
-#include "tiderace/http/coding/encoder_shelf.h"
+#include "tiderace/http/coding/encoder_pool.h"
 #include "tiderace/http/site_loop.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/testing/recorded_exchange.h"
@@ -26,14 +26,13 @@ class SiteTest : public ::testing::Test, public http::Handler {
             : runner(loop) {
             states.add({http::state_key<http::Handler>, &answers});
             states.add({http::state_key<http::filter::ErrorPages>, &pages});
-            states.add({http::state_key<http::coding::EncoderShelf>, encoders.get()});
+            states.add({http::state_key<http::coding::EncoderPool>, encoders.get()});
             http::LayerPlace place{loop, nullptr, runner, states};
             serves.emplace(site, place);
             EXPECT_FALSE(place.fault);
         }
         http::filter::ErrorPages pages;
-        core::Ref<http::coding::EncoderShelf> encoders =
-            core::make_ref<http::coding::EncoderShelf>();
+        core::Ref<http::coding::EncoderPool> encoders = core::make_ref<http::coding::EncoderPool>();
         http::States states;
         task::Runner runner;
         std::optional<http::SiteLoop> serves;

@@ -26,7 +26,7 @@ TEST(Value, TakesWhatAParameterMayBe) {
 }
 
 // As json::Range and its like.
-struct Shelf {
+struct EncoderPool {
     using json_value = int;
     int number = 0;
     operator const int&() const { return number; }
@@ -34,10 +34,10 @@ struct Shelf {
 };
 
 TEST(Value, OfACheckedTypeIsTheValueInside) {
-    EXPECT_EQ(Value(Shelf{7}).kind(), Kind::integer);
-    EXPECT_EQ(Value(Shelf{7}).integer(), 7);
-    EXPECT_EQ(Value(std::optional(Shelf{8})).integer(), 8);
-    EXPECT_EQ(Value(std::optional<Shelf>()).kind(), Kind::null);
+    EXPECT_EQ(Value(EncoderPool{7}).kind(), Kind::integer);
+    EXPECT_EQ(Value(EncoderPool{7}).integer(), 7);
+    EXPECT_EQ(Value(std::optional(EncoderPool{8})).integer(), 8);
+    EXPECT_EQ(Value(std::optional<EncoderPool>()).kind(), Kind::null);
     static_assert(!std::constructible_from<Value, int*>);
     static_assert(!std::constructible_from<Value, std::optional<int*>>);
 }

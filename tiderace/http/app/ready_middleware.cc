@@ -67,7 +67,7 @@ class SecurityHeadersFilter final : public ResponseFilter {
 class Compression final : public ResponseFilter {
   public:
     explicit Compression(const CompressionOptions& options)
-        : compress_(core::make_ref<coding::EncoderShelf>(), {.bytes_min = options.bytes_min}),
+        : compress_(core::make_ref<coding::EncoderPool>(), {.bytes_min = options.bytes_min}),
           with_cookies_(options.with_cookies) {}
 
     void filter(Exchange& exchange, Response& response) override {

@@ -5,7 +5,7 @@
 //   step({}, room, Until::flushed)     …                all that was given can be decoded by now
 //   step({}, room, Until::finished)    …                the end; each again until `done`
 //
-// Owner    Its creator; EncoderShelf keeps idle ones.
+// Owner    Its creator; EncoderPool keeps idle ones.
 // Thread   One at a time.
 // Errors   Data cannot be wrong. A lack of memory is `failed`; after it only reset() helps.
 // Limits   By Purpose: window and level are chosen so that an encoder holds at most

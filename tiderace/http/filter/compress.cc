@@ -156,7 +156,7 @@ bool Compress::compress(Exchange& exchange, Response& response, ContentCoding co
     }
     const ByteView type = response.find(FieldName::content_type)->value;
     const auto purpose = is_event_stream(type) ? coding::Purpose::events : coding::Purpose::answer;
-    auto encoder = shelf_->borrow(coding, purpose, bytes);
+    auto encoder = pool_->borrow(coding, purpose, bytes);
     if (!encoder) return false;
     core::SendQueue pieces;
     if (is_copied) {
@@ -171,7 +171,7 @@ bool Compress::compress(Exchange& exchange, Response& response, ContentCoding co
 
 bool Compress::compress_at_once(Exchange& exchange, Response& response, ContentCoding coding) {
     const ByteView body = response.copied_body();
-    auto encoder = shelf_->borrow(coding, coding::Purpose::answer, body.size());
+    auto encoder = pool_->borrow(coding, coding::Purpose::answer, body.size());
     if (!encoder) return false;
     core::BlockPool& blocks = exchange.loop().blocks();
     core::SendQueue pieces;

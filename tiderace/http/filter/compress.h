@@ -15,11 +15,11 @@
 //
 // Owner    The program; one per loop. The last of the filters.
 // Thread   The loop's.
-// Limits   CompressOptions; the shelf's loans. Answers above them go out uncompressed.
+// Limits   CompressOptions; the pool's loans. Answers above them go out uncompressed.
 // Keywords: gzip, brotli, zstd, Vary, Accept-Encoding
 #pragma once
 
-#include "tiderace/http/coding/encoder_shelf.h"
+#include "tiderace/http/coding/encoder_pool.h"
 #include "tiderace/http/stages.h"
 #include "tiderace/http/wire/accept.h"
 
@@ -33,8 +33,8 @@ struct CompressOptions {
 
 class Compress final : public ResponseFilter {
   public:
-    Compress(core::Ref<coding::EncoderShelf> shelf, const CompressOptions& options)
-        : shelf_(std::move(shelf)), options_(options) {}
+    Compress(core::Ref<coding::EncoderPool> pool, const CompressOptions& options)
+        : pool_(std::move(pool)), options_(options) {}
 
     void filter(Exchange& exchange, Response& response) override;
 
@@ -43,7 +43,7 @@ class Compress final : public ResponseFilter {
     bool compress(Exchange& exchange, Response& response, wire::ContentCoding coding);
     bool compress_at_once(Exchange& exchange, Response& response, wire::ContentCoding coding);
 
-    core::Ref<coding::EncoderShelf> shelf_;
+    core::Ref<coding::EncoderPool> pool_;
     CompressOptions options_;
 };
 

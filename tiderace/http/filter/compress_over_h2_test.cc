@@ -110,12 +110,12 @@ class CompressOverH2 : public testing::H2Test {
     }
     // No encoder lent, no source alive, no block of memory taken.
     bool nothing_left() {
-        return shelf_->loans() == 0 && world_->loop().blocks().taken() == 0 &&
+        return pool_->loans() == 0 && world_->loop().blocks().taken() == 0 &&
                std::ranges::none_of(events_, [](const Events& e) { return e.source_lives(); });
     }
 
-    core::Ref<coding::EncoderShelf> shelf_ = core::make_ref<coding::EncoderShelf>();
-    Compress compress_{shelf_, {}};
+    core::Ref<coding::EncoderPool> pool_ = core::make_ref<coding::EncoderPool>();
+    Compress compress_{pool_, {}};
     Events events_[3];
     std::map<std::uint32_t, std::size_t> seen_;
 };
@@ -131,7 +131,7 @@ TEST_P(CompressOverH2, BytesBeforeAPauseArriveOnEveryStream) {
         decoders[i] = testing::make_decoder(all_codings[i]);
         streams[i] = ask(i, all_codings[i]);
     }
-    EXPECT_EQ(shelf_->loans(), 3U);
+    EXPECT_EQ(pool_->loans(), 3U);
     for (const char* const word : {"one", "two", "three"}) {
         for (std::size_t i = 0; i < 3; ++i) {
             const std::string event = "data: " + std::string(word) + std::to_string(i) + "\n\n";
@@ -191,7 +191,7 @@ TEST_P(CompressOverH2, AStreamResetInTheMiddleLeavesNothingAndHarmsNoOther) {
         client.reset(stream);
         ASSERT_TRUE(run_until([&] { return events_[0].abandoned(); }));
         EXPECT_FALSE(events_[0].source_lives());
-        EXPECT_EQ(shelf_->loans(), 1U);
+        EXPECT_EQ(pool_->loans(), 1U);
         events_[0].say("too late, and harmless");
         events_[1].say("data: 1\n\n");
         expect_heard(other, *decoder, "data: 1\n\n");
@@ -217,7 +217,7 @@ TEST_P(CompressOverH2, AClientThatGoesInTheMiddleLeavesNothing) {
             ask(i, all_codings[i]);
             events_[i].say(much);
             if (window == 0) world_->settle();
-            EXPECT_EQ(shelf_->loans(), 1U);
+            EXPECT_EQ(pool_->loans(), 1U);
             peer_->reset();
             ASSERT_TRUE(run_until([&] { return events_[i].abandoned(); }));
             events_[i].drop();

@@ -81,9 +81,9 @@ class CompressTest : public ::testing::Test {
     }
 
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
-    core::Ref<coding::EncoderShelf> shelf_ =
-        core::make_ref<coding::EncoderShelf>(coding::ShelfLimits{.loans_max = 2, .kept_max = 1});
-    Compress compress_{shelf_, {}};
+    core::Ref<coding::EncoderPool> pool_ = core::make_ref<coding::EncoderPool>(
+        coding::EncoderPoolLimits{.loans_max = 2, .kept_max = 1});
+    Compress compress_{pool_, {}};
     std::unique_ptr<Answer> handler_;
     std::unique_ptr<SiteLoop> site_;
     core::Ref<testing::RecordedExchange> exchange_;
@@ -98,7 +98,7 @@ TEST_F(CompressTest, ASmallBodyIsCompressedAtOnceWithItsLength) {
         EXPECT_EQ(answer.content_length(), static_cast<std::int64_t>(answer.body().size()));
         EXPECT_LT(answer.body().size(), page.size() / 4);
     }
-    EXPECT_EQ(shelf_->loans(), 0u);
+    EXPECT_EQ(pool_->loans(), 0u);
 }
 
 TEST_F(CompressTest, AHundredAnswersAreMadeByOneEncoderOfEachCoding) {
@@ -108,8 +108,8 @@ TEST_F(CompressTest, AHundredAnswersAreMadeByOneEncoderOfEachCoding) {
                       wire::coding_name(coding));
         }
     }
-    EXPECT_EQ(shelf_->made(), 3U);
-    EXPECT_EQ(shelf_->loans(), 0U);
+    EXPECT_EQ(pool_->made(), 3U);
+    EXPECT_EQ(pool_->loans(), 0U);
 }
 
 TEST_F(CompressTest, HeadSaysWhatGetWouldSay) {
@@ -248,10 +248,10 @@ TEST_F(CompressTest, ALargeBodyIsCompressedWhileItIsSentAndInSeveralTurns) {
     while (large.size() < 2'000'000) large += page;
     auto& answer = get("zstd", [&](Exchange&, Response& r) { r.set_body(ByteView(large)); });
     EXPECT_EQ(answer.content_length(), -1);
-    EXPECT_EQ(shelf_->loans(), 1u);
+    EXPECT_EQ(pool_->loans(), 1u);
     int turns = 0;
     answer.finish();
-    for (; shelf_->loans() != 0 && turns < 100; ++turns) {
+    for (; pool_->loans() != 0 && turns < 100; ++turns) {
         loop_->turn(0s);
         answer.finish();
     }
@@ -291,7 +291,7 @@ TEST_F(CompressTest, EventsLeaveWhenTheyHappen) {
         }
         decoder->decode(ByteView(answer.body()).substr(seen));
         EXPECT_TRUE(decoder->ended());
-        EXPECT_EQ(shelf_->loans(), 0u);
+        EXPECT_EQ(pool_->loans(), 0u);
     }
 }
 
@@ -300,14 +300,14 @@ TEST_F(CompressTest, AClientThatGoesLeavesNothingLent) {
         response.set_body(std::make_unique<Teller>(std::vector<std::string>{page, page, page}));
     };
     get("br", stream).finish();
-    EXPECT_EQ(shelf_->loans(), 1u);
+    EXPECT_EQ(pool_->loans(), 1u);
     exchange_ = {};
-    EXPECT_EQ(shelf_->loans(), 0u);
+    EXPECT_EQ(pool_->loans(), 0u);
 }
 
 TEST_F(CompressTest, WhenAllEncodersAreLentAnswersGoOutPlain) {
-    auto one = shelf_->borrow(ContentCoding::gzip, coding::Purpose::answer, {});
-    auto two = shelf_->borrow(ContentCoding::gzip, coding::Purpose::answer, {});
+    auto one = pool_->borrow(ContentCoding::gzip, coding::Purpose::answer, {});
+    auto two = pool_->borrow(ContentCoding::gzip, coding::Purpose::answer, {});
     auto& answer = get("gzip");
     EXPECT_EQ(answer.body(), page);
     EXPECT_FALSE(answer.has("Content-Encoding"));

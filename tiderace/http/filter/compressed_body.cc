@@ -10,7 +10,7 @@
 
 namespace tiderace::http::filter {
 
-CompressedBody::CompressedBody(Exchange& exchange, coding::EncoderShelf::Loan encoder,
+CompressedBody::CompressedBody(Exchange& exchange, coding::EncoderPool::Loan encoder,
                                core::SendQueue&& pieces, std::unique_ptr<BodySource> source)
     : exchange_(&exchange),
       encoder_(std::move(encoder)),

@@ -6,7 +6,7 @@
 // happens. When turn_bytes_max went through in one turn of the loop, the rest waits for the next,
 // so that a large body does not keep the others waiting.
 //
-// Owner    The exchange that sends it. Gone with it: the encoder goes back to its shelf.
+// Owner    The exchange that sends it. Gone with it: the encoder goes back to its pool.
 // Thread   The loop's.
 // Errors   A file that became shorter, a source or an encoder that failed: `failed`.
 // Memory   The encoder, and what the source gave at once.
@@ -14,7 +14,7 @@
 
 #include <memory>
 
-#include "tiderace/http/coding/encoder_shelf.h"
+#include "tiderace/http/coding/encoder_pool.h"
 #include "tiderace/http/exchange.h"
 
 namespace tiderace::http::filter {
@@ -25,7 +25,7 @@ class CompressedBody final : public BodySource {
     static constexpr std::size_t turn_bytes_max = 256_KiB;  // of the source; about 5 ms
 
     // `pieces`, then what `source` makes, where there is one.
-    CompressedBody(Exchange& exchange, coding::EncoderShelf::Loan encoder, core::SendQueue&& pieces,
+    CompressedBody(Exchange& exchange, coding::EncoderPool::Loan encoder, core::SendQueue&& pieces,
                    std::unique_ptr<BodySource> source);
 
     State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted) override;
@@ -41,7 +41,7 @@ class CompressedBody final : public BodySource {
     bool may_go_on();
 
     Exchange* exchange_;
-    coding::EncoderShelf::Loan encoder_;
+    coding::EncoderPool::Loan encoder_;
     core::SendQueue pieces_;
     std::unique_ptr<BodySource> source_;
     std::uint64_t turn_ = 0;

@@ -35,7 +35,7 @@ class CompressedBodyTest : public ::testing::Test {
   protected:
     void SetUp() override {
         if (!coding::built_in_codings().gzip) GTEST_SKIP() << "gzip is not built in";
-        encoder_ = shelf_->borrow(ContentCoding::gzip, coding::Purpose::answer, {});
+        encoder_ = pool_->borrow(ContentCoding::gzip, coding::Purpose::answer, {});
     }
     std::string take(core::SendQueue& queue) {
         std::string text;
@@ -50,8 +50,8 @@ class CompressedBodyTest : public ::testing::Test {
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
     core::Ref<testing::RecordedExchange> exchange_ =
         core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/");
-    core::Ref<coding::EncoderShelf> shelf_ = core::make_ref<coding::EncoderShelf>();
-    coding::EncoderShelf::Loan encoder_;
+    core::Ref<coding::EncoderPool> pool_ = core::make_ref<coding::EncoderPool>();
+    coding::EncoderPool::Loan encoder_;
     testing::TemporaryFolder folder_;
 };
 
@@ -66,7 +66,7 @@ TEST_F(CompressedBodyTest, RangesOfFilesAreReadInPieces) {
     core::SendQueue out;
     EXPECT_TRUE(body.pull_all(loop_->blocks(), out));
     EXPECT_EQ(testing::decode_all(ContentCoding::gzip, take(out)), text.substr(10));
-    EXPECT_EQ(shelf_->loans(), 0u);
+    EXPECT_EQ(pool_->loans(), 0u);
 }
 
 TEST_F(CompressedBodyTest, AFileThatBecameShorterFails) {
@@ -76,14 +76,14 @@ TEST_F(CompressedBodyTest, AFileThatBecameShorterFails) {
     CompressedBody body(*exchange_, std::move(encoder_), std::move(pieces), nullptr);
     core::SendQueue out;
     EXPECT_FALSE(body.pull_all(loop_->blocks(), out));
-    EXPECT_EQ(shelf_->loans(), 0u);
+    EXPECT_EQ(pool_->loans(), 0u);
 }
 
 TEST_F(CompressedBodyTest, ASourceThatFailsIsNotEndedProperly) {
     CompressedBody body(*exchange_, std::move(encoder_), {}, std::make_unique<Failing>());
     core::SendQueue out;
     EXPECT_EQ(body.pull(loop_->blocks(), out, 1000), State::failed);
-    EXPECT_EQ(shelf_->loans(), 0u);
+    EXPECT_EQ(pool_->loans(), 0u);
 }
 
 TEST_F(CompressedBodyTest, NothingIsStillAWholeStream) {

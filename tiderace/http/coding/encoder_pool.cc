@@ -1,4 +1,4 @@
-#include "tiderace/http/coding/encoder_shelf.h"
+#include "tiderace/http/coding/encoder_pool.h"
 
 #include <utility>
 
@@ -8,26 +8,26 @@ namespace tiderace::http::coding {
 
 namespace {
 
-// The maximum memory of an encoder at this place on the shelf.
+// The maximum memory of an encoder at this place of the pool.
 std::size_t bytes_of(std::size_t place) {
     return encoder_bytes_max(static_cast<Purpose>(place % purposes));
 }
 
 }  // namespace
 
-void EncoderShelf::Loan::give_back() {
+void EncoderPool::Loan::give_back() {
     if (encoder_ == nullptr) return;
-    EncoderShelf& shelf = *shelf_;
-    --shelf.loans_;
-    shelf.loan_bytes_ -= bytes_of(place_);
-    auto& idle = shelf.idle_[place_];
-    if (idle.size() < shelf.limits_.kept_max) idle.push_back(std::move(encoder_));
+    EncoderPool& pool = *pool_;
+    --pool.loans_;
+    pool.loan_bytes_ -= bytes_of(place_);
+    auto& idle = pool.idle_[place_];
+    if (idle.size() < pool.limits_.kept_max) idle.push_back(std::move(encoder_));
     encoder_.reset();
-    shelf_ = {};
+    pool_ = {};
 }
 
-EncoderShelf::Loan EncoderShelf::borrow(wire::ContentCoding coding, Purpose purpose,
-                                        std::optional<std::uint64_t> bytes) {
+EncoderPool::Loan EncoderPool::borrow(wire::ContentCoding coding, Purpose purpose,
+                                      std::optional<std::uint64_t> bytes) {
     TR_CHECK(coding != wire::ContentCoding::identity);
     Loan loan;
     const std::size_t place =
@@ -48,13 +48,13 @@ EncoderShelf::Loan EncoderShelf::borrow(wire::ContentCoding coding, Purpose purp
     if (encoder == nullptr || !encoder->reset(bytes)) return loan;
     ++loans_;
     loan_bytes_ += bytes_of(place);
-    loan.shelf_ = core::Ref<EncoderShelf>(this);
+    loan.pool_ = core::Ref<EncoderPool>(this);
     loan.encoder_ = std::move(encoder);
     loan.place_ = place;
     return loan;
 }
 
-std::size_t EncoderShelf::kept() const {
+std::size_t EncoderPool::kept() const {
     std::size_t count = 0;
     for (const auto& idle : idle_) count += idle.size();
     return count;

@@ -1,11 +1,11 @@
-// EncoderShelf: the encoders of one loop. A body borrows one while it compresses, and returns it
+// EncoderPool: the encoders of one loop. A body borrows one while it compresses, and returns it
 // for the next.
 //
-// Owner    The program holds a Ref, one shelf per loop; each loan holds another.
+// Owner    The program holds a Ref, one pool per loop; each loan holds another.
 // Thread   The loop's.
 // Errors   An empty loan: too many are out, the coding is not built in, or there is no memory. Send
 //          the plain bytes then.
-// Limits   ShelfLimits.
+// Limits   EncoderPoolLimits.
 // Memory   loan_bytes_max, and kept_max × 6 encoders, each at most encoder_bytes_max(purpose).
 #pragma once
 
@@ -20,14 +20,14 @@
 
 namespace tiderace::http::coding {
 
-struct ShelfLimits {
+struct EncoderPoolLimits {
     std::size_t loans_max = 128;  // answers being compressed at one time; more go out plain
     std::size_t kept_max = 2;     // idle ones of each coding and purpose
     // A loan counts as encoder_bytes_max of its purpose: 51 answers, or 102 streams of events.
     std::size_t loan_bytes_max = 64_MiB;
 };
 
-class EncoderShelf final : public core::Shared {
+class EncoderPool final : public core::Shared {
   public:
     class Loan {
       public:
@@ -35,7 +35,7 @@ class EncoderShelf final : public core::Shared {
         Loan(Loan&&) noexcept = default;
         Loan& operator=(Loan&& other) noexcept {
             give_back();
-            shelf_ = std::move(other.shelf_);
+            pool_ = std::move(other.pool_);
             encoder_ = std::move(other.encoder_);
             place_ = other.place_;
             return *this;
@@ -48,13 +48,13 @@ class EncoderShelf final : public core::Shared {
         void give_back();
 
       private:
-        friend class EncoderShelf;
-        core::Ref<EncoderShelf> shelf_;
+        friend class EncoderPool;
+        core::Ref<EncoderPool> pool_;
         std::unique_ptr<ContentEncoder> encoder_;
         std::size_t place_ = 0;
     };
 
-    explicit EncoderShelf(const ShelfLimits& limits = {}) : limits_(limits) {}
+    explicit EncoderPool(const EncoderPoolLimits& limits = {}) : limits_(limits) {}
 
     // Reset and ready for a stream of `bytes`, where that is known.
     Loan borrow(wire::ContentCoding coding, Purpose purpose, std::optional<std::uint64_t> bytes);
@@ -68,7 +68,7 @@ class EncoderShelf final : public core::Shared {
   private:
     static constexpr std::size_t codings = 3;
 
-    ShelfLimits limits_;
+    EncoderPoolLimits limits_;
     std::array<std::vector<std::unique_ptr<ContentEncoder>>, codings * purposes> idle_;
     std::size_t loans_ = 0;
     std::size_t loan_bytes_ = 0;
