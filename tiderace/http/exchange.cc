@@ -6,7 +6,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/core/deadline.h"
-#include "tiderace/http/exchange_door.h"
+#include "tiderace/http/exchange_registry.h"
 #include "tiderace/http/request_room.h"
 #include "tiderace/http/site_loop.h"
 
@@ -28,17 +28,17 @@ struct Exchange::Waiting final : core::Deadline {
     explicit Waiting(Exchange& e) : exchange(&e) {}
     ~Waiting() override { leave_door(); }
 
-    // Other threads reach the exchange by its id in the door; without it their calls are counted
+    // Other threads reach the exchange by its id in the registry; without it their calls are counted
     // misses.
     void leave_door() {
-        if (door != nullptr) std::exchange(door, nullptr)->leave(id);
+        if (registry != nullptr) std::exchange(registry, nullptr)->leave(id);
     }
     void on_passed() override { exchange->on_deadline(status); }
 
     Exchange* exchange;
     int status = 503;
     std::vector<std::unique_ptr<Callback>> callbacks;
-    std::shared_ptr<ExchangeDoor> door;  // where it has an id
+    std::shared_ptr<ExchangeRegistry> registry;  // where it has an id
     SlotId id;
 };
 
@@ -191,11 +191,11 @@ ExchangeHandle Exchange::handle() {
     TR_CHECK(site_ != nullptr, "an exchange without a site has no handle");
     deferred_ = true;
     Waiting& waits = waiting();
-    if (waits.door == nullptr) {
-        waits.door = site_->door(loop());
-        waits.id = waits.door->enter(*this);
+    if (waits.registry == nullptr) {
+        waits.registry = site_->registry(loop());
+        waits.id = waits.registry->enter(*this);
     }
-    return {waits.door, waits.id};
+    return {waits.registry, waits.id};
 }
 
 bool Exchange::observe(AbandonObserver& observer) {

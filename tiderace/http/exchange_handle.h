@@ -19,7 +19,7 @@
 namespace tiderace::http {
 
 class Exchange;
-class ExchangeDoor;  // exchange_door.h
+class ExchangeRegistry;  // exchange_registry.h
 
 class ExchangeHandle {
   public:
@@ -32,10 +32,10 @@ class ExchangeHandle {
 
   private:
     friend class Exchange;
-    ExchangeHandle(std::shared_ptr<ExchangeDoor> door, SlotId id)
-        : door_(std::move(door)), id_(id) {}
+    ExchangeHandle(std::shared_ptr<ExchangeRegistry> registry, SlotId id)
+        : registry_(std::move(registry)), id_(id) {}
 
-    std::shared_ptr<ExchangeDoor> door_;
+    std::shared_ptr<ExchangeRegistry> registry_;
     SlotId id_;
 };
 

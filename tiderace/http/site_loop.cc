@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tiderace/core/contain.h"
-#include "tiderace/http/exchange_door.h"
+#include "tiderace/http/exchange_registry.h"
 #include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::http {
@@ -249,7 +249,7 @@ SiteLoop::SiteLoop(std::shared_ptr<const Site> site, LayerPlace& place)
     : tree_(core::make_ref<Tree>(std::move(site), place)) {}
 
 SiteLoop::~SiteLoop() {
-    if (door_ != nullptr) door_->close();
+    if (registry_ != nullptr) registry_->close();
     // A handler's sockets hold the tree that has the handler.
     drop_handlers();
     if (before_ != nullptr) before_->clear();
@@ -316,9 +316,9 @@ void SiteLoop::set_observer(shared_function<void(const AccessRecord&)> observer)
     logs_ |= static_cast<bool>(observer_);
 }
 
-std::shared_ptr<ExchangeDoor> SiteLoop::door(core::EventLoop& loop) {
-    if (door_ == nullptr) door_ = std::make_shared<ExchangeDoor>(loop);
-    return door_;
+std::shared_ptr<ExchangeRegistry> SiteLoop::registry(core::EventLoop& loop) {
+    if (registry_ == nullptr) registry_ = std::make_shared<ExchangeRegistry>(loop);
+    return registry_;
 }
 
 const Chain& SiteLoop::chain_of(std::uint32_t scope) const {

@@ -23,7 +23,7 @@
 
 namespace tiderace::http {
 
-class ExchangeDoor;
+class ExchangeRegistry;
 
 // The stages of a scope and of the scopes around it, laid out flat: a request looks at one chain,
 // however deep its scope is.
@@ -84,7 +84,7 @@ class SiteLoop {
     // What a log throws ends here.
     void write_log(log::Logger* faults, const AccessRecord& record) const;
     // The way back from other threads, made when it is first asked for.
-    std::shared_ptr<ExchangeDoor> door(core::EventLoop& loop);
+    std::shared_ptr<ExchangeRegistry> registry(core::EventLoop& loop);
     const Chain& chain_of(std::uint32_t scope) const;
     // What a GET of this path would walk through.
     const Chain& chain_of(ByteView authority, ByteView path) const;
@@ -106,7 +106,7 @@ class SiteLoop {
     Change log_ = [](Chain&) {};
     bool logs_ = false;
     shared_function<void(const AccessRecord&)> observer_;
-    std::shared_ptr<ExchangeDoor> door_;
+    std::shared_ptr<ExchangeRegistry> registry_;
 };
 
 }  // namespace tiderace::http

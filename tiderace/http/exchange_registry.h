@@ -1,4 +1,4 @@
-// ExchangeDoor: the way back from other threads to the exchanges of one loop that wait for them
+// ExchangeRegistry: the way back from other threads to the exchanges of one loop that wait for them
 // (exchange_handle.h).
 //
 // Owner    Site makes it for the first handle and closes it; the handles keep it alive.
@@ -17,9 +17,9 @@
 
 namespace tiderace::http {
 
-class ExchangeDoor {
+class ExchangeRegistry {
   public:
-    explicit ExchangeDoor(core::EventLoop& loop) : loop_(&loop) {}
+    explicit ExchangeRegistry(core::EventLoop& loop) : loop_(&loop) {}
 
     SlotId enter(Exchange& exchange) { return exchanges_.emplace(&exchange).id; }
     void leave(SlotId id) { exchanges_.erase(id); }

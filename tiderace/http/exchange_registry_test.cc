@@ -1,4 +1,4 @@
-#include "tiderace/http/exchange_door.h"
+#include "tiderace/http/exchange_registry.h"
 
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@ namespace {
 
 using testing::H1Stage;
 
-class DoorTest : public ::testing::Test {
+class ExchangeRegistryTest : public ::testing::Test {
   protected:
-    DoorTest() {
+    ExchangeRegistryTest() {
         stage_.add_usual_paths();
         stage_.on("/job", [this](Exchange& exchange) { handles_.push_back(exchange.handle()); });
     }
@@ -28,14 +28,14 @@ class DoorTest : public ::testing::Test {
         peer.say("GET /job HTTP/1.1\r\nHost: a\r\n\r\n");
         ASSERT_TRUE(stage_.run_until([&] { return handles_.size() > before; }));
     }
-    std::uint64_t missed() { return stage_.site().door(world_.loop())->missed(); }
+    std::uint64_t missed() { return stage_.site().registry(world_.loop())->missed(); }
 
     testing::FakeWorld world_;
     H1Stage stage_{world_};
     std::vector<ExchangeHandle> handles_;
 };
 
-TEST_F(DoorTest, AThreadsResultComesBackAsTheAnswer) {
+TEST_F(ExchangeRegistryTest, AThreadsResultComesBackAsTheAnswer) {
     const auto peer = stage_.connect();
     ask(*peer);
     std::thread worker([handle = handles_[0]] {
@@ -52,7 +52,7 @@ TEST_F(DoorTest, AThreadsResultComesBackAsTheAnswer) {
     EXPECT_EQ(missed(), 0U);
 }
 
-TEST_F(DoorTest, WhatComesAfterTheClientWentIsCountedAndNothingElse) {
+TEST_F(ExchangeRegistryTest, WhatComesAfterTheClientWentIsCountedAndNothingElse) {
     const auto peer = stage_.connect();
     ask(*peer);
     peer->reset();
@@ -63,7 +63,7 @@ TEST_F(DoorTest, WhatComesAfterTheClientWentIsCountedAndNothingElse) {
     EXPECT_EQ(calls, 0);
 }
 
-TEST_F(DoorTest, WhatIsGoneOrAnsweredHasNoHandle) {
+TEST_F(ExchangeRegistryTest, WhatIsGoneOrAnsweredHasNoHandle) {
     core::Ref<Exchange> kept;
     stage_.on("/kept", [&](Exchange& exchange) { kept = exchange.defer(); });
     for (const bool answered : {false, true}) {
@@ -84,7 +84,7 @@ TEST_F(DoorTest, WhatIsGoneOrAnsweredHasNoHandle) {
     }
 }
 
-TEST_F(DoorTest, AnAnsweredExchangeThatIsUsedAgainIsAnother) {
+TEST_F(ExchangeRegistryTest, AnAnsweredExchangeThatIsUsedAgainIsAnother) {
     const auto peer = stage_.connect();
     ask(*peer);
     handles_[0].post([](Exchange& exchange) { exchange.respond_status(204); });
@@ -99,7 +99,7 @@ TEST_F(DoorTest, AnAnsweredExchangeThatIsUsedAgainIsAnother) {
     EXPECT_EQ(stage_.logged()[1].status, 202);
 }
 
-TEST_F(DoorTest, WhatACallThrowsIsAnswered500) {
+TEST_F(ExchangeRegistryTest, WhatACallThrowsIsAnswered500) {
     const auto peer = stage_.connect();
     ask(*peer);
     handles_[0].post([](Exchange&) { throw std::runtime_error("no result"); });
@@ -123,19 +123,19 @@ class LastWish {
     int* refused_;
 };
 
-TEST_F(DoorTest, ARefusedCallIsDestroyedWithoutTheLock) {
+TEST_F(ExchangeRegistryTest, ARefusedCallIsDestroyedWithoutTheLock) {
     const auto peer = stage_.connect();
     ask(*peer);
     while (world_.loop().post([] {})) {
     }
     int refused = 0;
-    // Hangs if the call's end finds the door locked.
+    // Hangs if the call's end finds the registry locked.
     EXPECT_FALSE(handles_[0].post([wish = LastWish(handles_[0], refused)](Exchange&) {}));
     EXPECT_EQ(refused, 1);
     EXPECT_EQ(missed(), 2U) << "with the one that it posted at its end";
 }
 
-TEST_F(DoorTest, AnExchangeHasOneHandleHoweverOftenItIsTaken) {
+TEST_F(ExchangeRegistryTest, AnExchangeHasOneHandleHoweverOftenItIsTaken) {
     stage_.on("/job", [this](Exchange& exchange) {
         handles_.push_back(exchange.handle());
         handles_.push_back(exchange.handle());
@@ -150,7 +150,7 @@ TEST_F(DoorTest, AnExchangeHasOneHandleHoweverOftenItIsTaken) {
     ASSERT_TRUE(stage_.run_until([&] { return missed() == 2; }));
 }
 
-TEST_F(DoorTest, AfterItsSiteItIsRefused) {
+TEST_F(ExchangeRegistryTest, AfterItsSiteItIsRefused) {
     ExchangeHandle handle;
     {
         testing::FakeWorld world;
