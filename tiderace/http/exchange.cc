@@ -7,7 +7,7 @@
 #include "tiderace/base/check.h"
 #include "tiderace/core/deadline.h"
 #include "tiderace/http/exchange_registry.h"
-#include "tiderace/http/request_room.h"
+#include "tiderace/http/request_buffer.h"
 #include "tiderace/http/site_loop.h"
 
 namespace tiderace::http {
@@ -28,7 +28,7 @@ struct Exchange::Waiting final : core::Deadline {
     explicit Waiting(Exchange& e) : exchange(&e) {}
     ~Waiting() override { leave_door(); }
 
-    // Other threads reach the exchange by its id in the registry; without it their calls are counted
+    // Other threads reach the exchange by its id in the registry; without it, calls are counted
     // misses.
     void leave_door() {
         if (registry != nullptr) std::exchange(registry, nullptr)->leave(id);

@@ -60,9 +60,9 @@ core::EventLoop& H1Exchange::loop() {
 }
 
 wire::HeadParse H1Exchange::parse(ByteView data, const wire::HeadLimits& limits) {
-    if (room_ == nullptr) {
-        room_ = service_->rooms().take();
-        head_.lend(room_->fields());
+    if (buffer_ == nullptr) {
+        buffer_ = service_->buffers().take();
+        head_.lend(buffer_->fields());
     }
     return wire::parse_request_head(data, limits, head_);
 }
@@ -126,7 +126,7 @@ wire::Refusal H1Exchange::take_target() {
     }
     // "http://host" and "http://host?q" mean the root (RFC 9112, 3.2.1).
     if (request_.raw_path.empty()) request_.raw_path = "/";
-    const wire::PathResult path = wire::canonicalize(request_.raw_path, room_->path());
+    const wire::PathResult path = wire::canonicalize(request_.raw_path, buffer_->path());
     request_.path = path.path;
     return wire::refusal_of(path.fault);
 }
@@ -155,10 +155,10 @@ void H1Exchange::refuse(int status, std::string_view sentence) {
 // The views point into the receive block, which the next read overwrites: copy them. Requests that
 // are answered at once never pay for it.
 void H1Exchange::pin() {
-    if (room_ == nullptr) return;
+    if (buffer_ == nullptr) return;
     pinned_.pin(head_, request_);
     head_copy_.reset();
-    service_->rooms().give_back(std::move(room_));
+    service_->buffers().give_back(std::move(buffer_));
 }
 
 void H1Exchange::disconnect() {
@@ -194,7 +194,7 @@ void H1Exchange::recycle() {
     head_copy_.reset();
     head_.clear();
     head_.lend({});
-    service_->rooms().give_back(std::move(room_));
+    service_->buffers().give_back(std::move(buffer_));
 }
 
 void H1Exchange::enter(Body next) {

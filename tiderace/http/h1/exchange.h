@@ -11,7 +11,7 @@
 //          no other reference exists.
 // Thread   The loop's.
 // Memory   Under 1 KiB: the loop's spare ones, and one for each request that is not answered at
-//          once, which has its head besides (request_room.h).
+//          once, which has its head besides (request_buffer.h).
 // Keywords: keep-alive, Connection: close, 100-continue, chunked
 #pragma once
 
@@ -20,7 +20,7 @@
 #include <string>
 
 #include "tiderace/http/exchange.h"
-#include "tiderace/http/request_room.h"
+#include "tiderace/http/request_buffer.h"
 #include "tiderace/http/stages.h"
 #include "tiderace/http/wire/chunked.h"
 #include "tiderace/http/wire/framing.h"
@@ -134,7 +134,7 @@ class H1Exchange final : public Exchange {
 
     H1Service* service_;
     H1Connection* connection_ = nullptr;
-    std::unique_ptr<RequestRoom> room_;  // from the parsing until the answer or pin()
+    std::unique_ptr<RequestBuffer> buffer_;  // from the parsing until the answer or pin()
     PinnedRequest pinned_;
     wire::RequestHead head_{std::span<wire::Field>()};
     wire::RequestFraming framing_;

@@ -12,7 +12,7 @@ H1Service::H1Service(core::EventLoop& loop, SiteLoop& site, H1Options options)
     : loop_(&loop),
       site_(&site),
       options_(std::move(options)),
-      rooms_(std::min(options_.head.request_line_bytes_max, options_.head.head_bytes_max)) {
+      buffers_(std::min(options_.head.request_line_bytes_max, options_.head.head_bytes_max)) {
     spare_.reserve(spare_exchanges_max);  // giving one back does not allocate
     held_.reserve(spare_exchanges_max);
 }

@@ -69,7 +69,7 @@ class H1Service final : public net::SessionFactory, private core::TurnEnd {
     // "Server: …\r\nDate: …\r\n", rendered once a second.
     ByteView standing_fields();
 
-    RequestRooms& rooms() { return rooms_; }
+    RequestBuffers& buffers() { return buffers_; }
     wire::HostMemo& hosts() { return hosts_; }
     // A spare exchange, or a new one. Given back when the request was answered.
     core::Ref<H1Exchange> take_exchange();
@@ -84,7 +84,7 @@ class H1Service final : public net::SessionFactory, private core::TurnEnd {
     H1Options options_;
     H1Counters counters_;
     H2Service* http2_ = nullptr;
-    RequestRooms rooms_;
+    RequestBuffers buffers_;
     wire::HostMemo hosts_;
     std::vector<core::Ref<H1Exchange>> spare_;
     std::vector<core::Ref<H1Exchange>> held_;  // given back in this turn by one of their owners

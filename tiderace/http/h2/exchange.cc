@@ -55,10 +55,10 @@ core::EventLoop& H2Exchange::loop() {
 
 wire::H2RequestParse H2Exchange::parse(wire::HpackDecoder& decoder, ByteView block,
                                        std::span<char> arena) {
-    if (room_ == nullptr) {
-        // An exchange that was given back after a malformed request keeps its room.
-        room_ = service_->rooms().take();
-        head_.lend(room_->fields());
+    if (buffer_ == nullptr) {
+        // An exchange that was given back after a malformed request keeps its buffer.
+        buffer_ = service_->buffers().take();
+        head_.lend(buffer_->fields());
     }
     return wire::parse_h2_request(decoder, block, arena, service_->options().head, head_,
                                   &service_->hosts());
@@ -111,7 +111,7 @@ wire::Refusal H2Exchange::take_target() {
         request_.raw_path = target.substr(0, mark);
         request_.query = target.substr(mark + 1);
     }
-    const wire::PathResult path = wire::canonicalize(request_.raw_path, room_->path());
+    const wire::PathResult path = wire::canonicalize(request_.raw_path, buffer_->path());
     request_.path = path.path;
     return wire::refusal_of(path.fault);
 }
@@ -127,9 +127,9 @@ void H2Exchange::refuse(int status, std::string_view sentence) {
 
 // The views point into the arena, which the next field block overwrites.
 void H2Exchange::pin() {
-    if (room_ == nullptr) return;
+    if (buffer_ == nullptr) return;
     pinned_.pin(head_, request_);
-    service_->rooms().give_back(std::move(room_));
+    service_->buffers().give_back(std::move(buffer_));
     service_->forget_arena();
     // The copy counts against the connection's limit for kept heads.
     if (connection_ != nullptr) connection_->streams().pinned(*this);
@@ -172,9 +172,9 @@ void H2Exchange::recycle() {
     content_length_.reset();
     pinned_.clear();
     head_.lend({});
-    if (room_ != nullptr) {
+    if (buffer_ != nullptr) {
         service_->forget_arena();
-        service_->rooms().give_back(std::move(room_));
+        service_->buffers().give_back(std::move(buffer_));
     }
     // Its memory, too; nearly every request holds none.
     if (held_.capacity() > std::string().capacity()) std::string().swap(held_);

@@ -12,7 +12,7 @@
 // Thread   The loop's.
 // Limits   Untaken bytes of a request's body: at most its receive window.
 // Memory   Under 1 KiB, and for a request that is not answered at once a copy of its head
-//          (request_room.h).
+//          (request_buffer.h).
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@
 
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/h2/stream_notes.h"
-#include "tiderace/http/request_room.h"
+#include "tiderace/http/request_buffer.h"
 #include "tiderace/http/stages.h"
 #include "tiderace/http/wire/h2/frame.h"
 #include "tiderace/http/wire/h2/request.h"
@@ -169,7 +169,7 @@ class H2Exchange final : public Exchange,
     H2Connection* connection_ = nullptr;
     std::uint32_t stream_ = 0;
     int status_ = 0;
-    std::unique_ptr<RequestRoom> room_;  // from the parsing until the answer or pin()
+    std::unique_ptr<RequestBuffer> buffer_;  // from the parsing until the answer or pin()
     PinnedRequest pinned_;
     wire::RequestHead head_{std::span<wire::Field>()};
     wire::H2BodyLength length_;

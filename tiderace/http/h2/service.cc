@@ -12,7 +12,7 @@ H2Service::H2Service(core::EventLoop& loop, SiteLoop& site, H2Options options)
     : loop_(&loop),
       site_(&site),
       options_(std::move(options)),
-      rooms_(options_.head.target_bytes_max) {
+      buffers_(options_.head.target_bytes_max) {
     spare_.reserve(spare_exchanges_max);  // giving one back does not allocate
 }
 

@@ -85,7 +85,7 @@ class H2Service final : public net::SessionFactory, private net::Connection::Own
     std::span<char> arena(const wire::HpackDecoder& decoder);
     // Its content is no longer read. No-op in most builds.
     void forget_arena();
-    RequestRooms& rooms() { return rooms_; }
+    RequestBuffers& buffers() { return buffers_; }
     wire::HostMemo& hosts() { return hosts_; }
 
     // For trailers; used for one block after the other.
@@ -108,7 +108,7 @@ class H2Service final : public net::SessionFactory, private net::Connection::Own
     H2Counters counters_;
     std::vector<core::Ref<H2Exchange>> spare_;
     std::vector<char> arena_;
-    RequestRooms rooms_;
+    RequestBuffers buffers_;
     wire::HostMemo hosts_;
     wire::RequestHead trailers_;
     SlotMap<net::Connection> tunnels_;

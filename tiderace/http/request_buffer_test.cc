@@ -1,4 +1,4 @@
-#include "tiderace/http/request_room.h"
+#include "tiderace/http/request_buffer.h"
 
 #include <gtest/gtest.h>
 
@@ -11,15 +11,15 @@
 namespace tiderace::http {
 namespace {
 
-TEST(RequestRooms, HaveOneSpare) {
-    RequestRooms rooms(100);
-    auto first = rooms.take();
-    auto second = rooms.take();
-    const RequestRoom* const kept = first.get();
+TEST(RequestBuffers, HaveOneSpare) {
+    RequestBuffers buffers(100);
+    auto first = buffers.take();
+    auto second = buffers.take();
+    const RequestBuffer* const kept = first.get();
     EXPECT_EQ(first->path().size(), 100U);
-    rooms.give_back(std::move(first));
-    rooms.give_back(std::move(second));
-    EXPECT_EQ(rooms.take().get(), kept);
+    buffers.give_back(std::move(first));
+    buffers.give_back(std::move(second));
+    EXPECT_EQ(buffers.take().get(), kept);
 }
 
 TEST(PinnedRequest, OwnsAllThatARequestShows) {
@@ -28,10 +28,10 @@ TEST(PinnedRequest, OwnsAllThatARequestShows) {
     Request request;
     request.head = &head;
     {
-        RequestRoom room(64);
+        RequestBuffer buffer(64);
         const std::string method = "GET", target = "/a%20b?c=d", path = "/a b";
         const std::string host = "example", name = "Host", own = "X-Own", value = "1";
-        head.lend(room.fields());
+        head.lend(buffer.fields());
         head.set_method(method);
         head.set_target(target, wire::TargetForm::origin, {});
         ASSERT_TRUE(head.add_field(name, host));
@@ -64,10 +64,10 @@ TEST(PinnedRequest, OwnsTheAuthorityOfTheTargetAndTheProtocol) {
     Request request;
     request.head = &head;
     {
-        RequestRoom room(64);
+        RequestBuffer buffer(64);
         const std::string method = "CONNECT", target = "http://b/p?q", host = "a", name = "Host";
         const std::string protocol = "websocket";
-        head.lend(room.fields());
+        head.lend(buffer.fields());
         head.set_method(method);
         head.set_target(target, wire::TargetForm::absolute, ByteView(target).substr(7, 1));
         ASSERT_TRUE(head.add_field(name, host));

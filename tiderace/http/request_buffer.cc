@@ -1,4 +1,4 @@
-#include "tiderace/http/request_room.h"
+#include "tiderace/http/request_buffer.h"
 
 #include <cstring>
 #include <functional>
@@ -26,36 +26,36 @@ bool is_inside(ByteView part, ByteView whole) {
 
 }  // namespace
 
-RequestRoom::RequestRoom(std::size_t path_bytes_max)
+RequestBuffer::RequestBuffer(std::size_t path_bytes_max)
     : path_(std::make_unique_for_overwrite<char[]>(path_bytes_max)),
       path_bytes_max_(path_bytes_max) {}
 
-RequestRoom::~RequestRoom() {
+RequestBuffer::~RequestBuffer() {
     unpoison();
 }
 
 // Under the address sanitizer a view that outlives its request is found at its first use.
-void RequestRoom::poison() {
+void RequestBuffer::poison() {
     ASAN_POISON_MEMORY_REGION(fields_.data(), sizeof fields_);
     ASAN_POISON_MEMORY_REGION(path_.get(), path_bytes_max_);
 }
 
-void RequestRoom::unpoison() {
+void RequestBuffer::unpoison() {
     ASAN_UNPOISON_MEMORY_REGION(fields_.data(), sizeof fields_);
     ASAN_UNPOISON_MEMORY_REGION(path_.get(), path_bytes_max_);
 }
 
-std::unique_ptr<RequestRoom> RequestRooms::take() {
-    if (spare_ == nullptr) return std::make_unique<RequestRoom>(path_bytes_max_);
+std::unique_ptr<RequestBuffer> RequestBuffers::take() {
+    if (spare_ == nullptr) return std::make_unique<RequestBuffer>(path_bytes_max_);
     spare_->unpoison();
     return std::move(spare_);
 }
 
-void RequestRooms::give_back(std::unique_ptr<RequestRoom> room) {
+void RequestBuffers::give_back(std::unique_ptr<RequestBuffer> buffer) {
     // One spare for each loop: requests that are answered at once take turns with it.
-    if (room == nullptr || spare_ != nullptr) return;
-    room->poison();
-    spare_ = std::move(room);
+    if (buffer == nullptr || spare_ != nullptr) return;
+    buffer->poison();
+    spare_ = std::move(buffer);
 }
 
 void PinnedRequest::pin(wire::RequestHead& head, Request& request) {

@@ -1,12 +1,12 @@
-// RequestRoom: where the head of a request is taken apart: its table of fields, and its path where
+// RequestBuffer: where the head of a request is taken apart: its table of fields, and its path if
 // that had to be rewritten. PinnedRequest: a request that lives on, at the size that it has.
 //
-//   parse -> RequestRoom, the loop's -> answered at once: the next request has the room
+//   parse -> RequestBuffer, the loop's -> answered at once: the next request has the buffer
 //                                    -> pin(): a copy of exactly what there is, and the same
 //
-// Owner    An exchange has a room from its parsing until it is answered or pinned.
+// Owner    An exchange has a buffer from its parsing until it is answered or pinned.
 // Thread   The loop's.
-// Memory   A room is about 13 KiB; a loop has one, and more only while more requests are in their
+// Memory   A buffer has about 13 KiB; a loop has one, and more only while more requests are in their
 //          handlers at once. A pinned request: its text, and 40 bytes for each field.
 //
 // Builds with AddressSanitizer report a handler that reads a view too late: one from before pin(),
@@ -36,11 +36,11 @@ inline constexpr bool poisons_old_views = false;
 inline constexpr bool poisons_old_views = false;
 #endif
 
-class RequestRoom {
+class RequestBuffer {
   public:
     // `path_bytes_max`: of the longest path that is accepted.
-    explicit RequestRoom(std::size_t path_bytes_max);
-    ~RequestRoom();
+    explicit RequestBuffer(std::size_t path_bytes_max);
+    ~RequestBuffer();
 
     std::span<wire::Field> fields() { return fields_; }
     std::span<char> path() { return {path_.get(), path_bytes_max_}; }
@@ -54,16 +54,16 @@ class RequestRoom {
     std::size_t path_bytes_max_;
 };
 
-class RequestRooms {
+class RequestBuffers {
   public:
-    explicit RequestRooms(std::size_t path_bytes_max) : path_bytes_max_(path_bytes_max) {}
+    explicit RequestBuffers(std::size_t path_bytes_max) : path_bytes_max_(path_bytes_max) {}
 
-    std::unique_ptr<RequestRoom> take();
-    void give_back(std::unique_ptr<RequestRoom> room);
+    std::unique_ptr<RequestBuffer> take();
+    void give_back(std::unique_ptr<RequestBuffer> buffer);
 
   private:
     std::size_t path_bytes_max_;
-    std::unique_ptr<RequestRoom> spare_;
+    std::unique_ptr<RequestBuffer> spare_;
 };
 
 class PinnedRequest {
