@@ -7,9 +7,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "examples/tidepool/post_text.h"
 #include "examples/tidepool/site.h"
+
+namespace tidepool {
+
+// A visitor that is not logged in; a member is sent to the front page.
+struct Guest : Visitor {};
+
+}  // namespace tidepool
+
+template <>
+struct tiderace::http::FromRequest<tidepool::Guest> {
+    static std::expected<tidepool::Guest, Redirect> from(tidepool::Visitor visitor) {
+        if (visitor.is_member()) return std::unexpected(Redirect{"/"});
+        return tidepool::Guest{std::move(visitor)};
+    }
+};
 
 namespace tidepool {
 

@@ -209,7 +209,6 @@ App make_app(db::Database db, const std::string& folder, const std::string& pict
 namespace tiderace::http {
 
 using tidepool::Frame;
-using tidepool::Guest;
 using tidepool::Member;
 using tidepool::Moderator;
 using tidepool::Viewer;
@@ -240,11 +239,6 @@ Task<Visitor> FromRequest<Visitor>::from(tidepool::Site& site, Session session,
         frame.moderator = site.moderators->contains(frame.viewer->username);
     }
     co_return Visitor(std::move(frame));
-}
-
-std::expected<Guest, Redirect> FromRequest<Guest>::from(Visitor visitor) {
-    if (visitor.is_member()) return std::unexpected(Redirect{"/"});
-    return Guest{std::move(visitor)};
 }
 
 std::expected<Member, Redirect> FromRequest<Member>::from(Visitor visitor) {

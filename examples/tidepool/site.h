@@ -64,7 +64,7 @@ struct Site {
     std::shared_ptr<const Moderators> moderators;
 };
 
-// The visitor of one request. Handlers take it, or what is made of it below.
+// The visitor of one request. Handlers take one, or what is made of one: Member, Moderator, Sent.
 class Visitor {
   public:
     explicit Visitor(Frame frame) : frame_(std::move(frame)) {}
@@ -88,9 +88,10 @@ class Visitor {
     Frame frame_;
 };
 
-struct Guest : Visitor {};      // not logged in; a member is sent to the front page
-struct Member : Visitor {};     // logged in; a guest is sent to the log-in
-struct Moderator : Visitor {};  // for any other visitor the page does not exist
+// A visitor that is logged in; a guest is sent to the log-in.
+struct Member : Visitor {};
+// For any other visitor the page does not exist.
+struct Moderator : Visitor {};
 
 // A form of `By`, from one of our pages; any other is refused.
 template <typename F, typename By = Member>
@@ -178,10 +179,6 @@ template <>
 struct tiderace::http::FromRequest<tidepool::Visitor> {
     static Task<tidepool::Visitor> from(tidepool::Site& site, Session session,
                                         const Request& request);
-};
-template <>
-struct tiderace::http::FromRequest<tidepool::Guest> {
-    static std::expected<tidepool::Guest, Redirect> from(tidepool::Visitor visitor);
 };
 template <>
 struct tiderace::http::FromRequest<tidepool::Member> {
