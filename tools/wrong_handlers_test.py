@@ -178,3 +178,10 @@ def test_what_does_not_fit_is_one_error(compile_body, body, sentence):
     assert done.returncode != 0
     errors = clang_check.errors_of(done)
     assert len(errors) == 1 and sentence in errors[0], done.stderr
+
+
+def test_a_websocket_without_its_header_is_one_error(tmp_path):
+    compile_text = clang_check.compiler(tmp_path, '#include "tiderace/app.h"\n')
+    done = compile_text('void f(tiderace::http::App& app) { app.ws<"/">([] { return 1; }); }')
+    errors = clang_check.errors_of(done)
+    assert len(errors) == 1 and "needs #include <tiderace/websocket.h>" in errors[0], done.stderr

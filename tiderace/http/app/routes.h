@@ -73,6 +73,11 @@ class Routes {
         }
         return self();
     }
+    template <route::RoutePattern pattern, typename F, typename... M>
+        requires(!requires { sizeof(app_parts::SocketEndpointOf<F>); })
+    void ws(F, M...) {
+        static_assert(!sizeof(F), "app.ws needs #include <tiderace/websocket.h>");
+    }
     template <typename M>
         requires(!std::convertible_to<M, Middleware>)
     Self& use(const M&) {
