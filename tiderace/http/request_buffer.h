@@ -6,8 +6,8 @@
 //
 // Owner    An exchange has a buffer from its parsing until it is answered or pinned.
 // Thread   The loop's.
-// Memory   A buffer has about 13 KiB; a loop has one, and more only while more requests are in their
-//          handlers at once. A pinned request: its text, and 40 bytes for each field.
+// Memory   A buffer has about 13 KiB; a loop has one, and more only while more requests are in
+//          their handlers at once. A pinned request: its text, and 40 bytes for each field.
 //
 // Builds with AddressSanitizer report a handler that reads a view too late: one from before pin(),
 // from before its return, or one of on_body.

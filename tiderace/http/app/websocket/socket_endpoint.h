@@ -121,10 +121,12 @@ class SocketEndpointOf final : public SocketEndpoint {
 
     static_assert(std::is_same_v<typename Signature::Result, task::Task<>>,
                   "a WebSocket's handler is a coroutine: return a Task<>");
-    static_assert(!Signature::waits, "a WebSocket's arguments come without a task");
     static_assert(Signature::body_arguments == 0, "a WebSocket's request has no body");
 
     void call(Call& call) const override {
+        // Not beside the other checks: there it would make app.ws() a second error.
+        static_assert(!Signature::waits,
+                      "a WebSocket cannot take an argument whose FromRequest<T>::from is a task");
         typename Signature::template Arguments<With>().call(*this, call);
     }
 
