@@ -101,8 +101,8 @@ void add_cors(Settings& settings, const ServeOptions& options, std::string_view 
     const std::optional<std::string> origin = rule != nullptr ? rule->origin : options.cors_origin;
     if (!origin) return;
     settings.push_back({.make = [origin = *origin](LayerPlace&) {
-        return Layer(
-            std::make_shared<http::filter::Cors>(http::filter::CorsOptions{.origins = {origin}}));
+        return Layer(std::make_shared<http::filter::Cors>(
+            http::filter::CorsOptions{.origins = {origin}, .methods = "GET, HEAD, OPTIONS"}));
     }});
 }
 

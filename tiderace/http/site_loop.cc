@@ -36,6 +36,7 @@ class SiteLoop::Tree final : public core::Shared {
     void match(Exchange& exchange);
     void change(Change& change);
     bool logs() const;
+    std::string methods_for(const Request& preflight) const;
     void drop_handlers() { targets_.clear(); }
 
   private:
@@ -66,6 +67,7 @@ class SiteLoop::Tree final : public core::Shared {
     Layer make_layer(const Setting::Make& make, LayerPlace& place);
     void make_missing_chains();
     const Chain& chain_of_refused(const Request& request, const route::Found& found) const;
+    route::Found find_asked(const Request& preflight) const;
 
     std::shared_ptr<const Site> site_;  // nullptr: one endpoint
     std::vector<std::shared_ptr<void>> owned_;
@@ -195,13 +197,25 @@ const Chain& SiteLoop::Tree::chain_of_refused(const Request& request,
     if (found.kind == route::Found::Kind::nothing) return chain_of_missing(request.path);
     std::uint32_t endpoint = found.route;
     if (request.method() == wire::Method::options) {
-        const ByteView method = request.field(wire::FieldName::access_control_request_method);
-        route::Parameters unused;
-        const route::Found asked =
-            site_->find(request.authority, wire::parse_method(method), request.path, unused);
+        const route::Found asked = find_asked(request);
         if (asked.kind == route::Found::Kind::route) endpoint = asked.route;
     }
     return *targets_[endpoint].chain;
+}
+
+route::Found SiteLoop::Tree::find_asked(const Request& preflight) const {
+    const ByteView method = preflight.field(wire::FieldName::access_control_request_method);
+    route::Parameters unused;
+    return site_->find(preflight.authority, wire::parse_method(method), preflight.path, unused);
+}
+
+std::string SiteLoop::Tree::methods_for(const Request& preflight) const {
+    const std::string asked(preflight.field(wire::FieldName::access_control_request_method));
+    if (site_ == nullptr) return asked;
+    const route::Found found = find_asked(preflight);
+    const bool is_for_all = found.kind == route::Found::Kind::route &&
+                            site_->endpoints()[found.route].method == wire::Method::other;
+    return is_for_all ? asked : std::string(found.allow);
 }
 
 const Chain& SiteLoop::Tree::chain_of_missing(ByteView path) const {
@@ -335,6 +349,10 @@ void SiteLoop::serve(Exchange& exchange) {
         tree_->match(exchange);
         run_stages(exchange);
     });
+}
+
+std::string SiteLoop::methods_for(const Exchange& preflight) {
+    return static_cast<const Tree&>(*preflight.tree_).methods_for(preflight.request());
 }
 
 void SiteLoop::resume(Exchange& exchange) {

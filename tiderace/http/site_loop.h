@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tiderace/base/result.h"
@@ -76,6 +77,9 @@ class SiteLoop {
 
     // Runs access and handler. Their exceptions are answered 500.
     void serve(Exchange& exchange);
+    // For the answer to its preflight (the Fetch standard): the methods of its path's endpoints, or
+    // the one that is asked about where an endpoint takes every method.
+    static std::string methods_for(const Exchange& preflight);
     // Goes on after a rule that said `later` has decided to let the request pass.
     void resume(Exchange& exchange);
     void filter(Exchange& exchange, Response& response) const;

@@ -51,6 +51,28 @@ TEST_F(ReadyMiddlewareTest, APreflightIsAnsweredForItsGroup) {
         says(ask("PUT", "/api/x", fields), "Access-Control-Allow-Origin: https://a.example"));
 }
 
+TEST_F(ReadyMiddlewareTest, APreflightNamesTheMethodsOfItsPath) {
+    app.use(cors({}));
+    app.get<"/a">([] { return "a"; }).del<"/a">([] { return "a"; });
+    app.any<"/b">([] { return "b"; });
+    const auto methods = [&](std::string_view path, std::string_view asked) {
+        const std::string answer = ask(
+            "OPTIONS", path,
+            "Origin: https://a.example\r\nAccess-Control-Request-Method: " + std::string(asked) +
+                "\r\n");
+        const std::string_view name = "Access-Control-Allow-Methods: ";
+        const std::size_t at = answer.find(name);
+        if (at == answer.npos) return std::string("none");
+        const std::size_t from = at + name.size();
+        return answer.substr(from, answer.find('\r', from) - from);
+    };
+    for (const char* const asked : {"GET", "DELETE", "PUT", "BREW"}) {
+        EXPECT_EQ(methods("/a", asked), "GET, HEAD, DELETE, OPTIONS") << asked;
+        EXPECT_EQ(methods("/b", asked), asked);
+        EXPECT_EQ(methods("/none", asked), "none") << asked;
+    }
+}
+
 // With -Wextra, members that a designated initializer leaves out are a warning in a user's program,
 // unless they have an initializer of their own.
 #pragma GCC diagnostic push
@@ -68,7 +90,7 @@ TEST_F(ReadyMiddlewareTest, APreflightIsAnsweredForItsGroup) {
 // some must not come first, wherever cors() stands.
 TEST_F(ReadyMiddlewareTest, APreflightNeedsNoCredentials) {
     const auto refuse = [](const Request&) { return std::optional(Problem{.status = 401}); };
-    const auto shared = [] { return cors({.origins = {"https://a.example"}, .methods = "PUT"}); };
+    const auto shared = [] { return cors({.origins = {"https://a.example"}}); };
     const auto put = [] { return "x"; };
     app.group("/outside").use(shared()).use(refuse).put<"/x">(put);
     app.group("/inside").use(refuse).use(shared()).put<"/x">(put);
@@ -84,7 +106,11 @@ TEST_F(ReadyMiddlewareTest, APreflightNeedsNoCredentials) {
         const std::string answer = ask("OPTIONS", path, fields);
         EXPECT_EQ(status_of(answer), "204") << path;
         EXPECT_TRUE(says(answer, allowed)) << path;
-        EXPECT_TRUE(says(answer, "Access-Control-Allow-Methods: PUT\r\n")) << path;
+        const bool has_get = std::string_view(path) == "/methods/x";
+        EXPECT_TRUE(says(answer, has_get
+                                     ? "Access-Control-Allow-Methods: GET, HEAD, PUT, OPTIONS\r\n"
+                                     : "Access-Control-Allow-Methods: PUT, OPTIONS\r\n"))
+            << answer;
         if (std::string_view(path) == "/two/x") continue;
         const std::string refused = ask("PUT", path, fields);
         EXPECT_EQ(status_of(refused), "401") << path;

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "tiderace/http/site_loop.h"
+
 namespace tiderace::http::filter {
 
 using wire::FieldName;
@@ -26,7 +28,9 @@ AccessRule::Verdict Cors::check(Exchange& exchange) {
     }
     Response response(204);
     if (allows(request.field(FieldName::origin))) {
-        response.add(FieldName::access_control_allow_methods, options_.methods);
+        const std::string own = options_.methods.empty() ? SiteLoop::methods_for(exchange) : "";
+        const ByteView methods = own.empty() ? ByteView(options_.methods) : response.keep(own);
+        if (!methods.empty()) response.add(FieldName::access_control_allow_methods, methods);
         const ByteView asked = request.field(FieldName::access_control_request_headers);
         // Named one by one, because "*" does not cover Authorization, nor requests with credentials
         // (Fetch standard).

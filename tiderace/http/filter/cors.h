@@ -21,7 +21,7 @@ namespace tiderace::http::filter {
 struct CorsOptions {
     // "https://example.org"; the single entry "*" allows all.
     std::vector<std::string> origins = {"*"};
-    std::string methods = "GET, HEAD, OPTIONS";
+    std::string methods = {};  // "GET, HEAD": these; "": those that the path has routes for
     // "*" repeats the request of the preflight.
     std::string headers = "*";
     std::string exposed = {};  // Access-Control-Expose-Headers, "" for none
