@@ -4,7 +4,8 @@
 #
 # Each C++ block is compiled in a namespace of its own, after the #includes of all. A block with a main
 # is registered under the heading above it: library/routes, library/requests, library/requests_2
-# (tests/documents/program.h). A block without one is compiled where it stands, so a TEST in it runs.
+# (tests/documents/program.h). A block that specialises FromRequest, which no namespace may do, is a
+# source of its own. A block without a main is compiled where it stands, so a TEST in it runs.
 # A header stands for a document with its example (Room.cmake) under the heading "Example".
 # What a test cannot use is replaced: ports by one of the kernel's choice, and the URLs of servers by
 # that of the test.
@@ -65,17 +66,29 @@ function(tiderace_document_programs)
            block "${block}")
     string(REPLACE "\"unix:/tmp/" "\"unix:" block "${block}")
 
-    string(FIND "${block}" "int main(" main)
+    set(main_name main)
+    if(block MATCHES "struct tiderace::http::FromRequest<")
+      set(main_name main_of_${unique})
+      string(REPLACE "int main(" "static int ${main_name}(" block "${block}")
+    endif()
+    string(FIND "${block}" "int ${main_name}(" main)
     set(registered "")
     if(NOT main EQUAL -1)
-      set(registered "const documents::Registered registered(\"${ARG_NAME}/${unique}\", main);\n")
+      set(registered "const documents::Registered registered(\"${ARG_NAME}/${unique}\", ${main_name});\n")
       string(SUBSTRING "${block}" ${main} -1 rest)
       if(NOT rest MATCHES "return ")  # which only the real main may omit
-        string(REPLACE "int main(" "void main(" block "${block}")
+        string(REPLACE "int ${main_name}(" "void ${main_name}(" block "${block}")
       endif()
     endif()
+    set(lines "#line ${line} \"${PROJECT_SOURCE_DIR}/${ARG_DOCUMENT}\"\n${block}${registered}")
+    if(NOT main_name STREQUAL "main")
+      set(file ${PROJECT_BINARY_DIR}/generated/documents/${ARG_NAME}_${unique}.cc)
+      file(CONFIGURE OUTPUT ${file} CONTENT "#include \"tests/documents/program.h\"\n${found}\n${lines}" @ONLY)
+      target_sources(documents_test PRIVATE ${file})
+      continue()
+    endif()
     string(APPEND code "\nnamespace document_${ARG_NAME}_${unique} {\n"
-                       "#line ${line} \"${PROJECT_SOURCE_DIR}/${ARG_DOCUMENT}\"\n${block}${registered}"
+                       "${lines}"
                        "}  // namespace document_${ARG_NAME}_${unique}\n")
   endwhile()
   set(file ${PROJECT_BINARY_DIR}/generated/documents/${ARG_NAME}.cc)

@@ -62,6 +62,14 @@ TEST_F(Library, Routes) {
     EXPECT_EQ(program.end(), 0);
 }
 
+TEST_F(Library, TypesOfTheProgramsOwn) {
+    Program program = start("library/what_a_handler_takes");
+    const auto stranger = get(program.url("/settings"));
+    EXPECT_EQ(stranger.status, 303);
+    EXPECT_EQ(stranger.field("Location"), "/login");
+    EXPECT_EQ(program.end(), 0);
+}
+
 TEST_F(Library, WhatHandlersShare) {
     Program program = start("library/what_handlers_share");
     EXPECT_EQ(get(program.url("/")).body, "hello, visit 1 of this loop\n");
@@ -287,10 +295,9 @@ TEST_F(Library, CertificatesOfClients) {
     const std::string ca = authority.write(folder, "ca.pem");
     Program program(folder, "library/certificates_of_clients", {files.certificate, files.key, ca});
     const std::string place = "localhost" + program.place().substr(9);
-    const tiderace::tcp::ClientTls member(
-        tiderace::tcp::ClientTlsOptions{.ca = ca, .certificate = {ada.certificate, ada.key}});
+    const tiderace::tcp::ClientTls member({.ca = ca, .certificate = {ada.certificate, ada.key}});
     EXPECT_THAT(tiderace::run(read_page(place, {.security = &member})), HasSubstr("hello CN=ada"));
-    const tiderace::tcp::ClientTls stranger(tiderace::tcp::ClientTlsOptions{.ca = ca});
+    const tiderace::tcp::ClientTls stranger({.ca = ca});
     EXPECT_THAT(tiderace::run(read_page(place, {.security = &stranger})),
                 HasSubstr("hello stranger"));
     EXPECT_EQ(program.end(), 0);

@@ -63,7 +63,7 @@ TEST_F(Tcp, TlsIsVerifiedByTheClient) {
     const auto files = authority.issue(folder, "server", {.names = {"127.0.0.1", "localhost"}});
     Program program(folder, "tcp/tls", {files.certificate, files.key});
     const std::string place = "localhost" + program.place().substr(9);
-    const tcp::ClientTls tls(tcp::ClientTlsOptions{.ca = authority.write(folder, "ca.pem")});
+    const tcp::ClientTls tls({.ca = authority.write(folder, "ca.pem")});
     EXPECT_EQ(run(say(place, "", {.security = &tls})), "in secret\n");
     const tcp::ClientTls strangers;
     EXPECT_NE(run(say(place, "", {.security = &strangers})), "in secret\n");
@@ -77,10 +77,9 @@ TEST_F(Tcp, AServerKnowsAClientByItsCertificate) {
     const std::string ca = authority.write(folder, "ca.pem");
     Program program(folder, "tcp/certificates_of_clients", {files.certificate, files.key, ca});
     const std::string place = "localhost" + program.place().substr(9);
-    const tcp::ClientTls member(
-        tcp::ClientTlsOptions{.ca = ca, .certificate = {ada.certificate, ada.key}});
+    const tcp::ClientTls member({.ca = ca, .certificate = {ada.certificate, ada.key}});
     EXPECT_EQ(run(say(place, "", {.security = &member})), "hello CN=ada");
-    const tcp::ClientTls stranger(tcp::ClientTlsOptions{.ca = ca});
+    const tcp::ClientTls stranger({.ca = ca});
     EXPECT_EQ(run(say(place, "", {.security = &stranger})), "hello stranger");
     EXPECT_EQ(program.end(), 0);
 }
