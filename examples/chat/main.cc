@@ -74,6 +74,6 @@ int main(int argc, char** argv) {
     };
     app.ws<"/chat">(chat, {.message_bytes_max = 4_KiB, .queue_bytes_max = 512_KiB});
     ServeOptions options{.listen = argc > 1 ? argv[1] : "127.0.0.1:8080"};
-    if (argc > 3) options.tls = {{argv[2], argv[3]}};
+    if (argc > 3) options.tls.certificates = {{argv[2], argv[3]}};
     return app.serve(options);
 }

@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
             [](const std::string& line) { std::fprintf(stderr, "files: %s\n", line.c_str()); });
         auto app = make_files(uploads, names_in(hosts != nullptr ? hosts : ""));
         tiderace::http::ServeOptions options{.listen = argc > 2 ? argv[2] : "127.0.0.1:8080"};
-        if (argc > 4) options.tls = {{argv[3], argv[4]}};
+        if (argc > 4) options.tls.certificates = {{argv[3], argv[4]}};
         return app.serve(options);
     } catch (const std::exception& fault) {
         std::fprintf(stderr, "files: %s\n", fault.what());

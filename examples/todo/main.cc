@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
         tiderace::run(prepare(db));
         auto app = make_todo(db, password, std::getenv("TODO_DEVELOPMENT") != nullptr);
         tiderace::http::ServeOptions options{.listen = argc > 1 ? argv[1] : "127.0.0.1:8080"};
-        if (argc > 3) options.tls = {{argv[2], argv[3]}};
+        if (argc > 3) options.tls.certificates = {{argv[2], argv[3]}};
         return app.serve(options);
     } catch (const std::exception& fault) {
         std::fprintf(stderr, "todo: %s\n", fault.what());

@@ -18,9 +18,9 @@ int main(int argc, char** argv) {
         const net::TransportSecurity& security = *request.security;
         co_return (security.client_verified ? "verified " : "nobody ") + security.client + "\n";
     });
-    http::ServeOptions options{.listen = argv[1],
-                               .client_ca = argv[4],
-                               .client_required = std::string_view(argv[5]) == "required"};
-    if (*argv[2] != '\0') options.tls = {{argv[2], argv[3]}};
+    http::ServeOptions options{
+        .listen = argv[1],
+        .tls = {.client_ca = argv[4], .client_required = std::string_view(argv[5]) == "required"}};
+    if (*argv[2] != '\0') options.tls.certificates = {{argv[2], argv[3]}};
     return app.serve(options);
 }

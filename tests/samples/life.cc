@@ -12,11 +12,11 @@ int main(int argc, char** argv) {
     options.listen.addresses.clear();
     for (int i = 1; i < argc; ++i) {
         if (std::string_view(argv[i]).ends_with(".pem")) {
-            options.tls = {{argv[i], argv[i + 1]}};
+            options.tls.certificates = {{argv[i], argv[i + 1]}};
             break;
         }
         if (std::string_view(argv[i]) == "development") {
-            options.tls = {tiderace::http::development_certificate};
+            options.tls.certificates = {tiderace::development_certificate};
             break;
         }
         options.listen.addresses.emplace_back(argv[i]);

@@ -25,8 +25,7 @@ Task<> answer(tcp::Stream s) {
 
 int main(int argc, char** argv) {
     if (argc != 6) return 2;
-    const tcp::ServerTls tls(
-        tcp::ServerTlsOptions{.certificates = {{argv[2], argv[3]}},
+    const tcp::ServerTls tls({.certificates = {{argv[2], argv[3]}},
                               .client_ca = argv[4],
                               .client_required = std::string_view(argv[5]) == "required"});
     return tcp::serve(argv[1], answer, {.security = &tls});

@@ -65,7 +65,7 @@ int run(std::map<std::string, std::string> flags) {
     options.threads = flags.contains("--threads") ? std::stoul(flags["--threads"]) : 1;
     const std::string& pair = flags["--tls"];
     if (const std::size_t comma = pair.find(','); comma != pair.npos) {
-        options.tls = {{pair.substr(0, comma), pair.substr(comma + 1)}};
+        options.tls.certificates = {{pair.substr(0, comma), pair.substr(comma + 1)}};
     }
     return app.serve(options);
 }

@@ -29,8 +29,15 @@ Result<std::shared_ptr<ClientLayer>> make_client_layer(core::EventLoop& loop,
     return std::make_shared<TlsLayer>(std::move(*context));
 }
 
-Result<std::shared_ptr<ClientLayer>> ClientLayerOfFiles::get(core::EventLoop& loop,
-                                                             const tls::ClientOptions& options) {
+Result<std::shared_ptr<ClientLayer>> ClientLayerOfFiles::get(
+    core::EventLoop& loop, const TlsClient& tls, const std::vector<std::string>& protocols) {
+    const tls::ClientOptions options{
+        .verify = tls.verify,
+        .system_roots = tls.system_roots,
+        .ca = tls.ca,
+        .certificate = {tls.certificate.certificate, tls.certificate.key},
+        .protocols = protocols,
+        .resume = true};
     // Before they are read: what changes meanwhile is seen the next time.
     std::string look = tls::ClientContext::look_at_files(options);
     if (layer_ != nullptr && look == look_) return layer_;

@@ -8,8 +8,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tiderace/tcp/security.h"
+#include "tiderace/tcp/tls.h"
 #include "tiderace/tls/client_context.h"
 
 namespace tiderace::tcp {
@@ -23,8 +25,8 @@ Result<std::shared_ptr<ClientLayer>> make_client_layer(core::EventLoop& loop,
 class ClientLayerOfFiles {
   public:
     // With the same options each time.
-    Result<std::shared_ptr<ClientLayer>> get(core::EventLoop& loop,
-                                             const tls::ClientOptions& options);
+    Result<std::shared_ptr<ClientLayer>> get(core::EventLoop& loop, const TlsClient& tls,
+                                             const std::vector<std::string>& protocols);
 
   private:
     std::shared_ptr<ClientLayer> layer_;

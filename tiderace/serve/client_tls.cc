@@ -13,16 +13,10 @@ namespace {
 // Belongs to one client, and so to one loop. The first https URL creates the context.
 class ClientTls final : public tcp::ClientSecurity {
   public:
-    ClientTls(ClientTlsOptions options, ClientVersions versions)
-        : options_(std::move(options)), versions_(versions) {}
+    ClientTls(TlsClient tls, ClientVersions versions) : tls_(std::move(tls)), versions_(versions) {}
 
     Result<std::shared_ptr<tcp::ClientLayer>> layer(task::Runner& runner) const override {
-        return layer_.get(runner.loop(), {.verify = options_.verify,
-                                          .system_roots = options_.system_roots,
-                                          .ca = options_.ca,
-                                          .certificate = {options_.certificate, options_.key},
-                                          .protocols = protocols(),
-                                          .resume = true});
+        return layer_.get(runner.loop(), tls_, protocols());
     }
 
   private:
@@ -33,7 +27,7 @@ class ClientTls final : public tcp::ClientSecurity {
         return {"h2", "http/1.1"};
     }
 
-    ClientTlsOptions options_;
+    TlsClient tls_;
     ClientVersions versions_;
     mutable tcp::ClientLayerOfFiles layer_;
 };

@@ -35,8 +35,8 @@ class ClientTlsTest : public ::testing::Test {
 
     void serve(std::vector<std::string> protocols) {
         const auto files = authority_.issue(folder_, "server", {.names = {"localhost"}});
-        const tcp::ServerTls tls(tcp::ServerTlsOptions{
-            .certificates = {{files.certificate, files.key}}, .protocols = std::move(protocols)});
+        const tcp::ServerTls tls({.certificates = {{files.certificate, files.key}}},
+                                 std::move(protocols));
         layers_.push_back(tls.layer(world_.loop()).value());
         stage_.server().listen(world_.listen(), layers_.back().get());
         url_ = "https://localhost:" + std::to_string(world_.listening_at().port());
@@ -292,8 +292,8 @@ class ClientFallbackTest : public ClientTlsTest {
             readers_.erase(&connection);
         };
         const auto files = authority_.issue(folder_, "picky", {.names = {"localhost"}});
-        const tcp::ServerTls tls(tcp::ServerTlsOptions{
-            .certificates = {{files.certificate, files.key}}, .protocols = {"h2", "http/1.1"}});
+        const tcp::ServerTls tls({.certificates = {{files.certificate, files.key}}},
+                                 {"h2", "http/1.1"});
         layers_.push_back(tls.layer(world_.loop()).value());
         server_.listen(world_.listen(), layers_.back().get());
         url_ = "https://localhost:" + std::to_string(world_.listening_at().port());

@@ -21,7 +21,7 @@ class RedisTls : public ::testing::Test, protected tcp::ServedWorld {
     RedisTls() : ServedWorld("fake") {}
     void SetUp() override {
         const auto files = authority_.issue(folder_, "server", {.names = {"localhost"}});
-        const tcp::ServerTls tls(tcp::PemFiles{files.certificate, files.key});
+        const tcp::ServerTls tls({.certificates = {{files.certificate, files.key}}});
         layer_ = tls.layer(world->loop()).value();
         serve([](tcp::Stream stream) -> task::Task<> {
             while (auto bytes = co_await stream.read()) {

@@ -16,49 +16,15 @@
 #include "tiderace/http/site.h"
 #include "tiderace/net/serving.h"
 #include "tiderace/serve/log_files.h"
+#include "tiderace/serve/server_tls_options.h"
 #include "tiderace/serve/tcp_service.h"
 #include "tiderace/serve/watchdog.h"
 #include "tiderace/tcp/serve.h"
-#include "tiderace/tls/self_signed.h"
 #include "tiderace/tls/server_context.h"
+#include "tiderace/tls/ticket_keys.h"
 
 namespace tiderace::http {
 namespace {
-
-struct Certificates {
-    std::vector<TlsFiles> files;
-    std::string authority;  // of a development certificate; "": there is none
-};
-
-// Makes the development certificate where one is requested; files of the user stay as they are.
-Result<Certificates> find_certificates(const ServeOptions& options) {
-    Certificates found{.files = options.tls, .authority = ""};
-    for (TlsFiles& files : found.files) {
-        if (!files.development) continue;
-        const auto made = tls::self_signed();
-        if (!made) return fail(made.error());
-        files = {.certificate = made->certificate_file, .key = made->key_file};
-        found.authority = made->authority_file;
-    }
-    return found;
-}
-
-tls::ServerOptions tls_options(const ServeOptions& options,
-                               const std::vector<TlsFiles>& certificates,
-                               const std::shared_ptr<tls::TicketShare>& tickets, bool first) {
-    tls::ServerOptions made;
-    if (!options.client_ca.empty()) {
-        made.client_ca = options.client_ca;
-        made.client_certificates = options.client_required ? tls::ClientCertificates::required
-                                                           : tls::ClientCertificates::optional;
-    }
-    for (const TlsFiles& files : certificates) {
-        made.certificates.push_back({files.certificate, files.key});
-    }
-    made.says_reloads = first;
-    made.tickets = tickets;
-    return made;
-}
 
 // Where to listen, and with what.
 struct Places {
@@ -71,9 +37,10 @@ struct Places {
 // and it has ended TLS itself.
 Result<Places> find_places(const ServeOptions& options) {
     Places places;
-    const bool certified = !options.tls.empty();
-    if (!certified && !options.client_ca.empty()) {
-        return fail(Error(EINVAL, "verify clients by", options.client_ca, "set ServeOptions::tls"));
+    const bool certified = !options.tls.certificates.empty();
+    if (!certified && !options.tls.client_ca.empty()) {
+        return fail(Error(EINVAL, "verify clients by", options.tls.client_ca,
+                          "set ServeOptions::tls.certificates"));
     }
     for (const std::string& text : options.listen.addresses) {
         const bool says_plain = text.starts_with("http://");
@@ -125,11 +92,8 @@ class AppService final : public net::LoopService {
     }
 
     const std::optional<Error>& fault() const { return app_.fault(); }
-    Result<> add_tls(core::EventLoop& loop, const ServeOptions& options,
-                     const std::vector<TlsFiles>& files,
-                     const std::shared_ptr<tls::TicketShare>& tickets, bool first) {
-        auto context =
-            tls::ServerContext::create(loop, tls_options(options, files, tickets, first));
+    Result<> add_tls(core::EventLoop& loop, const tls::ServerOptions& options) {
+        auto context = tls::ServerContext::create(loop, options);
         if (!context) return fail(context.error());
         tls_ = std::move(*context);
         return {};
@@ -224,8 +188,9 @@ int refuse(const std::string& sentence) {
 int App::serve(const ServeOptions& options) {
     const auto places = find_places(options);
     if (!places) return refuse(places.error().message());
-    const auto certificates = find_certificates(options);
-    if (!certificates) return refuse(certificates.error().message());
+    std::string authority;  // of a development certificate; "": there is none
+    auto tls = tcp::server_tls_options(options.tls, &authority);
+    if (!tls) return refuse(tls.error().message());
     const std::shared_ptr<app_parts::Life> life = life_;
     // First, before anything has a thread: threads inherit the signals that it blocks.
     std::optional<net::Serving> serving;
@@ -243,7 +208,7 @@ int App::serve(const ServeOptions& options) {
                 // waits for such a call.
                 life->attach([&] { serving->stop(); });
                 if (options.on_listening) return options.on_listening(addresses);
-                print_where(addresses, *places, certificates->authority);
+                print_where(addresses, *places, authority);
             },
         .on_drain = [&] { life->begin(); },
     });
@@ -262,16 +227,14 @@ int App::serve(const ServeOptions& options) {
     // One pool for all loops: what blocks is bounded for the process, not for each loop.
     core::WorkerPool pool(options_.pool_threads_max, options_.pool_queue_max);
     // A session that began on one loop is resumed on any.
-    const auto tickets = std::make_shared<tls::TicketShare>();
-    bool first = true;
+    tls->tickets = std::make_shared<tls::TicketShare>();
     const int status =
         serving->run([&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
             auto service = std::make_unique<AppService>(loop, *this, pool, logs, options, *places);
             if (service->fault()) return fail(*service->fault());
-            if (!options.tls.empty()) {
-                auto added = service->add_tls(loop, options, certificates->files, tickets,
-                                              std::exchange(first, false));
-                if (!added) return fail(added.error());
+            if (!tls->certificates.empty()) {
+                if (auto added = service->add_tls(loop, *tls); !added) return fail(added.error());
+                tls->says_reloads = false;  // the first loop does
             }
             for (const auto& beside : options.tcp) {
                 if (auto added = service->add_tcp(*beside); !added) return fail(added.error());

@@ -2,7 +2,8 @@
 //
 //   return app.serve({.listen = ":8080"});
 //   return app.serve({.listen = {":80", "unix:/run/app.sock"}, .threads = 4, .access_log = "-"});
-//   return app.serve({.listen = {":443", "http://:80"}, .tls = {{"cert.pem", "key.pem"}}});
+//   return app.serve({.listen = {":443", "http://:80"},
+//                     .tls = {.certificates = {{"cert.pem", "key.pem"}}}});
 //
 // It prints where it listens. SIGTERM, SIGINT and App::drain() drain: after `drain_notice` no new
 // connection, requests in flight are answered, connections end; those still open after `drain` are
@@ -23,6 +24,7 @@
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/stages.h"
 #include "tiderace/net/serving_defaults.h"
+#include "tiderace/tcp/tls.h"
 
 namespace tiderace::http {
 
@@ -30,32 +32,14 @@ namespace tiderace::http {
 // before the address.
 using net::ListenOn;
 
-// PEM files: the server's certificate with its chain, and its key.
-struct TlsFiles {
-    std::string certificate;
-    std::string key;
-    bool development = false;  // instead of both
-};
-
-// For development: `.tls = {development_certificate}`. A certificate for localhost, this machine's
-// name and its addresses, made where there is none that serves, and signed by an authority that
-// browsers can be made to trust: the one of `tiderace serve --tls-self-signed`, in the same files
-// ($XDG_DATA_HOME/tiderace, or ~/.local/share/tiderace). `tiderace trust` explains how.
-inline const TlsFiles development_certificate{.certificate = "", .key = "", .development = true};
-
 class TcpService;  // serve/tcp_service.h
 
 struct ServeOptions {
     ListenOn listen = ":8080";
     // Other protocols, on the same loops: `.tcp = {tcp_service(":7000", handler)}`.
     std::vector<std::shared_ptr<const TcpService>> tcp = {};
-    std::vector<TlsFiles> tls = {};  // chosen by the name that the client asks for; none: plain
-    // PEM file of the authorities that sign clients' certificates. "": none is requested.
-    // Request::security has whether one was verified, and whose.
-    std::string client_ca = "";
-    // With client_ca. False: a client without a certificate is served, too. One that shows a
-    // certificate that does not verify is refused in either case.
-    bool client_required = true;
+    // No certificate: plain. Request::security has whose certificate a client has shown.
+    TlsServer tls = {};
     std::size_t threads = 0;  // loops, each on a thread of its own; 0: one for each CPU
     // From the end of the notice to the end; max(): none.
     Duration drain = net::ServingDefaults::drain_timeout;

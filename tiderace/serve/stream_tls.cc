@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tiderace/serve/client_layer.h"
+#include "tiderace/serve/server_tls_options.h"
 #include "tiderace/tls/server_context.h"
 
 namespace tiderace::tcp {
@@ -19,32 +20,28 @@ struct TlsLayers {
 
 }  // namespace
 
-ServerTls::ServerTls(PemFiles files)
-    : ServerTls(ServerTlsOptions{.certificates = {std::move(files)}}) {}
-
 // The tickets are made here and not for each loop: all layers of it share their keys.
-ServerTls::ServerTls(ServerTlsOptions options)
-    : options_(std::move(options)), tickets_(std::make_shared<tls::TicketShare>()) {}
+ServerTls::ServerTls(TlsServer tls, std::vector<std::string> protocols)
+    : tls_(std::move(tls)),
+      protocols_(std::move(protocols)),
+      tickets_(std::make_shared<tls::TicketShare>()) {}
 
 Result<std::shared_ptr<net::TransportLayer>> ServerTls::layer(core::EventLoop& loop) const {
+    auto options = server_tls_options(tls_);
+    if (!options) return fail(options.error());
+    options->protocols = protocols_;
+    options->tickets = tickets_;
     // No answer in HTTP to a client in clear text: what is spoken here is the program's.
-    tls::ServerOptions options{
-        .protocols = options_.protocols, .tickets = tickets_, .plain_http_answer = ""};
-    for (const PemFiles& files : options_.certificates) {
-        options.certificates.push_back({.certificate = files.certificate, .key = files.key});
-    }
-    if (!options_.client_ca.empty()) {
-        options.client_ca = options_.client_ca;
-        options.client_certificates = options_.client_required ? tls::ClientCertificates::required
-                                                               : tls::ClientCertificates::optional;
-    }
-    auto context = tls::ServerContext::create(loop, std::move(options));
+    options->plain_http_answer = "";
+    auto context = tls::ServerContext::create(loop, std::move(*options));
     if (!context) return fail(context.error());
     return std::shared_ptr<tls::ServerContext>(std::move(*context));
 }
 
-ClientTls::ClientTls(ClientTlsOptions options)
-    : options_(std::move(options)), token_(std::make_shared<const Token>()) {}
+ClientTls::ClientTls(TlsClient tls, std::vector<std::string> protocols)
+    : tls_(std::move(tls)),
+      protocols_(std::move(protocols)),
+      token_(std::make_shared<const Token>()) {}
 
 Result<std::shared_ptr<ClientLayer>> ClientTls::layer(task::Runner& runner) const {
     auto& layers = runner.local<TlsLayers>().made;
@@ -53,13 +50,7 @@ Result<std::shared_ptr<ClientLayer>> ClientTls::layer(task::Runner& runner) cons
     if (!layers.contains(token_)) {
         std::erase_if(layers, [](const auto& one) { return one.first.expired(); });
     }
-    return layers[token_].get(runner.loop(),
-                              {.system_roots = options_.system_roots,
-                               .ca = options_.ca,
-                               .certificate = {.certificate = options_.certificate.certificate,
-                                               .key = options_.certificate.key},
-                               .protocols = options_.protocols,
-                               .resume = true});
+    return layers[token_].get(runner.loop(), tls_, protocols_);
 }
 
 }  // namespace tiderace::tcp

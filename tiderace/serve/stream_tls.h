@@ -1,6 +1,6 @@
 // ServerTls, ClientTls: TLS for the streams of tcp.
 //
-//   const tcp::ServerTls tls({.certificate = "cert.pem", .key = "key.pem"});
+//   const tcp::ServerTls tls({.certificates = {{"cert.pem", "key.pem"}}});
 //   return tcp::serve(":7443", session, {.security = &tls});
 //
 //   const tcp::ClientTls tls;                                   // the system's roots
@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "tiderace/tcp/security.h"
+#include "tiderace/tcp/tls.h"
 
 namespace tiderace::tls {
 class TicketShare;
@@ -33,51 +34,31 @@ class TicketShare;
 
 namespace tiderace::tcp {
 
-// PEM files: a certificate with its chain, and its key.
-struct PemFiles {
-    std::string certificate;
-    std::string key;
-};
-
-struct ServerTlsOptions {
-    std::vector<PemFiles> certificates = {};  // chosen by the name that the client asks for
-    // PEM file of the authorities that sign clients' certificates. "": none is requested.
-    std::string client_ca = {};
-    // With client_ca. False: a client without a certificate is served, too. One that shows a
-    // certificate that does not verify is refused in either case.
-    bool client_required = true;
-    std::vector<std::string> protocols = {};  // ALPN, in the server's order; empty: not spoken
-};
-
 class ServerTls final : public ServerSecurity {
   public:
-    explicit ServerTls(PemFiles files);
-    explicit ServerTls(ServerTlsOptions options);
+    // `protocols`: ALPN, in the server's order; empty: not spoken.
+    explicit ServerTls(TlsServer tls, std::vector<std::string> protocols = {});
 
     Result<std::shared_ptr<net::TransportLayer>> layer(core::EventLoop& loop) const override;
 
   private:
-    ServerTlsOptions options_;
+    TlsServer tls_;
+    std::vector<std::string> protocols_;
     std::shared_ptr<tls::TicketShare> tickets_;
-};
-
-struct ClientTlsOptions {
-    bool system_roots = true;                 // trust the system's authorities
-    std::string ca = {};                      // PEM file of others to trust; "": none
-    PemFiles certificate = {};                // our own, for servers that ask for one
-    std::vector<std::string> protocols = {};  // ALPN, best first
 };
 
 class ClientTls final : public ClientSecurity {
   public:
-    explicit ClientTls(ClientTlsOptions options = {});
+    // `protocols`: ALPN, best first.
+    explicit ClientTls(TlsClient tls = {}, std::vector<std::string> protocols = {});
 
     Result<std::shared_ptr<ClientLayer>> layer(task::Runner& runner) const override;
 
   private:
     struct Token {};
 
-    ClientTlsOptions options_;
+    TlsClient tls_;
+    std::vector<std::string> protocols_;
     std::shared_ptr<const Token> token_;  // loops see by it that this object has ended
 };
 

@@ -20,8 +20,7 @@ class StreamTlsTest : public ::testing::Test, protected ServedWorld {
     StreamTlsTest() : ServedWorld("fake") {}
     void SetUp() override {
         const auto files = authority_.issue(folder_, "server", {.names = {"localhost"}});
-        const ServerTls tls(
-            ServerTlsOptions{.certificates = {{files.certificate, files.key}}, .protocols = {"x"}});
+        const ServerTls tls({.certificates = {{files.certificate, files.key}}}, {"x"});
         layer_ = tls.layer(world->loop()).value();
         other_layer_ = tls.layer(world->loop()).value();
         serve([this](Stream stream) -> task::Task<> {
@@ -66,7 +65,7 @@ class StreamTlsTest : public ::testing::Test, protected ServedWorld {
 };
 
 TEST_F(StreamTlsTest, EchoesThroughTlsAndSaysWhatWasAgreedOn) {
-    const ClientTls tls({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
+    const ClientTls tls({.ca = authority_.write(folder_, "ca.pem")}, {"x"});
     EXPECT_EQ(ask(tls, "localhost"), "in secret");
     EXPECT_EQ(ask(tls, "localhost"), "in secret") << "the loop's context is there already";
     world->run_until([&] { return !server_version_.empty(); });
@@ -77,19 +76,19 @@ TEST_F(StreamTlsTest, EchoesThroughTlsAndSaysWhatWasAgreedOn) {
 TEST_F(StreamTlsTest, TheLayerOfAClientThatIsGoneGoesWithTheNextOne) {
     std::weak_ptr<ClientLayer> of_the_first;
     {
-        const ClientTls first({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
+        const ClientTls first({.ca = authority_.write(folder_, "ca.pem")}, {"x"});
         EXPECT_EQ(ask(first, "localhost"), "in secret");
         of_the_first = *first.layer(runner);
         EXPECT_EQ(of_the_first.lock(), *first.layer(runner)) << "it is made once";
     }
-    const ClientTls second({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
+    const ClientTls second({.ca = authority_.write(folder_, "ca.pem")}, {"x"});
     EXPECT_EQ(ask(second, "localhost"), "in secret");
     EXPECT_TRUE(of_the_first.expired());
 }
 
 // Each loop has a layer of its own.
 TEST_F(StreamTlsTest, ASessionIsResumedOnAnotherLoop) {
-    const ClientTls tls({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
+    const ClientTls tls({.ca = authority_.write(folder_, "ca.pem")}, {"x"});
     EXPECT_EQ(ask(tls, "localhost"), "in secret");
     EXPECT_FALSE(resumed_);
     EXPECT_EQ(ask(tls, "localhost"), "in secret");
@@ -104,7 +103,7 @@ TEST_F(StreamTlsTest, FilesThatAreReplacedCountForTheNextConnection) {
     const auto replace_by = [&](const testing::Authority& authority) {
         std::filesystem::rename(authority.write(folder_, "new.pem"), ca);
     };
-    const ClientTls tls({.system_roots = false, .ca = ca, .protocols = {"x"}});
+    const ClientTls tls({.system_roots = false, .ca = ca}, {"x"});
     EXPECT_EQ(ask(tls, "localhost"), "in secret");
     EXPECT_EQ(ask(tls, "localhost"), "in secret");
     EXPECT_TRUE(resumed_);
@@ -127,15 +126,14 @@ TEST_F(StreamTlsTest, FilesThatAreReplacedCountForTheNextConnection) {
 TEST_F(StreamTlsTest, AClientShowsTheCertificateThatIsInItsFile) {
     const std::string ca = authority_.write(folder_, "ca.pem");
     const auto own = authority_.issue(folder_, "server", {.names = {"localhost"}});
-    const ServerTls server_tls(ServerTlsOptions{
-        .certificates = {{own.certificate, own.key}}, .client_ca = ca, .protocols = {"x"}});
+    const ServerTls server_tls({.certificates = {{own.certificate, own.key}}, .client_ca = ca},
+                               {"x"});
     const auto layer = server_tls.layer(world->loop()).value();
     server->listen(world->listen(), layer.get());
     const std::string where = "localhost:" + std::to_string(world->listening_at().port());
     const auto files = authority_.issue(folder_, "client", {.common_name = "old"});
-    const ClientTls tls({.ca = ca,
-                         .certificate = {.certificate = files.certificate, .key = files.key},
-                         .protocols = {"x"}});
+    const ClientTls tls(
+        {.ca = ca, .certificate = {.certificate = files.certificate, .key = files.key}}, {"x"});
     const auto shown = [&] {
         client_.clear();
         EXPECT_EQ(ask_at(where, tls), "in secret");
@@ -153,7 +151,7 @@ TEST_F(StreamTlsTest, AClientShowsTheCertificateThatIsInItsFile) {
 TEST_F(StreamTlsTest, TheSystemsAuthoritiesAreReadAgain) {
     const std::string roots = authority_.write(folder_, "roots.pem");
     const testing::EnvironmentVariable variable("SSL_CERT_FILE", roots);
-    const ClientTls tls({.protocols = {"x"}});
+    const ClientTls tls({}, {"x"});
     EXPECT_EQ(ask(tls, "localhost"), "in secret");
     const testing::Authority another;
     std::filesystem::rename(another.write(folder_, "new.pem"), roots);
@@ -161,18 +159,18 @@ TEST_F(StreamTlsTest, TheSystemsAuthoritiesAreReadAgain) {
 }
 
 TEST_F(StreamTlsTest, AServerThatDoesNotProveItsNameIsRefused) {
-    const ClientTls trusting({.ca = authority_.write(folder_, "ca.pem"), .protocols = {"x"}});
+    const ClientTls trusting({.ca = authority_.write(folder_, "ca.pem")}, {"x"});
     const std::string wrong = ask(trusting, "127.0.0.1");
     EXPECT_TRUE(wrong.starts_with("secure the connection to 127.0.0.1:"));
     EXPECT_THAT(wrong, ::testing::EndsWith("the TLS handshake failed: IP address mismatch"));
-    const ClientTls strict({.protocols = {"x"}});
+    const ClientTls strict({}, {"x"});
     EXPECT_TRUE(ask(strict, "localhost").contains("the TLS handshake failed"));
 }
 
 TEST_F(StreamTlsTest, AFileThatIsNotThereIsNamed) {
     const ClientTls tls({.ca = "/nowhere/ca.pem"});
     EXPECT_TRUE(ask(tls, "localhost").contains("/nowhere/ca.pem"));
-    const ServerTls server_tls(PemFiles{"/nowhere/cert.pem", "/nowhere/key.pem"});
+    const ServerTls server_tls({.certificates = {{"/nowhere/cert.pem", "/nowhere/key.pem"}}});
     const auto layer = server_tls.layer(world->loop());
     ASSERT_FALSE(layer.has_value());
     EXPECT_TRUE(layer.error().message().contains("/nowhere/"));

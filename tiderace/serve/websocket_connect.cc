@@ -14,19 +14,14 @@ namespace {
 // TLS with these options. The layers are the loop's.
 class SocketTls final : public tcp::ClientSecurity {
   public:
-    explicit SocketTls(ClientTlsOptions options) : options_(std::move(options)) {}
+    explicit SocketTls(TlsClient tls) : tls_(std::move(tls)) {}
 
     Result<std::shared_ptr<tcp::ClientLayer>> layer(task::Runner& runner) const override {
         auto& layers = runner.local<Layers>().made;
-        auto& kept = layers[{options_.verify, options_.system_roots, options_.ca,
-                             options_.certificate, options_.key}];
+        auto& kept = layers[{tls_.verify, tls_.system_roots, tls_.ca, tls_.certificate.certificate,
+                             tls_.certificate.key}];
         // The handshake is HTTP/1.1's: a server that may choose would choose HTTP/2.
-        return kept.get(runner.loop(), {.verify = options_.verify,
-                                        .system_roots = options_.system_roots,
-                                        .ca = options_.ca,
-                                        .certificate = {options_.certificate, options_.key},
-                                        .protocols = {"http/1.1"},
-                                        .resume = true});
+        return kept.get(runner.loop(), tls_, {"http/1.1"});
     }
 
   private:
@@ -36,7 +31,7 @@ class SocketTls final : public tcp::ClientSecurity {
         std::map<Key, tcp::ClientLayerOfFiles> made;  // as many as a program has options
     };
 
-    ClientTlsOptions options_;
+    TlsClient tls_;
 };
 
 // A task of its own, whose frame keeps the security until the socket is there.

@@ -50,20 +50,9 @@
 #include "tiderace/http/client/cookie_jar.h"
 #include "tiderace/http/client/proxy.h"
 #include "tiderace/http/client/url.h"
+#include "tiderace/tcp/tls.h"
 
 namespace tiderace::http {
-
-// The authorities that https is verified by, and our certificate for servers that request one. PEM
-// files, which are read again for a new connection when they have changed, as the system's roots
-// are; what cannot be read then leaves what was read before. A kept connection keeps what it began
-// with.
-struct ClientTlsOptions {
-    bool verify = true;  // false: encrypted, to any server at all; for tests
-    bool system_roots = true;
-    std::string ca = {};  // more roots; "": none
-    std::string certificate = {};
-    std::string key = {};
-};
 
 struct ClientOptions {
     Duration timeout = 30s;                 // for a whole request; see above
@@ -79,7 +68,7 @@ struct ClientOptions {
     bool proxy_from_environment = true;   // http_proxy and others; see proxy.h
     std::string user_agent = "tiderace";  // "" for none
     PoolLimits pool = {};
-    ClientTlsOptions tls = {};
+    TlsClient tls = {};  // a kept connection keeps what it began with
 };
 
 class Client {

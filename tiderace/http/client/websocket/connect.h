@@ -33,6 +33,7 @@
 #include "tiderace/http/websocket/socket.h"
 #include "tiderace/task/task.h"
 #include "tiderace/tcp/security.h"
+#include "tiderace/tcp/tls.h"
 
 namespace tiderace::http {
 
@@ -53,7 +54,7 @@ struct WebSocketConnect {
     Duration close_timeout = WebSocketOptions{}.close_timeout;
     bool compression = WebSocketOptions{}.compression;
     bool proxy_from_environment = true;  // HTTP_PROXY, HTTPS_PROXY (proxy.h), by CONNECT
-    ClientTlsOptions tls;
+    TlsClient tls;
 };
 
 // (Of tiderace::client.)
