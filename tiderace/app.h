@@ -22,7 +22,12 @@
 //         return app.serve({.listen = ":8080"});  // all cores, HTTP/1.1 and 2, SIGTERM drains
 //     }
 //
-// Link `tiderace::app`. Each header below says more: owner, thread, errors, limits.
+// Link `tiderace::app`. Each header below says more: owner, thread, errors, limits. Also for
+// applications, but not included here:
+//   base/ascii.h  base/utf8.h  base/base64.h  base/calendar.h    text and dates
+//   base/sha1.h  http/wire/sha256.h                              checksums
+//   base/transient_error.h                                       exceptions answered with 503
+//   net/transport.h                                              Request::security
 #pragma once
 
 #include "tiderace/base/constant_time.h"    // equals_in_constant_time: secrets

@@ -24,7 +24,7 @@
 //         });
 //     }
 //
-// `auto db = db::open("sqlite:tidepool.db")`, or postgres://…, mariadb://… (url.h). Link
+// `auto db = db::open("sqlite:tidepool.db")`, or "postgres://…", "mariadb://…". Link
 // `tiderace::db`. Values are always bound; no text of a value is ever part of a statement.
 //
 // Each header below says more: owner, thread, errors, limits. docs/databases.md is the guide.

@@ -20,10 +20,10 @@
 //         co_return done.has_value();
 //     }
 //
-// `auto redis = redis::open("redis://localhost")`, or rediss://…, unix:… (place.h). Link
+// `auto redis = redis::open("redis://localhost")`, or "rediss://…", "unix:…". Link
 // `tiderace::db_redis`.
 //
-// Each header below says more: owner, thread, errors, limits. docs/databases.md is the guide.
+// Each header below says more: owner, thread, errors, limits. docs/redis.md is the guide.
 #pragma once
 
 #include "tiderace/db/error.h"

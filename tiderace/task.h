@@ -22,7 +22,11 @@
 // Destroying it cancels it: the frame ends at its await, and the awaited operation is withdrawn.
 // `co_await detached(task)` runs a task to its end all the same.
 //
-// Each header below says more: owner, thread, errors, limits.
+// Each header below says more: owner, thread, errors, limits. For programs without tasks, and not
+// included here (docs/rooms.md):
+//   core/event_loop.h  core/watch.h  core/blocking_jobs.h      timers, descriptors, threads
+//   log/logger.h  log/writer.h  log/console_sink.h             a log
+//   base/result.h  base/units.h                                Result; Duration, 64_KiB
 #pragma once
 
 #include "tiderace/task/channel.h"

@@ -22,8 +22,12 @@
 //   tcp::Server(":7").on_data([](tcp::Peer& peer, ByteView in) { peer.write(in); }).run();
 //   auto stream = co_await tcp::connect("example.org:7000", {.attempts = 3});
 //
-// Link `tiderace::tcp`. TLS: <tiderace/serve/stream_tls.h>. Each header below says more: owner,
-// thread, errors, limits. docs/tcp.md is the guide.
+// Link `tiderace::tcp`. Each header below says more: owner, thread, errors, limits. docs/tcp.md is
+// the guide. Also for servers, but not included here:
+//   serve/stream_tls.h                                       TLS
+//   serve/tcp_service.h                                      a handler beside an http::App
+//   net/connection.h  net/serving.h                          net::Session, below the streams
+//   base/lru_cache.h  base/keyed_hash.h  base/random.h       what servers keep in memory
 #pragma once
 
 #include "tiderace/task.h"

@@ -47,7 +47,8 @@
 //     }
 //
 // Link `tiderace::testing`. Requests go through the real HTTP/1.1 server, over a network in memory:
-// limits, deadlines and refusals are the real ones. testing/client.h says the rest.
+// limits, deadlines and refusals are the real ones. testing/client.h says the rest. A real
+// PostgreSQL or MariaDB: testing/database_server.h.
 #pragma once
 
 #include "tiderace/testing/client.h"

@@ -27,7 +27,9 @@
 // is false. Over HTTP/1.1 a socket has the connection to itself; over HTTP/2 (RFC 8441) it is one
 // stream. A page of another origin is refused, unless WebSocketOptions::origins has it.
 //
-// Link `tiderace::app`. Each header below says more: owner, thread, errors, limits.
+// Link `tiderace::app`. Each header below says more: owner, thread, errors, limits. Callbacks
+// without a task, as in examples/echo: http/websocket/accept.h and http/websocket/connection.h,
+// served by http/h1/service.h and http/h2/service.h.
 #pragma once
 
 #include "tiderace/http/app/websocket/socket_endpoint.h"  // what a handler may take; how it ends

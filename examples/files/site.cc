@@ -1,8 +1,6 @@
 // The routes: a page with a plain form, uploads that can be resumed (tus 1.0), downloads.
 #include "examples/files/site.h"
 
-#include <tiderace/http/wire/field_syntax.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "examples/kv/text.h"
-#include "tiderace/core/send_queue.h"
 #include "tiderace/net/connection.h"
 
 namespace kv {

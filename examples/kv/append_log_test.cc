@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include <tiderace/core/event_loop.h>
-#include <tiderace/core/worker_pool.h>
 
 namespace kv {
 namespace {

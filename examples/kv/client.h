@@ -23,8 +23,6 @@
 #include <tiderace/resp.h>
 
 #include "examples/kv/answers.h"
-#include "tiderace/base/intrusive_list.h"
-#include "tiderace/core/budget.h"
 #include "tiderace/net/connection.h"
 
 namespace kv {
@@ -57,7 +55,7 @@ class QueuedCommand {
 //   any -- the program ends --> stopping_ -- nothing is held --> close_when_quiet() -> on_close()
 //   any -- CLIENT KILL, too slow a subscriber --> killed_ -> on_close() in the same turn
 //
-class Client final : public net::Session, public tiderace::ListHook {
+class Client final : public net::Session {
   public:
     struct Transaction {
         std::vector<QueuedCommand> queue;

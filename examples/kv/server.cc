@@ -9,7 +9,6 @@
 
 #include "examples/kv/memory_used.h"
 #include "examples/kv/replay.h"
-#include "tiderace/core/budget.h"
 
 namespace kv {
 namespace {

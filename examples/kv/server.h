@@ -29,7 +29,6 @@
 #include "examples/kv/pubsub.h"
 #include "examples/kv/snapshots.h"
 #include "tiderace/core/event_loop.h"
-#include "tiderace/core/worker_pool.h"
 #include "tiderace/net/serving.h"
 
 namespace kv {

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "tiderace/base/bytes.h"
-#include "tiderace/core/shared.h"
+#include "tiderace/net/connection.h"
 
 namespace kv {
 

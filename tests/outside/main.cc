@@ -3,7 +3,7 @@
 #include <expected>
 
 #include "tiderace/base/result.h"
-#include "tiderace/log/level.h"
+#include "tiderace/log/logger.h"
 
 int main() {
     int nobody_needs_this;
