@@ -1,4 +1,4 @@
-# What `cmake --install` makes of the library: archives, public headers, and the files by which CMake and
+# What `cmake --install` makes of the library: archives, headers, and the files by which CMake and
 # pkg-config find them again. The programs are the install component "programs", this is "library".
 option(TIDERACE_INSTALL "install the library with `cmake --install`" ${PROJECT_IS_TOP_LEVEL})
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME programs)
@@ -16,11 +16,11 @@ endmacro()
 # tiderace::NAME, for a target that is no room: several rooms under one name.
 function(tiderace_export target name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  set_property(GLOBAL APPEND PROPERTY TIDERACE_PUBLIC_ROOMS ${target})
+  set_property(GLOBAL APPEND PROPERTY TIDERACE_INSTALLED_ROOMS ${target})
   add_library(tiderace::${name} ALIAS ${target})
 endfunction()
 
-# Rooms with public headers, and all that these link: `ours` of Tiderace, `foreign` of the system.
+# Rooms with installed headers, and all that these link: `ours` of Tiderace, `foreign` of the system.
 function(tiderace_linked targets ours foreign)
   set(seen "")
   while(targets)
@@ -99,7 +99,7 @@ function(tiderace_install)
   endif()
   include(GNUInstallDirs)
   include(CMakePackageConfigHelpers)
-  get_property(rooms GLOBAL PROPERTY TIDERACE_PUBLIC_ROOMS)
+  get_property(rooms GLOBAL PROPERTY TIDERACE_INSTALLED_ROOMS)
   tiderace_linked("${rooms}" ours foreign)
   add_custom_target(tiderace_library)
   add_dependencies(tiderace_library ${ours})
@@ -107,7 +107,7 @@ function(tiderace_install)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tiderace)
   install(TARGETS ${ours} EXPORT tiderace
           ARCHIVE COMPONENT library
-          FILE_SET public DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+          FILE_SET installed DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
   install(EXPORT tiderace NAMESPACE tiderace:: FILE tiderace-targets.cmake DESTINATION ${package}
           COMPONENT library)
 

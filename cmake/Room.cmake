@@ -5,10 +5,11 @@
 # makes the library `tiderace_core` (alias tiderace::core) and, with TIDERACE_TESTS, the test program
 # `core_test` out of all of the room's tests. A nested room writes its name with underscores:
 # http/wire is `http_wire`. APART: those of the sources and tests that use the same private names as
-# others of their room; CMAKE_UNITY_BUILD leaves them alone. INTERNAL: no alias, for a room whose name
-# a public target has.
+# others of their room; CMAKE_UNITY_BUILD leaves them alone. INSTALLED: headers that a user's program
+# includes, itself or through others (decision 27 says which are public). INTERNAL: no alias, for a
+# room whose name a public target has.
 set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
-set_property(GLOBAL PROPERTY TIDERACE_PUBLIC_ROOMS "")  # Install.cmake installs them
+set_property(GLOBAL PROPERTY TIDERACE_INSTALLED_ROOMS "")  # Install.cmake installs them
 set(TIDERACE_ROOMS_OF_LOOPS core net tls http http_h1 http_h2 http_websocket)
 
 set(TIDERACE_ROOM_OPTIONS "" CACHE STRING "compiler options of the rooms, and not of their tests")
@@ -57,7 +58,7 @@ if(PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 function(tiderace_room)
-  cmake_parse_arguments(ARG "INTERNAL" "NAME" "PUBLIC;SOURCES;TESTS;USES;TEST_USES;LIBRARIES;APART" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL" "NAME" "INSTALLED;SOURCES;TESTS;USES;TEST_USES;LIBRARIES;APART" ${ARGN})
   if(ARG_APART)  # the tests' programs are made in the project's folder
     list(TRANSFORM ARG_APART PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     set_source_files_properties(${ARG_APART} DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}
@@ -84,10 +85,10 @@ function(tiderace_room)
     set_target_properties(${library} PROPERTIES EXPORT_NAME ${ARG_NAME})
     add_library(tiderace::${ARG_NAME} ALIAS ${library})
   endif()
-  if(ARG_PUBLIC)
-    set_property(GLOBAL APPEND PROPERTY TIDERACE_PUBLIC_ROOMS ${library})
-    target_sources(${library} ${scope} FILE_SET public TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
-                   FILES ${ARG_PUBLIC})
+  if(ARG_INSTALLED)
+    set_property(GLOBAL APPEND PROPERTY TIDERACE_INSTALLED_ROOMS ${library})
+    target_sources(${library} ${scope} FILE_SET installed TYPE HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}
+                   FILES ${ARG_INSTALLED})
   endif()
   # Calls on the wrong thread do not compile here (tiderace/base/thread_role.h). A room joins when its
   # functions are marked.
@@ -104,7 +105,7 @@ function(tiderace_room)
   endif()
 endfunction()
 
-# The example at the top of a public header, from its first #include to the end.
+# The example at the top of an umbrella header, from its first #include to the end.
 function(tiderace_read_example header result)
   file(READ ${header} text)
   string(REGEX MATCH "\n//     #include.*\n//     }\n//\n" example "${text}")

@@ -64,7 +64,7 @@
 //
 // Values   text/type_of.h lists the C++ types: plain structs, without macros. text::Map,
 //          List and Value hold data without a struct (text/value.h). Nothing is copied to render.
-// Escaping Where each value stands is decided by the compiler (text/escape.h): text, a quoted
+// Escaping Where each value stands is decided by the compiler: text, a quoted
 //          attribute, a URL (http, https, mailto or relative; others become "#blocked"), a string
 //          or a value of JavaScript. Where no escaping is safe it refuses the template and names
 //          what to write instead: values without quotes, names of tags and attributes, CSS,

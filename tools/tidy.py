@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The house rules as a test. A rule is a function from a Tree to complaints; none of them fixes.
 
-usage: tidy.py [--count] [--aims] [--ratchet] [ROOT]
+usage: tidy.py [--count] [--aims] [--public] [--ratchet] [ROOT]
 
   --count    end with `N rules hold, M broken`, for tools/run_tests.py
   --aims     list what is above its aim but within its limit (never a failure)
+  --public   list the public headers
   --ratchet  lower the entries of tools/tidy_ratchet.txt to today's sizes and drop what is within
 
 Two lists of exceptions, both of which may only shrink: tools/tidy_ratchet.txt (sizes) and
@@ -29,6 +30,7 @@ FOLDER_UNITS_AIM, FOLDER_UNITS_MAX = 20, 30
 FACE_HEADERS_MAX, FACE_LINES_MAX = 15, 2_500  # tiderace/*.h: what a user reads first
 # Examples that show how little is needed: the lines of their C++, without tests.
 SMALL_EXAMPLES = {"examples/chat/": 80, "examples/proxy/": 40, "examples/todo/todo.cc": 150}
+INTERNAL_MARK = "// Internal."  # begins an installed header that is not public
 EXEMPT_MARK = "tidy: table"  # within the first ten lines: a generated table, exempt from sizes
 
 RATCHET = "tools/tidy_ratchet.txt"
@@ -328,7 +330,7 @@ def inner_folders(tree):
             if inner is None or room_of(name) in (room_of(path), "core/backend"):
                 continue
             yield Complaint(path, number, f"{name} is private to {room_of(name)}")
-    for path, listed_in in public_headers_of(tree).items():
+    for path, listed_in in installed_headers_of(tree).items():
         if inner_folder_of(path) is not None:
             yield Complaint(listed_in, 0, f"lists {path}, which is in an inner folder: private")
 
@@ -461,7 +463,7 @@ def small_examples(tree):
 
 def face_size(tree):
     """The whole face can be read in an hour."""
-    face = [path for path in tree.having(".h") if re.fullmatch(r"tiderace/\w+\.h", path)]
+    face = umbrellas_of(tree)
     size = sum(len(tree.lines(path)) for path in face)
     if len(face) > FACE_HEADERS_MAX or size > FACE_LINES_MAX:
         limits = f"{FACE_HEADERS_MAX} headers and {FACE_LINES_MAX} lines"
@@ -580,7 +582,9 @@ def leftovers(tree):
                 yield Complaint(path, number, "left over: do it, or open an issue and say why here")
 
 
-OUTSIDERS = ("examples/", "tests/consumer/", "tests/installed/", "tests/samples/", "docs/")
+# What stands for the code and the documents of users.
+OUTSIDERS = ("README.md", "docs/", "examples/", "bench/lib/")
+OUTSIDERS += ("tests/consumer/", "tests/installed/", "tests/outside/", "tests/samples/")
 
 
 def headers(tree):
@@ -620,34 +624,78 @@ def standard_headers(tree):
             yield Complaint(path, line, f"std::{name} without <{header}>")
 
 
-def public_headers_of(tree):
-    """The headers that rooms list as PUBLIC in their CMakeLists.txt (cmake/Room.cmake)."""
+def installed_headers_of(tree):
+    """The headers that rooms list as INSTALLED in their CMakeLists.txt (cmake/Room.cmake)."""
     found = {}
     for path in tree.having("CMakeLists.txt"):
-        for listed in re.findall(r"^  PUBLIC\n((?:    \S+\.h\n)+)", tree.text(path), re.M):
+        for listed in re.findall(r"^  INSTALLED\n((?:    \S+\.h\n)+)", tree.text(path), re.M):
             for name in listed.split():
                 folder = pathlib.PurePosixPath(path).parent
                 found[os.path.normpath(folder / name)] = path
     return found
 
 
-def public_headers(tree):
-    """Public headers include public headers only, and so does whatever stands for a user's code."""
-    public = public_headers_of(tree)
-    for path, listed_in in public.items():
+def umbrellas_of(tree):
+    return [path for path in tree.having(".h") if re.fullmatch(r"tiderace/\w+\.h", path)]
+
+
+def named_headers_of(tree, umbrella):
+    """(line, name, path) of each header that the comments of an umbrella header name, by the path
+    below tiderace/. The path is None where there is none."""
+    for number, line in enumerate(tree.lines(umbrella), 1):
+        comment = line.partition("//")[2]
+        if "#include" in comment:  # of the example
+            continue
+        for name in re.findall(r"[\w/]+\.h\b", comment):
+            paths = [path for path in (name, f"tiderace/{name}") if path in tree.paths]
+            yield number, name, paths[0] if paths else None
+
+
+def public_headers_of(tree):
+    """The headers that are promised (decision 27): the umbrella headers tiderace/*.h, what they
+    include, and what their comments name."""
+    public = set(umbrellas_of(tree))
+    for umbrella in umbrellas_of(tree):
+        public.update(name for _, _, name in includes_of(tree, umbrella))
+        public.update(path for _, _, path in named_headers_of(tree, umbrella))
+    return public & set(tree.paths)
+
+
+def installed_headers(tree):
+    """Public headers are installed, and what is installed includes nothing else of ours."""
+    installed = installed_headers_of(tree)
+    for path, listed_in in installed.items():
         if path not in tree.paths:
             yield Complaint(listed_in, 0, f"lists {path}, which does not exist")
-    for path in tree.having(".h"):
-        if re.fullmatch(r"tiderace/\w+\.h", path) and path not in public:
-            yield Complaint(path, 0, "users include it: list it as PUBLIC in a CMakeLists.txt")
-    outsiders = (*OUTSIDERS, "tests/outside/", "bench/lib/")
-    outside = [p for p in tree.having(*CPP) if p.startswith(outsiders)]
-    for path in [*(p for p in public if p in tree.paths), *outside]:
+    for path in sorted(public_headers_of(tree) - installed.keys()):
+        yield Complaint(path, 0, "is public: list it as INSTALLED in a CMakeLists.txt")
+    for path in sorted(installed.keys() & set(tree.paths)):
         for number, _, name in includes_of(tree, path):
-            if room_of(name) is not None and name not in public:
-                if path.startswith("examples/") and room_of(name) == "examples":
-                    continue  # its own
-                yield Complaint(path, number, f"{name} is not public: no CMakeLists.txt lists it")
+            if room_of(name) is not None and name not in installed:
+                yield Complaint(path, number, f"{name} is not installed: list it as INSTALLED")
+
+
+def public_headers(tree):
+    """An installed header that is not public says so, and whatever stands for a user's code
+    includes public headers only."""
+    public = public_headers_of(tree)
+    for umbrella in umbrellas_of(tree):
+        for number, name, path in named_headers_of(tree, umbrella):
+            if path is None:
+                yield Complaint(umbrella, number, f"names {name}, which is no header of ours")
+    for path in sorted((installed_headers_of(tree).keys() | public) & set(tree.paths)):
+        marked = tree.text(path).startswith(INTERNAL_MARK)
+        if marked and path in public:
+            yield Complaint(path, 1, f"is public, but begins with `{INTERNAL_MARK}`")
+        elif not marked and path not in public:
+            yield Complaint(path, 1, f"is not public, but does not begin with `{INTERNAL_MARK}`")
+    for path in tree.having(*CPP, ".md"):
+        if not path.startswith(OUTSIDERS):
+            continue
+        for number, _, name in includes_of(tree, path):
+            own = room_of(name) == "examples"
+            if room_of(name) is not None and not own and name not in public:
+                yield Complaint(path, number, f"{name} is not public: no umbrella header names it")
 
 
 def machine_paths(tree):
@@ -682,6 +730,7 @@ RULES = [
     exceptions_once,
     leftovers,
     headers,
+    installed_headers,
     public_headers,
     standard_headers,
     machine_paths,
@@ -719,6 +768,9 @@ def main(arguments):
     tree = Tree(places[0] if places else pathlib.Path(__file__).resolve().parent.parent)
     if "--aims" in flags:
         show_aims(tree)
+        return 0
+    if "--public" in flags:
+        print("\n".join(sorted(public_headers_of(tree))))
         return 0
     if "--ratchet" in flags:
         tighten(tree)

@@ -23,6 +23,11 @@ HOUSE = {
     "tools/tidy_ratchet.txt": "# sizes\n",
     "tools/tidy_untested.txt": "# reasons\n",
 }
+# A room that installs a header, which is internal.
+NET = {
+    "tiderace/net/CMakeLists.txt": "tiderace_room(NAME net\n  INSTALLED\n    a.h\n)\n",
+    "tiderace/net/a.h": "// Internal. A.\n",
+}
 
 
 def lines(count):
@@ -106,7 +111,7 @@ FALSE_HOUSES = [
     (
         tidy.inner_folders,
         "one is shown to users",
-        {"tiderace/core/CMakeLists.txt": "room(\n  PUBLIC\n    backend/a.h\n)\n"},
+        {"tiderace/core/CMakeLists.txt": "room(\n  INSTALLED\n    backend/a.h\n)\n"},
         "lists tiderace/core/backend/a.h",
     ),
     (
@@ -277,20 +282,80 @@ FALSE_HOUSES = [
     ),
     (tidy.machine_paths, "somebody's home", {"site/index.html": "see /home/ann/x\n"}, "/home/ann/"),
     (
-        tidy.public_headers,
-        "a public header that includes a private one",
+        tidy.installed_headers,
+        "an installed header that includes one that is not",
         {
-            "tiderace/net/CMakeLists.txt": "tiderace_room(NAME net\n  PUBLIC\n    a.h\n)\n",
+            "tiderace/net/CMakeLists.txt": "tiderace_room(NAME net\n  INSTALLED\n    a.h\n)\n",
             "tiderace/net/a.h": '// A.\n#include "tiderace/net/b.h"\n',
             "tiderace/net/b.h": "// B.\n",
         },
-        "tiderace/net/b.h is not public",
+        "tiderace/net/b.h is not installed",
+    ),
+    (
+        tidy.installed_headers,
+        "an umbrella header that no room installs",
+        {"tiderace/face.h": "// F.\n"},
+        "tiderace/face.h: is public: list it as INSTALLED",
+    ),
+    (
+        tidy.installed_headers,
+        "a header that an umbrella header names and no room installs",
+        {**NET, "tiderace/face.h": "// F, and net/b.h.\n", "tiderace/net/b.h": "// B.\n"},
+        "tiderace/net/b.h: is public: list it as INSTALLED",
+    ),
+    (
+        tidy.installed_headers,
+        "a listed header that is not there",
+        {"tiderace/net/CMakeLists.txt": "tiderace_room(NAME net\n  INSTALLED\n    gone.h\n)\n"},
+        "lists tiderace/net/gone.h",
     ),
     (
         tidy.public_headers,
-        "an example that includes a private header",
-        {"examples/a/main.cc": '#include "tiderace/net/b.h"\n', "tiderace/net/b.h": "// B.\n"},
-        "tiderace/net/b.h is not public",
+        "an installed header that nothing names and that does not say so",
+        {**NET, "tiderace/net/a.h": "// A.\n"},
+        "tiderace/net/a.h:1: is not public, but does not begin with",
+    ),
+    (
+        tidy.public_headers,
+        "an included header that calls itself internal",
+        {**NET, "tiderace/face.h": '// F.\n#include "tiderace/net/a.h"\n'},
+        "tiderace/net/a.h:1: is public, but begins with",
+    ),
+    (
+        tidy.public_headers,
+        "a named header that calls itself internal",
+        {**NET, "tiderace/face.h": "// F, and net/a.h.\n"},
+        "tiderace/net/a.h:1: is public, but begins with",
+    ),
+    (
+        tidy.public_headers,
+        "an umbrella header that calls itself internal",
+        {"tiderace/face.h": "// Internal. F.\n"},
+        "tiderace/face.h:1: is public, but begins with",
+    ),
+    (
+        tidy.public_headers,
+        "an umbrella header that names what is not there",
+        {"tiderace/face.h": "// F.\n// See a.h.\n"},
+        "tiderace/face.h:2: names a.h, which is no header of ours",
+    ),
+    (
+        tidy.public_headers,
+        "an example that includes an internal header",
+        {**NET, "examples/a/main.cc": '#include "tiderace/net/a.h"\n'},
+        "examples/a/main.cc:1: tiderace/net/a.h is not public",
+    ),
+    (
+        tidy.public_headers,
+        "a document that includes an internal header",
+        {**NET, "docs/a.md": "# A\n\n```cpp\n#include <tiderace/net/a.h>\n```\n"},
+        "docs/a.md:4: tiderace/net/a.h is not public",
+    ),
+    (
+        tidy.public_headers,
+        "a README that includes an internal header",
+        {**NET, "README.md": "```cpp\n#include <tiderace/net/a.h>\n```\n"},
+        "README.md:2: tiderace/net/a.h is not public",
     ),
     (
         tidy.public_headers,
@@ -300,21 +365,9 @@ FALSE_HOUSES = [
     ),
     (
         tidy.public_headers,
-        "the outside test includes a private header in angle brackets",
-        {"tests/outside/main.cc": "#include <tiderace/net/b.h>\n"},
-        "tiderace/net/b.h is not public",
-    ),
-    (
-        tidy.public_headers,
-        "a header of the face that no room lists",
-        {"tiderace/face.h": "// F.\n"},
-        "tiderace/face.h: users include it",
-    ),
-    (
-        tidy.public_headers,
-        "a listed header that is not there",
-        {"tiderace/net/CMakeLists.txt": "tiderace_room(NAME net\n  PUBLIC\n    gone.h\n)\n"},
-        "lists tiderace/net/gone.h",
+        "the outside test includes an internal header in angle brackets",
+        {**NET, "tests/outside/main.cc": "#include <tiderace/net/a.h>\n"},
+        "tiderace/net/a.h is not public",
     ),
 ]
 
@@ -392,6 +445,24 @@ ALLOWED = [
     ),
     (tidy.line_length, {"server/main.cc": "// https://www.rfc-editor.org/" + "x" * 90 + "\n"}),
     (tidy.headers, {"server/main.cc": "using namespace std::chrono_literals;\n"}),
+    (
+        tidy.public_headers,
+        {**NET, "examples/a/b.h": "", "examples/a/main.cc": '#include "examples/a/b.h"\n'},
+    ),
+    (
+        tidy.public_headers,
+        {**NET, "docs/a.md": "`#include <tiderace/net/a.h>` is not for users.\n"},
+    ),
+    (tidy.public_headers, {**NET, "tests/a_test.cc": '#include "tiderace/net/a.h"\n'}),
+    (
+        tidy.public_headers,
+        {
+            "tiderace/face.h": "// F.\n//     #include <gtest/gtest.h>\n// See net/a.h, net/b.h.\n"
+            '#include "tiderace/net/c.h"\n',
+            "examples/a/main.cc": "".join(f"#include <tiderace/net/{x}.h>\n" for x in "abc"),
+            **{f"tiderace/net/{x}.h": "// A.\n" for x in "abc"},
+        },
+    ),
     (tidy.leftovers, {"server/main.cc": "// todos are fine in a to-do server\n"}),
     (tidy.standard_headers, {"tiderace/net/a.cc": "// as std::vector does\n"}),
     (

@@ -3,9 +3,10 @@
 
 usage: where.py [WORD…]        (./dev where); without a word it prints the whole map
 
-The map is made of the headers themselves: `// Name: what it is` in the first lines, and lines
-`// Keywords: ETag, 304` behind it, in the comment that a header begins with. A document counts with
-its title. Case, hyphens and underscores make no difference. The best match comes first.
+The map is made of the headers themselves: `// Name: what it is` in the first lines (behind
+`Internal.`, where a header is not public), and lines `// Keywords: ETag, 304` behind it, in the
+comment that a header begins with. A document counts with its title. Case, hyphens and underscores
+make no difference. The best match comes first.
 """
 
 import dataclasses
@@ -38,7 +39,7 @@ def place_of_header(path, text):
     lines = [re.sub(r"^//+ ?", "", line) for line in head.splitlines()]
     listed = [line.partition(":")[2] for line in lines if line.startswith("Keywords:")]
     lines = [line for line in lines if not line.startswith("Keywords:")]
-    first = " ".join("\n".join(lines).partition("\n\n")[0].split())
+    first = " ".join("\n".join(lines).partition("\n\n")[0].split()).removeprefix("Internal. ")
     sentence = re.split(r"(?<=[^.]\.) (?=[A-Z])", first)[0]
     named = re.match(r"([\w:.+/ -]{2,40}): (.+)", sentence)
     keywords = tuple(word.strip() for word in ",".join(listed).split(",") if word.strip())

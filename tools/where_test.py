@@ -133,6 +133,14 @@ def test_keywords_are_no_part_of_the_purpose():
     assert (place.name, place.purpose, place.keywords) == ("Acceptor", "takes connections.", ("x",))
 
 
+def test_internal_is_no_part_of_the_name():
+    place = where.place_of_header("a.h", "// Internal. Acceptor: takes\n// connections.\n")
+    assert (place.name, place.purpose) == ("Acceptor", "takes connections.")
+    unnamed = where.place_of_header("a.h", "// Internal. Names of things.\n")
+    assert (unnamed.name, unnamed.purpose) == ("", "Names of things.")
+    assert not [known for known in KNOWN if "Internal." in known.name + known.purpose]
+
+
 def run(*words):
     return subprocess.run(
         [where.ROOT / "dev", "where", *words], capture_output=True, text=True, check=False

@@ -1,5 +1,5 @@
-// A user's service, which test_consumers.py builds in every way. It includes each public header,
-// and calls the parts that differ between builds most easily.
+// A user's service, which test_consumers.py builds in every way. It includes each umbrella
+// header, and calls the parts that differ between builds most easily.
 #include <tiderace/app.h>
 #include <tiderace/client.h>
 #include <tiderace/db.h>

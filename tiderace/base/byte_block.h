@@ -1,5 +1,6 @@
-// ByteBlock: sixteen bytes that are compared at once, by SSE2 (every x86-64) or NEON (every arm64).
-// Elsewhere TR_HAS_BYTE_BLOCK is 0 and there is none: look at one byte after another.
+// Internal. ByteBlock: sixteen bytes that are compared at once, by SSE2 (every x86-64) or NEON
+// (every arm64). Elsewhere TR_HAS_BYTE_BLOCK is 0 and there is none: look at one byte after
+// another.
 //
 //   const ByteBlock block = ByteBlock::load(at);
 //   const std::uint64_t found = (block.equal('"') | block.at_most(0x1f)).bits();

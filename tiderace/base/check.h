@@ -1,4 +1,5 @@
-// Always-on checks. A failed check is a bug of ours: it prints where and what, and aborts.
+// Internal. Always-on checks. A failed check is a bug of ours: it prints where and what, and
+// aborts.
 //
 // Thread   Any.
 // Errors   Never use these for a peer's or the machine's fault: those are values (result.h, enums).

@@ -1,4 +1,4 @@
-// Names of enumerators, as the compiler prints them: enum_names<Color>[0] is {"red", 0}.
+// Internal. Names of enumerators, as the compiler prints them: enum_names<Color>[0] is {"red", 0}.
 //
 // For enums with a fixed underlying type (every `enum class`), and values from 0 to
 // `enum_value_max<E>`, which is 63 unless specialized for the enum. What is outside has no name.

@@ -1,5 +1,5 @@
-// HashBlocks: a message in pieces as the blocks of 64 bytes that SHA-1 and SHA-256 hash, padded at
-// its end (FIPS 180-4, 5.1.1).
+// Internal. HashBlocks: a message in pieces as the blocks of 64 bytes that SHA-1 and SHA-256 hash,
+// padded at its end (FIPS 180-4, 5.1.1).
 //
 // Thread   One at a time.
 // Memory   80 bytes.

@@ -1,5 +1,5 @@
-// IntrusiveList: a doubly linked ring through hooks inside the objects. Insert and remove are O(1),
-// nothing is allocated, and an object leaves its list when it dies.
+// Internal. IntrusiveList: a doubly linked ring through hooks inside the objects. Insert and remove
+// are O(1), nothing is allocated, and an object leaves its list when it dies.
 //
 // Owner    Owns nothing: the objects have other owners.
 // Thread   One; not synchronised.

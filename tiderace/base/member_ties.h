@@ -1,4 +1,4 @@
-// tidy: table
+// Internal. tidy: table
 // tie_members: calls `call(member…)` with references to the members of an aggregate that has `count`
 // of them. Structured bindings need one line for each count (written by a script; C++26's packs
 // in structured bindings will make this one line).

@@ -1,4 +1,4 @@
-// Members of plain structs: their number, their names, and references to them.
+// Internal. Members of plain structs: their number, their names, and references to them.
 //
 //     struct Point { int x; int y; };
 //     member_count<Point>          2

@@ -1,4 +1,4 @@
-// Moments that lie a Duration away, where a Duration may be "never".
+// Internal. Moments that lie a Duration away, where a Duration may be "never".
 #pragma once
 
 #include "tiderace/base/units.h"

@@ -1,5 +1,6 @@
-// SecretText: a string whose memory is wiped before it is freed, when it grows and when it ends:
-// for the text of a private key. Up to 15 bytes, which no key has, it holds inside itself, unwiped.
+// Internal. SecretText: a string whose memory is wiped before it is freed, when it grows and when
+// it ends: for the text of a private key. Up to 15 bytes, which no key has, it holds inside itself,
+// unwiped.
 //
 // Thread   As a std::string's.
 // Errors   As a std::string's.

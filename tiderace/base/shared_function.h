@@ -1,4 +1,4 @@
-// shared_function: a callable whose copies are one, for options that several loops call.
+// Internal. shared_function: a callable whose copies are one, for options that several loops call.
 //
 // std::function would bring <functional> into every file of an application, which costs its
 // compiler a tenth of a second.

@@ -1,6 +1,6 @@
-// SignalsBlocked: signals do not reach the calling thread while it lives. For starting a thread,
-// which inherits the mask (signals are for the main thread), and for a fork, in whose child no
-// handler of ours may run.
+// Internal. SignalsBlocked: signals do not reach the calling thread while it lives. For starting a
+// thread, which inherits the mask (signals are for the main thread), and for a fork, in whose child
+// no handler of ours may run.
 //
 // Thread   The one that made it.
 // Errors   None; it leaves errno as it is.

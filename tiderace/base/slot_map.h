@@ -1,4 +1,5 @@
-// SlotMap: objects with addresses that never move and ids that are never reused while held.
+// Internal. SlotMap: objects with addresses that never move and ids that are never reused while
+// held.
 //
 //   chunk 0 [ slot slot … ]  chunk 1 [ slot slot … ]      a freed slot goes on a free list;
 //   id = slot number + generation                         its generation grows, so old ids miss

@@ -1,5 +1,5 @@
-// Why the machine refuses another thread: a std::thread reports it by one of two exceptions, which
-// this turns into an errno.
+// Internal. Why the machine refuses another thread: a std::thread reports it by one of two
+// exceptions, which this turns into an errno.
 //
 // Thread   Any.
 #pragma once

@@ -1,7 +1,7 @@
-// ThreadRole: which thread may touch an object. A wrong-thread call aborts in every build. Where
-// functions are marked TR_ON_LOOP, Clang's -Wthread-safety also refuses to compile a call from a
-// function that neither is marked nor asks (EventLoop::assert_on_loop): what is posted to a pool or
-// runs on another thread. cmake/Room.cmake says which rooms are compiled so.
+// Internal. ThreadRole: which thread may touch an object. A wrong-thread call aborts in every
+// build. Where functions are marked TR_ON_LOOP, Clang's -Wthread-safety also refuses to compile a
+// call from a function that neither is marked nor asks (EventLoop::assert_on_loop): what is posted
+// to a pool or runs on another thread. cmake/Room.cmake says which rooms are compiled so.
 //
 // Cost     One thread-local load and a compare.
 // Keywords: thread safety, race

@@ -1,4 +1,5 @@
-// unique_function: a callable that is moved, never copied, with room for small ones inside.
+// Internal. unique_function: a callable that is moved, never copied, with room for small ones
+// inside.
 //
 // std::move_only_function, which libc++ lacks. Callables up to `inline_bytes` with a noexcept move
 // live inside; larger ones take one allocation.

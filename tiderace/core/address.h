@@ -1,4 +1,5 @@
-// Address: where a socket is: IPv4 or IPv6 with a port, or a path of the file system (Unix).
+// Internal. Address: where a socket is: IPv4 or IPv6 with a port, or a path of the file system
+// (Unix).
 //
 //   127.0.0.1:8080   [::1]:8080   :8080 (all addresses)   localhost:8080   unix:/run/x.sock
 //

@@ -1,4 +1,4 @@
-// Backend: a loop's interface to one of the kernel's engines.
+// Internal. Backend: a loop's interface to one of the kernel's engines.
 //
 // The loop offers operations, not readiness: accept, connect, receive, send, watch. A completion
 // backend (io_uring) does them natively; readiness.h does them for epoll, poll, select and kqueue,

@@ -1,5 +1,5 @@
-// Budget: one bound for what a loop keeps for peers that are slow, and one rule for which peer goes
-// when it is passed: the one that takes most, and never the newcomer because it is new.
+// Internal. Budget: one bound for what a loop keeps for peers that are slow, and one rule for which
+// peer goes when it is passed: the one that takes most, and never the newcomer because it is new.
 //
 //   grow_to() -> within the bound -> held; above half of it is_scarce()
 //            \-> above -> refuse() of holders, until a sixteenth of the bound is free

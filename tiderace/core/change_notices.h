@@ -1,5 +1,5 @@
-// ChangeNotices: the kernel's reports about changes of given directories and files: inotify on
-// Linux, kqueue's vnode filter on BSD and macOS.
+// Internal. ChangeNotices: the kernel's reports about changes of given directories and files:
+// inotify on Linux, kqueue's vnode filter on BSD and macOS.
 //
 //   watch(fd) -> id        ... a write, rename or delete ...   descriptor() is readable
 //   take() -> [{id, kind, name}]

@@ -1,5 +1,5 @@
-// ChildProcess: another program, started in a process group of its own, watched, and ended with all
-// that it started.
+// Internal. ChildProcess: another program, started in a process group of its own, watched, and
+// ended with all that it started.
 //
 //   start() -> running -> ended by itself, or by end(): TERM to the group, after a while KILL
 //

@@ -1,4 +1,5 @@
-// Clock: the source of time. It is handed in, so that a test owns it (testing/manual_clock.h).
+// Internal. Clock: the source of time. It is handed in, so that a test owns it
+// (testing/manual_clock.h).
 //
 // Deadlines and durations use now(), which never jumps; dates use unix_now(), which jumps when
 // the machine's clock is corrected.

@@ -1,5 +1,5 @@
-// contain: calls code of an application. An exception ends here, as one line of the log; the loop
-// and all other connections go on.
+// Internal. contain: calls code of an application. An exception ends here, as one line of the log;
+// the loop and all other connections go on.
 //
 // Thread   Any.
 // Errors   False: it threw, std::bad_alloc included.

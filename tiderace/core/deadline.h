@@ -1,4 +1,5 @@
-// Deadline: a Timer for the end of our own work, which others wait for: a handler, a task.
+// Internal. Deadline: a Timer for the end of our own work, which others wait for: a handler, a
+// task.
 //
 // When it is due, what this turn has woken runs first: on_passed() comes in the next turn, unless
 // the work was done by then. A loop that was blocked past the deadline would otherwise end work

@@ -1,4 +1,4 @@
-// Interest: the directions in which a descriptor is watched, or was found ready.
+// Internal. Interest: the directions in which a descriptor is watched, or was found ready.
 #pragma once
 
 #include "tiderace/base/language.h"

@@ -1,5 +1,5 @@
-// Kernel: the system calls of the data path, one virtual function each, so that a test can be the
-// kernel.
+// Internal. Kernel: the system calls of the data path, one virtual function each, so that a test
+// can be the kernel.
 //
 // Everything above calls this object and never the libc, so a test can make any single call fail,
 // come up short or be interrupted, and can replace the network altogether (testing/fake/network.h).

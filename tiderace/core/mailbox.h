@@ -1,4 +1,5 @@
-// Mailbox: the one way between threads. Any thread posts a task, the owner's thread runs it.
+// Internal. Mailbox: the one way between threads. Any thread posts a task, the owner's thread runs
+// it.
 //
 //   any thread: post() -> queue, under the lock     owner: drain() takes the whole queue under the
 //               -> wake(), when it was empty               lock and runs it without

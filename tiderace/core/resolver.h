@@ -1,4 +1,5 @@
-// Resolver: the addresses of a host name, found by getaddrinfo on the worker pool, for one loop.
+// Internal. Resolver: the addresses of a host name, found by getaddrinfo on the worker pool, for
+// one loop.
 //
 //   Query::resolve() -> queue -> pool thread: getaddrinfo -> the loop: on_resolved()
 //

@@ -1,4 +1,4 @@
-// SendQueue: a connection's unsent bytes, as a chain of pieces in order.
+// Internal. SendQueue: a connection's unsent bytes, as a chain of pieces in order.
 //
 //   [block: copied bytes] -> [shared: borrowed bytes, held] -> [file: a range of an open file] ->
 //   …

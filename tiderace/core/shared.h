@@ -1,4 +1,4 @@
-// Shared and Ref: an object with several owners on one loop, counted without atomics.
+// Internal. Shared and Ref: an object with several owners on one loop, counted without atomics.
 //
 // For objects that outlive the call that made them but never leave their loop: a cached file's
 // bytes, an open file that three answers are sending.

@@ -1,5 +1,5 @@
-// SharedNotices: one instance of ChangeNotices for all loops of a process. A user may have 128 of
-// them on Linux, all programs together. NoticeReader is one loop's part of it.
+// Internal. SharedNotices: one instance of ChangeNotices for all loops of a process. A user may
+// have 128 of them on Linux, all programs together. NoticeReader is one loop's part of it.
 //
 //   any loop, notified by its engine or before a request: take()
 //       -> lock -> the kernel's notices, all there are -> the watchers of each id

@@ -1,5 +1,5 @@
-// Signals: SIGTERM and the like as events of a loop: wait until descriptor() is readable, then call
-// next().
+// Internal. Signals: SIGTERM and the like as events of a loop: wait until descriptor() is readable,
+// then call next().
 //
 // Linux: the signals are blocked and read from a signalfd. Elsewhere a handler writes their numbers
 // to a pipe.

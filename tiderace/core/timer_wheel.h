@@ -1,4 +1,4 @@
-// TimerWheel: a million deadlines, each armed, refreshed and cancelled in constant time.
+// Internal. TimerWheel: a million deadlines, each armed, refreshed and cancelled in constant time.
 //
 //   level 0   64 slots of   1 ms    [ . x . . x . ]     a timer lies on the lowest level whose
 //   level 1   64 slots of  64 ms    [ . . . x . . ]     slots tell its tick from the present one;

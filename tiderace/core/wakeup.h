@@ -1,5 +1,6 @@
-// Wakeup: notifies an object on a loop, from any thread, to check its state: a coroutine whose
-// result is there, a channel that is no longer empty. It carries no data, so it is never refused.
+// Internal. Wakeup: notifies an object on a loop, from any thread, to check its state: a coroutine
+// whose result is there, a channel that is no longer empty. It carries no data, so it is never
+// refused.
 //
 //   any thread: wake() -> the loop's list, under its lock     loop: on_woken(), once for all the
 //               (already in it: nothing)                            wake() since the last one

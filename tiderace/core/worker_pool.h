@@ -1,5 +1,5 @@
-// WorkerPool: a few threads for calls that block (file metadata, getaddrinfo, password hashes),
-// behind a bounded queue.
+// Internal. WorkerPool: a few threads for calls that block (file metadata, getaddrinfo, password
+// hashes), behind a bounded queue.
 //
 // A task with a result for its loop ends with a post to that loop's mailbox.
 //

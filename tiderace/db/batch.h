@@ -1,4 +1,5 @@
-// Batch: rows that a connection has read, in one block, and the other results of a statement.
+// Internal. Batch: rows that a connection has read, in one block, and the other results of a
+// statement.
 //
 // Owner    The one that reads it; a Cell is a view of it.
 // Thread   One at a time; it travels from a thread of the pool to the loop as a whole.

@@ -1,4 +1,5 @@
-// Connection: what each database gives the room: run a statement, read on, return to a clean state.
+// Internal. Connection: what each database gives the room: run a statement, read on, return to a
+// clean state.
 //
 //   open() -> idle -> run() -> [more() while the batch has more] -> idle
 //               ^                  |

@@ -1,4 +1,4 @@
-// Gather: reads of different tasks that go to the database together.
+// Internal. Gather: reads of different tasks that go to the database together.
 //
 //   PostgreSQL, a connection is free -> the read has it for itself
 //   none is; SQLite, always          -> it waits for the tasks that are ready: the next connection

@@ -1,4 +1,4 @@
-// Pool: the connections of one loop to one database (Reserve).
+// Internal. Pool: the connections of one loop to one database (Reserve).
 //
 // SQLite has two sides: one connection writes, the others read. The servers have one.
 //

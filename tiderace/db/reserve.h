@@ -1,4 +1,4 @@
-// Reserve: connections of one kind that tasks of a loop borrow, one task each.
+// Internal. Reserve: connections of one kind that tasks of a loop borrow, one task each.
 //
 //   take() -> a free one, checked for an answer if it was idle for long
 //          -> a new one, while there are fewer than connections_max

@@ -1,5 +1,5 @@
-// Statement: the text of one statement as every database reads it: where its `?` are, and what kind
-// of statement it is.
+// Internal. Statement: the text of one statement as every database reads it: where its `?` are, and
+// what kind of statement it is.
 //
 //   "select '?' from t where a = ? -- ?"      one parameter; quotes and comments are left alone
 //   rewritten for PostgreSQL                  "select '?' from t where a = $1 -- ?"

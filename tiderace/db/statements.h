@@ -1,4 +1,5 @@
-// Statements: what a Database and a Transaction have in common: one(), all(), exec(), stream().
+// Internal. Statements: what a Database and a Transaction have in common: one(), all(), exec(),
+// stream().
 //
 // Owner, thread, errors: database.h. Each `?` takes one value (value.h); rows become C++ values by
 // row.h. A std::vector<Value> among the values stands for all that are in it: for a statement that

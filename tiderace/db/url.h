@@ -1,4 +1,4 @@
-// Url: where a database is.
+// Internal. Url: where a database is.
 //
 //   sqlite:tidepool.db      sqlite:/var/lib/tidepool.db     sqlite::memory:
 //   postgres://user:password@host:5432/name                 postgresql:// is the same

@@ -1,4 +1,4 @@
-// AbandonObserver: notified when the client of an exchange is gone.
+// Internal. AbandonObserver: notified when the client of an exchange is gone.
 //
 // Owner    Its creator. Unhooks itself when it ends; unlink() does so before.
 // Thread   The loop's.

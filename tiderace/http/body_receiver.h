@@ -1,4 +1,4 @@
-// BodyReceiver: given a request's body as it arrives. Exchange::receive_body takes one.
+// Internal. BodyReceiver: given a request's body as it arrives. Exchange::receive_body takes one.
 //
 //   on_body … on_body [on_trailer …] on_body_end      all of it came
 //   on_body … on_body_failed                          it will not be completed

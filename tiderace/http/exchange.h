@@ -1,4 +1,4 @@
-// Exchange: one request and its answer, the same for every version of HTTP. The seam that
+// Internal. Exchange: one request and its answer, the same for every version of HTTP. The seam that
 // applications stand on.
 //
 //   handle(exchange) -> respond()                            now

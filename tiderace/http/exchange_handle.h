@@ -1,4 +1,5 @@
-// ExchangeHandle: names an exchange on any thread, so that work elsewhere can come back to it.
+// Internal. ExchangeHandle: names an exchange on any thread, so that work elsewhere can come back
+// to it.
 //
 //   loop: exchange.handle() -> any thread: handle.post(f) -> the loop's mailbox -> f(exchange),
 //   if that exchange still waits; otherwise the call is counted as late, and that is all

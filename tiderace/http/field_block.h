@@ -1,4 +1,5 @@
-// FieldBlock: response fields that many answers have in common, checked and rendered once.
+// Internal. FieldBlock: response fields that many answers have in common, checked and rendered
+// once.
 //
 // Sending it is one copy, in HTTP/1 and in HTTP/2.
 //

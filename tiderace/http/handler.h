@@ -1,5 +1,5 @@
-// Handler: answers requests. The library's centre: a static server, a router and an application are
-// handlers.
+// Internal. Handler: answers requests. The library's centre: a static server, a router and an
+// application are handlers.
 //
 // Owner    The program; it outlives the loop's last turn. One per loop: nothing is shared between
 //          loops.

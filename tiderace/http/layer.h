@@ -1,5 +1,5 @@
-// Layer: the part of one middleware on a loop. Setting: a middleware, or another setting of a
-// scope, before there are loops.
+// Internal. Layer: the part of one middleware on a loop. Setting: a middleware, or another setting
+// of a scope, before there are loops.
 //
 //   Setting (one, shared) --make(LayerPlace)--> Layer (one per loop)
 //

@@ -1,6 +1,6 @@
-// Places: a number of places that clients share so that none of them has all: of the last quarter,
-// a client gets one only while it holds less than a quarter. For what cannot be taken back from its
-// holder: a program that runs, a listing that is being read (bytes that are held can:
+// Internal. Places: a number of places that clients share so that none of them has all: of the last
+// quarter, a client gets one only while it holds less than a quarter. For what cannot be taken back
+// from its holder: a program that runs, a listing that is being read (bytes that are held can:
 // core/budget.h).
 //
 // Owner    The object that sets the number.

@@ -1,4 +1,4 @@
-// Request: what a handler sees of a request, the same for every version of HTTP.
+// Internal. Request: what a handler sees of a request, the same for every version of HTTP.
 //
 // Owner    The Exchange. The views point into the receive buffer until the handler returns, and
 //          into the Exchange's own copy after that: read it again instead of keeping a view across

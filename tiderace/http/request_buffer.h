@@ -1,5 +1,6 @@
-// RequestBuffer: where the head of a request is taken apart: its table of fields, and its path if
-// that had to be rewritten. PinnedRequest: a request that lives on, at the size that it has.
+// Internal. RequestBuffer: where the head of a request is taken apart: its table of fields, and its
+// path if that had to be rewritten. PinnedRequest: a request that lives on, at the size that it
+// has.
 //
 //   parse -> RequestBuffer, the loop's -> answered at once: the next request has the buffer
 //                                    -> pin(): a copy of exactly what there is, and the same

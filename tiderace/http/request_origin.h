@@ -1,5 +1,5 @@
-// RequestOrigin: what a Request shows of its connection, kept for holders of the request that
-// outlive the connection.
+// Internal. RequestOrigin: what a Request shows of its connection, kept for holders of the request
+// that outlive the connection.
 //
 //   on the connection   request.peer, request.security -> Connection, Transport
 //   after keep()        request.peer, request.security -> RequestOrigin

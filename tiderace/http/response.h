@@ -1,4 +1,4 @@
-// Response: status, fields and body of one answer, the same for every version of HTTP.
+// Internal. Response: status, fields and body of one answer, the same for every version of HTTP.
 //
 // Framing fields (Content-Length, Transfer-Encoding, Connection, Date, Server) are the connection's
 // business: it adds them from the body and drops any that were set here.

@@ -1,5 +1,5 @@
-// Site: what answers requests, as one tree. Fronts make it (App, the flags of `tiderace serve`);
-// all loops read it.
+// Internal. Site: what answers requests, as one tree. Fronts make it (App, the flags of `tiderace
+// serve`); all loops read it.
 //
 //   host (exact, wildcard, every other)
 //     scope "/"          settings: middleware, limits, access log

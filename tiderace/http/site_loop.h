@@ -1,4 +1,4 @@
-// SiteLoop: a site on one loop: matches each request, and runs its stages (stages.h).
+// Internal. SiteLoop: a site on one loop: matches each request, and runs its stages (stages.h).
 //
 //   serve(exchange) -> match -> the rules of its scope -> the endpoint's handler
 //                  \-> no endpoint: 404, 405 with Allow, 204 for OPTIONS

@@ -1,5 +1,5 @@
-// The stages that every request walks through, in this order, whatever the version of HTTP, and
-// what may stand in them:
+// Internal. The stages that every request walks through, in this order, whatever the version of
+// HTTP, and what may stand in them:
 //
 //   limits    the connection's parser and framing checks
 //   match     which endpoint answers, and which scope it is in (site.h)

@@ -1,4 +1,4 @@
-// CheckedBounds: what a checked type (checked.h) allows, as numbers for documents.
+// Internal. CheckedBounds: what a checked type (checked.h) allows, as numbers for documents.
 //
 // Thread   Any; values.
 #pragma once

@@ -1,4 +1,5 @@
-// TextOut: the tokens of JSON appended to a std::string, with strings escaped and numbers short.
+// Internal. TextOut: the tokens of JSON appended to a std::string, with strings escaped and numbers
+// short.
 //
 // Collects in a block of its own, so that a token costs a copy and not a call of the string's.
 //

@@ -1,6 +1,6 @@
-// The few functions of one line that a table (type_of.h) holds for each C++ type, and the concepts
-// that say which type is what. Containers are known by what they can do, so that their headers
-// need not be included here.
+// Internal. The few functions of one line that a table (type_of.h) holds for each C++ type, and the
+// concepts that say which type is what. Containers are known by what they can do, so that their
+// headers need not be included here.
 //
 // Thread   Any; no state.
 #pragma once

@@ -1,5 +1,5 @@
-// Type: a C++ type as JSON sees it, at run time. type_of.h makes one constant for each type; the
-// reader, the writer and whatever describes types (OpenAPI) use it.
+// Internal. Type: a C++ type as JSON sees it, at run time. type_of.h makes one constant for each
+// type; the reader, the writer and whatever describes types (OpenAPI) use it.
 //
 //     struct Order { int id; std::vector<Item> items; }
 //

@@ -1,4 +1,5 @@
-// Doorbell: wakes the log's writer. Ringing never blocks, and stays pending until the writer wakes.
+// Internal. Doorbell: wakes the log's writer. Ringing never blocks, and stays pending until the
+// writer wakes.
 //
 // ring_if_idle() costs a fence and a load while the writer is awake: the producer publishes and
 // then checks whether the writer sleeps; the writer marks itself asleep and then checks for newly

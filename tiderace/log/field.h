@@ -1,4 +1,4 @@
-// Field: one typed key and value of a record, made by field("peer", address).
+// Internal. Field: one typed key and value of a record, made by field("peer", address).
 //
 // Owner    Owns nothing: key and text are views that live as long as the logging call.
 #pragma once

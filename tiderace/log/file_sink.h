@@ -1,4 +1,5 @@
-// FileSink: appends to a file; reopens it when another program moved it; rotates it by size.
+// Internal. FileSink: appends to a file; reopens it when another program moved it; rotates it by
+// size.
 //
 //   access.log -> access.log.1 -> … -> access.log.N -> gone        only at the start of a line
 //

@@ -1,4 +1,5 @@
-// Level: how much a record matters, and the floor below which calls are not even compiled.
+// Internal. Level: how much a record matters, and the floor below which calls are not even
+// compiled.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Line: writes one log line into memory of another owner, usually a ring.
+// Internal. Line: writes one log line into memory of another owner, usually a ring.
 //
 // Everything a peer can influence goes through text() or json(): they write printable
 // ASCII only, so that no peer ends a line, fakes a record or drives a terminal.

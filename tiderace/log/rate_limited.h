@@ -1,4 +1,5 @@
-// RateLimited: logs an event that can occur at any rate at most once a second, and counts the rest.
+// Internal. RateLimited: logs an event that can occur at any rate at most once a second, and counts
+// the rest.
 //
 // Thread   Any. Loops share one, so that together they log no more than one of them alone.
 // Keywords: log flood, rate limit

@@ -1,4 +1,4 @@
-// Record: one event of the diagnostics log, and its two forms.
+// Internal. Record: one event of the diagnostics log, and its two forms.
 //
 //   text  2026-11-21T08:00:00.125Z warning net: peer too slow peer=192.0.2.7:50312
 //   json  {"time":"2026-11-21T08:00:00.125Z","level":"warning","scope":"net","text":"peer too…

@@ -1,4 +1,5 @@
-// Ring: the lines of one producer on their way to the log's writer. Bounded, and never in the way.
+// Internal. Ring: the lines of one producer on their way to the log's writer. Bounded, and never in
+// the way.
 //
 //   producer  reserve -> render into it -> commit -> (…) -> publish      plain stores, one release
 //   writer    readable -> sink -> consume                                no copy in between

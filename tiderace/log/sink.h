@@ -1,4 +1,5 @@
-// Sink: where a stream's lines end: a file, the console, or your own (see collecting_sink.h).
+// Internal. Sink: where a stream's lines end: a file, the console, or your own (see
+// collecting_sink.h).
 //
 // Thread   The writer's only, so a sink may block: producers fill their rings meanwhile, then drop.
 // Errors   Lines that it does not take are offered again a flush interval later, or when there is

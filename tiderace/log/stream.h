@@ -1,4 +1,5 @@
-// Stream: one destination of lines (diagnostics, the access log) with a ring for each producer.
+// Internal. Stream: one destination of lines (diagnostics, the access log) with a ring for each
+// producer.
 //
 // Lines of one ring keep their order; lines of different rings meet in the order of draining, so
 // their times may differ by a flush interval.

@@ -1,5 +1,5 @@
-// TimeSource: the wall clock that stamps records. Handed in, so that a test owns time and a loop
-// can give the time it has already read this turn.
+// Internal. TimeSource: the wall clock that stamps records. Handed in, so that a test owns time and
+// a loop can give the time it has already read this turn.
 //
 // Thread   The logger's that it is given to; SystemTime: any.
 #pragma once

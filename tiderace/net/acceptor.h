@@ -1,4 +1,4 @@
-// Acceptor: takes new connections from one listening socket, on one loop.
+// Internal. Acceptor: takes new connections from one listening socket, on one loop.
 //
 // It survives a lack of descriptors: a spare one is given up to accept and drop the connection at
 // the head of the queue, then accepting rests (100 ms, doubling to 1 s), so that nothing spins.

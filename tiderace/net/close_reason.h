@@ -1,4 +1,5 @@
-// CloseReason: why a connection ended, reported once to its Session and counted by its server.
+// Internal. CloseReason: why a connection ended, reported once to its Session and counted by its
+// server.
 // Keywords: RST, FIN, disconnect
 #pragma once
 

@@ -1,4 +1,4 @@
-// ConnectionLimits: how much a connection may hold, and how slow its peer may be.
+// Internal. ConnectionLimits: how much a connection may hold, and how slow its peer may be.
 // Keywords: back-pressure, high watermark, slowloris, slow reader
 #pragma once
 

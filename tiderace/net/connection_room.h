@@ -1,6 +1,6 @@
-// ConnectionRoom: the number of connections that all loops of a program may have together. The
-// kernel chooses the loop of a connection by a hash, which is uneven: with a maximum for each loop,
-// one would refuse newcomers while the others have room.
+// Internal. ConnectionRoom: the number of connections that all loops of a program may have
+// together. The kernel chooses the loop of a connection by a hash, which is uneven: with a maximum
+// for each loop, one would refuse newcomers while the others have room.
 //
 // Owner    Shared by the TcpServers of all loops.
 // Thread   Any. Touched when a connection comes and when it goes, never for a request.

@@ -1,4 +1,4 @@
-// Connector: connections that we open, on one loop.
+// Internal. Connector: connections that we open, on one loop.
 //
 //   connector.connect(address, [](Result<Connection*> made) {
 //       if (made) (*made)->start(session);

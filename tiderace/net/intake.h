@@ -1,5 +1,5 @@
-// Intake: takes the connections of listening sockets in place of the loops that will serve them,
-// and decides which of them gets each.
+// Internal. Intake: takes the connections of listening sockets in place of the loops that will
+// serve them, and decides which of them gets each.
 //
 // Owner    The program. Outlives its loop's last turn; the servers' loops run while it accepts.
 // Thread   The loop's that it listens on.

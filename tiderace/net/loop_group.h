@@ -1,5 +1,5 @@
-// LoopGroup: one event loop per thread. The first runs on the caller's thread, the others on their
-// own.
+// Internal. LoopGroup: one event loop per thread. The first runs on the caller's thread, the others
+// on their own.
 //
 //   create() --start()--> threads wait --run()--> loops turn --stop()--> threads joined
 //

@@ -1,5 +1,5 @@
-// ProgressRate: how many bytes a peer must move in each period so that it does not count as
-// stalled, and for how long the bytes that it moved suffice. LagClock: the time that a peer has
+// Internal. ProgressRate: how many bytes a peer must move in each period so that it does not count
+// as stalled, and for how long the bytes that it moved suffice. LagClock: the time that a peer has
 // left which takes what we send slowly.
 //
 // Thread   Any; values.

@@ -1,5 +1,5 @@
-// ServingDefaults: what a server does unless its options have it otherwise, whatever its protocol
-// (ServingOptions, ListenOptions, tcp::ServeOptions, http::ServeOptions). ListenOn: where.
+// Internal. ServingDefaults: what a server does unless its options have it otherwise, whatever its
+// protocol (ServingOptions, ListenOptions, tcp::ServeOptions, http::ServeOptions). ListenOn: where.
 #pragma once
 
 #include <cstdint>

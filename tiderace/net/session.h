@@ -1,4 +1,4 @@
-// Session: the protocol on one connection, which gives it bytes and reports events.
+// Internal. Session: the protocol on one connection, which gives it bytes and reports events.
 //
 // Owner    The protocol; not the connection. It lives until its on_close.
 // Thread   The connection's loop. Each call may call anything on the connection.

@@ -1,4 +1,4 @@
-// TcpServer: the connections of one loop, from accept to close, over any protocol.
+// Internal. TcpServer: the connections of one loop, from accept to close, over any protocol.
 //
 // Owner    Its creator, on the loop's thread; it must outlive the loop's last turn.
 // Thread   Its loop's. Other threads post to the loop and find connections by id.

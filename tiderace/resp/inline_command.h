@@ -1,4 +1,4 @@
-// Inline commands: a line of words, for people with telnet: SET name "two words"
+// Internal. Inline commands: a line of words, for people with telnet: SET name "two words"
 //
 // Spaces separate words. "Double quotes" know \n \r \t \b \a \xHH and a backslash before
 // any other character; 'single quotes' know \' alone. A closing quote ends its word.

@@ -1,4 +1,4 @@
-// The parts of RESP that both readers have: lengths, lines, and the bytes of one message.
+// Internal. The parts of RESP that both readers have: lengths, lines, and the bytes of one message.
 //
 //   read(in): the whole message is in `in`    -> scanned where it lies, nothing is copied
 //             only its beginning is           -> copied, and completed by later calls

@@ -1,4 +1,5 @@
-// awaited_t: what an awaitable gives. as_task: any awaitable as a task, for what takes tasks alone.
+// Internal. awaited_t: what an awaitable gives. as_task: any awaitable as a task, for what takes
+// tasks alone.
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,6 @@
-// Backoff: the pauses between attempts at something that failed. They double from the first to the
-// longest and are a little random, so that clients that lost one server do not return together.
+// Internal. Backoff: the pauses between attempts at something that failed. They double from the
+// first to the longest and are a little random, so that clients that lost one server do not return
+// together.
 //
 //   Backoff backoff(100ms, 10s);
 //   while (!co_await attempt()) co_await sleep(backoff.next());

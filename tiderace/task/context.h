@@ -1,4 +1,5 @@
-// Context: what a task inherits from the one that awaits it. Waiter: a coroutine that waits.
+// Internal. Context: what a task inherits from the one that awaits it. Waiter: a coroutine that
+// waits.
 //
 // Owner    Of a Context its task's Root, or what changes it for a part of the task; of a Waiter the
 //          frame of what waits.

@@ -1,4 +1,4 @@
-// FramePool: memory of coroutine frames, kept by size for the next one.
+// Internal. FramePool: memory of coroutine frames, kept by size for the next one.
 //
 //   allocate(n) -> the free list of n's size class, or operator new above frame_bytes_max
 //

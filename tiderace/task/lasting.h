@@ -1,4 +1,5 @@
-// Lasting: a frame that may outlive the tasks which used it, but not their Runner: a Generator's.
+// Internal. Lasting: a frame that may outlive the tasks which used it, but not their Runner: a
+// Generator's.
 //
 // It may stand at an await of this loop, and hold what ends with the loop, such as a connection.
 //

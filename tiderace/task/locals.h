@@ -1,4 +1,5 @@
-// Locals: what the tasks of one loop share: a resolver, a pool of connections. One of each type.
+// Internal. Locals: what the tasks of one loop share: a resolver, a pool of connections. One of
+// each type.
 //
 // Owner    The Runner. They end with it, after all that was spawned, the last one made first.
 // Thread   The loop's.

@@ -1,4 +1,4 @@
-// Lookup: the addresses of a host name, awaited: core::Resolver for the tasks of a loop.
+// Internal. Lookup: the addresses of a host name, awaited: core::Resolver for the tasks of a loop.
 //
 //   task::Lookup lookup("example.org", until);
 //   const auto found = co_await lookup;                 // addresses with port 0

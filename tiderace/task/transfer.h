@@ -1,4 +1,5 @@
-// Transfer: from one coroutine to the next, on a bounded part of the stack in every build.
+// Internal. Transfer: from one coroutine to the next, on a bounded part of the stack in every
+// build.
 //
 //   resume(a) -> a runs -> b -> … -> the transfers_max-th is put off: all return to resume(),
 //      ^                                                                     |

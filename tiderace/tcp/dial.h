@@ -1,4 +1,5 @@
-// dial: from "example.org:443" to an open transport on the loop of the task that awaits it.
+// Internal. dial: from "example.org:443" to an open transport on the loop of the task that awaits
+// it.
 //
 //   auto made = co_await tcp::dial("example.org:443", {.attempts = 3});
 //   if (!made) co_return fail(made.error());

@@ -1,4 +1,4 @@
-// Peer: one connection of a Server, as its callbacks see it.
+// Internal. Peer: one connection of a Server, as its callbacks see it.
 //
 // Owner    The server. A callback borrows it; it is gone after on_close.
 // Thread   Its loop's. Other threads post to loop() and find it there by what on_accept kept.

@@ -1,5 +1,5 @@
-// run_server, ServeOptions: what tcp::serve and tcp::Server have in common: loops, listening
-// sockets, a pool, a log, signals, an orderly end.
+// Internal. run_server, ServeOptions: what tcp::serve and tcp::Server have in common: loops,
+// listening sockets, a pool, a log, signals, an orderly end.
 //
 // Owner    The two make a Protocol for each loop; it runs until the server ended.
 // Thread   The caller's becomes the first loop's.

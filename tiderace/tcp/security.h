@@ -1,5 +1,5 @@
-// Security: what a stream goes through on its way to the peer: TLS. This room knows no TLS; serve/
-// implements these interfaces with tls (tiderace/serve/stream_tls.h).
+// Internal. Security: what a stream goes through on its way to the peer: TLS. This room knows no
+// TLS; serve/ implements these interfaces with tls (tiderace/serve/stream_tls.h).
 //
 // Owner    The program; it outlives the servers and the connections that use it.
 // Thread   The makers: any. What they make: its loop's.

@@ -1,5 +1,5 @@
-// StreamState: what stands between a connection, which pushes bytes, and a Stream, whose task pulls
-// them. Inside the room; a user sees stream.h.
+// Internal. StreamState: what stands between a connection, which pushes bytes, and a Stream, whose
+// task pulls them. Inside the room; a user sees stream.h.
 //
 //   on_data -> [ in_: lent to the task | not read yet ]  [ later_: came while in_ was lent ]
 //   write   -> the connection's queue, up to its high mark; writers beyond it wait in line

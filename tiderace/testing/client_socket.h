@@ -1,4 +1,4 @@
-// WebSocket: the far end of a socket of the App, in the hand of a test.
+// Internal. WebSocket: the far end of a socket of the App, in the hand of a test.
 //
 //   auto socket = client.websocket("/chat");
 //   socket.send("hello");

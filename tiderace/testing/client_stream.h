@@ -1,4 +1,4 @@
-// Stream: one request of a testing::Client whose answer is read piece by piece.
+// Internal. Stream: one request of a testing::Client whose answer is read piece by piece.
 //
 //   auto ticks = client.open("/ticks");
 //   client.advance(1s);

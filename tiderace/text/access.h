@@ -1,5 +1,5 @@
-// What a table (type_of.h) holds for each C++ type: the concepts that say which type is what, and
-// functions of one line that look into a value. Containers are known by what they can do.
+// Internal. What a table (type_of.h) holds for each C++ type: the concepts that say which type is
+// what, and functions of one line that look into a value. Containers are known by what they can do.
 //
 // Thread   Any; no state.
 #pragma once

@@ -1,5 +1,5 @@
-// compile(): puts a template's layout, blocks and includes in their places and decides for each
-// value how it is escaped.
+// Internal. compile(): puts a template's layout, blocks and includes in their places and decides
+// for each value how it is escaped.
 //
 // Thread   Any.
 // Errors   A Fault for: templates that are missing, include or extend themselves, values that no

@@ -1,5 +1,5 @@
-// How a value is written where it stands. What each escaper gives cannot end the place that it was
-// made for, whatever the value is.
+// Internal. How a value is written where it stands. What each escaper gives cannot end the place
+// that it was made for, whatever the value is.
 //
 //   none        plain text (mail), and SafeHtml
 //   html        between tags, in <title>, in quoted attribute values

@@ -1,4 +1,4 @@
-// Fault: what is wrong with a template, and where, so that its author can see it.
+// Internal. Fault: what is wrong with a template, and where, so that its author can see it.
 //
 //     post.html:3:8: no member "titel" in Post; it has title, text
 //       <h1>{{ post.titel }}</h1>

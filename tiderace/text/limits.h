@@ -1,4 +1,4 @@
-// Limits of templates, and of what rendering one may cost.
+// Internal. Limits of templates, and of what rendering one may cost.
 #pragma once
 
 #include <cstddef>

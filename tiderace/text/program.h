@@ -1,5 +1,5 @@
-// Program: a template as it is rendered: one list of instructions, with all includes, layouts and
-// blocks in their places, and for each value how it is escaped.
+// Internal. Program: a template as it is rendered: one list of instructions, with all includes,
+// layouts and blocks in their places, and for each value how it is escaped.
 //
 //     <p>{% if n %}{{ n }}{% else %}none{% endif %}</p>
 //

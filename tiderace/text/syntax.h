@@ -1,4 +1,4 @@
-// Tree: one template as it is written, before includes and layouts are put together.
+// Internal. Tree: one template as it is written, before includes and layouts are put together.
 //
 // Thread   Any; read only once made. Views in it refer to its source.
 // Limits   Limits::source_bytes_max and nesting_max.

@@ -1,5 +1,5 @@
-// Type and Ref: a C++ value as a template sees it, without its C++ type. type_of.h makes one
-// constant for each type.
+// Internal. Type and Ref: a C++ value as a template sees it, without its C++ type. type_of.h makes
+// one constant for each type.
 //
 // Thread   Any; constants and views.
 #pragma once

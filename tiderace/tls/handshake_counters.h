@@ -1,4 +1,4 @@
-// HandshakeCounters: how the handshakes of one context went.
+// Internal. HandshakeCounters: how the handshakes of one context went.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// ServerContext: the server's side of TLS on one loop: certificates, tickets, and the layer that
-// puts it on accepted connections.
+// Internal. ServerContext: the server's side of TLS on one loop: certificates, tickets, and the
+// layer that puts it on accepted connections.
 //
 //   auto context = tls::ServerContext::create(loop, {.certificates = {{"cert.pem", "key.pem"}}});
 //   server.listen(std::move(socket), context->get());

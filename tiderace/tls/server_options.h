@@ -1,4 +1,4 @@
-// ServerOptions: configuration of a server's TLS.
+// Internal. ServerOptions: configuration of a server's TLS.
 // Keywords: mTLS, client certificates, TLS 1.2
 #pragma once
 

@@ -1,5 +1,5 @@
-// TicketKeys: the keys of session tickets: one for new ones, and those before it, so that a ticket
-// outlives the rotation. A value; loops that share it resume each other's sessions.
+// Internal. TicketKeys: the keys of session tickets: one for new ones, and those before it, so that
+// a ticket outlives the rotation. A value; loops that share it resume each other's sessions.
 //
 // TicketRotation makes a new key from time to time and hands it to every loop's context.
 // TicketShare has keys that contexts fetch themselves: for loops of which none outlives the others.

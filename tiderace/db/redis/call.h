@@ -1,4 +1,4 @@
-// Call: a command on its way: in a queue for a connection, then sent and not answered.
+// Internal. Call: a command on its way: in a queue for a connection, then sent and not answered.
 //
 //   submitted -> waiting -> sent -> on_reply() or on_failed(), once
 //

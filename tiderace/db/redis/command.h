@@ -1,4 +1,4 @@
-// Command: a command as the server reads it, and what the client has to know about it.
+// Internal. Command: a command as the server reads it, and what the client has to know about it.
 //
 //   {"SET", "key", "value"}  ->  "*3\r\n$3\r\nSET\r\n…", its key, whether it only reads
 //

@@ -1,4 +1,4 @@
-// Hub: the commands of one loop to one server, or to the servers of a cluster.
+// Internal. Hub: the commands of one loop to one server, or to the servers of a cluster.
 //
 //   submit() -> Node of its key's slot -> the node's Link: all commands of a turn in one write
 //                  |                          |

@@ -1,4 +1,5 @@
-// Link: one connection to a server: commands in the order of their sending, replies in the same.
+// Internal. Link: one connection to a server: commands in the order of their sending, replies in
+// the same.
 //
 //   send() send() send()  ->  one write at the end of the turn  ->  replies to the calls, in order
 //                                                                   pushes to the observer

@@ -1,4 +1,4 @@
-// Place: where a Redis or Valkey server is, and the account to log in with.
+// Internal. Place: where a Redis or Valkey server is, and the account to log in with.
 //
 //   redis://user:password@host:6379/0       each part but the host may be left out
 //   rediss://host:6380                      over TLS (Options::security)

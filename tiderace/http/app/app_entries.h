@@ -1,4 +1,4 @@
-// StateEntry: what an App makes for each loop, or shares.
+// Internal. StateEntry: what an App makes for each loop, or shares.
 //
 // Owner    App.
 // Thread   As App.

@@ -1,4 +1,4 @@
-// AppOptions: limits and defaults of an App; middleware changes them for some routes.
+// Internal. AppOptions: limits and defaults of an App; middleware changes them for some routes.
 #pragma once
 
 #include <cstddef>

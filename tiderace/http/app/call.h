@@ -1,4 +1,4 @@
-// Call: one request on its way to a handler: what its arguments are made of.
+// Internal. Call: one request on its way to a handler: what its arguments are made of.
 //
 // Owner    RouteHandler, for the time of the call; a request that waits for its body keeps it.
 // Thread   The loop's.

@@ -1,5 +1,5 @@
-// Endpoint: a route's handler behind one interface. EndpointOf<F>: a function whose arguments are
-// found in the request, and whose result becomes the answer.
+// Internal. Endpoint: a route's handler behind one interface. EndpointOf<F>: a function whose
+// arguments are found in the request, and whose result becomes the answer.
 //
 //   request -> [body read, where an argument needs it] -> arguments -> F -> result -> answer
 //                                                     \-> Problem, F is not called

@@ -1,4 +1,4 @@
-// FunctionRule, FunctionFilter: the layers (http/layer.h) that are made of a function.
+// Internal. FunctionRule, FunctionFilter: the layers (http/layer.h) that are made of a function.
 //
 // Owner    SiteLoop.
 // Thread   The loop's; the function is shared by all loops and called as const.

@@ -1,5 +1,5 @@
-// Invocation: a task of the application on a request, from its start to the answer. It runs at once
-// until it first waits; a client that goes away meanwhile cancels it at its await.
+// Internal. Invocation: a task of the application on a request, from its start to the answer. It
+// runs at once until it first waits; a client that goes away meanwhile cancels it at its await.
 //
 // Owner    Itself.
 // Thread   The loop's.

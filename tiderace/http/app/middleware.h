@@ -1,4 +1,4 @@
-// Middleware: what is done before a handler, and with its answer.
+// Internal. Middleware: what is done before a handler, and with its answer.
 //
 //   app.use([](const Request& request) -> std::optional<Problem> {     // before: nullopt goes on
 //       if (!request.secure) return Problem{.status = 403};

@@ -1,4 +1,4 @@
-// Answer: a server's answer to a request: status, fields, body.
+// Internal. Answer: a server's answer to a request: status, fields, body.
 //
 //   if (answer.status == 200) use(answer.json<User>());
 //

@@ -1,5 +1,5 @@
-// AnswerMemory: one bound for what the answers of a client take together while they are received:
-// bodies that are read whole, and decoders. AnswerShare: one answer's part of it.
+// Internal. AnswerMemory: one bound for what the answers of a client take together while they are
+// received: bodies that are read whole, and decoders. AnswerShare: one answer's part of it.
 //
 // Each answer has bounds of its own, and the connections are counted, but servers that answer many
 // requests at once with the most that is allowed would take the product.

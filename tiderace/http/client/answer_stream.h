@@ -1,4 +1,4 @@
-// AnswerStream: an answer whose body is read piece by piece, as it comes.
+// Internal. AnswerStream: an answer whose body is read piece by piece, as it comes.
 //
 //   auto answer = co_await client.open(ClientRequest("GET", url));
 //   if (!answer) co_return fail(answer.error());

@@ -1,5 +1,5 @@
-// ClientConnection: one connection to a server, and the protocol on it, which the handshake of TLS
-// chooses (ALPN), or the client's options in clear text.
+// Internal. ClientConnection: one connection to a server, and the protocol on it, which the
+// handshake of TLS chooses (ALPN), or the client's options in clear text.
 //
 //   dialed -> [TLS handshake] -> settled: HTTP/1.1 or HTTP/2 -> begin()… -> gone -> closed
 //

@@ -1,5 +1,5 @@
-// ClientExchange: one request on its way, and what has come of its answer. The connection writes
-// into it, tasks wait on its signals.
+// Internal. ClientExchange: one request on its way, and what has come of its answer. The connection
+// writes into it, tasks wait on its signals.
 //
 // Owner    A task of the client's user, by OwnedExchange: its end gives the exchange up: the
 //          connection with HTTP/1.1, its stream with HTTP/2.

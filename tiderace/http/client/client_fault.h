@@ -1,4 +1,4 @@
-// ClientFault: why a request has no answer.
+// Internal. ClientFault: why a request has no answer.
 //
 // An answer with a status of 400 or 500 is an answer, and no fault.
 #pragma once

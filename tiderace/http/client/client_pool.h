@@ -1,5 +1,5 @@
-// ClientPool: the connections of one client: kept between requests, limited for each server and in
-// all. A request that finds none free waits in a queue, first come, first served.
+// Internal. ClientPool: the connections of one client: kept between requests, limited for each
+// server and in all. A request that finds none free waits in a queue, first come, first served.
 //
 // A connection of HTTP/2 takes many requests at once. So where a server may speak it, connections
 // are opened one after another, when those before are full; where it turns out not to, or an

@@ -1,5 +1,5 @@
-// ClientProtocol: what a client's connection speaks. ClientH1: one exchange after another.
-// ClientH2: many at once.
+// Internal. ClientProtocol: what a client's connection speaks. ClientH1: one exchange after
+// another. ClientH2: many at once.
 //
 //   ClientConnection (bytes, the end) -> ClientProtocol (messages) -> ClientExchange (the task's)
 //

@@ -1,4 +1,4 @@
-// ClientRequest: what a client requests, and how.
+// Internal. ClientRequest: what a client requests, and how.
 //
 //   ClientRequest("PUT", "https://api.example/users/7").json(user).field("If-Match", tag)
 //   ClientRequest("POST", url).stream("text/csv", rows())          // made while it is sent

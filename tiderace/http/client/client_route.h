@@ -1,5 +1,6 @@
-// ClientRoute: what decides which connections a request may use: scheme, host, port, and the proxy
-// on the way with our credentials there. ClientRouteView: the same of a request, without a copy.
+// Internal. ClientRoute: what decides which connections a request may use: scheme, host, port, and
+// the proxy on the way with our credentials there. ClientRouteView: the same of a request, without
+// a copy.
 //
 // Thread   One at a time.
 #pragma once

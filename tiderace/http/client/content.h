@@ -1,4 +1,4 @@
-// Content: the body of a request, with its type. form: a body as browsers send forms.
+// Internal. Content: the body of a request, with its type. form: a body as browsers send forms.
 //
 //   client.post("/users", NewUser{"ann", 30});               // JSON of a plain struct
 //   client.post("/login", form({{"name", "ann"}}));          // application/x-www-form-urlencoded

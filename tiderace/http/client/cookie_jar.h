@@ -1,4 +1,4 @@
-// CookieJar: the cookies that servers gave a client, and which go with a request
+// Internal. CookieJar: the cookies that servers gave a client, and which go with a request
 // (RFC 6265bis, 5.6 to 5.8).
 //
 //   jar.keep(origin, answer.field("Set-Cookie"), now);

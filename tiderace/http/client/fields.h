@@ -1,4 +1,4 @@
-// Fields: the fields of a message, owned, in their order.
+// Internal. Fields: the fields of a message, owned, in their order.
 //
 //   text_     Accept: text/html CRLF Cookie: a=1 CRLF    the lines of a head (RFC 9112, 5)
 //   places_   |       |              |       |           where each name and value stands in it

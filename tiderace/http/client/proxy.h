@@ -1,4 +1,5 @@
-// Proxies: which requests go through a proxy, by the environment that curl and others read.
+// Internal. Proxies: which requests go through a proxy, by the environment that curl and others
+// read.
 //
 //   http_proxy, HTTPS_PROXY, ALL_PROXY   "http://user:password@proxy.example:3128"
 //   NO_PROXY                             "localhost,.internal.example,10.0.0.1:8080", or "*"

@@ -1,5 +1,5 @@
-// ReceiveBudget: one bound for the bytes that all answers over HTTP/2 on a loop may hold unread.
-// ReceiveShare: one answer's part of it.
+// Internal. ReceiveBudget: one bound for the bytes that all answers over HTTP/2 on a loop may hold
+// unread. ReceiveShare: one answer's part of it.
 //
 //   begin: first_bytes, the stream's window -> a long answer: more, while half of the room is free
 //          -> the answer ended: what is unread -> read, or given up: nothing

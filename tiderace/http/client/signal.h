@@ -1,4 +1,4 @@
-// Signal: tasks of one loop wait until something has changed, and look again.
+// Internal. Signal: tasks of one loop wait until something has changed, and look again.
 //
 //   while (!ready()) co_await changed.wait();
 //   while (!ready()) {

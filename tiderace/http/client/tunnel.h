@@ -1,5 +1,5 @@
-// dial_server: the way to a server: TCP, through a proxy where there is one, TLS for https.
-// Tunnel: a transport through an HTTP proxy (CONNECT, RFC 9110, 9.3.6).
+// Internal. dial_server: the way to a server: TCP, through a proxy where there is one, TLS for
+// https. Tunnel: a transport through an HTTP proxy (CONNECT, RFC 9110, 9.3.6).
 //
 //   TLS -> Tunnel -> TCP to the proxy        what is sent waits for the proxy's 2xx
 //

@@ -1,5 +1,5 @@
-// Url: where a request goes, from the text of an http or https URL, or from a Location field
-// (RFC 3986, 5.2).
+// Internal. Url: where a request goes, from the text of an http or https URL, or from a Location
+// field (RFC 3986, 5.2).
 //
 // Spaces, quotes and bytes above 0x7E in path and query are escaped, as browsers do; an
 // internationalised host has to be written in its ASCII form.

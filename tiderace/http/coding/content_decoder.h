@@ -1,4 +1,5 @@
-// ContentDecoder: bytes of one content coding in, the content out, as much as there is room for.
+// Internal. ContentDecoder: bytes of one content coding in, the content out, as much as there is
+// room for.
 //
 //   step(piece, room)    …    the rest of the piece again, until it is used and nothing was made
 //

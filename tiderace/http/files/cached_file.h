@@ -1,5 +1,5 @@
-// CachedFile: one regular file as it was at one moment, with the text that every answer about it
-// needs.
+// Internal. CachedFile: one regular file as it was at one moment, with the text that every answer
+// about it needs.
 //
 // Either its bytes are in memory, or its descriptor is open and answers send ranges of it. It never
 // changes after it was made: a file that changed on disk gets a new CachedFile, and answers that

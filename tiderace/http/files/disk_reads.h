@@ -1,4 +1,4 @@
-// DiskReads: keeps a loop from waiting for the disk while it sends files.
+// Internal. DiskReads: keeps a loop from waiting for the disk while it sends files.
 //
 //   a body of file ranges -> in memory, or lately seen to be cached by the system -> as it is
 //                         -> else a source: window by window, each checked before it is queued;

@@ -1,4 +1,4 @@
-// FileCache: a loop's knowledge of requested paths, least recently used out first.
+// Internal. FileCache: a loop's knowledge of requested paths, least recently used out first.
 //
 //   find(path) -> known and fresh: one hash look-up; an open file is checked once a turn
 //              -> expired (file_watch.h), or older than `revalidate`: the disk is read; what did

@@ -1,4 +1,5 @@
-// FileLoader: from a canonical path to an open file, and from an open file to a CachedFile.
+// Internal. FileLoader: from a canonical path to an open file, and from an open file to a
+// CachedFile.
 //
 // The one place where this room opens anything: always beneath the root, never blocking on a file
 // that is not regular (O_NONBLOCK), and always through core::Kernel.

@@ -1,4 +1,4 @@
-// FileVariants: compresses files in the background, and puts the results beside them.
+// Internal. FileVariants: compresses files in the background, and puts the results beside them.
 //
 //   want() -> job on the compressing pool: open the file again, check that it is the known one, ask
 //             the store, else read and compress it -> FileCache::add_variant

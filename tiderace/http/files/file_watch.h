@@ -1,5 +1,5 @@
-// FileWatch: expires entries of the file cache as soon as the kernel reports a change, so that the
-// next request sees it.
+// Internal. FileWatch: expires entries of the file cache as soon as the kernel reports a change, so
+// that the next request sees it.
 //
 //   request -> FileCache: unknown or expired -> cover(path): every folder on the way is watched
 //                                            -> the disk is read -> follow(path): so is where its

@@ -1,5 +1,5 @@
-// PathResolver: the meaning of a canonical path: a file, another path's file (an index, a clean
-// URL), a directory, or nothing.
+// Internal. PathResolver: the meaning of a canonical path: a file, another path's file (an index, a
+// clean URL), a directory, or nothing.
 //
 //   /a.css      -> file, with its precompressed siblings a.css.br, a.css.zst, a.css.gz
 //   /docs/      -> alias of /docs/index.html, or directory

@@ -1,5 +1,5 @@
-// RootDirectory: the served directory, open under one descriptor for good, while its path may come
-// to lead to another.
+// Internal. RootDirectory: the served directory, open under one descriptor for good, while its path
+// may come to lead to another.
 //
 // A site that is built anew is often a new directory under the old name, or a link to the next
 // release. Without follow() the server would serve the old one, or nothing, until it ends.

@@ -1,4 +1,4 @@
-// VariantFiles: compressed files kept in a folder over a restart (--compress-cache).
+// Internal. VariantFiles: compressed files kept in a folder over a restart (--compress-cache).
 //
 //   NAME.gzip = head (key, recipe, length, digest) + bytes      0600, put there by a rename
 //

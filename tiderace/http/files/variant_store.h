@@ -1,5 +1,5 @@
-// VariantStore: the compressed files of all loops, so that each file is compressed once and its
-// bytes are in memory once.
+// Internal. VariantStore: the compressed files of all loops, so that each file is compressed once
+// and its bytes are in memory once.
 //
 //   claim(key) -> made       the bytes, or that they are not worth it
 //              -> yours      not made yet: make them, then put() or give_up()

@@ -1,4 +1,5 @@
-// BasicAuth: asks for a user and a password (RFC 7617) before anything behind it is reached.
+// Internal. BasicAuth: asks for a user and a password (RFC 7617) before anything behind it is
+// reached.
 //
 //   known good, lately verified -> pass          none, or malformed -> 401 with WWW-Authenticate
 //   else -> deferred, verified on the worker pool -> goes on (Exchange::resume), or 401

@@ -1,4 +1,4 @@
-// BearerAuth: asks for a token (RFC 6750) before anything behind it is reached.
+// Internal. BearerAuth: asks for a token (RFC 6750) before anything behind it is reached.
 //
 //   Authorization: Bearer TOKEN -> verify(token) -> pass, or 401 with WWW-Authenticate
 //

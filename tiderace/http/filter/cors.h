@@ -1,4 +1,5 @@
-// Cors: lets scripts of other origins read the answers (the Fetch standard's CORS protocol).
+// Internal. Cors: lets scripts of other origins read the answers (the Fetch standard's CORS
+// protocol).
 //
 //   preflight (OPTIONS with Origin and Access-Control-Request-Method) -> answered here with 204
 //   any other request with Origin                                     -> fields added to its answer

@@ -1,5 +1,5 @@
-// RateLimit: at most so many requests of one client in a minute, by the generic cell rate algorithm
-// (GCRA, a leaky bucket that needs one number for each client).
+// Internal. RateLimit: at most so many requests of one client in a minute, by the generic cell rate
+// algorithm (GCRA, a leaky bucket that needs one number for each client).
 //
 //   next = max(next, now) + interval;   refused where next would be further away than the burst
 //

@@ -1,5 +1,5 @@
-// TrustedProxies: finds the client's address and scheme behind reverse proxies, from the fields of
-// trusted proxies only.
+// Internal. TrustedProxies: finds the client's address and scheme behind reverse proxies, from the
+// fields of trusted proxies only.
 //
 //   X-Forwarded-For: 6.6.6.6, 192.0.2.7, 10.0.0.2        peer 10.0.0.1, networks {"10.0.0.0/8"}
 //                    |        |          \- trusted

@@ -1,4 +1,4 @@
-// H1Exchange: one HTTP/1 request and its answer.
+// Internal. H1Exchange: one HTTP/1 request and its answer.
 //
 //   body    awaits_continue --100 Continue--> coming --its end--> complete
 //                 |                              +--refused--> cut

@@ -1,4 +1,4 @@
-// H2Exchange: one HTTP/2 stream: a request and its answer.
+// Internal. H2Exchange: one HTTP/2 stream: a request and its answer.
 //
 //   field block -> RequestHead -> Site -> Response -> HEADERS at once, and
 //   body -> out -> DATA, a frame at a time, in the order of the connection's scheduler

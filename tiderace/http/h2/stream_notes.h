@@ -1,4 +1,4 @@
-// H2StreamNotes: what a connection notes about one of its streams.
+// Internal. H2StreamNotes: what a connection notes about one of its streams.
 //
 // Owner    The stream's H2Exchange. Its next request begins with new ones.
 // Thread   The loop's.

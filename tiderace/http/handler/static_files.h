@@ -1,4 +1,4 @@
-// StaticFiles: answers with the files beneath one directory.
+// Internal. StaticFiles: answers with the files beneath one directory.
 //
 //   canonical path -> FileCache (what does it stand for?) -> file_answer.h   a file
 //                                                         -> listing.h       a directory

@@ -1,5 +1,5 @@
-// ListingRoom: what all listings that one loop makes and sends take together. A peer requests one
-// with a few bytes, and may then take as long as it likes to read it.
+// Internal. ListingRoom: what all listings that one loop makes and sends take together. A peer
+// requests one with a few bytes, and may then take as long as it likes to read it.
 //
 // Owner    Shared by the handler and its listings.
 // Thread   Listings: the loop's. Names: any, because the pool collects them.

@@ -1,4 +1,4 @@
-// Pattern: which paths a route stands for.
+// Internal. Pattern: which paths a route stands for.
 //
 //   /users                    this path alone
 //   /users/{id}               one segment, never empty: "/users/7", not "/users/" nor "/users/7/x"

@@ -1,5 +1,5 @@
-// RoutePattern, PlacedPattern: a pattern and where in the program's source it stands, for the
-// sentence about two routes that conflict.
+// Internal. RoutePattern, PlacedPattern: a pattern and where in the program's source it stands, for
+// the sentence about two routes that conflict.
 //
 //   app.get<"/users/{id}">(show)                    RoutePattern: known to the compiler
 //   app.route(Method::get, "/" + name, show)        PlacedPattern: made as the program runs

@@ -1,4 +1,4 @@
-// Router: from a method and a canonical path to a route, through a tree of segments.
+// Internal. Router: from a method and a canonical path to a route, through a tree of segments.
 //
 //   /users         (node) --"users"--> (node: GET, POST)
 //   /users/{id}                           --{id}--> (node: GET)

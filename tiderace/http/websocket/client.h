@@ -1,4 +1,4 @@
-// open_websocket: a client's opening handshake on a fresh connection, TCP or TLS.
+// Internal. open_websocket: a client's opening handshake on a fresh connection, TCP or TLS.
 //
 //   connector.connect(address, [&](Result<net::Connection*> made) {
 //       if (made) http::open_websocket(**made, sockets, handler, {.authority = "a.example"});

@@ -1,4 +1,4 @@
-// WebSocketHandler: what an application does with a WebSocket, as callbacks.
+// Internal. WebSocketHandler: what an application does with a WebSocket, as callbacks.
 //
 //   class Echo final : public http::WebSocketHandler {
 //       void on_message(http::WebSocketConnection& socket, http::WebSocketKind kind,

@@ -1,4 +1,4 @@
-// WebSocketState: what stands between a WebSocketConnection, which pushes messages, and a
+// Internal. WebSocketState: what stands between a WebSocketConnection, which pushes messages, and a
 // WebSocket, whose task pulls them. A user sees socket.h.
 //
 //   new -> opened -> ended

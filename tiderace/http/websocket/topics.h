@@ -1,5 +1,5 @@
-// WebSocketTopics: sockets subscribe to topics; a published message goes to every subscriber of
-// every loop, encoded once for a loop.
+// Internal. WebSocketTopics: sockets subscribe to topics; a published message goes to every
+// subscriber of every loop, encoded once for a loop.
 //
 //   publish -> this turn's batch of the topic -> end of turn: one shared piece -> every
 //   subscriber's queue

@@ -1,4 +1,5 @@
-// Content negotiation (RFC 9110 sections 12.4 and 12.5): quality values, Accept-Encoding, Accept.
+// Internal. Content negotiation (RFC 9110 sections 12.4 and 12.5): quality values, Accept-Encoding,
+// Accept.
 //
 // A piece of a field that is not well-formed counts as not there; the rest still counts.
 //

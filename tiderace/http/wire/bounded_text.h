@@ -1,4 +1,5 @@
-// BoundedText: text that grows inside memory of a fixed size, and reports what did not fit.
+// Internal. BoundedText: text that grows inside memory of a fixed size, and reports what did not
+// fit.
 //
 // An append is whole or not at all, so a buffer never ends in half an escape or half a number, and
 // the length is known by having written it: there is no second pass that could disagree.

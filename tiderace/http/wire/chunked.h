@@ -1,4 +1,5 @@
-// Chunked: the transfer coding of bodies whose length is not known beforehand (RFC 9112, 7.1).
+// Internal. Chunked: the transfer coding of bodies whose length is not known beforehand (RFC 9112,
+// 7.1).
 //
 //   for (ChunkedDecoder::Step step = decoder.step(bytes);; step = decoder.step(bytes)) {
 //       bytes.remove_prefix(step.used);

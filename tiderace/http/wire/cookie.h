@@ -1,4 +1,4 @@
-// Cookies (RFC 6265bis): the Cookie field taken apart, and a Set-Cookie field rendered.
+// Internal. Cookies (RFC 6265bis): the Cookie field taken apart, and a Set-Cookie field rendered.
 //
 //   for (CookiePairs pairs(value); auto pair = pairs.next();) use(pair->name, pair->value);
 //

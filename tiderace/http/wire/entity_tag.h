@@ -1,4 +1,5 @@
-// Entity tags (RFC 9110 section 8.8.3): made from a file's facts, read from fields, compared.
+// Internal. Entity tags (RFC 9110 section 8.8.3): made from a file's facts, read from fields,
+// compared.
 //
 // Thread   Any; no state.
 // Errors   nullopt or false: not a tag, or not a list of them.

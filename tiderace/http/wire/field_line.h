@@ -1,5 +1,5 @@
-// Field line: one line "Name: value" CR LF, of a head or of a trailer section (RFC 9112, section
-// 5).
+// Internal. Field line: one line "Name: value" CR LF, of a head or of a trailer section (RFC 9112,
+// section 5).
 //
 // Thread   Any: a pure function.
 // Errors   The peer's faults are a Refusal, the same for every continuation of the bytes.

@@ -1,5 +1,5 @@
-// FieldName: the field names that a server looks at, as small numbers; all others are `other`.
-// Field: one field of a head.
+// Internal. FieldName: the field names that a server looks at, as small numbers; all others are
+// `other`. Field: one field of a head.
 //
 // The parser maps each known name to a number; later code never compares text.
 //

@@ -1,4 +1,5 @@
-// Field syntax: which bytes may stand where in a field, and lists of elements (RFC 9110, 5.5-5.6).
+// Internal. Field syntax: which bytes may stand where in a field, and lists of elements (RFC 9110,
+// 5.5-5.6).
 //
 // Thread   Any: pure functions of their arguments.
 // Errors   A forbidden byte is reported by `false` or malformed(), never repaired.

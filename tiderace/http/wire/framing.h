@@ -1,5 +1,5 @@
-// Framing: how the body of a request is delimited, and what becomes of the connection afterwards
-// (RFC 9112, sections 3.2, 6, 7.4 and 9; RFC 9110, sections 7.2, 7.8 and 10.1.1).
+// Internal. Framing: how the body of a request is delimited, and what becomes of the connection
+// afterwards (RFC 9112, sections 3.2, 6, 7.4 and 9; RFC 9110, sections 7.2, 7.8 and 10.1.1).
 //
 // A server that disagrees with another here can be used for request smuggling. So everything that
 // two readers could understand differently is refused with 400 and the connection is closed.

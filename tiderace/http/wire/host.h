@@ -1,4 +1,5 @@
-// Host: what may stand in a Host field and in a target's authority (RFC 3986, 3.2.2 and 3.2.3).
+// Internal. Host: what may stand in a Host field and in a target's authority (RFC 3986, 3.2.2 and
+// 3.2.3).
 //
 // Thread   Any: pure functions. A HostMemo belongs to one thread at a time.
 // Errors   `false`: the peer sent something that no URL may hold there.

@@ -1,5 +1,5 @@
-// Method: the request methods that a server tells apart (RFC 9110, section 9; PATCH is RFC 5789).
-// HttpVersion: the version of a message.
+// Internal. Method: the request methods that a server tells apart (RFC 9110, section 9; PATCH is
+// RFC 5789). HttpVersion: the version of a message.
 //
 // Thread   Any: pure functions.
 // Errors   Any token that is not one of these is `other`: the server answers it with 501.

@@ -1,5 +1,5 @@
-// MimeTable: the Content-Type of a file by the extension of its name, and which types are worth
-// compressing.
+// Internal. MimeTable: the Content-Type of a file by the extension of its name, and which types are
+// worth compressing.
 //
 // Owner    The program fills one at start; loops borrow it.
 // Thread   One while it is filled; any number of readers after that.

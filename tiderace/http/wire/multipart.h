@@ -1,4 +1,4 @@
-// Multipart forms (RFC 7578, over RFC 2046 5.1), read as they arrive.
+// Internal. Multipart forms (RFC 7578, over RFC 2046 5.1), read as they arrive.
 //
 //   preamble --boundary CRLF head CRLF CRLF data CRLF --boundary CRLF … CRLF --boundary-- epilogue
 //                                    part   data…  part_end                    end

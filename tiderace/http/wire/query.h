@@ -1,4 +1,5 @@
-// The pairs of a query or of an urlencoded form ("q=a+b&page=2"), decoded one after another.
+// Internal. The pairs of a query or of an urlencoded form ("q=a+b&page=2"), decoded one after
+// another.
 //
 //   std::array<char, 1024> storage;
 //   QueryPairs pairs(target.query, storage);

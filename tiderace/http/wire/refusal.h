@@ -1,5 +1,5 @@
-// Refusal: why a request was not taken, the status that answers it, and a sentence for its sender.
-// ParseStatus: how far a parser came.
+// Internal. Refusal: why a request was not taken, the status that answers it, and a sentence for
+// its sender. ParseStatus: how far a parser came.
 //
 // Each of these is the peer's fault, and each ends the connection: after a doubtful frame the start
 // of the next request is unknown.

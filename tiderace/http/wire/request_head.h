@@ -1,4 +1,5 @@
-// Request head: the request line and the fields of one HTTP/1 request (RFC 9112, sections 2 to 5).
+// Internal. Request head: the request line and the fields of one HTTP/1 request (RFC 9112, sections
+// 2 to 5).
 //
 //   receive view -> parse_request_head -> RequestHead (views into the bytes) -> frame_request
 //

@@ -1,4 +1,5 @@
-// Response head: writes a status line and fields into memory that the caller gives (RFC 9112, 4-5).
+// Internal. Response head: writes a status line and fields into memory that the caller gives (RFC
+// 9112, 4-5).
 //
 //   ResponseHeadWriter writer(space);
 //   writer.status(200);

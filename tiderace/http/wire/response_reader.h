@@ -1,4 +1,5 @@
-// Response reader: what a client reads, head and body, one response after another (RFC 9112, 4, 6).
+// Internal. Response reader: what a client reads, head and body, one response after another (RFC
+// 9112, 4, 6).
 //
 //   for (ResponseReader::Step step = reader.step(bytes);; step = reader.step(bytes)) {
 //       bytes.remove_prefix(step.used);

@@ -1,4 +1,5 @@
-// Scan: the first byte that ends a token, a target or a field value, sixteen bytes at a time.
+// Internal. Scan: the first byte that ends a token, a target or a field value, sixteen bytes at a
+// time.
 //
 //   find_first<TokenEnd>(bytes, from)    the index of the first byte at or after `from` that the
 //                                        class stops at; bytes.size() when there is none

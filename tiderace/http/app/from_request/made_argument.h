@@ -1,5 +1,5 @@
-// Argument<T>: finds an argument that FromRequest<T> makes. call_when_come(): calls a handler whose
-// arguments have to be waited for.
+// Internal. Argument<T>: finds an argument that FromRequest<T> makes. call_when_come(): calls a
+// handler whose arguments have to be waited for.
 //
 //   found on the stack -> [LateValue] -> come(), in a task -> pass() -> handler -> LateResult
 //                     \-> answered                        \-> Refusal

@@ -1,5 +1,5 @@
-// SignatureOf<F>: what the parameters of a handler, and of the functions that make its arguments
-// (FromRequest), need of a request.
+// Internal. SignatureOf<F>: what the parameters of a handler, and of the functions that make its
+// arguments (FromRequest), need of a request.
 //
 // Thread   Any; constants.
 #pragma once

@@ -1,4 +1,4 @@
-// Background tasks: what an App does beside its requests.
+// Internal. Background tasks: what an App does beside its requests.
 //
 //   app.background([](const Life& life, Mails& mails) -> Task<> {  // states, as handlers take them
 //       while (!life.draining()) co_await mails.send_next();

@@ -1,5 +1,5 @@
-// Life: what all loops of an App know of it while it serves: whether it drains; how that begins.
-// Each App has one as a state, which stays where it is when the App is moved or mounted:
+// Internal. Life: what all loops of an App know of it while it serves: whether it drains; how that
+// begins. Each App has one as a state, which stays where it is when the App is moved or mounted:
 //
 //   app.background([](const Life& life, Mails& mails) -> Task<> {
 //       while (!life.draining()) co_await mails.send_next();

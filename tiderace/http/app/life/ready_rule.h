@@ -1,4 +1,4 @@
-// ready_rule: makes a middleware of a check of readiness. The check takes what middleware
+// Internal. ready_rule: makes a middleware of a check of readiness. The check takes what middleware
 // takes and returns bool or Task<bool>; false is 503.
 //
 // Owner    The App.

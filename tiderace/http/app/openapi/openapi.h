@@ -1,5 +1,5 @@
-// App::openapi: an OpenAPI 3.1 document of an App's routes, made of their patterns and the types
-// that their handlers take and return.
+// Internal. App::openapi: an OpenAPI 3.1 document of an App's routes, made of their patterns and
+// the types that their handlers take and return.
 //
 //   app.openapi("/openapi.json", {.title = "Harbour", .version = "1.2"});
 //

@@ -1,4 +1,4 @@
-// RouteShape: what a handler takes and returns, by its types, for documents about an App.
+// Internal. RouteShape: what a handler takes and returns, by its types, for documents about an App.
 //
 //   [](int id, Query<Page> page, Json<User> user) -> std::expected<Created<User>, Problem>
 //

@@ -1,5 +1,6 @@
-// H2Budget: one purse for all that a peer can make a connection do (rapid reset, MadeYouReset,
-// floods of PING, SETTINGS, PRIORITY, empty and tiny frames, CONTINUATION, table thrash …).
+// Internal. H2Budget: one purse for all that a peer can make a connection do (rapid reset,
+// MadeYouReset, floods of PING, SETTINGS, PRIORITY, empty and tiny frames, CONTINUATION, table
+// thrash …).
 //
 // Every act of the peer has a price in units of work; useful work that it asked for and took, and
 // time, fill the purse again. A limit for each trick would be a list of the tricks that are known;

@@ -1,4 +1,5 @@
-// H2Error: the error codes of HTTP/2 (RFC 9113, section 7), and how far a fault reaches (5.4).
+// Internal. H2Error: the error codes of HTTP/2 (RFC 9113, section 7), and how far a fault reaches
+// (5.4).
 //
 // Thread   Any: pure functions.
 // Memory   None.

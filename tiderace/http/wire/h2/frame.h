@@ -1,4 +1,5 @@
-// H2Frame: the frames of HTTP/2 as values (RFC 9113, sections 4 and 6; RFC 9218, section 7.1).
+// Internal. H2Frame: the frames of HTTP/2 as values (RFC 9113, sections 4 and 6; RFC 9218, section
+// 7.1).
 //
 //   bytes -> H2FrameReader -> H2Frame (views into the bytes) -> one overload for each kind
 //

@@ -1,4 +1,4 @@
-// HpackDecoder: field blocks to fields (RFC 7541).
+// Internal. HpackDecoder: field blocks to fields (RFC 7541).
 //
 //   HpackDecoder::Block fields = decoder.read(block, arena, list_bytes_max);
 //   while (fields.next() == HpackDecoder::Status::field) use(fields.field());

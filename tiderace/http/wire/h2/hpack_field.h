@@ -1,4 +1,4 @@
-// HpackField: one field of a field block, with all that is known of its text (RFC 7541).
+// Internal. HpackField: one field of a field block, with all that is known of its text (RFC 7541).
 //
 // A name and a value are judged once, when the text comes over the wire; a table keeps the verdict,
 // so a field that is sent again by its index is not checked again.

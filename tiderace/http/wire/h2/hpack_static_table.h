@@ -1,4 +1,4 @@
-// HPACK's static table (RFC 7541, appendix A), with FieldName ids beside the texts.
+// Internal. HPACK's static table (RFC 7541, appendix A), with FieldName ids beside the texts.
 //
 // Thread   Any: constant tables.
 // Memory   About 3 KiB of constants.

@@ -1,4 +1,5 @@
-// HpackTable: the dynamic table of HPACK (RFC 7541, sections 2.3.2 and 4), the newest entry first.
+// Internal. HpackTable: the dynamic table of HPACK (RFC 7541, sections 2.3.2 and 4), the newest
+// entry first.
 //
 //   records   a ring; the newest is number 0
 //   texts     one buffer: | evicted | oldest … newest | free |   moved to the front when the end

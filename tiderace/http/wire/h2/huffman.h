@@ -1,4 +1,4 @@
-// Huffman: the string code of HPACK (RFC 7541, section 5.2 and appendix B).
+// Internal. Huffman: the string code of HPACK (RFC 7541, section 5.2 and appendix B).
 //
 // Thread   Any: pure functions of constant tables.
 // Errors   A text that no encoder makes is refused: the code of EOS inside, padding of more than

@@ -1,5 +1,5 @@
-// H2Priority: how urgent an answer is, from the Priority field or a PRIORITY_UPDATE frame (RFC
-// 9218, section 4; a dictionary of RFC 9651).
+// Internal. H2Priority: how urgent an answer is, from the Priority field or a PRIORITY_UPDATE frame
+// (RFC 9218, section 4; a dictionary of RFC 9651).
 //
 // Thread   Any: pure functions.
 // Errors   None: an invalid dictionary is ignored as a whole, and members that are unknown, or of

@@ -1,4 +1,5 @@
-// H2 request: a field block to the same RequestHead that HTTP/1 fills (RFC 9113, section 8).
+// Internal. H2 request: a field block to the same RequestHead that HTTP/1 fills (RFC 9113, section
+// 8).
 //
 //   H2Headers::block -> HpackDecoder -> parse_h2_request -> RequestHead, and the verdict on it
 //

@@ -1,4 +1,4 @@
-// H2Scheduler: which stream sends next (RFC 9218, section 10).
+// Internal. H2Scheduler: which stream sends next (RFC 9218, section 10).
 //
 //   urgency 0  [ s1 s2 s3 ]      the first stream of the most urgent bucket that has one
 //   …                            incremental streams go to the back after each turn and so share

@@ -1,5 +1,5 @@
-// H2Settings: what one side told the other about itself (RFC 9113, section 6.5.2; RFC 8441, 3;
-// RFC 9218, 2.1).
+// Internal. H2Settings: what one side told the other about itself (RFC 9113, section 6.5.2; RFC
+// 8441, 3; RFC 9218, 2.1).
 //
 // Thread   Any; one object belongs to one thread at a time.
 // Errors   A value that may not be is an H2Error: the connection ends with it.

@@ -1,5 +1,5 @@
-// H2 stream states: what each frame means in each state of a stream (RFC 9113, section 5.1), for a
-// server that never pushes.
+// Internal. H2 stream states: what each frame means in each state of a stream (RFC 9113, section
+// 5.1), for a server that never pushes.
 //
 //            headers            peer's END_STREAM
 //   idle ------------> open -----------------------> half_closed_remote

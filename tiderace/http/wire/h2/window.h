@@ -1,4 +1,5 @@
-// H2 flow control (RFC 9113, sections 5.2 and 6.9): what we may send, and what the peer may.
+// Internal. H2 flow control (RFC 9113, sections 5.2 and 6.9): what we may send, and what the peer
+// may.
 //
 // Thread   Any; an object belongs to one thread at a time.
 // Errors   A violation by the peer is `false`: FLOW_CONTROL_ERROR, on the stream or connection

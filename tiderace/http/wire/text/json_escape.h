@@ -1,4 +1,4 @@
-// Text for the inside of a JSON string (RFC 8259), without the quotes around it.
+// Internal. Text for the inside of a JSON string (RFC 8259), without the quotes around it.
 //
 // The quote, the backslash and control characters are escaped; bytes that are not UTF-8 become
 // U+FFFD, because a JSON text must be UTF-8. U+2028 and U+2029 are escaped too, because older

@@ -1,4 +1,5 @@
-// permessage-deflate (RFC 7692): what is agreed on, and the two streams that do it, over zlib.
+// Internal. permessage-deflate (RFC 7692): what is agreed on, and the two streams that do it, over
+// zlib.
 //
 //   server: agree_on_deflate(head, ours) -> terms; format_deflate_terms(terms) into the answer
 //   client: deflate_offer(ours) into the request; accept_deflate_answer(value, ours) -> terms

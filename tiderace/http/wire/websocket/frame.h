@@ -1,4 +1,5 @@
-// WebSocket frames (RFC 6455, 5): their heads, what a peer may not send, and close payloads.
+// Internal. WebSocket frames (RFC 6455, 5): their heads, what a peer may not send, and close
+// payloads.
 //
 //   bytes -> WebSocketReader::next -> [payload, …, last] of a message, or one control frame
 //

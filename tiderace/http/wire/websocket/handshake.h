@@ -1,5 +1,5 @@
-// WebSocket opening handshake: what a request must be, and what answers it (RFC 6455, 4; RFC 8441
-// for the form that HTTP/2 gives it).
+// Internal. WebSocket opening handshake: what a request must be, and what answers it (RFC 6455, 4;
+// RFC 8441 for the form that HTTP/2 gives it).
 //
 //   server: judge_websocket_request -> choose_subprotocol -> websocket_accept
 //   client: websocket_request -> parse_websocket_answer

@@ -1,5 +1,5 @@
-// WebSocket masking (RFC 6455, 5.3): every byte of a client's payload is XORed with one of four key
-// bytes, in turn. Sixteen bytes at a time with SSE2 or NEON, eight elsewhere.
+// Internal. WebSocket masking (RFC 6455, 5.3): every byte of a client's payload is XORed with one
+// of four key bytes, in turn. Sixteen bytes at a time with SSE2 or NEON, eight elsewhere.
 //
 // Thread   Any: pure functions.
 // Memory   None.
