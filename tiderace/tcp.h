@@ -24,7 +24,7 @@
 //
 // Link `tiderace::tcp`. Each header below says more: owner, thread, errors, limits. docs/tcp.md is
 // the guide. Also for servers, but not included here:
-//   serve/stream_tls.h                                       TLS
+//   serve/stream_tls.h, tcp/tls.h                            TLS
 //   serve/tcp_service.h                                      a handler beside an http::App
 //   net/connection.h  net/serving.h                          net::Session, below the streams
 //   base/lru_cache.h  base/keyed_hash.h  base/random.h       what servers keep in memory
