@@ -114,4 +114,6 @@ def test_authorities_of_clients_need_a_certificate_of_the_server(binary, members
                           capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
     assert done.returncode == 1
     assert done.stderr == (
-        f"app: verify clients by {members.file}: invalid argument; set ServeOptions::tls\n")
+        f"app: verify clients by {members.file}: invalid argument; "
+        "set ServeOptions::tls.certificates\n"
+    )

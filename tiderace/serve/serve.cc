@@ -46,7 +46,7 @@ Result<Places> find_places(const ServeOptions& options) {
         const bool says_plain = text.starts_with("http://");
         const bool says_tls = text.starts_with("https://");
         if (says_tls && !certified) {
-            return fail(Error(EINVAL, "listen on", text, "set ServeOptions::tls"));
+            return fail(Error(EINVAL, "listen on", text, "set ServeOptions::tls.certificates"));
         }
         const std::string address = text.substr(says_plain ? 7 : says_tls ? 8 : 0);
         places.secure.push_back(says_tls ||
