@@ -54,6 +54,7 @@ void H1Service::give_back(core::Ref<H1Exchange> exchange) {
     // the stack. One whose answer broke off may be held for long.
     if (!exchange->answer_complete() || held_.size() == spare_exchanges_max) return;
     held_.push_back(std::move(exchange));
+    loop_->assert_on_loop();
     loop_->at_turn_end(*this);
 }
 
