@@ -173,21 +173,23 @@ bool SiteLoop::Tree::logs() const {
 
 void SiteLoop::Tree::match(Exchange& exchange) {
     exchange.tree_ = core::Ref<core::Shared>(this);
-    exchange.chain_ = chains_[0].get();
-    exchange.handler_ = only_;
-    if (site_ == nullptr) return;
+    if (site_ == nullptr) {
+        exchange.chain_ = chains_[0].get();
+        exchange.handler_ = only_;
+        return;
+    }
     const Request& request = exchange.request();
-    exchange.handler_ = &*refusal_;
     const route::Found found =
         site_->find(request.authority, method_of(request), request.path, exchange.parameters_);
     if (found.kind != route::Found::Kind::route) {
         exchange.chain_ = &chain_of_refused(request, found);
+        exchange.handler_ = &*refusal_;
         return;
     }
     const Target& target = targets_[found.route];
+    const bool is_tunnel = request.method() == wire::Method::connect && !target.is_websocket;
     exchange.chain_ = target.chain;
-    if (request.method() == wire::Method::connect && !target.is_websocket) return;
-    exchange.handler_ = target.handler.get();
+    exchange.handler_ = is_tunnel ? &*refusal_ : target.handler.get();
 }
 
 // A known path passes the rules of its scope even with a wrong method: a log-in comes before any
