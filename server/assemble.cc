@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -216,7 +215,8 @@ Result<> Assembly::make_loops() {
     loops_ = std::move(*loops);
 
     parts_.options = &options_;
-    parts_.listening_engine = plan_.listening_engine;
+    parts_.listening_engine =
+        plan_.listening_engine.empty() ? options_.engine : plan_.listening_engine;
     parts_.group = loops_.get();
     parts_.loops = plan_.count;
     parts_.small = plan_.small;
@@ -475,22 +475,15 @@ Result<> Assembly::serve(Loops loops) {
     return run();
 }
 
-Loops plain_loops(const ServeOptions& options) {
-    const std::size_t count =
-        options.threads > 0 ? options.threads : std::max<std::size_t>(1, core::count_cpus().usable);
-    return {
-        .count = count,
-        .make =
-            [count](const core::LoopOptions& each) { return net::LoopGroup::create(count, each); },
-        .listening_engine = options.engine};
-}
-
 int serve(ServeOptions options) {
+    const std::size_t count = options.threads > 0 ? options.threads : core::count_cpus().usable;
     return report([&]() -> Result<int> {
-        const Loops loops = plain_loops(options);
         Assembly assembly(std::move(options));
         if (auto opened = assembly.open(); !opened) return fail(opened.error());
-        if (auto served = assembly.serve(loops); !served) return fail(served.error());
+        auto served = assembly.serve({.count = count, .make = [=](const core::LoopOptions& each) {
+                                          return net::LoopGroup::create(count, each);
+                                      }});
+        if (!served) return fail(served.error());
         return 0;
     });
 }

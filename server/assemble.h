@@ -43,7 +43,7 @@ struct Loops {
     std::function<Result<std::unique_ptr<net::LoopGroup>>(core::LoopOptions)> make;
     // One accepts for all: the first, or one on a thread of its own, with this engine of core's.
     bool listens_apart = false;
-    std::string listening_engine{core::LoopOptions{}.engine};
+    std::string listening_engine = {};  // "": the engine of the options
     // Many, with one connection each: each gets a small part of one loop's resources.
     bool small = false;
     std::function<void()> on_serving = {};
@@ -123,10 +123,8 @@ class Assembly {
     std::unique_ptr<Listening> listening_;
 };
 
-// One loop for each requested thread, or each CPU.
-Loops plain_loops(const ServeOptions& options);
-
-// Serves until a signal ends it. Returns the exit status of the program.
+// Serves on a loop for each requested thread, or each CPU, until a signal ends it. Returns the exit
+// status of the program.
 int serve(ServeOptions options);
 // The exit status of `assemble`, which may fail or throw std::bad_alloc: then it prints why.
 int report(const std::function<Result<int>()>& assemble);

@@ -30,13 +30,15 @@ constexpr std::string_view program = "tiderace lab";
 // Which loops the model has for these options.
 server::Loops loops_of(const server::ServeOptions& options, ThreadingModel& model) {
     const std::size_t count = model.count_loops(options.threads, cpus());
+    const std::string_view listening = model.core_engine(options.engine);
     return {.count = count,
             .make =
                 [&model, count](const tiderace::core::LoopOptions& each) {
                     return model.make_loops(count, each);
                 },
             .listens_apart = model.listens_apart(),
-            .listening_engine = std::string(model.core_engine(options.engine)),
+            // Of core's own engines the server may have to take another.
+            .listening_engine = std::string(listening == options.engine ? "" : listening),
             .small = model.has_small_loops(),
             .on_serving = [&model] { model.note_serving(); }};
 }

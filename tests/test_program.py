@@ -35,9 +35,10 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6
 # Engines.
 
 
-def test_where_io_uring_is_forbidden_epoll_serves_and_it_is_said(serve, site):
+@pytest.mark.parametrize("accept", ["reuseport", "queue"])  # queue: one more loop, which listens
+def test_where_io_uring_is_forbidden_epoll_serves_and_it_is_said(serve, site, accept):
     without = [sys.executable, Path(__file__).with_name("without_io_uring.py")]
-    server = serve(site, engine="io_uring", prefix=without)
+    server = serve(site, "--accept", accept, engine="io_uring", prefix=without)
     wait_until(lambda: "using epoll instead" in server.output, what="a line of the log")
     assert re.search(r"^engine +epoll\b", server.output, re.M), server.output
     assert get_once(server.address, "/a.txt").status == 200

@@ -190,9 +190,7 @@ int Serving::run(const MakeService& make) {
 
 Result<> Serving::prepare(const MakeService& make, Parts& parts) {
     if (auto taken = signals(); !taken) return fail(taken.error());
-    const std::size_t count = options_.threads > 0
-                                  ? options_.threads
-                                  : std::max<std::size_t>(1, core::count_cpus().usable);
+    const std::size_t count = options_.threads > 0 ? options_.threads : core::count_cpus().usable;
     auto loops = LoopGroup::create(
         count, {.engine = options_.engine, .send_bytes_max = options_.send_bytes_max});
     if (!loops) return fail(loops.error());
