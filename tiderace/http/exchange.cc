@@ -26,11 +26,11 @@ struct Exchange::Waiting final : core::Deadline {
     };
 
     explicit Waiting(Exchange& e) : exchange(&e) {}
-    ~Waiting() override { leave_door(); }
+    ~Waiting() override { leave_registry(); }
 
     // Other threads reach the exchange by its id in the registry; without it, calls are counted
     // misses.
-    void leave_door() {
+    void leave_registry() {
         if (registry != nullptr) std::exchange(registry, nullptr)->leave(id);
     }
     void on_passed() override { exchange->on_deadline(status); }
@@ -236,7 +236,7 @@ void Exchange::abandon() {
 
 // The exchange may be gone, so this uses only what its caller has on the stack.
 void Exchange::tell(Waiting* waiting, AbandonObservers& observers, log::Logger* log) {
-    if (waiting != nullptr) waiting->leave_door();
+    if (waiting != nullptr) waiting->leave_registry();
     while (!observers.empty()) {
         AbandonObserver& observer = observers.pop_front();
         core::contain(log, "http", "an observer", [&] { observer.on_abandoned(); });
