@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tiderace/log/logger.h"
+#include "tiderace/tls/client_context.h"
 
 namespace tiderace::tcp {
 namespace {
@@ -20,14 +21,14 @@ class TlsLayer final : public ClientLayer {
     std::unique_ptr<tls::ClientContext> context_;
 };
 
-}  // namespace
-
 Result<std::shared_ptr<ClientLayer>> make_client_layer(core::EventLoop& loop,
                                                        tls::ClientOptions options) {
     auto context = tls::ClientContext::create(loop, std::move(options));
     if (!context) return fail(context.error());
     return std::make_shared<TlsLayer>(std::move(*context));
 }
+
+}  // namespace
 
 Result<std::shared_ptr<ClientLayer>> ClientLayerOfFiles::get(
     core::EventLoop& loop, const TlsClient& tls, const std::vector<std::string>& protocols) {

@@ -1,5 +1,4 @@
-// make_client_layer, ClientLayerOfFiles: TLS as tcp's ClientLayer, for what connects: streams and
-// http::Client.
+// ClientLayerOfFiles: TLS as tcp's ClientLayer, for streams and http::Client.
 //
 // Owner    The caller. It outlives the transports that it wrapped.
 // Thread   The loop's.
@@ -10,14 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "tiderace/core/event_loop.h"
 #include "tiderace/tcp/security.h"
 #include "tiderace/tcp/tls.h"
-#include "tiderace/tls/client_context.h"
 
 namespace tiderace::tcp {
-
-Result<std::shared_ptr<ClientLayer>> make_client_layer(core::EventLoop& loop,
-                                                       tls::ClientOptions options);
 
 // A layer of one loop that follows its files: where one has changed, the next connection gets a
 // layer that was made anew, and which resumes no session of the one before. Until the new files can

@@ -2,7 +2,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "tiderace/http/client/websocket/connect.h"
@@ -17,18 +16,15 @@ class SocketTls final : public tcp::ClientSecurity {
     explicit SocketTls(TlsClient tls) : tls_(std::move(tls)) {}
 
     Result<std::shared_ptr<tcp::ClientLayer>> layer(task::Runner& runner) const override {
-        auto& layers = runner.local<Layers>().made;
-        auto& kept = layers[{tls_.verify, tls_.system_roots, tls_.ca, tls_.certificate.certificate,
-                             tls_.certificate.key}];
+        auto& kept = runner.local<Layers>().made[tls_];
         // The handshake is HTTP/1.1's: a server that may choose would choose HTTP/2.
         return kept.get(runner.loop(), tls_, {"http/1.1"});
     }
 
   private:
-    using Key = std::tuple<bool, bool, std::string, std::string, std::string>;
     struct Layers {
         explicit Layers(task::Runner&) {}
-        std::map<Key, tcp::ClientLayerOfFiles> made;  // as many as a program has options
+        std::map<TlsClient, tcp::ClientLayerOfFiles> made;  // as many as a program has options
     };
 
     TlsClient tls_;

@@ -10,6 +10,7 @@
 // Keywords: certificate, mTLS, client certificates, CA, self-signed
 #pragma once
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct TlsFiles {
     std::string key;
     bool development = false;  // instead of both
 
-    bool operator==(const TlsFiles&) const = default;
+    auto operator<=>(const TlsFiles&) const = default;
 };
 
 // For development: `.tls = {.certificates = {development_certificate}}`. A certificate for
@@ -47,6 +48,8 @@ struct TlsClient {
     bool system_roots = true;   // trust the system's authorities
     std::string ca = {};        // others to trust; "": none
     TlsFiles certificate = {};  // our own, for servers that ask for one
+
+    auto operator<=>(const TlsClient&) const = default;
 };
 
 }  // namespace tiderace
