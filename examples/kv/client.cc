@@ -230,7 +230,7 @@ void Client::push(Answers& message) {
     close_if_slow();
 }
 
-// A subscriber sends no further commands, so nothing else would stop its messages from piling up.
+// A subscriber sends no more commands, so only this keeps its messages from piling up.
 void Client::close_if_slow() {
     if (unsent_bytes() > server_->options().subscriber_bytes_max) kill();
 }

@@ -1,5 +1,5 @@
-// Requests that our own pages never send, and that must do no harm: invalid texts, forged numbers
-// and ways back, floods, invisible names, and the number of a member who left.
+// Our own pages never send these requests, and they must do no harm: invalid texts, forged numbers
+// and return addresses, floods, invisible names, and the number of a deleted member.
 
 #include <algorithm>
 #include <chrono>
