@@ -19,10 +19,10 @@
 #include <vector>
 
 using tiderace::Task;
-using tiderace::http::AnswerStream;
 using tiderace::http::Client;
 using tiderace::http::ClientOptions;
 using tiderace::http::ClientRequest;
+using tiderace::http::ClientResponseStream;
 using tiderace::http::ClientVersions;
 
 struct Wanted {

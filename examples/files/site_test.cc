@@ -29,14 +29,14 @@ class FilesTest : public testing::Test {
         client.emplace(*app);
         client->set_field("Tus-Resumable", "1.0.0");
     }
-    tiderace::testing::Answer create(std::uint64_t length, const Content& content = {},
-                                     Fields more = {}) {
+    tiderace::testing::ClientResponse create(std::uint64_t length, const Content& content = {},
+                                             Fields more = {}) {
         more.add("Upload-Length", std::to_string(length));
         more.add("Upload-Metadata", "filename bm90ZS50eHQ=");  // note.txt
         return client->post("/uploads", content, more);
     }
-    tiderace::testing::Answer send(std::string_view place, std::uint64_t offset, std::string bytes,
-                                   Fields more = {}) {
+    tiderace::testing::ClientResponse send(std::string_view place, std::uint64_t offset,
+                                           std::string bytes, Fields more = {}) {
         more.add("Upload-Offset", std::to_string(offset));
         return client->patch(place, Content(offset_type, std::move(bytes)), more);
     }

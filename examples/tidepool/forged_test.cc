@@ -25,7 +25,7 @@ namespace {
 using namespace tiderace;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using tiderace::testing::Answer;
+using tiderace::testing::ClientResponse;
 using tiderace::testing::form;
 
 using ForgedTest = TidepoolTest;
@@ -56,7 +56,7 @@ TEST_P(ForgedTest, BytesThatAreNoTextAreRefused) {
     }
     EXPECT_EQ(count(ann->get("/").text(), "<article"), 0U);
     Browser strange(*app_);
-    const Answer answer = strange.client().post(
+    const ClientResponse answer = strange.client().post(
         "/log-in", form({{"who", "ann"}, {"password", std::string(password)}}),
         {{"User-Agent", bad}});
     EXPECT_EQ(answer.status, 303) << "a browser may call itself anything";
@@ -151,7 +151,7 @@ TEST_P(ForgedTest, EveryChangeNeedsTheTokenAndNoneIsDoneByGet) {
         const std::string target =
             std::regex_replace(std::regex_replace(path, std::regex("\\{id\\}"), post),
                                std::regex("\\{username\\}"), "ann");
-        const Answer strange =
+        const ClientResponse strange =
             judge->client().post(target, form({{"x", "y"}}), {{"Sec-Fetch-Site", "cross-site"}});
         EXPECT_EQ(strange.status, 403) << target << " by another site";
         // These are the forms of guests, and have no token.
@@ -159,8 +159,9 @@ TEST_P(ForgedTest, EveryChangeNeedsTheTokenAndNoneIsDoneByGet) {
         ++changes;
         pass_a_minute(*judge);  // within the limits, which nodes share
         const bool has_file = path == "/posts/with-picture" || path == "/settings/face";
-        const Answer forged = has_file ? judge->send_file(target, fields, bytes_of(small_png))
-                                       : judge->post(target, fields);
+        const ClientResponse forged = has_file
+                                          ? judge->send_file(target, fields, bytes_of(small_png))
+                                          : judge->post(target, fields);
         EXPECT_EQ(forged.status, 403) << target;
         if (std::ranges::find(pages, path) == pages.end()) {
             EXPECT_EQ(judge->get(target).status, 405) << target;
@@ -227,7 +228,7 @@ TEST_P(ForgedTest, WhomAMemberBlocksSeesNeitherTheProfileNorTheNameInLists) {
 
 TEST_P(ForgedTest, TheNameOfAModeratorIsNobodysToTake) {
     Browser thief(*app_, "judge");
-    const Answer answer = thief.sign_up();
+    const ClientResponse answer = thief.sign_up();
     EXPECT_EQ(answer.status, 422);
     EXPECT_THAT(answer.text(), HasSubstr("taken"));
 }
@@ -254,7 +255,7 @@ TEST_P(ForgedTest, APressLeadsBackToThePageItWasOn) {
         const std::string page = ann->get(path).text();
         std::smatch back;
         ASSERT_TRUE(std::regex_search(page, back, std::regex("name=\"back\" value=\"([^\"]*)\"")));
-        const Answer answer = ann->send("/posts/1/like", {{"back", back[1]}});
+        const ClientResponse answer = ann->send("/posts/1/like", {{"back", back[1]}});
         EXPECT_EQ(answer.field("Location"), std::string(path) + "#post-1");
     }
     // The answer to a form with faults is a page at the form's own address, which has no GET.
@@ -316,7 +317,7 @@ TEST_P(ForgedTest, GuessesOfOneAccountAreLimitedWhereverTheyComeFrom) {
         for (int guess = 0; guess < 12; ++guess) EXPECT_EQ(first.log_in("a guess").status, 403);
         pass_a_minute(second);  // its address may guess as often again; the account has 4 more
         for (int guess = 0; guess < 7; ++guess) EXPECT_EQ(second.log_in("a guess").status, 403);
-        const Answer refused = second.log_in();
+        const ClientResponse refused = second.log_in();
         EXPECT_EQ(refused.status, 429) << "the right one, too: it would tell";
         EXPECT_THAT(refused.text(), HasSubstr("Too many tries for this account"));
         EXPECT_EQ(refused.field("Retry-After"), "60");
@@ -424,7 +425,7 @@ TEST_P(ForgedTest, AnExportOfManyPiecesIsWhole) {
         std::vector<Post> posts;
         std::vector<std::int64_t> liked_posts;
     };
-    const Answer answer = ann->get("/settings/export");
+    const ClientResponse answer = ann->get("/settings/export");
     const auto data = json::read<Data>(answer.text(), {.unknown = json::Unknown::ignore});
     ASSERT_TRUE(data) << answer.text();
     ASSERT_EQ(std::ssize(data->posts), posts);

@@ -16,7 +16,7 @@ namespace {
 using namespace tiderace;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using tiderace::testing::Answer;
+using tiderace::testing::ClientResponse;
 
 constexpr std::int64_t writers = 6;
 constexpr int rounds = 20;
@@ -172,13 +172,13 @@ class DraftsTest : public TidepoolTest {
         run(end(*db_));
     }
     // A form with a text in its field that leads to a reply, not to a public post.
-    static void expect_reply_form(const Answer& answer, const std::string& post,
+    static void expect_reply_form(const ClientResponse& answer, const std::string& post,
                                   std::string_view text) {
         EXPECT_THAT(answer.text(), HasSubstr("name=\"parent\" value=\"" + post + "\""));
         EXPECT_THAT(answer.text(), HasSubstr(">" + std::string(text) + "</textarea>"));
     }
-    static Answer log_in_again(Browser& person, std::string_view back, std::string_view draft,
-                               std::string_view word = password) {
+    static ClientResponse log_in_again(Browser& person, std::string_view back,
+                                       std::string_view draft, std::string_view word = password) {
         return person.post("/log-in", {{"who", "ann"},
                                        {"password", std::string(word)},
                                        {"back", std::string(back)},
@@ -189,18 +189,18 @@ class DraftsTest : public TidepoolTest {
 TEST_P(DraftsTest, ARefusedReplyStaysAReply) {
     auto ann = member("ann");
     const std::string post = ann->write("The tide is out.");
-    const Answer blank = ann->send("/posts", {{"body", " \n "}, {"parent", post}});
+    const ClientResponse blank = ann->send("/posts", {{"body", " \n "}, {"parent", post}});
     EXPECT_EQ(blank.status, 422);
     expect_reply_form(blank, post, "");
     EXPECT_THAT(blank.text(), HasSubstr("1 to 2,000 characters"));
-    const Answer broken = ann->send_file(
+    const ClientResponse broken = ann->send_file(
         "/posts/with-picture", {{"csrf", ann->token()}, {"parent", post}, {"body", "look <here>"}},
         "no picture");
     EXPECT_EQ(broken.status, 422);
     expect_reply_form(broken, post, "look &lt;here&gt;");
     EXPECT_THAT(broken.text(), HasSubstr("name=\"back\" value=\"/posts/" + post + "\""));
-    const Answer own = ann->send_file("/posts/with-picture",
-                                      {{"csrf", ann->token()}, {"body", "for all"}}, "no picture");
+    const ClientResponse own = ann->send_file(
+        "/posts/with-picture", {{"csrf", ann->token()}, {"body", "for all"}}, "no picture");
     EXPECT_THAT(own.text(), HasSubstr(">for all</textarea>"));
     EXPECT_THAT(own.text(), Not(HasSubstr("name=\"parent\"")));
 }
@@ -208,7 +208,7 @@ TEST_P(DraftsTest, ARefusedReplyStaysAReply) {
 TEST_P(DraftsTest, AReplyToWhatIsGoneIsShownAndNoPublicPost) {
     auto ann = member("ann");
     for (const char* const body : {"to nobody", " "}) {
-        const Answer gone = ann->send("/posts", {{"body", body}, {"parent", "77"}});
+        const ClientResponse gone = ann->send("/posts", {{"body", body}, {"parent", "77"}});
         EXPECT_EQ(gone.status, 404);
         EXPECT_THAT(gone.text(), Not(HasSubstr("action=\"/posts")));
     }
@@ -236,16 +236,17 @@ TEST_P(DraftsTest, ATextOutlivesTheLogIn) {
             {"csrf", token}, {"parent", one.parent}, {"body", "two\nlines \"here\""}};
         if (one.parent.empty()) fields.erase(fields.begin() + 1);
         const bool has_file = one.path.ends_with("picture");
-        const Answer ended = has_file ? ann->send_file(one.path, fields, bytes_of(small_png))
-                                      : ann->post(one.path, fields);
+        const ClientResponse ended = has_file
+                                         ? ann->send_file(one.path, fields, bytes_of(small_png))
+                                         : ann->post(one.path, fields);
         EXPECT_EQ(ended.status, 403) << one.path;
         EXPECT_THAT(ended.text(), HasSubstr("name=\"back\" value=\"" + one.back + "\""));
         EXPECT_THAT(ended.text(), HasSubstr("name=\"draft\" value=\"two\nlines &#34;here&#34;\""));
         EXPECT_THAT(ended.text(), HasSubstr("your text is here again"));
-        const Answer wrong = log_in_again(*ann, one.back, "two\nlines \"here\"", "a guess");
+        const ClientResponse wrong = log_in_again(*ann, one.back, "two\nlines \"here\"", "a guess");
         EXPECT_EQ(wrong.status, 403);
         EXPECT_THAT(wrong.text(), HasSubstr("name=\"draft\" value=\"two\nlines"));
-        const Answer in = log_in_again(*ann, one.back, "two\nlines \"here\"");
+        const ClientResponse in = log_in_again(*ann, one.back, "two\nlines \"here\"");
         EXPECT_EQ(in.status, 200) << one.path;
         EXPECT_THAT(in.text(), HasSubstr(one.shown));
         EXPECT_THAT(in.text(), HasSubstr(">two\nlines &#34;here&#34;</textarea>"));
@@ -261,7 +262,7 @@ TEST_P(DraftsTest, AStrangersPostIsNotEditedByALogIn) {
     const std::string post = bob->write("mine");
     auto ann = member("ann");
     end_log_ins();
-    const Answer in = log_in_again(*ann, "/posts/" + post + "/edit", "hers");
+    const ClientResponse in = log_in_again(*ann, "/posts/" + post + "/edit", "hers");
     EXPECT_EQ(in.status, 404);
     EXPECT_THAT(in.text(), HasSubstr("readonly>hers</textarea>"));
 }
@@ -270,7 +271,7 @@ TEST_P(DraftsTest, ALogInLeadsBackToAPageOfThisSite) {
     auto ann = member("ann");
     const std::string post = ann->write("The tide is out.");
     end_log_ins();
-    const Answer sent = ann->get("/search?q=tide%20pool");
+    const ClientResponse sent = ann->get("/search?q=tide%20pool");
     ASSERT_EQ(sent.status, 303);
     const std::string page = ann->get(sent.field("Location")).text();
     EXPECT_THAT(page, HasSubstr("name=\"back\" value=\"/search?q=tide%20pool\""));
@@ -326,13 +327,13 @@ class RemovedTest : public TidepoolTest {
         answer = cem->write("Wait for it.", reply);
     }
     void expect_kept() {
-        const Answer page = cem->get("/posts/" + first);
+        const ClientResponse page = cem->get("/posts/" + first);
         EXPECT_EQ(page.status, 200);
         EXPECT_THAT(page.text(), HasSubstr("This post was removed."));
         EXPECT_THAT(page.text(), Not(HasSubstr("The tide is out.")));
         EXPECT_THAT(page.text(), HasSubstr("Not here."));
         EXPECT_THAT(page.text(), Not(HasSubstr("<textarea"))) << "nothing to reply to";
-        const Answer under = cem->get("/posts/" + reply);
+        const ClientResponse under = cem->get("/posts/" + reply);
         EXPECT_THAT(under.text(), HasSubstr("href=\"/posts/" + first + "\">in reply to a post"));
         EXPECT_THAT(under.text(), HasSubstr("Wait for it."));
         EXPECT_THAT(cem->get("/").text(), Not(HasSubstr("Not here."))) << "no post of its own";

@@ -43,20 +43,20 @@ class Browser {
     explicit Browser(const tiderace::http::App& app, std::string username = {})
         : client_(app), username_(std::move(username)) {}
 
-    tiderace::testing::Answer get(std::string_view path) { return client_.get(path); }
+    tiderace::testing::ClientResponse get(std::string_view path) { return client_.get(path); }
     // With the token of our pages.
-    tiderace::testing::Answer send(std::string_view path,
-                                   std::vector<std::pair<std::string, std::string>> fields) {
+    tiderace::testing::ClientResponse send(
+        std::string_view path, std::vector<std::pair<std::string, std::string>> fields) {
         fields.emplace_back("csrf", token());
         return post(path, fields);
     }
-    tiderace::testing::Answer post(std::string_view path,
-                                   const std::vector<std::pair<std::string, std::string>>& fields) {
+    tiderace::testing::ClientResponse post(
+        std::string_view path, const std::vector<std::pair<std::string, std::string>>& fields) {
         const std::vector<tiderace::http::FormPair> pairs(fields.begin(), fields.end());
         return client_.post(path, tiderace::testing::form(pairs));
     }
     // A form with a file, as browsers send it.
-    tiderace::testing::Answer send_file(
+    tiderace::testing::ClientResponse send_file(
         std::string_view path, const std::vector<std::pair<std::string, std::string>>& fields,
         const std::string& file) {
         std::string body;
@@ -71,21 +71,21 @@ class Browser {
         return client_.post(path,
                             tiderace::http::Content("multipart/form-data; boundary=sea", body));
     }
-    tiderace::testing::Answer sign_up(std::string name = "Somebody") {
+    tiderace::testing::ClientResponse sign_up(std::string name = "Somebody") {
         return post("/sign-up", {{"name", std::move(name)},
                                  {"username", username_},
                                  {"email", username_ + "@example.org"},
                                  {"password", std::string(password)},
                                  {"again", std::string(password)}});
     }
-    tiderace::testing::Answer log_in(std::string_view word = password) {
+    tiderace::testing::ClientResponse log_in(std::string_view word = password) {
         return post("/log-in", {{"who", username_}, {"password", std::string(word)}});
     }
     // Its number.
     std::string write(std::string body, std::string parent = {}) {
         std::vector<std::pair<std::string, std::string>> fields{{"body", std::move(body)}};
         if (!parent.empty()) fields.emplace_back("parent", parent);
-        const tiderace::testing::Answer answer = send("/posts", fields);
+        const tiderace::testing::ClientResponse answer = send("/posts", fields);
         EXPECT_EQ(answer.status, 303) << answer.text();
         const std::string page = get(parent.empty() ? "/" : "/posts/" + parent).text();
         std::smatch found;

@@ -16,15 +16,15 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-using tiderace::testing::Answer;
 using tiderace::testing::Client;
+using tiderace::testing::ClientResponse;
 using tiderace::testing::form;
 
 TEST_P(TidepoolTest, GuestsSeeTheFrontPageAndAreSentToLogIn) {
     Browser guest(*app_);
     EXPECT_THAT(guest.get("/").text(), HasSubstr("What did the tide bring in?"));
     for (const char* path : {"/settings", "/notifications", "/search?q=x", "/posts/1/edit"}) {
-        const Answer answer = guest.get(path);
+        const ClientResponse answer = guest.get(path);
         EXPECT_EQ(answer.status, 303) << path;
         EXPECT_THAT(answer.field("Location"), StartsWith("/log-in?back=%2F")) << path;
     }
@@ -43,7 +43,7 @@ TEST_P(TidepoolTest, GuestsChangeNothing) {
          {"/posts/1/like", "/posts/1/unlike", "/posts/1/delete", "/posts/1/report",
           "/members/ann/follow", "/members/ann/block", "/settings/profile", "/settings/password",
           "/settings/log-out-elsewhere", "/settings/delete"}) {
-        const Answer answer = guest.send(
+        const ClientResponse answer = guest.send(
             path, {{"body", "x"}, {"name", "x"}, {"about", "x"}, {"old", "x"}, {"password", "x"}});
         EXPECT_EQ(answer.status, 303) << path;
         EXPECT_THAT(answer.field("Location"), StartsWith("/log-in?back=%2F")) << path;
@@ -73,11 +73,11 @@ TEST_P(TidepoolTest, SignUpSaysWhatIsWrongWithEachFieldAndKeepsWhatWasTyped) {
              {"Bob", "bob", "bob@example.org", "1234567", "1234567", "At least 8 characters"},
              {"Bob", "bob", "bob@example.org", "12345678", "12345679", "two passwords differ"}}) {
         pass_a_minute(guest);  // beyond the limit of sign-ups
-        const Answer answer = guest.post("/sign-up", {{"name", one.name},
-                                                      {"username", one.username},
-                                                      {"email", one.email},
-                                                      {"password", one.word},
-                                                      {"again", one.again}});
+        const ClientResponse answer = guest.post("/sign-up", {{"name", one.name},
+                                                              {"username", one.username},
+                                                              {"email", one.email},
+                                                              {"password", one.word},
+                                                              {"again", one.again}});
         EXPECT_EQ(answer.status, 422) << one.said;
         EXPECT_THAT(answer.text(), HasSubstr(one.said));
         EXPECT_THAT(answer.text(), HasSubstr("class=\"fault\""));
@@ -118,8 +118,8 @@ TEST_P(TidepoolTest, AWrongPasswordAndAnUnknownNameSoundAlike) {
     member("ann");
     Browser ann(*app_, "ann");
     Browser nobody(*app_, "nobody_here");
-    const Answer wrong = ann.log_in("wrong password");
-    const Answer unknown = nobody.log_in("wrong password");
+    const ClientResponse wrong = ann.log_in("wrong password");
+    const ClientResponse unknown = nobody.log_in("wrong password");
     EXPECT_EQ(wrong.status, 403);
     EXPECT_EQ(unknown.status, 403);
     EXPECT_THAT(wrong.text(), HasSubstr("User name or password is wrong."));
@@ -141,8 +141,9 @@ TEST_P(TidepoolTest, AFormOfAnotherSiteChangesNothing) {
                                              {"password", std::string(password)}});
         EXPECT_EQ(answer.status, 403) << path;
     }
-    const Answer other = ann->client().post("/posts", form({{"body", "x"}, {"csrf", ann->token()}}),
-                                            {{"Sec-Fetch-Site", "cross-site"}});
+    const ClientResponse other =
+        ann->client().post("/posts", form({{"body", "x"}, {"csrf", ann->token()}}),
+                           {{"Sec-Fetch-Site", "cross-site"}});
     EXPECT_EQ(other.status, 403);
     EXPECT_TRUE(ann->is_logged_in());
     EXPECT_EQ(count(ann->get("/").text(), "<article"), 1U);
@@ -156,7 +157,7 @@ TEST_P(TidepoolTest, PostsHaveOneToTwoThousandCharacters) {
     std::string sea;
     for (int i = 0; i < 2'000; ++i) sea += "海";
     EXPECT_EQ(ann->send("/posts", {{"body", sea}}).status, 303);
-    const Answer refused = ann->send("/posts", {{"body", sea + "x"}});
+    const ClientResponse refused = ann->send("/posts", {{"body", sea + "x"}});
     EXPECT_EQ(refused.status, 422);
     EXPECT_THAT(refused.text(), HasSubstr(sea + "x")) << "what was typed stays";
 }
@@ -182,7 +183,7 @@ TEST_P(TidepoolTest, ToLikeTwiceIsToLikeOnce) {
     EXPECT_EQ(bob->send("/posts/" + post + "/like", {}).status, 303);
     EXPECT_EQ(bob->send("/posts/" + post + "/like", {}).status, 303);
     EXPECT_THAT(bob->get("/posts/" + post).text(), HasSubstr("<span data-likes>1</span>"));
-    const Answer now =
+    const ClientResponse now =
         bob->client().post("/posts/" + post + "/unlike", form({{"csrf", bob->token()}}),
                            {{"Accept", "application/json"}});
     EXPECT_EQ(now.text(), R"({"likes":0,"liked":false})");
@@ -329,7 +330,7 @@ TEST_P(TidepoolTest, MembersTakeTheirDataAndGo) {
                              "/posts/1/like", "/posts/2/report"}) {
         EXPECT_EQ(ann->send(path, {}).status, 303) << path;
     }
-    const Answer data = ann->get("/settings/export");
+    const ClientResponse data = ann->get("/settings/export");
     EXPECT_THAT(data.field("Content-Disposition"), HasSubstr("attachment"));
     EXPECT_THAT(data.text(), HasSubstr("\"body\":\"to keep\""));
     EXPECT_THAT(data.text(), HasSubstr("ann@example.org"));
@@ -348,10 +349,10 @@ TEST_P(TidepoolTest, MembersTakeTheirDataAndGo) {
 
 TEST_P(TidepoolTest, PagesComeInChinese) {
     Browser guest(*app_);
-    const Answer chinese = guest.client().get("/", {{"Accept-Language", "zh-CN,zh;q=0.9"}});
+    const ClientResponse chinese = guest.client().get("/", {{"Accept-Language", "zh-CN,zh;q=0.9"}});
     EXPECT_THAT(chinese.text(), HasSubstr("<html lang=\"zh\">"));
     EXPECT_THAT(chinese.text(), HasSubstr("潮水带来了什么？"));
-    const Answer chosen = guest.post("/language", {{"language", "zh"}, {"back", "/about"}});
+    const ClientResponse chosen = guest.post("/language", {{"language", "zh"}, {"back", "/about"}});
     EXPECT_EQ(chosen.field("Location"), "/about");
     EXPECT_THAT(guest.get("/log-in").text(), HasSubstr("用户名或邮箱"));
     for (const char* back : {"//evil.example", "https://evil.example", "/\\evil.example"}) {
@@ -365,7 +366,7 @@ TEST_P(TidepoolTest, PagesLoadNothingFromElsewhereAndRunNoScriptOfTheirOwn) {
     auto ann = member("ann");
     ann->write("hello #tide");
     for (const char* path : {"/", "/about", "/settings", "/members/ann", "/tags/tide"}) {
-        const Answer answer = ann->get(path);
+        const ClientResponse answer = ann->get(path);
         EXPECT_EQ(answer.status, 200) << path;
         EXPECT_THAT(answer.field("Content-Security-Policy"), HasSubstr("default-src 'self'"));
         EXPECT_THAT(answer.field("Content-Security-Policy"), Not(HasSubstr("unsafe")));
@@ -383,7 +384,7 @@ TEST_P(TidepoolTest, LongConversationsStayShallow) {
     std::string last = ann->write("first");
     for (int i = 0; i < 25; ++i) {
         pass_a_minute(*ann);
-        const Answer answer =
+        const ClientResponse answer =
             ann->send("/posts", {{"body", "reply " + std::to_string(i)}, {"parent", last}});
         ASSERT_EQ(answer.status, 303);
         const std::string to(answer.field("Location"));
@@ -423,12 +424,12 @@ TEST_P(TidepoolTest, AnAddressWithoutItsNumberIsNoneOfOurs) {
                              "/posts/99999999999999999999", "/members", "/members/", "/tags",
                              "/tags/", "/like/", "/profile/12", "/static/", "/static",
                              "/static/../tidepool_test.cc", "/static/%2e%2e/site.cc"}) {
-        const Answer answer = ann->get(path);
+        const ClientResponse answer = ann->get(path);
         EXPECT_GE(answer.status, 400) << path;
         EXPECT_LT(answer.status, 500) << path;
     }
     for (const char* path : {"/posts//like", "/posts/like", "/members//follow", "/posts/1/like/"}) {
-        const Answer answer = ann->send(path, {});
+        const ClientResponse answer = ann->send(path, {});
         EXPECT_GE(answer.status, 400) << path;
         EXPECT_LT(answer.status, 500) << path;
     }
@@ -515,13 +516,13 @@ TEST_P(TidepoolTest, PostsWithAPictureAndOthersHaveOneLimit) {
 
 TEST_P(TidepoolTest, WhatTheLibraryRefusesIsShownInOurLook) {
     Browser guest(*app_);
-    Answer answer;
+    ClientResponse answer;
     for (int i = 0; i < 8; ++i) answer = guest.post("/sign-up", {{"name", "x"}, {"again", "x"}});
     EXPECT_EQ(answer.status, 429);
     EXPECT_FALSE(answer.field("Retry-After").empty());
     EXPECT_THAT(answer.text(), HasSubstr("Too fast"));
     EXPECT_THAT(answer.text(), HasSubstr("/static/tidepool.css"));
-    const Answer chinese =
+    const ClientResponse chinese =
         guest.client().get("/posts/x", {{"Accept-Language", "zh"}, {"Accept", "text/html"}});
     EXPECT_EQ(chinese.status, 400);
     EXPECT_THAT(chinese.text(), HasSubstr("\u4e0d\u80fd\u8fd9\u6837"));

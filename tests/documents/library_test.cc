@@ -26,7 +26,7 @@ class Library : public ::testing::Test {
         return Program(folder, name, {}, server);
     }
     // The session's cookie of an answer, as a client sends it back.
-    static std::string cookie_of(const tiderace::http::Answer& answer) {
+    static std::string cookie_of(const tiderace::http::ClientResponse& answer) {
         const std::string cookie(answer.field("Set-Cookie"));
         return cookie.substr(0, cookie.find(';'));
     }

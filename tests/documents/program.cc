@@ -35,7 +35,7 @@ std::set<std::string>& starts() {
     return all;
 }
 
-Task<http::ClientResult<http::Answer>> ask_once(http::ClientRequest request) {
+Task<http::ClientResult<http::ClientResponse>> ask_once(http::ClientRequest request) {
     http::Client client({.redirects_max = 0, .proxy_from_environment = false});
     co_return co_await client.request(std::move(request));
 }
@@ -128,8 +128,8 @@ int Program::wait() {
     return exit && !exit->by_signal ? exit->number : -1;
 }
 
-http::Answer ask(const std::string& method, const std::string& url, const std::string& body,
-                 const std::string& type, Fields fields) {
+http::ClientResponse ask(const std::string& method, const std::string& url, const std::string& body,
+                         const std::string& type, Fields fields) {
     http::ClientRequest request(method, url);
     if (!body.empty() || !type.empty()) request.content(http::Content(type, body));
     for (const auto& [name, value] : fields) request.field(name, value);

@@ -64,10 +64,10 @@ class Program {
 
 // One request, without following redirects. A request without an answer fails the test.
 using Fields = std::initializer_list<std::pair<std::string, std::string>>;
-tiderace::http::Answer ask(const std::string& method, const std::string& url,
-                           const std::string& body = "", const std::string& type = "",
-                           Fields fields = {});
-inline tiderace::http::Answer get(const std::string& url, Fields fields = {}) {
+tiderace::http::ClientResponse ask(const std::string& method, const std::string& url,
+                                   const std::string& body = "", const std::string& type = "",
+                                   Fields fields = {});
+inline tiderace::http::ClientResponse get(const std::string& url, Fields fields = {}) {
     return ask("GET", url, "", "", fields);
 }
 

@@ -8,30 +8,31 @@ Client::Client(const http::App& app, ClientOptions options)
     : stage_(std::make_unique<ClientStage>(app, std::move(options))) {}
 Client::~Client() = default;
 
-Answer Client::get(std::string_view target, const Fields& fields) {
+ClientResponse Client::get(std::string_view target, const Fields& fields) {
     return request("GET", target, {}, fields);
 }
-Answer Client::head(std::string_view target, const Fields& fields) {
+ClientResponse Client::head(std::string_view target, const Fields& fields) {
     return request("HEAD", target, {}, fields);
 }
-Answer Client::post(std::string_view target, const Content& content, const Fields& fields) {
+ClientResponse Client::post(std::string_view target, const Content& content, const Fields& fields) {
     return request("POST", target, content, fields);
 }
-Answer Client::put(std::string_view target, const Content& content, const Fields& fields) {
+ClientResponse Client::put(std::string_view target, const Content& content, const Fields& fields) {
     return request("PUT", target, content, fields);
 }
-Answer Client::patch(std::string_view target, const Content& content, const Fields& fields) {
+ClientResponse Client::patch(std::string_view target, const Content& content,
+                             const Fields& fields) {
     return request("PATCH", target, content, fields);
 }
-Answer Client::del(std::string_view target, const Fields& fields) {
+ClientResponse Client::del(std::string_view target, const Fields& fields) {
     return request("DELETE", target, {}, fields);
 }
-Answer Client::request(std::string_view method, std::string_view target, const Content& content,
-                       const Fields& fields) {
+ClientResponse Client::request(std::string_view method, std::string_view target,
+                               const Content& content, const Fields& fields) {
     return stage_->ask(method, target, content, fields);
 }
 
-Answer Client::raw(ByteView bytes) {
+ClientResponse Client::raw(ByteView bytes) {
     const auto exchange = stage_->connect();
     exchange->begin(bytes.starts_with("HEAD "));
     exchange->say(bytes);

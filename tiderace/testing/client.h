@@ -24,7 +24,7 @@
 
 #include "tiderace/base/units.h"
 #include "tiderace/http/app/app.h"
-#include "tiderace/http/client/answer.h"
+#include "tiderace/http/client/client_response.h"
 #include "tiderace/http/client/content.h"
 #include "tiderace/http/client/cookie_jar.h"
 #include "tiderace/http/client/fields.h"
@@ -49,7 +49,7 @@ struct ClientOptions {
     log::Level log = log::Level::error;    // and above, of the App, to standard error
 };
 
-struct Answer : http::Answer {
+struct ClientResponse : http::ClientResponse {
     std::string fault;  // "" for a whole answer
 };
 
@@ -61,17 +61,20 @@ class Client {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    Answer get(std::string_view target, const Fields& fields = {});
-    Answer head(std::string_view target, const Fields& fields = {});
-    Answer post(std::string_view target, const Content& content = {}, const Fields& fields = {});
-    Answer put(std::string_view target, const Content& content = {}, const Fields& fields = {});
-    Answer patch(std::string_view target, const Content& content = {}, const Fields& fields = {});
-    Answer del(std::string_view target, const Fields& fields = {});
-    Answer request(std::string_view method, std::string_view target, const Content& content = {},
-                   const Fields& fields = {});
+    ClientResponse get(std::string_view target, const Fields& fields = {});
+    ClientResponse head(std::string_view target, const Fields& fields = {});
+    ClientResponse post(std::string_view target, const Content& content = {},
+                        const Fields& fields = {});
+    ClientResponse put(std::string_view target, const Content& content = {},
+                       const Fields& fields = {});
+    ClientResponse patch(std::string_view target, const Content& content = {},
+                         const Fields& fields = {});
+    ClientResponse del(std::string_view target, const Fields& fields = {});
+    ClientResponse request(std::string_view method, std::string_view target,
+                           const Content& content = {}, const Fields& fields = {});
     // Bytes as they are, on a connection of their own: for what no client would send. The answer to
     // the first request in them.
-    Answer raw(ByteView bytes);
+    ClientResponse raw(ByteView bytes);
 
     // An answer that is read while it is made; and a body that is written while it is read, for
     // which `content` has a type and no bytes. The Client outlives it.

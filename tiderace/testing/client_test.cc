@@ -39,7 +39,7 @@ TEST(Client, AnswersAreReadWhole) {
         .get<"/users/{id}">([](std::uint64_t id) { return User{id, "ann"}; })
         .get<"/large">([] { return std::string(3'000'000, 'x'); });
     Client client(app);
-    const Answer answer = client.get("/");
+    const ClientResponse answer = client.get("/");
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.text(), "hello\n");
     EXPECT_EQ(answer.field("content-type"), "text/plain; charset=utf-8");
@@ -163,7 +163,7 @@ TEST(Client, NoWholeAnswerSaysWhy) {
         throw std::runtime_error("oh");
     });
     Client client(app, {.patience = 10min, .answer_bytes_max = 1'000'000});
-    Answer answer = client.get("/never");
+    ClientResponse answer = client.get("/never");
     EXPECT_EQ(answer.status, 0);
     EXPECT_EQ(answer.fault, "no whole answer came within ClientOptions::patience");
     answer = client.get("/endless");

@@ -12,7 +12,7 @@ namespace {
 using namespace tiderace;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using tiderace::testing::Answer;
+using tiderace::testing::ClientResponse;
 
 class PicturesTest : public TidepoolTest {};
 
@@ -20,7 +20,7 @@ TEST_P(PicturesTest, APictureIsServedAsNothingElseAndGoesWithItsPost) {
     if (!pictures_are_built()) GTEST_SKIP() << "without libvips";
     auto ann = member("ann");
     const std::string png = bytes_of(small_png);
-    const Answer made = ann->send_file(
+    const ClientResponse made = ann->send_file(
         "/posts/with-picture",
         {{"csrf", ann->token()}, {"body", "a crab"}, {"alt", "A crab, \"waving\""}}, png);
     EXPECT_EQ(made.status, 303) << made.text();
@@ -30,7 +30,7 @@ TEST_P(PicturesTest, APictureIsServedAsNothingElseAndGoesWithItsPost) {
     ASSERT_TRUE(
         std::regex_search(page, found, std::regex("src=\"(/pictures/[-0-9a-f]+\\.webp)\"")));
     const std::string path = found[1];
-    const Answer file = Browser(*app_).get(path);
+    const ClientResponse file = Browser(*app_).get(path);
     EXPECT_EQ(file.status, 200);
     EXPECT_EQ(file.text().substr(0, 4), "RIFF");
     EXPECT_EQ(file.field("Content-Type"), "image/webp");
@@ -52,13 +52,13 @@ TEST_P(PicturesTest, WhatIsNoPictureIsRefusedAndLeavesNothing) {
     const std::string png = bytes_of(small_png);
     const std::vector<std::pair<std::string, std::string>> fields = {{"csrf", ann->token()},
                                                                      {"body", "kept words"}};
-    const Answer refused =
+    const ClientResponse refused =
         ann->send_file("/posts/with-picture", fields, "<html><script>alert(1)</script>");
     EXPECT_EQ(refused.status, 422);
     EXPECT_THAT(refused.text(), HasSubstr("no JPEG, PNG, WebP or GIF"));
     EXPECT_THAT(refused.text(), HasSubstr("kept words"));
     EXPECT_EQ(ann->send_file("/posts/with-picture", fields, png.substr(0, 50)).status, 422);
-    const Answer large =
+    const ClientResponse large =
         ann->send_file("/posts/with-picture", fields, png + std::string(picture_bytes_max, 'x'));
     EXPECT_EQ(large.status, 422);
     EXPECT_THAT(large.text(), HasSubstr("more than 8 MB"));

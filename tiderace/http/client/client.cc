@@ -207,7 +207,7 @@ ClientPool& Client::pool_here() {
 }
 
 // A line break in a method or a field would let its author add fields, or a second request. CONNECT
-// would make a tunnel, which has no Answer.
+// would make a tunnel, which has no ClientResponse.
 bool Client::may_be_sent(const ClientRequest& request) {
     return wire::is_token(request.method_) && std::string_view(request.method_) != "CONNECT" &&
            request.fields_.valid() && wire::is_field_value(request.content_.type());
@@ -217,7 +217,7 @@ bool Client::may_be_sent(const ClientRequest& request) {
 // request.
 template <typename Made>
 task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
-    constexpr bool reads_body = std::is_same_v<Made, Answer>;
+    constexpr bool reads_body = std::is_same_v<Made, ClientResponse>;
     const auto late = [&] {
         return fault(Kind::timed_out, asked.url() + (reads_body ? ": no whole answer in time"
                                                                 : ": no answer in time"));
@@ -246,23 +246,22 @@ task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
             in_time = co_await exchange->changed_until(due);
         }
         if (exchange->status() == 0) {
-            if (!goes_again(journey, *exchange)) {
-                co_return std::unexpected(*exchange->fault());
-            }
+            if (!goes_again(journey, *exchange)) co_return std::unexpected(*exchange->fault());
             continue;
         }
         keep_cookies(journey.url, exchange->fields());
         const auto follows = follow(journey, *exchange);
         if (!follows) co_return std::unexpected(follows.error());
         if (*follows) continue;  // the rest of that answer is not read: its connection closes
-        AnswerStream stream(std::move(exchange), std::move(journey.url), options_.read_timeout);
+        ClientResponseStream stream(std::move(exchange), std::move(journey.url),
+                                    options_.read_timeout);
         if (options_.compression && !journey.own_coding && !stream.decode(memory_)) {
             co_return fault(Kind::bad_answer, stream.url().text() + ": a coding not asked for");
         }
         if constexpr (!reads_body) {
             co_return stream;
         } else {
-            Answer answer;
+            ClientResponse answer;
             AnswerShare share(memory_);
             while (!stream.ended()) {
                 std::string piece = stream.take_received();
@@ -286,20 +285,21 @@ task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
     }
 }
 
-task::Task<ClientResult<Answer>> Client::get(std::string url) {
-    return travel<Answer>(ClientRequest("GET", std::move(url)));
+task::Task<ClientResult<ClientResponse>> Client::get(std::string url) {
+    return travel<ClientResponse>(ClientRequest("GET", std::move(url)));
 }
 
-task::Task<ClientResult<Answer>> Client::post(std::string url, Content content) {
-    return travel<Answer>(ClientRequest("POST", std::move(url)).content(std::move(content)));
+task::Task<ClientResult<ClientResponse>> Client::post(std::string url, Content content) {
+    return travel<ClientResponse>(
+        ClientRequest("POST", std::move(url)).content(std::move(content)));
 }
 
-task::Task<ClientResult<Answer>> Client::request(ClientRequest request) {
-    return travel<Answer>(std::move(request));
+task::Task<ClientResult<ClientResponse>> Client::request(ClientRequest request) {
+    return travel<ClientResponse>(std::move(request));
 }
 
-task::Task<ClientResult<AnswerStream>> Client::open(ClientRequest request) {
-    return travel<AnswerStream>(std::move(request));
+task::Task<ClientResult<ClientResponseStream>> Client::open(ClientRequest request) {
+    return travel<ClientResponseStream>(std::move(request));
 }
 
 OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {

@@ -11,7 +11,7 @@
 //              Proxy-Authorization: also a key in a field of another name (redirects_max = 0).
 //              From https to http: bad_redirect.
 // Versions     https: HTTP/2 where the server agrees, and its requests share one connection;
-//              Answer::version names it. ClientOptions::versions chooses. A server that
+//              ClientResponse::version names it. ClientOptions::versions chooses. A server that
 //              resets a request with HTTP_1_1_REQUIRED (RFC 9113, 7) gets it, and all later ones
 //              of its origin, over HTTP/1.1.
 // Retries      A kept connection may have been closed meanwhile. If no byte of an answer came, a
@@ -41,12 +41,12 @@
 #include <utility>
 
 #include "tiderace/core/shared.h"
-#include "tiderace/http/client/answer.h"
 #include "tiderace/http/client/answer_memory.h"
-#include "tiderace/http/client/answer_stream.h"
 #include "tiderace/http/client/client_fault.h"
 #include "tiderace/http/client/client_pool.h"
 #include "tiderace/http/client/client_request.h"
+#include "tiderace/http/client/client_response.h"
+#include "tiderace/http/client/client_response_stream.h"
 #include "tiderace/http/client/cookie_jar.h"
 #include "tiderace/http/client/proxy.h"
 #include "tiderace/http/client/url.h"
@@ -85,11 +85,11 @@ class Client {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    task::Task<ClientResult<Answer>> get(std::string url);
-    task::Task<ClientResult<Answer>> post(std::string url, Content content);
-    task::Task<ClientResult<Answer>> request(ClientRequest request);
+    task::Task<ClientResult<ClientResponse>> get(std::string url);
+    task::Task<ClientResult<ClientResponse>> post(std::string url, Content content);
+    task::Task<ClientResult<ClientResponse>> request(ClientRequest request);
     // The answer as soon as its head is there.
-    task::Task<ClientResult<AnswerStream>> open(ClientRequest request);
+    task::Task<ClientResult<ClientResponseStream>> open(ClientRequest request);
 
     CookieJar& cookies() { return cookies_; }
     // For requests that begin from now on; those on their way keep the ones before.
@@ -114,7 +114,7 @@ class Client {
 
     static bool may_be_sent(const ClientRequest& request);
     ClientPool& pool_here();
-    template <typename Made>  // an AnswerStream, or an Answer, which is read whole
+    template <typename Made>  // a ClientResponseStream, or a ClientResponse, which is read whole
     task::Task<ClientResult<Made>> travel(ClientRequest asked);
     OwnedExchange send(Journey& journey, ClientConnection& connection);
     bool goes_again(Journey& journey, const ClientExchange& failed);

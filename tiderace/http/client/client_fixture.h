@@ -89,7 +89,7 @@ class ClientTest : public ::testing::Test {
     std::string get(const std::string& url) { return ask(ClientRequest("GET", url)); }
 
     // "200 body", or "! kind: message".
-    static std::string describe(const ClientResult<Answer>& answer) {
+    static std::string describe(const ClientResult<ClientResponse>& answer) {
         if (answer) return std::to_string(answer->status) + " " + answer->body;
         static constexpr const char* kinds[] = {"bad_request",  "busy",       "connect",
                                                 "tls",          "timed_out",  "closed",

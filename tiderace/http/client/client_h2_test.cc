@@ -220,10 +220,10 @@ TEST_F(ClientH2Scripted, AllUnreadBytesHaveOneBound) {
         ++asked;
         server.head(stream, {{":status", "200"}}, false);  // of any length
     });
-    std::vector<std::optional<AnswerStream>> streams(all + 10);
+    std::vector<std::optional<ClientResponseStream>> streams(all + 10);
     for (auto& stream : streams) {
         runner.spawn([](Client& client, std::string url,
-                        std::optional<AnswerStream>& stream) -> task::Task<> {
+                        std::optional<ClientResponseStream>& stream) -> task::Task<> {
             auto opened = co_await client.open(ClientRequest("GET", std::move(url)));
             EXPECT_TRUE(opened) << opened.error().message;
             if (opened) stream.emplace(std::move(*opened));

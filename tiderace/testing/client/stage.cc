@@ -214,13 +214,13 @@ void ClientStage::keep_cookies(const http::Fields& fields, std::string_view targ
     }
 }
 
-Answer ClientStage::finish(ClientExchange& exchange) {
+ClientResponse ClientStage::finish(ClientExchange& exchange) {
     const std::size_t bytes_max = options_.answer_bytes_max;
     wait([&] {
         exchange.look(bytes_max + 1);
         return exchange.over() || exchange.body().size() > bytes_max;
     });
-    Answer answer;
+    ClientResponse answer;
     if (exchange.done() && exchange.body().size() <= bytes_max) {
         answer.status = exchange.status();
     } else if (!exchange.fault().empty()) {
@@ -236,8 +236,8 @@ Answer ClientStage::finish(ClientExchange& exchange) {
     return answer;
 }
 
-Answer ClientStage::ask(std::string_view method, std::string_view target, const Content& content,
-                        const Fields& fields) {
+ClientResponse ClientStage::ask(std::string_view method, std::string_view target,
+                                const Content& content, const Fields& fields) {
     // First what is still to happen: the server may be about to close the kept connection.
     settle([] { return false; });
     if (kept_ == nullptr || !kept_->reusable()) kept_ = connect();
@@ -245,7 +245,7 @@ Answer ClientStage::ask(std::string_view method, std::string_view target, const 
     const std::string framing =
         content.empty() ? "" : "Content-Length: " + std::to_string(content.bytes().size()) + "\r\n";
     kept_->say(head(method, target, content.type(), framing, fields) + content.bytes());
-    Answer answer = finish(*kept_);
+    ClientResponse answer = finish(*kept_);
     if (answer.status == 0) kept_.reset();
     keep_cookies(answer.fields, target);
     return answer;

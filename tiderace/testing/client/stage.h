@@ -81,9 +81,9 @@ class ClientStage {
     void advance(Duration by);
 
     std::unique_ptr<ClientExchange> connect();
-    Answer ask(std::string_view method, std::string_view target, const Content& content,
-               const Fields& fields);
-    Answer finish(ClientExchange& exchange);
+    ClientResponse ask(std::string_view method, std::string_view target, const Content& content,
+                       const Fields& fields);
+    ClientResponse finish(ClientExchange& exchange);
     // On a connection of its own, until its head is there or nothing more happens now.
     Stream open(const std::string& head, std::string_view target, bool uploading = false);
     // The head of a request, with its empty line.

@@ -1,8 +1,8 @@
-#include "tiderace/http/client/answer.h"
+#include "tiderace/http/client/client_response.h"
 
 namespace tiderace::http {
 
-void Answer::throw_unreadable(const std::string& why) const {
+void ClientResponse::throw_unreadable(const std::string& why) const {
     // The start of a body usually has the server's reason. The rest may be megabytes of HTML, and
     // this text ends up in logs.
     constexpr std::size_t cited_bytes_max = 200;

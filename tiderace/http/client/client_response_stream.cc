@@ -1,4 +1,4 @@
-#include "tiderace/http/client/answer_stream.h"
+#include "tiderace/http/client/client_response_stream.h"
 
 #include <utility>
 
@@ -13,15 +13,15 @@ ClientFault out_of_answer_memory(const Url& url) {
             url.text() + ": the answers of this client take too much memory (memory_bytes_max)"};
 }
 
-AnswerStream::AnswerStream(OwnedExchange exchange, Url&& url, Duration read_timeout)
+ClientResponseStream::ClientResponseStream(OwnedExchange exchange, Url&& url, Duration read_timeout)
     : exchange_(std::move(exchange)), read_timeout_(read_timeout) {
     exchange_->url = std::move(url);
 }
-AnswerStream::~AnswerStream() = default;
-AnswerStream::AnswerStream(AnswerStream&&) noexcept = default;
-AnswerStream& AnswerStream::operator=(AnswerStream&&) noexcept = default;
+ClientResponseStream::~ClientResponseStream() = default;
+ClientResponseStream::ClientResponseStream(ClientResponseStream&&) noexcept = default;
+ClientResponseStream& ClientResponseStream::operator=(ClientResponseStream&&) noexcept = default;
 
-bool AnswerStream::decode(const core::Ref<AnswerMemory>& memory) {
+bool ClientResponseStream::decode(const core::Ref<AnswerMemory>& memory) {
     // These answers have no body to decode. Their Content-Encoding and Content-Length describe the
     // body that a GET would have got (RFC 9110, 9.3.2 and 15.4.5), so both fields stay.
     if (exchange_->to_head() || status() == 204 || status() == 304) return true;
@@ -46,12 +46,12 @@ bool AnswerStream::decode(const core::Ref<AnswerMemory>& memory) {
     return true;
 }
 
-ClientFault AnswerStream::described(ClientFault fault) const {
+ClientFault ClientResponseStream::described(ClientFault fault) const {
     fault.message.insert(0, "reading ");
     return fault;
 }
 
-task::Task<ClientResult<std::string>> AnswerStream::read_raw(Duration limit) {
+task::Task<ClientResult<std::string>> ClientResponseStream::read_raw(Duration limit) {
     // The limit is for one wait, not for the body: a long download may take its time while bytes
     // come.
     const core::EventLoop& loop = task::Context::here().runner->loop();
@@ -72,11 +72,11 @@ task::Task<ClientResult<std::string>> AnswerStream::read_raw(Duration limit) {
     }
 }
 
-task::Task<ClientResult<std::string>> AnswerStream::read() {
+task::Task<ClientResult<std::string>> ClientResponseStream::read() {
     return decoding_ == nullptr ? read_raw(read_timeout_) : read_decoded();
 }
 
-task::Task<ClientResult<std::string>> AnswerStream::read_decoded() {
+task::Task<ClientResult<std::string>> ClientResponseStream::read_decoded() {
     const core::EventLoop& loop = task::Context::here().runner->loop();
     // For all of the read: a server could send bytes for ever that the coding makes nothing of.
     const Instant until = moment_after(loop.now(), read_timeout_);

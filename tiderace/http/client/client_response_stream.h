@@ -1,4 +1,4 @@
-// Internal. AnswerStream: an answer whose body is read piece by piece, as it comes.
+// Internal. ClientResponseStream: an answer whose body is read piece by piece, as it comes.
 //
 //   auto answer = co_await client.open(ClientRequest("GET", url));
 //   if (!answer) co_return fail(answer.error());
@@ -36,14 +36,14 @@ namespace tiderace::http {
 // The fault of an answer for which AnswerMemory has no more.
 ClientFault out_of_answer_memory(const Url& url);
 
-class AnswerStream final {
+class ClientResponseStream final {
   public:
     static constexpr std::size_t read_bytes_max = 64 * 1024;  // of decoded bodies, at a time
 
-    AnswerStream(OwnedExchange exchange, Url&& url, Duration read_timeout);
-    ~AnswerStream();
-    AnswerStream(AnswerStream&&) noexcept;
-    AnswerStream& operator=(AnswerStream&&) noexcept;
+    ClientResponseStream(OwnedExchange exchange, Url&& url, Duration read_timeout);
+    ~ClientResponseStream();
+    ClientResponseStream(ClientResponseStream&&) noexcept;
+    ClientResponseStream& operator=(ClientResponseStream&&) noexcept;
 
     int status() const { return exchange_->status(); }
     HttpVersion version() const { return exchange_->version(); }

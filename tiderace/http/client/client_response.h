@@ -1,4 +1,4 @@
-// Internal. Answer: a server's answer to a request: status, fields, body.
+// Internal. ClientResponse: a server's answer to a request: status, fields, body.
 //
 //   if (answer.status == 200) use(answer.json<User>());
 //
@@ -19,7 +19,7 @@
 
 namespace tiderace::http {
 
-struct Answer {
+struct ClientResponse {
     int status = 0;
     HttpVersion version = HttpVersion::http_1_1;
     Fields fields;

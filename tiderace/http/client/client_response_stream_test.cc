@@ -1,4 +1,4 @@
-#include "tiderace/http/client/answer_stream.h"
+#include "tiderace/http/client/client_response_stream.h"
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::string encode(ContentCoding coding, ByteView text) {
     return out.substr(0, made);
 }
 
-class AnswerStreamTest : public ClientTest {
+class ClientResponseStreamTest : public ClientTest {
   protected:
     // The status, then each piece with a '|' behind it, then the fault if there is one, and ".".
     static task::Task<> read_all(Client& client, ClientRequest request, std::string& told) {
@@ -62,7 +62,7 @@ class AnswerStreamTest : public ClientTest {
     }
 };
 
-TEST_F(AnswerStreamTest, PiecesComeAsTheyAreSent) {
+TEST_F(ClientResponseStreamTest, PiecesComeAsTheyAreSent) {
     ClientTestServer server(world);
     server.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
     std::string told;
@@ -78,7 +78,7 @@ TEST_F(AnswerStreamTest, PiecesComeAsTheyAreSent) {
     EXPECT_EQ(client->pool()->idle(), 1U);
 }
 
-TEST_F(AnswerStreamTest, ABodyThatStopsIsAFault) {
+TEST_F(ClientResponseStreamTest, ABodyThatStopsIsAFault) {
     ClientTestServer server(world);
     server.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome");
     make({.timeout = 5s, .read_timeout = 20s});
@@ -89,7 +89,7 @@ TEST_F(AnswerStreamTest, ABodyThatStopsIsAFault) {
 }
 
 // Bytes of a coding may come for long without a byte of the content.
-TEST_F(AnswerStreamTest, AReadThatGivesNothingInTimeIsAFaultHoweverManyBytesCome) {
+TEST_F(ClientResponseStreamTest, AReadThatGivesNothingInTimeIsAFaultHoweverManyBytesCome) {
     if (!coding::built_in_decodings().gzip) GTEST_SKIP() << "built without gzip";
     const std::string bytes = encode(ContentCoding::gzip, "content");
     ClientTestServer server(world);
@@ -107,7 +107,7 @@ TEST_F(AnswerStreamTest, AReadThatGivesNothingInTimeIsAFaultHoweverManyBytesCome
     EXPECT_LE(world.elapsed(), 25s);
 }
 
-TEST_F(AnswerStreamTest, AReaderThatWaitsPushesBackOnTheServer) {
+TEST_F(ClientResponseStreamTest, AReaderThatWaitsPushesBackOnTheServer) {
     ClientTestServer server(world);
     std::uint64_t sent = 0;
     server.answer = [&](net::Connection& connection, const std::string&) {
@@ -142,7 +142,7 @@ TEST_F(AnswerStreamTest, AReaderThatWaitsPushesBackOnTheServer) {
 }
 
 // The server chooses the window, and a client has many answers at once.
-TEST_F(AnswerStreamTest, DecodersHaveOneBound) {
+TEST_F(ClientResponseStreamTest, DecodersHaveOneBound) {
     std::string text;
     for (int i = 0; text.size() < 1'000'000; ++i) text += std::to_string(i * 7919) + ",";
     const auto built_in = coding::built_in_decodings();
@@ -159,9 +159,9 @@ TEST_F(AnswerStreamTest, DecodersHaveOneBound) {
                 encoded.substr(0, encoded.size() / 2));  // and no more
         };
         // Reads until the answer stops; "" then, or the fault.
-        const auto read = [&](std::optional<AnswerStream>& stream) {
+        const auto read = [&](std::optional<ClientResponseStream>& stream) {
             std::string told;
-            run([](Client& client, std::string url, std::optional<AnswerStream>& stream,
+            run([](Client& client, std::string url, std::optional<ClientResponseStream>& stream,
                    std::string& told) -> task::Task<> {
                 auto opened = co_await client.open(ClientRequest("GET", url));
                 EXPECT_TRUE(opened) << opened.error().message;
@@ -179,7 +179,7 @@ TEST_F(AnswerStreamTest, DecodersHaveOneBound) {
             return told;
         };
         make({.read_timeout = 1s});
-        std::vector<std::optional<AnswerStream>> all(4);
+        std::vector<std::optional<ClientResponseStream>> all(4);
         EXPECT_EQ(read(all[0]), "");
         const std::size_t one = client->memory().taken();
         EXPECT_GE(one, 32 * 1024U) << coding_name(coding);
@@ -201,7 +201,7 @@ TEST_F(AnswerStreamTest, DecodersHaveOneBound) {
     }
 }
 
-TEST_F(AnswerStreamTest, OneThatEndsEarlyClosesItsConnection) {
+TEST_F(ClientResponseStreamTest, OneThatEndsEarlyClosesItsConnection) {
     ClientTestServer server(world);
     server.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome");
     run([](Client& client, std::string url) -> task::Task<> {
@@ -213,7 +213,7 @@ TEST_F(AnswerStreamTest, OneThatEndsEarlyClosesItsConnection) {
     EXPECT_EQ(client->pool()->connections(), 0U);
 }
 
-TEST_F(AnswerStreamTest, BodiesAreMadeWhileTheyAreSent) {
+TEST_F(ClientResponseStreamTest, BodiesAreMadeWhileTheyAreSent) {
     ClientTestServer server(world);
     std::string received;
     server.answer = [&](net::Connection& connection, const std::string& request) {
@@ -234,7 +234,7 @@ TEST_F(AnswerStreamTest, BodiesAreMadeWhileTheyAreSent) {
     EXPECT_EQ(client->pool()->idle(), 1U);
 }
 
-TEST_F(AnswerStreamTest, APromisedLengthIsKept) {
+TEST_F(ClientResponseStreamTest, APromisedLengthIsKept) {
     ClientTestServer server(world);
     std::string received;
     server.sessions.on_data = [&](net::Connection& connection, ByteView data) {
@@ -257,7 +257,7 @@ TEST_F(AnswerStreamTest, APromisedLengthIsKept) {
     EXPECT_EQ(client->pool()->connections(), 0U);
 }
 
-TEST_F(AnswerStreamTest, AnEarlyRefusalEndsTheUpload) {
+TEST_F(ClientResponseStreamTest, AnEarlyRefusalEndsTheUpload) {
     ClientTestServer server(world);
     server.answer = [&](net::Connection& connection, const std::string&) {
         if (server.requests.size() == 1) {
@@ -272,7 +272,7 @@ TEST_F(AnswerStreamTest, AnEarlyRefusalEndsTheUpload) {
 }
 
 // A server that refuses a body need not read it. Ours waits in the queue, and the answer is read.
-TEST_F(AnswerStreamTest, AnEarlyRefusalIsReadWhileTheServerTakesNothing) {
+TEST_F(ClientResponseStreamTest, AnEarlyRefusalIsReadWhileTheServerTakesNothing) {
     const auto large = []() -> task::Generator<std::string> {
         for (int i = 0; i < 100; ++i) co_yield std::string(100'000, 'x');
     };
@@ -292,7 +292,7 @@ TEST_F(AnswerStreamTest, AnEarlyRefusalIsReadWhileTheServerTakesNothing) {
 
 // The server has said all that it has to say; whether it reads the rest is its own affair. So it is
 // over HTTP/2, where the stream is then reset with NO_ERROR.
-TEST_F(AnswerStreamTest, AWholeAnswerThatComesEarlyIsOneHoweverTheConnectionEnds) {
+TEST_F(ClientResponseStreamTest, AWholeAnswerThatComesEarlyIsOneHoweverTheConnectionEnds) {
     ClientTestServer server(world);
     using Reason = net::CloseReason;
     const std::function<void(net::Connection&)> ends[] = {
@@ -315,7 +315,7 @@ TEST_F(AnswerStreamTest, AWholeAnswerThatComesEarlyIsOneHoweverTheConnectionEnds
 }
 
 // The server has answered, and it is our body that is not through.
-TEST_F(AnswerStreamTest, NoTimeRunsWhileTheRequestsBodyIsMade) {
+TEST_F(ClientResponseStreamTest, NoTimeRunsWhileTheRequestsBodyIsMade) {
     ClientTestServer server(world);
     int received = 0;
     server.sessions.on_data = [&](net::Connection& connection, ByteView data) {
@@ -331,7 +331,7 @@ TEST_F(AnswerStreamTest, NoTimeRunsWhileTheRequestsBodyIsMade) {
 }
 
 // Nor while its reader does something else; and what came meanwhile is read in no time.
-TEST_F(AnswerStreamTest, NoTimeRunsBetweenTwoReads) {
+TEST_F(ClientResponseStreamTest, NoTimeRunsBetweenTwoReads) {
     ClientTestServer server(world);
     server.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
     make({.timeout = 5s, .read_timeout = 20s});
@@ -349,7 +349,7 @@ TEST_F(AnswerStreamTest, NoTimeRunsBetweenTwoReads) {
 
 // On a kept connection, by an orderly end and by a reset: no part passes for the whole, nothing of
 // it is left for the next request, and only what had no answer at all is sent again.
-TEST_F(AnswerStreamTest, AnAnswerThatIsCutAnywhereIsNone) {
+TEST_F(ClientResponseStreamTest, AnAnswerThatIsCutAnywhereIsNone) {
     const std::string text = "hello, and hello again";
     std::vector<std::string> answers{
         ok(text), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n16\r\n" + text +
@@ -385,7 +385,7 @@ TEST_F(AnswerStreamTest, AnAnswerThatIsCutAnywhereIsNone) {
     }
 }
 
-TEST_F(AnswerStreamTest, WhatMakesTheBodyMayEndTheRequest) {
+TEST_F(ClientResponseStreamTest, WhatMakesTheBodyMayEndTheRequest) {
     ClientTestServer server(world);
     task::Scope scope(runner);
     scope.spawn([](Client& client, std::string url, task::Scope& scope) -> task::Task<> {
@@ -406,7 +406,7 @@ TEST_F(AnswerStreamTest, WhatMakesTheBodyMayEndTheRequest) {
     EXPECT_EQ(get(server.url), "200 next");
 }
 
-TEST_F(AnswerStreamTest, ALargeBodyGoesAsFastAsItIsTaken) {
+TEST_F(ClientResponseStreamTest, ALargeBodyGoesAsFastAsItIsTaken) {
     ClientTestServer server(world);
     std::uint64_t received = 0;
     const std::string body(10'000'000, 'x');
@@ -419,7 +419,7 @@ TEST_F(AnswerStreamTest, ALargeBodyGoesAsFastAsItIsTaken) {
     EXPECT_EQ(ask(ClientRequest("POST", server.url).content(Content("a/b", body))), "200 all");
 }
 
-TEST_F(AnswerStreamTest, ARedirectCannotTakeAStreamAlong) {
+TEST_F(ClientResponseStreamTest, ARedirectCannotTakeAStreamAlong) {
     ClientTestServer server(world);
     server.say("HTTP/1.1 307 X\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n");
     EXPECT_TRUE(ask(ClientRequest("POST", server.url).stream("a/b", lines(1, 0s)))
@@ -430,7 +430,7 @@ TEST_F(AnswerStreamTest, ARedirectCannotTakeAStreamAlong) {
     EXPECT_EQ(ask(ClientRequest("POST", server.url).stream("a/b", lines(0, 0s), 0)), "200 seen");
 }
 
-TEST_F(AnswerStreamTest, CodingsAreUndone) {
+TEST_F(ClientResponseStreamTest, CodingsAreUndone) {
     ClientTestServer server(world);
     const std::string text(300'000, 'a');
     for (const auto& [name, coding] :
@@ -462,7 +462,7 @@ TEST_F(AnswerStreamTest, CodingsAreUndone) {
 }
 
 // Programs keep answers by the thousand.
-TEST_F(AnswerStreamTest, AShortBodyThatWasDecodedTakesLittleMemory) {
+TEST_F(ClientResponseStreamTest, AShortBodyThatWasDecodedTakesLittleMemory) {
     if (!coding::built_in_decodings().gzip) GTEST_SKIP() << "built without gzip";
     ClientTestServer server(world);
     server.say(ok(encode(ContentCoding::gzip, "short"), "Content-Encoding: gzip\r\n"));
@@ -475,14 +475,14 @@ TEST_F(AnswerStreamTest, AShortBodyThatWasDecodedTakesLittleMemory) {
     EXPECT_LT(capacity, 1'024U);
 }
 
-TEST_F(AnswerStreamTest, ABodyWithoutABytesIsEmptyInAnyCoding) {
+TEST_F(ClientResponseStreamTest, ABodyWithoutABytesIsEmptyInAnyCoding) {
     if (coding::make_decoder(ContentCoding::gzip) == nullptr) GTEST_SKIP();
     ClientTestServer server(world);
     server.say(ok("", "Content-Encoding: gzip\r\n"));
     EXPECT_EQ(get(server.url), "200 ");
 }
 
-TEST_F(AnswerStreamTest, ABombIsCutAtTheLimit) {
+TEST_F(ClientResponseStreamTest, ABombIsCutAtTheLimit) {
     if (coding::make_decoder(ContentCoding::gzip) == nullptr) GTEST_SKIP();
     ClientTestServer server(world);
     const std::string bomb = encode(ContentCoding::gzip, std::string(50'000'000, '\0'));

@@ -1,4 +1,4 @@
-#include "tiderace/http/client/answer.h"
+#include "tiderace/http/client/client_response.h"
 
 #include <gtest/gtest.h>
 
@@ -10,17 +10,17 @@ struct User {
     std::string name;
 };
 
-Answer answer_of(int status, std::string body) {
-    Answer answer;
+ClientResponse answer_of(int status, std::string body) {
+    ClientResponse answer;
     answer.status = status;
     answer.fields.add("Content-Type", "application/json");
     answer.body = std::move(body);
     return answer;
 }
 
-TEST(Answer, JsonIsReadOrSaysWhatIsWrong) {
+TEST(ClientResponse, JsonIsReadOrSaysWhatIsWrong) {
     EXPECT_EQ(answer_of(200, R"({"id":7,"name":"ann"})").json<User>().name, "ann");
-    const Answer wrong = answer_of(404, "<p>nothing</p>");
+    const ClientResponse wrong = answer_of(404, "<p>nothing</p>");
     EXPECT_FALSE(wrong.read_json<User>());
     try {
         wrong.json<User>();
@@ -38,17 +38,17 @@ TEST(Answer, JsonIsReadOrSaysWhatIsWrong) {
 }
 
 // The client had its limit when it read the body.
-TEST(Answer, JsonMayBeAsLargeAsTheBody) {
+TEST(ClientResponse, JsonMayBeAsLargeAsTheBody) {
     const std::string name(2'000'000, 'x');
     EXPECT_EQ(answer_of(200, R"({"id":7,"name":")" + name + "\"}").json<User>().name, name);
 }
 
-TEST(Answer, ItIsOkFrom200To299) {
+TEST(ClientResponse, ItIsOkFrom200To299) {
     EXPECT_TRUE(answer_of(200, "").ok());
     EXPECT_TRUE(answer_of(299, "").ok());
     EXPECT_FALSE(answer_of(199, "").ok());
     EXPECT_FALSE(answer_of(300, "").ok());
-    EXPECT_FALSE(Answer().ok());
+    EXPECT_FALSE(ClientResponse().ok());
     EXPECT_EQ(answer_of(200, "a").field("content-TYPE"), "application/json");
 }
 
