@@ -54,6 +54,11 @@ def cross_environment():
     return pinned_packages("venv-cross", "tests/cross_requirements.txt")
 
 
+@once
+def docs_environment():
+    return pinned_packages("venv-docs", "docs/requirements.txt")
+
+
 # ---- programs in Go -----------------------------------------------------------------------------
 
 
@@ -188,6 +193,7 @@ def redis_tests():
 
 
 FOR_SLOW_SUITES = {
+    "test_docs_site": docs_environment,
     "test_http2_clients": go_client,
     "test_http2_h2spec": h2spec,
     "test_kv": redis_tests,
