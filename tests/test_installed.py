@@ -73,7 +73,7 @@ def test_a_header_includes_what_is_installed(tree):
 
 
 def test_the_lines_of_the_guide_find_it(tree, tmp_path):
-    guide = (HERE.parent / "docs/library.md").read_text()
+    guide = (HERE.parent / "docs/start.md").read_text()
     (lines,) = (it for it in re.findall(r"```cmake\n(.*?)```", guide, re.S) if "find_package" in it)
     (tmp_path / "CMakeLists.txt").write_text(lines)
     (tmp_path / "main.cc").write_text("")

@@ -90,7 +90,7 @@ def test_the_lines_of_cmake_in_the_tutorial_are_a_project(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
 def test_the_lines_of_cmake_in_the_guide_are_projects(tmp_path):
-    folder, fetched, found = blocks("docs/library.md")
+    folder, fetched, found = blocks("docs/start.md")
     short, = blocks("README.md")
     assert set(short.replace("  # brings C++23 along", "").splitlines()) < set(folder.splitlines())
     (tmp_path / "tiderace").symlink_to(HERE.parent)
@@ -109,7 +109,7 @@ def test_the_lines_of_cmake_in_the_guide_are_projects(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
 def test_the_commands_that_install_it_are_those_of_the_guide(tmp_path):
-    commands, = blocks("docs/library.md", "sh")
+    commands, = blocks("docs/start.md", "sh")
     configure, build, install = (line.split() for line in commands.splitlines())
     assert configure[:5] == ["cmake", "-S", "tiderace", "-B", "build"]
     ran("cmake", "-G", "Ninja", "-S", HERE.parent, "-B", tmp_path / "build", *configure[5:])

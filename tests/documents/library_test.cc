@@ -1,4 +1,5 @@
-// The programs of docs/library.md and README.md, asked over the network.
+// The programs of the guide, whose pages docs/library.md lists, and of README.md, asked over the
+// network.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +55,7 @@ TEST_F(Library, TheExampleOfTheAppsHeaderAnswers) {
 }
 
 TEST_F(Library, Routes) {
-    Program program = start("library/routes");
+    Program program = start("routes/routes");
     EXPECT_EQ(get(program.url("/")).body, "hello\n");
     EXPECT_EQ(get(program.url("/square/12")).body, "144\n");
     EXPECT_EQ(get(program.url("/files/a/b")).body, "a/b");
@@ -63,7 +64,7 @@ TEST_F(Library, Routes) {
 }
 
 TEST_F(Library, TypesOfTheProgramsOwn) {
-    Program program = start("library/what_a_handler_takes");
+    Program program = start("routes/what_a_handler_takes");
     const auto stranger = get(program.url("/settings"));
     EXPECT_EQ(stranger.status, 303);
     EXPECT_EQ(stranger.field("Location"), "/login");
@@ -71,14 +72,14 @@ TEST_F(Library, TypesOfTheProgramsOwn) {
 }
 
 TEST_F(Library, WhatHandlersShare) {
-    Program program = start("library/what_handlers_share");
+    Program program = start("routes/what_handlers_share");
     EXPECT_EQ(get(program.url("/")).body, "hello, visit 1 of this loop\n");
     EXPECT_THAT(get(program.url("/")).body, HasSubstr("hello, visit "));
     EXPECT_EQ(program.end(), 0);
 }
 
 TEST_F(Library, FormsCookiesAndUploads) {
-    Program program = start("library/forms_cookies_and_uploads");
+    Program program = start("forms/forms_cookies_and_uploads");
     EXPECT_EQ(get(program.url("/search?q=tea&tag=a&tag=b")).body, "tea\n");
     EXPECT_EQ(get(program.url("/search?q=tea&page=101")).status, 400);
     const auto made = ask("POST", program.url("/sign-up"), "name=ann&age=30", form);
@@ -97,7 +98,7 @@ TEST_F(Library, FormsCookiesAndUploads) {
 }
 
 TEST_F(Library, WhatAHandlerReturns) {
-    Program program = start("library/what_a_handler_returns");
+    Program program = start("answers/what_a_handler_returns");
     const auto made = ask("POST", program.url("/users"), R"({"name":"ann","age":30})", json);
     EXPECT_EQ(made.status, 201);
     EXPECT_EQ(made.field("Location"), "/users/7");
@@ -113,7 +114,7 @@ TEST_F(Library, AFileAsTheAnswer) {
     std::filesystem::create_directory(folder.path_of("invoices"));
     std::ofstream(folder.path_of("report.pdf")) << "%PDF";
     std::ofstream(folder.path_of("invoices/7.txt")) << "seven";
-    Program program = start("library/a_file_as_the_answer");
+    Program program = start("answers/a_file_as_the_answer");
     const auto report = get(program.url("/report"));
     EXPECT_EQ(report.body, "%PDF");
     EXPECT_EQ(report.field("Content-Type"), "application/pdf");
@@ -129,8 +130,8 @@ TEST_F(Library, AFileAsTheAnswer) {
 
 TEST_F(Library, Pages) {
     folder.write("templates/feed.html",
-                 block_after("docs/library.md", "With `templates/feed.html`"));
-    Program program = start("library/pages");
+                 block_after("docs/answers.md", "With `templates/feed.html`"));
+    Program program = start("answers/pages");
     EXPECT_EQ(get(program.url("/")).body, "<h1>tides</h1>\n<p><a href=\"/ebb\">Ebb</a></p>\n");
     const auto closed = get(program.url("/closed"));
     EXPECT_EQ(closed.status, 403);
@@ -140,8 +141,8 @@ TEST_F(Library, Pages) {
 
 TEST_F(Library, PagesInSeveralLanguages) {
     folder.write("templates/front.html",
-                 block_after("docs/library.md", "With `templates/front.html`"));
-    Program program = start("library/pages_2");
+                 block_after("docs/answers.md", "With `templates/front.html`"));
+    Program program = start("answers/pages_2");
     EXPECT_EQ(get(program.url("/Ann")).body,
               "<title>Ebb &amp; flow</title>\n<h1>Hello, Ann</h1>\n");
     EXPECT_EQ(get(program.url("/Ann"), {{"Accept-Language", "de-CH"}}).body,
@@ -163,7 +164,7 @@ tiderace::Task<std::string> first_events(std::string url) {
 }
 
 TEST_F(Library, TasksAndStreams) {
-    Program program = start("library/tasks_and_streams");
+    Program program = start("tasks/tasks_and_streams");
     EXPECT_EQ(get(program.url("/answer")).body, "42\n");
     EXPECT_EQ(tiderace::run(first_events(program.url("/ticks"))), "data: 0\n\ndata: 1\n\n");
     const auto squares = get(program.url("/squares/3"));
@@ -173,26 +174,26 @@ TEST_F(Library, TasksAndStreams) {
 }
 
 TEST_F(Library, TasksBesideEachOther) {
-    Program program = start("library/tasks_beside_each_other");
+    Program program = start("tasks/tasks_beside_each_other");
     EXPECT_EQ(program.wait(), 0);
     EXPECT_EQ(program.output(), "15 metres\ncalm, clear\nearly\n");
 }
 
 TEST_F(Library, RequestsOverBothVersions) {
-    Program server = start("library/routes");
-    Program one = start("library/requests", server.url("/"));
+    Program server = start("routes/routes");
+    Program one = start("client/requests", server.url("/"));
     EXPECT_EQ(one.wait(), 0) << one.output();
     EXPECT_EQ(one.output(), "hello\n\n");
-    Program ten = start("library/requests_2", server.url("/"));
+    Program ten = start("client/requests_2", server.url("/"));
     EXPECT_EQ(ten.wait(), 0) << ten.output();
     EXPECT_EQ(server.end(), 0);
-    Program late = start("library/requests", server.url("/"));
+    Program late = start("client/requests", server.url("/"));
     EXPECT_EQ(late.wait(), 1);
 }
 
 TEST_F(Library, GroupsAndMiddleware) {
     folder.write("public/a.txt", "a file\n");
-    Program program = start("library/groups_and_middleware");
+    Program program = start("middleware/groups_and_middleware");
     const auto user = get(program.url("/api/users/7"));
     EXPECT_EQ(user.body, "7\n");
     EXPECT_EQ(user.field("X-Harbour"), "north");
@@ -210,7 +211,7 @@ TEST_F(Library, GroupsAndMiddleware) {
 
 TEST_F(Library, ErrorPages) {
     folder.write("templates/error.html", "<h1>{{ status }} {{ title }}</h1><p>{{ detail }}</p>");
-    Program program = start("library/error_pages");
+    Program program = start("errors/error_pages");
     EXPECT_EQ(get(program.url("/shop/7")).body, "a boat\n");
     EXPECT_THAT(get(program.url("/nothing"), {{"Accept", "text/html"}}).body,
                 HasSubstr("<h1>404 Not Found</h1>"));
@@ -222,7 +223,7 @@ TEST_F(Library, ErrorPages) {
 }
 
 TEST_F(Library, Sessions) {
-    Program program = start("library/sessions");
+    Program program = start("authentication/sessions");
     EXPECT_EQ(get(program.url("/")).body, "hello \n");
     const auto wrong = ask("POST", program.url("/login"), "name=ann&password=x", form);
     EXPECT_EQ(wrong.field("Location"), "/login?wrong");
@@ -237,10 +238,10 @@ TEST_F(Library, Sessions) {
 }
 
 TEST_F(Library, SignedCookies) {
-    Program without = start("library/sessions_2");
+    Program without = start("authentication/sessions_2");
     EXPECT_EQ(without.wait(), 2) << "there is no secret";
     ::setenv("COOKIE_SECRET", "32 bytes that are no secret here", 1);
-    Program program = start("library/sessions_2");
+    Program program = start("authentication/sessions_2");
     ::unsetenv("COOKIE_SECRET");
     EXPECT_EQ(get(program.url("/")).body, "theme: light\n");
     const auto dark = ask("POST", program.url("/dark"));
@@ -251,7 +252,7 @@ TEST_F(Library, SignedCookies) {
 }
 
 TEST_F(Library, TokensInForms) {
-    Program program = start("library/tokens_in_forms");
+    Program program = start("authentication/tokens_in_forms");
     const auto page = get(program.url("/"));
     const auto begin = page.body.find("value=") + 6;
     const std::string token = page.body.substr(begin, page.body.find('>', begin) - begin);
@@ -263,14 +264,14 @@ TEST_F(Library, TokensInForms) {
 }
 
 TEST_F(Library, BehindAProxyAndCompression) {
-    Program program = start("library/behind_a_proxy_and_compression");
+    Program program = start("deployment/behind_a_proxy_and_compression");
     const auto answer = get(program.url("/"), {{"X-Forwarded-Proto", "https"}});
     EXPECT_EQ(answer.body, "in clear\n") << "127.0.0.1 is not trusted";
     EXPECT_EQ(program.end(), 0);
 }
 
 TEST_F(Library, OpenApi) {
-    Program program = start("library/openapi");
+    Program program = start("openapi/openapi");
     EXPECT_EQ(get(program.url("/boats/3")).body, "{\"id\":3,\"name\":\"heron\"}");
     EXPECT_EQ(ask("POST", program.url("/boats"), R"({"name":"tern"})", json).status, 201);
     const auto document = get(program.url("/openapi.json"));
@@ -293,7 +294,8 @@ TEST_F(Library, CertificatesOfClients) {
     const auto files = authority.issue(folder, "server", {.names = {"127.0.0.1", "localhost"}});
     const auto ada = authority.issue(folder, "ada", {.common_name = "ada"});
     const std::string ca = authority.write(folder, "ca.pem");
-    Program program(folder, "library/certificates_of_clients", {files.certificate, files.key, ca});
+    Program program(folder, "authentication/certificates_of_clients",
+                    {files.certificate, files.key, ca});
     const std::string place = "localhost" + program.place().substr(9);
     const tiderace::tcp::ClientTls member({.ca = ca, .certificate = {ada.certificate, ada.key}});
     EXPECT_THAT(tiderace::run(read_page(place, {.security = &member})), HasSubstr("hello CN=ada"));
@@ -304,7 +306,7 @@ TEST_F(Library, CertificatesOfClients) {
 }
 
 TEST_F(Library, Serving) {
-    Program program = start("library/serving");
+    Program program = start("deployment/serving");
     EXPECT_EQ(get(program.url("/healthz")).status, 200);
     EXPECT_EQ(get(program.url("/readyz")).status, 200);
     EXPECT_TRUE(std::filesystem::is_socket(folder.path_of("app.sock")));
