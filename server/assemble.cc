@@ -227,6 +227,8 @@ Result<> Assembly::make_loops() {
                                                                    programs_waiting_max);
     }
     parts_.notices = std::make_shared<core::SharedNotices>();
+    // A session that began on one loop is resumed on any.
+    parts_.tickets = std::make_shared<tls::TicketShare>();
     return {};
 }
 
@@ -285,7 +287,7 @@ Result<> Assembly::make_workers() {
     for (const std::string& warning : workers_[0]->layer()->warnings()) {
         logger_->warning("tls", warning);
     }
-    return share_ticket_keys();
+    return {};
 }
 
 // What all loops know of compressed files.
@@ -309,17 +311,6 @@ Result<> Assembly::open_variants() {
         std::make_unique<http::files::VariantStore>(compress.memory_bytes_max, std::move(files));
     parts_.variants = variants_.get();
     parts_.compress_pool = &compress_pool_;
-    return {};
-}
-
-// A session that began on one loop is resumed on any.
-Result<> Assembly::share_ticket_keys() {
-    auto keys = tls::TicketKeys::fresh();
-    if (!keys) return fail(keys.error());
-    std::vector<tls::TicketRotation::Target> targets;
-    for (auto& worker : workers_) targets.push_back({&worker->loop(), worker->layer()});
-    ticket_rotation_ = std::make_unique<tls::TicketRotation>(loops_->loop(0), std::move(targets),
-                                                             std::move(*keys));
     return {};
 }
 
@@ -425,8 +416,6 @@ Result<> Assembly::run() {
     // Destroyed before the workers, to which its intakes hand connections.
     listening_.reset();
     log_counters(ended);
-    // It holds the workers' layers, so it ends first.
-    ticket_rotation_.reset();
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop
     loops_.reset();

@@ -82,7 +82,6 @@ class Assembly {
     Result<> load_access_rules();
     DescriptorNeeds descriptor_needs(std::size_t loops) const;
     void bound_connections();
-    Result<> share_ticket_keys();
     Result<> open_sockets();
     void decide_listing();
     Result<> listen();
@@ -116,7 +115,6 @@ class Assembly {
     std::unique_ptr<net::LoopGroup> loops_;
     std::optional<net::Serving> serving_;  // its signals are watched by a loop, once there is one
     std::vector<std::unique_ptr<Worker>> workers_;
-    std::unique_ptr<tls::TicketRotation> ticket_rotation_;
     ListeningSockets sockets_;
     bool lists_on_loopback_ = false;  // the default, without --listing
     bool is_one_of_many_ = false;     // processes

@@ -20,9 +20,10 @@
 #include "server/site/path_options.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/event_loop.h"
-#include "tiderace/http/h1/service.h"
 #include "tiderace/http/handler/static_files.h"
+#include "tiderace/http/stages.h"
 #include "tiderace/http/wire/accept.h"
+#include "tiderace/http/wire/request_head.h"
 #include "tiderace/log/level.h"
 #include "tiderace/net/serving.h"
 #include "tiderace/tls/server_options.h"
@@ -78,12 +79,12 @@ struct MimeAddition {
 };
 
 struct Timeouts {
-    Duration header = http::H1Options{}.header_timeout;  // first byte to the end of the head
-    Duration body = http::H1Options{}.body_timeout;      // without progress of the request body
-    Duration write = net::ConnectionLimits{}.write;      // without progress of the response
-    Duration idle = http::H1Options{}.idle_timeout;      // between requests of a kept connection
+    Duration header = http::MessageOptions{}.header_timeout;  // first byte to the end of the head
+    Duration body = http::MessageOptions{}.body_timeout;  // without progress of the request body
+    Duration write = net::ConnectionLimits{}.write;       // without progress of the response
+    Duration idle = http::MessageOptions{}.idle_timeout;  // between requests of a kept connection
     // While the answer to a peer that ended its side makes no progress.
-    Duration half_closed = http::H1Options{}.half_closed_timeout;
+    Duration half_closed = http::MessageOptions{}.half_closed_timeout;
     Duration drain = net::ServingOptions{}.drain_timeout;  // from the first SIGTERM to the end
 
     // As the parts that drain take it: 0, which is no limit on the command line, would cut off

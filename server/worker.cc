@@ -89,56 +89,26 @@ http::files::FileBudgetLimits room_for_files(const http::files::FileCacheLimits&
 }
 
 // Deadlines are or_never(): 0 means no limit on the command line, and "at once" to a timer.
-http::H1Options http1_options(const ServeOptions& options) {
+serve::HttpOptions http_options(const ServeOptions& options) {
     return {
+        .message = {.header_timeout = or_never(options.timeouts.header),
+                    .body_timeout = or_never(options.timeouts.body),
+                    .receive_bytes_per_second_min =
+                        options.minimum_rates.receive_bytes_per_second_min,
+                    .idle_timeout = or_never(options.timeouts.idle),
+                    .half_closed_timeout = or_never(options.timeouts.half_closed),
+                    .body_bytes_max = options.limits.body_bytes_max,
+                    .server_name =
+                        options.server_header ? "tiderace/" + std::string(version()) : ""},
         .head = {.request_line_bytes_max = options.limits.request_line_bytes_max,
                  .head_bytes_max = options.limits.head_bytes_max,
                  .fields_max = options.limits.fields_max},
-        .header_timeout = or_never(options.timeouts.header),
-        .body_timeout = or_never(options.timeouts.body),
-        .receive_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second_min,
-        .idle_timeout = or_never(options.timeouts.idle),
-        .half_closed_timeout = or_never(options.timeouts.half_closed),
-        .body_bytes_max = options.limits.body_bytes_max,
-        .server_name = options.server_header ? "tiderace/" + std::string(version()) : "",
+        .connection = {.write = or_never(options.timeouts.write),
+                       .send_bytes_per_second_min =
+                           options.minimum_rates.send_bytes_per_second_min},
+        .http1 = options.http2 != Http2::only,
+        .http2 = options.http2 != Http2::off,
     };
-}
-
-tls::ServerOptions tls_options(const ServeOptions& options, bool says_reloads) {
-    tls::ServerOptions tls;
-    tls.certificates = options.tls.certificates;
-    // In the order of our preference: a client that offers both gets HTTP/2.
-    tls.protocols.clear();
-    if (options.http2 != Http2::off) tls.protocols.push_back("h2");
-    if (options.http2 != Http2::only) tls.protocols.push_back("http/1.1");
-    tls.client_certificates = options.tls.client_auth;
-    tls.client_ca = options.tls.client_ca.value_or("");
-    // One flag for all that comes before a request can be read (docs/https.md).
-    tls.handshake_timeout = or_never(options.timeouts.header);
-    tls.says_reloads = says_reloads;
-    return tls;
-}
-
-net::ConnectionLimits connection_limits(const ServeOptions& options) {
-    return {.write = or_never(options.timeouts.write),
-            .send_bytes_per_second_min = options.minimum_rates.send_bytes_per_second_min};
-}
-
-http::H2Options http2_options(const ServeOptions& options) {
-    http::H2Options http2;
-    http2.head = {.list_bytes_max = options.limits.head_bytes_max,
-                  .target_bytes_max = options.limits.request_line_bytes_max,
-                  .fields_max = options.limits.fields_max};
-    http2.header_timeout = or_never(options.timeouts.header);
-    http2.body_timeout = or_never(options.timeouts.body);
-    http2.receive_bytes_per_second_min = options.minimum_rates.receive_bytes_per_second_min;
-    http2.write_timeout = or_never(options.timeouts.write);
-    http2.send_bytes_per_second_min = options.minimum_rates.send_bytes_per_second_min;
-    http2.idle_timeout = or_never(options.timeouts.idle);
-    http2.half_closed_timeout = or_never(options.timeouts.half_closed);
-    http2.body_bytes_max = options.limits.body_bytes_max;
-    http2.server_name = options.server_header ? "tiderace/" + std::string(version()) : "";
-    return http2;
 }
 
 }  // namespace
@@ -169,14 +139,18 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
                                                bool is_first) {
     const ServeOptions& options = *parts.options;
     std::unique_ptr<Worker> worker(new Worker(loop));
-    if (options.tls.on()) {
-        auto context = tls::ServerContext::create(loop, tls_options(options, is_first));
-        if (!context) return fail(context.error());
-        worker->tls_ = std::move(*context);
-    }
     if (auto opened = worker->open_files(parts, is_first); !opened) return fail(opened.error());
     if (auto opened = worker->open_site(parts); !opened) return fail(opened.error());
-    worker->add_protocols(parts);
+    if (options.tls.on()) {
+        const auto encrypted =
+            worker->http_->encrypt({.certificates = options.tls.certificates,
+                                    .client_certificates = options.tls.client_auth,
+                                    .client_ca = options.tls.client_ca.value_or(""),
+                                    .says_reloads = is_first,
+                                    .tickets = parts.tickets});
+        if (!encrypted) return fail(encrypted.error());
+    }
+    worker->open_connections(parts);
     return worker;
 }
 
@@ -216,37 +190,20 @@ Result<> Worker::open_site(const SharedParts& parts) {
     http::LayerPlace place{*loop_, nullptr, runner_, states_};
     site_ = std::make_unique<http::SiteLoop>(parts.site, place);
     if (place.fault) return fail(*place.fault);
-    if (parts.logs == nullptr) return {};
-    access_logs_.emplace(*parts.logs);
-    site_->set_log(nullptr, [this](const http::AccessLogTarget& target) {
-        return access_logs_->find(target);
-    });
-    if (!access_logs_->empty()) {
-        loop_->every_turn_end([this] { access_logs_->publish(); });
-    }
+    http_ = std::make_unique<serve::HttpLoop>(*loop_, *site_, http_options(*parts.options));
+    if (parts.logs != nullptr) http_->log_to(*parts.logs, nullptr);
     return {};
 }
 
-void Worker::add_protocols(const SharedParts& parts) {
+void Worker::open_connections(const SharedParts& parts) {
     const ServeOptions& options = *parts.options;
-    http1_ = std::make_unique<http::H1Service>(*loop_, *site_, http1_options(options));
-    if (options.http2 != Http2::off) {
-        http2_ = std::make_unique<http::H2Service>(*loop_, *site_, http2_options(options));
-        // A connection that begins with HTTP/2's preface, in clear text, moves there (RFC 9113,
-        // 3.3).
-        http1_->set_http2(*http2_);
-    }
-    // HTTP/1 first, also over TLS: it hands over a connection whose ALPN, or preface, is HTTP/2's.
-    net::SessionFactory* first = http1_.get();
-    if (options.http2 == Http2::only) first = http2_.get();
-    if (options.echo) first = &echo_;
-    connections_ = std::make_unique<net::TcpServer>(*loop_, *first,
-                                                    net::TcpServerOptions{
-                                                        .connection = connection_limits(options),
-                                                        .connections_max = parts.connections_max,
-                                                        .room = parts.room,
-                                                        .refusal = busy_answer(),
-                                                    });
+    net::SessionFactory& sessions = options.echo ? echo_ : http_->sessions();
+    connections_ = std::make_unique<net::TcpServer>(
+        *loop_, sessions,
+        net::TcpServerOptions{.connection = http_options(options).connection,
+                              .connections_max = parts.connections_max,
+                              .room = parts.room,
+                              .refusal = busy_answer()});
 }
 
 // The plain port has a site of its own, of which only the error pages and the log are the other's:
@@ -262,13 +219,15 @@ void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
     redirect_site_->add(error_pages_);
     redirect_log_ = std::make_unique<RedirectLog>(*loop_, *site_);
     if (site_->logs()) redirect_site_->set_log(redirect_log_.get());
-    redirect_http1_ =
-        std::make_unique<http::H1Service>(*loop_, *redirect_site_, http1_options(options));
+    serve::HttpOptions http = http_options(options);
+    http.http1 = true;
+    http.http2 = false;
+    redirect_http_ = std::make_unique<serve::HttpLoop>(*loop_, *redirect_site_, http);
     // With a limit of its own: clients that still come to http shall not take the site's
     // connections.
     redirects_ = std::make_unique<net::TcpServer>(
-        *loop_, *redirect_http1_,
-        net::TcpServerOptions{.connection = connection_limits(options),
+        *loop_, redirect_http_->sessions(),
+        net::TcpServerOptions{.connection = http.connection,
                               .connections_max = parts.redirects_max,
                               .refusal = busy_answer()});
 }

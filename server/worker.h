@@ -1,15 +1,14 @@
 // Worker: all that one loop needs to serve the site. Workers share nothing but the log's writer and
 // the pool for slow work.
 //
-//   TcpServer -> H1Service, H2Service -> SiteLoop of the site (server/site/site.h)
-//   TcpServer -> H1Service -> SiteLoop: HttpsRedirect -> log       where there is --https-redirect
+//   TcpServer -> HttpLoop -> SiteLoop of the site (server/site/site.h)
+//   TcpServer -> HttpLoop -> SiteLoop: HttpsRedirect -> log       where there is --https-redirect
 //
 // Owner    serve(); made before the loops run, destroyed after.
 // Thread   Its loop's.
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "server/echo.h"
 #include "server/options.h"
@@ -18,16 +17,14 @@
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/coding/encoder_pool.h"
 #include "tiderace/http/filter/error_pages.h"
-#include "tiderace/http/h1/service.h"
-#include "tiderace/http/h2/service.h"
 #include "tiderace/http/handler/https_redirect.h"
 #include "tiderace/http/handler/static_files.h"
 #include "tiderace/http/site_loop.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/tcp_server.h"
+#include "tiderace/serve/http_loop.h"
 #include "tiderace/serve/log_files.h"
 #include "tiderace/task/runner.h"
-#include "tiderace/tls/server_context.h"
 
 namespace tiderace::server {
 
@@ -39,6 +36,7 @@ struct SharedParts {
     net::LoopGroup* group = nullptr;  // nullptr: the loops stand alone, in a test
     bool small = false;               // many workers of one connection each
     std::string_view listening_engine = core::LoopOptions{}.engine;  // of a loop that only listens
+    std::shared_ptr<tls::TicketShare> tickets;                       // with TLS
     SharedPasswords passwords;
     core::WorkerPool* compress_pool = nullptr;  // nullptr: no file is compressed
     http::files::VariantStore* variants = nullptr;
@@ -71,7 +69,7 @@ class Worker {
 
     net::TcpServer& connections() { return *connections_; }
     // What encrypts them; nullptr: nothing.
-    tls::ServerContext* layer() { return tls_.get(); }
+    tls::ServerContext* layer() { return http_->encryption(); }
     // nullptr without open_redirect().
     net::TcpServer* redirects() { return redirects_.get(); }
     core::EventLoop& loop() { return *loop_; }
@@ -83,7 +81,7 @@ class Worker {
 
     Result<> open_files(const SharedParts& parts, bool is_first);
     Result<> open_site(const SharedParts& parts);
-    void add_protocols(const SharedParts& parts);
+    void open_connections(const SharedParts& parts);
 
     core::EventLoop* loop_;
     std::unique_ptr<http::handler::StaticFiles> files_;
@@ -93,17 +91,14 @@ class Worker {
     http::States states_;
     task::Runner runner_;
     std::unique_ptr<http::SiteLoop> site_;
-    std::optional<serve::AccessLogs> access_logs_;
     Echo echo_;
-    std::unique_ptr<http::H1Service> http1_;
-    std::unique_ptr<http::H2Service> http2_;   // none where --http2 is off
-    std::unique_ptr<tls::ServerContext> tls_;  // outlives the connections
+    std::unique_ptr<serve::HttpLoop> http_;
     std::unique_ptr<net::TcpServer> connections_;
     std::unique_ptr<http::handler::OnlyBeneath> challenges_;
     std::unique_ptr<http::handler::HttpsRedirect> redirect_;
     std::unique_ptr<http::AccessLog> redirect_log_;
     std::unique_ptr<http::SiteLoop> redirect_site_;
-    std::unique_ptr<http::H1Service> redirect_http1_;
+    std::unique_ptr<serve::HttpLoop> redirect_http_;
     std::unique_ptr<net::TcpServer> redirects_;
 };
 

@@ -41,9 +41,9 @@ class Shared {
         tls::ServerOptions made;
         made.certificates = {files_};
         made.reload_check = Duration::zero();
+        made.tickets = tickets_;
         return made;
     }
-    const std::shared_ptr<const tls::TicketKeys>& ticket_keys() const { return ticket_keys_; }
     SSL_CTX* server_context() { return server_context_.get(); }
     // Taken from an undisturbed connection, to be resumed in any other.
     tls::SslSessionPtr& session(bool of_context, bool newest) {
@@ -52,7 +52,7 @@ class Shared {
 
   private:
     Shared()
-        : ticket_keys_(*tls::TicketKeys::fresh()),
+        : tickets_(std::make_shared<tls::TicketShare>(Duration::max())),
           server_context_(SSL_CTX_new(TLS_server_method())) {
         // The leaf certificate alone: its chain is not what these scenarios test.
         files_ = Authority().issue(folder_, "server");
@@ -71,7 +71,7 @@ class Shared {
 
     TemporaryFolder folder_;
     tls::CertificateFiles files_;
-    std::shared_ptr<const tls::TicketKeys> ticket_keys_;
+    std::shared_ptr<tls::TicketShare> tickets_;
     tls::SslContextPtr server_context_;
     tls::SslSessionPtr sessions_[2][2];
 };
@@ -86,7 +86,6 @@ class Layer final : public net::TransportLayer, public tls::Endpoint {
         tls::ServerOptions options = Shared::get().options();
         options.handshakes_per_turn_max = steps_per_turn_max;
         context_ = std::move(*tls::ServerContext::create(world.loop(), options));
-        context_->set_ticket_keys(Shared::get().ticket_keys());
     }
     std::unique_ptr<net::Transport> wrap(std::unique_ptr<net::Transport> below) override {
         if (context_ != nullptr) return context_->wrap(std::move(below));

@@ -121,9 +121,9 @@ class ReplacedSite : public ::testing::TestWithParam<std::string> {
     ReplacedSite() {
         http::LayerPlace place = this->place();
         site_.emplace(make_site(), place);
-        http1_.emplace(world_->loop(), *site_, http::H1Options{.server_name = ""});
+        http1_.emplace(world_->loop(), *site_, http::H1Options{{.server_name = ""}});
         http2_.emplace(world_->loop(), *site_,
-                       http::H2Options{.head = {.extended_connect = true}, .server_name = ""});
+                       http::H2Options{{.server_name = ""}, {.extended_connect = true}});
         http1_->set_http2(*http2_);
         server_.emplace(world_->loop(), *http1_, net::TcpServerOptions{});
         server_->listen(world_->listen());

@@ -23,14 +23,21 @@ namespace tiderace::http {
 
 struct Chain;
 
-// What a connection gives each message, whatever its version (H1Options, H2Options).
-struct MessageDefaults {
-    static constexpr Duration header_timeout = 10s;
-    static constexpr Duration body_timeout = 30s;
-    static constexpr Duration idle_timeout = 60s;
-    static constexpr Duration half_closed_timeout = 30s;
-    static constexpr std::uint64_t body_bytes_max = 64_KiB;
-    static constexpr const char* server_name = "tiderace";
+// What a connection gives each message, whatever its version.
+struct MessageOptions {
+    // From the first byte (on a fresh connection: from accept) to the head's end; in HTTP/2 for the
+    // preface and any frame.
+    Duration header_timeout = 10s;
+    Duration body_timeout = 30s;  // some of a body arrives at least this often
+    // Over each body_timeout; 0: one byte is enough.
+    std::uint64_t receive_bytes_per_second_min = 0;
+    Duration idle_timeout = 60s;  // between requests; in HTTP/2 without a stream
+    // A peer that ended its side, and may still read, is served as long as its answers make
+    // progress at least this often.
+    Duration half_closed_timeout = 30s;
+    // For a body that no handler reads; above: close, or in HTTP/2 reset.
+    std::uint64_t body_bytes_max = 64_KiB;
+    std::string server_name = "tiderace";  // the Server field; "" for none
 };
 
 class AccessRule {

@@ -11,16 +11,14 @@
 #include "tiderace/http/app/app_loop.h"
 #include "tiderace/http/app/life/life.h"
 #include "tiderace/http/filter/error_pages.h"
-#include "tiderace/http/h1/service.h"
-#include "tiderace/http/h2/service.h"
 #include "tiderace/http/site.h"
 #include "tiderace/net/serving.h"
+#include "tiderace/serve/http_loop.h"
 #include "tiderace/serve/log_files.h"
 #include "tiderace/serve/server_tls_options.h"
 #include "tiderace/serve/tcp_service.h"
 #include "tiderace/serve/watchdog.h"
 #include "tiderace/tcp/serve.h"
-#include "tiderace/tls/server_context.h"
 #include "tiderace/tls/ticket_keys.h"
 
 namespace tiderace::http {
@@ -61,6 +59,10 @@ Result<Places> find_places(const ServeOptions& options) {
     return places;
 }
 
+net::ConnectionLimits connection_limits(const ServeOptions& options) {
+    return {.send_bytes_per_second_min = options.bytes_per_second_min};
+}
+
 // What one loop serves with. Declared in the order in which one needs the other.
 class AppService final : public net::LoopService {
   public:
@@ -68,36 +70,20 @@ class AppService final : public net::LoopService {
                const ServeOptions& options, const Places& places)
         : places_(&places),
           logger_(logs.make_logger()),
-          access_logs_(logs),
           app_(loop, app, &pool),
-          http1_(loop, app_.site(),
-                 {.receive_bytes_per_second_min = options.bytes_per_second_min,
-                  .server_name = options.server_name}),
-          http2_(loop, app_.site(),
-                 {.head = {.extended_connect = app_.takes_websockets()},
-                  .receive_bytes_per_second_min = options.bytes_per_second_min,
-                  .send_bytes_per_second_min = options.bytes_per_second_min,
-                  .server_name = options.server_name}) {
+          http_(loop, app_.site(),
+                {.message = {.receive_bytes_per_second_min = options.bytes_per_second_min,
+                             .server_name = options.server_name},
+                 .connection = connection_limits(options),
+                 .takes_websockets = app_.takes_websockets()}) {
         loop.set_log(logger_.get());
-        http1_.set_http2(http2_);
         app_.site().add_error_pages(error_pages_);
-        const auto find = [this](const AccessLogTarget& target) {
-            return access_logs_.find(target);
-        };
-        AccessLog* const otherwise =
-            options.access_log.empty() ? nullptr : find({.path = options.access_log});
-        app_.site().set_log(otherwise, find);
-        if (access_logs_.empty()) return;
-        loop.every_turn_end([this] { access_logs_.publish(); });
+        const AccessLogTarget usual{.path = options.access_log};
+        http_.log_to(logs, options.access_log.empty() ? nullptr : &usual);
     }
 
     const std::optional<Error>& fault() const { return app_.fault(); }
-    Result<> add_tls(core::EventLoop& loop, const tls::ServerOptions& options) {
-        auto context = tls::ServerContext::create(loop, options);
-        if (!context) return fail(context.error());
-        tls_ = std::move(*context);
-        return {};
-    }
+    serve::HttpLoop& http() { return http_; }
 
     Result<> add_tcp(const TcpService& service) {
         auto handler = service.bind(app_.states());
@@ -124,10 +110,10 @@ class AppService final : public net::LoopService {
 
     net::SessionFactory& sessions(std::size_t place) override {
         if (place >= places_->http_count) return beside_[place - places_->http_count]->tasks;
-        return http1_;
+        return http_.sessions();
     }
     net::TransportLayer* layer(std::size_t place) override {
-        return places_->secure[place] ? tls_.get() : nullptr;
+        return places_->secure[place] ? http_.encryption() : nullptr;
     }
     void drain(Instant deadline, unique_function<void()> done) override {
         app_.drain(deadline, std::move(done));
@@ -135,12 +121,9 @@ class AppService final : public net::LoopService {
 
     const Places* places_;
     std::unique_ptr<log::Logger> logger_;
-    serve::AccessLogs access_logs_;
-    std::unique_ptr<tls::ServerContext> tls_;
     AppLoop app_;
     filter::ErrorPages error_pages_;
-    H1Service http1_;
-    H2Service http2_;
+    serve::HttpLoop http_;
     std::vector<std::unique_ptr<Beside>> beside_;  // their tasks use states of app_
     std::optional<serve::Watchdog::Post> post_;
 };
@@ -199,7 +182,7 @@ int App::serve(const ServeOptions& options) {
         .listen = places->addresses,
         .threads = options.threads,
         .engine = options.engine,
-        .connection = {.send_bytes_per_second_min = options.bytes_per_second_min},
+        .connection = connection_limits(options),
         .drain_timeout = options.drain,
         .drain_notice = options.drain_notice,
         .on_listening =
@@ -233,7 +216,7 @@ int App::serve(const ServeOptions& options) {
             auto service = std::make_unique<AppService>(loop, *this, pool, logs, options, *places);
             if (service->fault()) return fail(*service->fault());
             if (!tls->certificates.empty()) {
-                if (auto added = service->add_tls(loop, *tls); !added) return fail(added.error());
+                if (auto added = service->http().encrypt(*tls); !added) return fail(added.error());
                 tls->says_reloads = false;  // the first loop does
             }
             for (const auto& beside : options.tcp) {

@@ -55,7 +55,7 @@ struct ServeOptions {
     Duration watchdog = Duration::zero();
     std::string engine{
         core::LoopOptions{}.engine};  // "epoll", "io_uring", "kqueue", "poll", "select"
-    std::string server_name = MessageDefaults::server_name;  // the Server field; "": none
+    std::string server_name = MessageOptions{}.server_name;  // the Server field; "": none
     // Called when all sockets listen, instead of printing where: those of `listen`, then of `tcp`.
     shared_function<void(const std::vector<core::Address>&)> on_listening = {};
 };

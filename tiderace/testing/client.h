@@ -44,7 +44,7 @@ struct ClientOptions {
     Duration patience = 1h;                 // on the test's clock, for one answer
     std::size_t answer_bytes_max = 64_MiB;  // of a body that is read whole
     bool cookies = true;                    // kept and sent back
-    Duration idle_timeout = http::MessageDefaults::idle_timeout;
+    Duration idle_timeout = http::MessageOptions{}.idle_timeout;
     std::size_t connections_max = 10'000;  // open streams among them
     log::Level log = log::Level::error;    // and above, of the App, to standard error
 };

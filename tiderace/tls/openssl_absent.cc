@@ -86,20 +86,6 @@ Result<std::shared_ptr<const TicketKeys>> TicketShare::keys(Instant) {
     return absent("make", "a session ticket key");
 }
 
-// Never made: its first keys cannot be.
-TicketRotation::TicketRotation(core::EventLoop& loop, std::vector<Target>,
-                               std::shared_ptr<const TicketKeys>, Duration period)
-    : loop_(&loop), period_(period) {
-    // Named, because clang warns about unused members.
-    static_cast<void>(loop_);
-    static_cast<void>(period_);
-    TR_CHECK(false, "this program was built without TLS");
-}
-TicketRotation::~TicketRotation() = default;
-void TicketRotation::rotate_now() {}
-void TicketRotation::on_expired() {}
-void TicketRotation::hand_out() {}
-
 Result<std::string> self_signed_folder() {
     return absent("make", "a certificate");
 }

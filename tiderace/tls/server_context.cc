@@ -217,7 +217,7 @@ struct ServerCallbacks {
         return name_sessions(context, self.options_, *authorities);
     }
 
-    // As long as a ticket's key is known at least: two of TicketRotation's periods.
+    // As long as a ticket's key is known at least: two of TicketShare's periods.
     static constexpr long session_seconds = 2L * 3'600;
 };
 

@@ -49,12 +49,6 @@ class ServerContext final : public net::TransportLayer {
     Reload reload_if_changed() TR_ON_LOOP;
     const std::string& last_refusal() const { return last_refusal_; }
 
-    // Keys for new tickets; tickets of the set's older keys are still accepted. Default: the keys
-    // of ServerOptions::tickets, or this context's own, never rotated; see TicketRotation.
-    void set_ticket_keys(std::shared_ptr<const TicketKeys> keys) TR_ON_LOOP {
-        ticket_keys_ = std::move(keys);
-    }
-
     const HandshakeCounters& counters() const;
     // Faults of the loaded certificates, a line each: expired, not valid yet.
     std::vector<std::string> warnings() const;

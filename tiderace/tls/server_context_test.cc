@@ -453,51 +453,17 @@ TEST_F(TicketTest, AResumedSessionKeepsToItsFragments) {
 }
 
 TEST_F(TicketTest, AnotherLoopsServerResumesWithTheSameKeys) {
-    serve();
-    const auto keys = *TicketKeys::fresh();
-    context_->set_ticket_keys(keys);
+    ServerOptions shared = server_options();
+    shared.tickets = std::make_shared<TicketShare>();
+    serve(shared);
     EXPECT_FALSE(resumes());
     serve();
     EXPECT_FALSE(resumes());
     serve();
-    context_->set_ticket_keys(keys);
-    EXPECT_FALSE(resumes());  // the ticket was the second server's
-    serve();
-    context_->set_ticket_keys(keys);
-    EXPECT_TRUE(resumes());
-}
-
-TEST_F(TicketTest, OutliveARotationButNotTooMany) {
-    serve();
-    TicketRotation rotation(world_.loop(), {{&world_.loop(), context_.get()}}, *TicketKeys::fresh(),
-                            1h);
-    world_.settle();
-    EXPECT_FALSE(resumes());
-    rotation.rotate_now();
-    world_.settle();
-    EXPECT_TRUE(resumes());
-    world_.advance(1h + 1s);
-    EXPECT_TRUE(resumes());
-    for (std::size_t i = 0; i < TicketKeys::keys_max; ++i) rotation.rotate_now();
-    world_.settle();
-    EXPECT_FALSE(resumes());
-}
-
-TEST_F(TicketTest, AreTakenByAllContextsOfOneShare) {
-    ServerOptions options = server_options();
-    options.tickets = std::make_shared<TicketShare>(1h);
-    serve(options);
-    EXPECT_FALSE(resumes());
-    serve(options);
-    EXPECT_TRUE(resumes());
-    // This one brings a ticket of the first key and gets one of the second.
-    world_.advance(1h + 1s);
-    EXPECT_TRUE(resumes());
-    auto keys = *options.tickets->keys(world_.loop().now());
-    // Until the first is not among them any more.
-    for (std::size_t i = 2; i <= TicketKeys::keys_max; ++i) keys = *keys->rotated();
-    serve();
-    context_->set_ticket_keys(keys);
+    EXPECT_FALSE(resumes());  // each server without a share has keys of its own
+    serve(shared);
+    EXPECT_FALSE(resumes());  // the ticket was the third server's
+    serve(shared);
     EXPECT_TRUE(resumes());
 }
 
@@ -517,10 +483,9 @@ TEST_F(TicketTest, AContextLooksForNewKeysOnceASecondHoweverShortTheirPeriod) {
 }
 
 TEST_F(TicketTest, AreSealedWithAnotherKeyAfterEachPeriod) {
-    serve();
-    const auto first = *TicketKeys::fresh();
-    TicketRotation rotation(world_.loop(), {{&world_.loop(), context_.get()}}, first, 1h);
-    world_.settle();
+    ServerOptions options = server_options();
+    options.tickets = std::make_shared<TicketShare>(1h);
+    serve(options);
     EXPECT_FALSE(resumes());
     // The ticket's own key is known for keys_max periods, and no longer.
     for (std::size_t period = 1; period <= TicketKeys::keys_max + 2; ++period) {
@@ -534,15 +499,13 @@ TEST_F(TicketTest, AreSealedWithAnotherKeyAfterEachPeriod) {
 }
 
 TEST_F(TicketTest, AreNotTakenWhereClientsAreTrustedOnOtherGrounds) {
-    const auto keys = *TicketKeys::fresh();
-    serve();
-    context_->set_ticket_keys(keys);
-    EXPECT_FALSE(resumes());
     ServerOptions options = server_options();
+    options.tickets = std::make_shared<TicketShare>();
+    serve(options);
+    EXPECT_FALSE(resumes());
     options.client_certificates = ClientCertificates::optional;
     options.client_ca = authority_.write(folder_, "clients.pem");
     serve(options);
-    context_->set_ticket_keys(keys);
     EXPECT_FALSE(resumes());
 }
 

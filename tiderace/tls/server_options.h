@@ -45,7 +45,7 @@ struct ServerOptions {
     // Whether this context logs reloads and broken files. One of several loops is enough.
     bool says_reloads = true;
     // Keys for tickets, from which all contexts of a server resume each other's sessions. nullptr:
-    // keys of this context's own, or from ServerContext::set_ticket_keys().
+    // keys of this context's own, which are never replaced.
     std::shared_ptr<TicketShare> tickets = nullptr;
     // Sent in clear text to clients that speak plain HTTP here; "": nothing.
     std::string plain_http_answer =

@@ -9,7 +9,6 @@
 
 #include "tiderace/base/moment.h"
 #include "tiderace/tls/openssl.h"
-#include "tiderace/tls/server_context.h"
 
 namespace tiderace::tls {
 namespace {
@@ -75,43 +74,6 @@ Result<std::shared_ptr<const TicketKeys>> TicketShare::keys(Instant now) {
     // After a failure, too: tickets stay safe, only longer than planned.
     renewed_at_ = now;
     return keys_;
-}
-
-TicketRotation::TicketRotation(core::EventLoop& loop, std::vector<Target> targets,
-                               std::shared_ptr<const TicketKeys> first, Duration period)
-    : loop_(&loop), targets_(std::move(targets)), keys_(std::move(first)), period_(period) {
-    hand_out();
-    loop_->arm(*this, moment_after(loop_->now(), period_));
-}
-
-TicketRotation::~TicketRotation() {
-    loop_->cancel(*this);
-}
-
-void TicketRotation::on_expired() {
-    rotate_now();
-    loop_->arm(*this, moment_after(loop_->now(), period_));
-}
-
-void TicketRotation::rotate_now() {
-    auto next = keys_->rotated();
-    if (next) {
-        // Without randomness the old keys go on: tickets stay safe, only longer than planned.
-        keys_ = std::move(*next);
-        hand_out();
-    } else if (loop_->log() != nullptr) {
-        loop_->log()->warning("tls", next.error().message());
-    }
-}
-
-void TicketRotation::hand_out() {
-    // One set for all loops, so that a ticket from one is resumed on any other.
-    for (const Target& target : targets_) {
-        target.loop->post([target, keys = keys_] {
-            target.loop->assert_on_loop();
-            target.context->set_ticket_keys(keys);
-        });
-    }
 }
 
 }  // namespace tiderace::tls

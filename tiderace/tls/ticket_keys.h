@@ -1,12 +1,10 @@
 // Internal. TicketKeys: the keys of session tickets: one for new ones, and those before it, so that
 // a ticket outlives the rotation. A value; loops that share it resume each other's sessions.
 //
-// TicketRotation makes a new key from time to time and hands it to every loop's context.
-// TicketShare has keys that contexts fetch themselves: for loops of which none outlives the others.
+// TicketShare makes a new key from time to time; the context of each loop fetches it.
 //
-// Owner    TicketKeys: copied at will. TicketRotation: its loop's side; the targets outlive it.
-//          TicketShare: its contexts.
-// Thread   TicketRotation: its loop's; targets get new keys by post on theirs. TicketShare: any.
+// Owner    TicketKeys: copied at will. TicketShare: its contexts.
+// Thread   Any.
 // Errors   A machine without randomness to give.
 // Limits   keys_max; the oldest is dropped, and its tickets are no longer accepted.
 // Keywords: session tickets, resumption
@@ -19,7 +17,7 @@
 #include <vector>
 
 #include "tiderace/base/result.h"
-#include "tiderace/core/event_loop.h"
+#include "tiderace/base/units.h"
 
 namespace tiderace::tls {
 
@@ -69,33 +67,6 @@ class TicketShare final {
     std::mutex lock_;  // guards the next two
     std::shared_ptr<const TicketKeys> keys_;
     Instant renewed_at_{};
-};
-
-class ServerContext;
-
-class TicketRotation final : private core::Timer {
-  public:
-    struct Target {
-        core::EventLoop* loop;
-        ServerContext* context;
-    };
-    static constexpr Duration usual_period = TicketShare::usual_period;
-
-    // Rotates on `loop` every `period`, and hands `first` out now.
-    TicketRotation(core::EventLoop& loop, std::vector<Target> targets,
-                   std::shared_ptr<const TicketKeys> first, Duration period = usual_period);
-    ~TicketRotation();
-
-    void rotate_now() TR_ON_LOOP;
-
-  private:
-    void on_expired() TR_ON_LOOP override;
-    void hand_out();
-
-    core::EventLoop* loop_;
-    std::vector<Target> targets_;
-    std::shared_ptr<const TicketKeys> keys_;
-    Duration period_;
 };
 
 }  // namespace tiderace::tls

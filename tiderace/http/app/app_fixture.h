@@ -29,10 +29,10 @@ class AppTest : public ::testing::Test {
         if (!server_) {
             loop_.emplace(world.loop(), app, &pool_);
             EXPECT_FALSE(loop_->fault()) << loop_->fault()->message();
-            service_.emplace(world.loop(), loop_->site(), H1Options{.server_name = ""});
-            http2_.emplace(world.loop(), loop_->site(),
-                           H2Options{.head = {.extended_connect = loop_->takes_websockets()},
-                                     .server_name = ""});
+            service_.emplace(world.loop(), loop_->site(), H1Options{{.server_name = ""}});
+            http2_.emplace(
+                world.loop(), loop_->site(),
+                H2Options{{.server_name = ""}, {.extended_connect = loop_->takes_websockets()}});
             service_->set_http2(*http2_);
             server_.emplace(world.loop(), *service_, net::TcpServerOptions{});
             server_->listen(world.listen());

@@ -40,7 +40,7 @@ struct CgiOptions {
     // How many may run and wait, of all loops; nullptr: 32 and 256 for this one.
     std::shared_ptr<ProgramPlaces> places = {};
     bool arguments_by_ampersand = false;  // "/cgi-bin/add&1&2" runs `add 1 2`
-    std::string server_software = MessageDefaults::server_name;
+    std::string server_software = MessageOptions{}.server_name;
 };
 
 class CgiRun;

@@ -49,7 +49,7 @@ struct FastCgiOptions {
     Duration idle_least = 100ms;
     Duration connect_max = 5s;
     std::size_t output_bytes_high = 256_KiB;  // of each request
-    std::string server_software = MessageDefaults::server_name;
+    std::string server_software = MessageOptions{}.server_name;
 };
 
 class FastCgiCall;

@@ -23,22 +23,9 @@ namespace tiderace::http {
 
 class H2Service;
 
-struct H1Options {
-    wire::HeadLimits head;
-    // From the first byte (on a fresh connection: from accept) to the head's end.
-    Duration header_timeout = MessageDefaults::header_timeout;
-    // Some of the body arrives at least this often.
-    Duration body_timeout = MessageDefaults::body_timeout;
-    // Over each body_timeout; 0: one byte is enough.
-    std::uint64_t receive_bytes_per_second_min = 0;
-    Duration idle_timeout = MessageDefaults::idle_timeout;  // between requests
-    // A peer that ended its side, and may still read, is served as long as its answer makes
-    // progress at least this often.
-    Duration half_closed_timeout = MessageDefaults::half_closed_timeout;
-    // For a body that no handler reads; above: close.
-    std::uint64_t body_bytes_max = MessageDefaults::body_bytes_max;
-    std::uint32_t requests_max = 0;                          // per connection; 0: no limit
-    std::string server_name = MessageDefaults::server_name;  // the Server field; "" for none
+struct H1Options : MessageOptions {
+    wire::HeadLimits head = {};
+    std::uint32_t requests_max = 0;  // per connection; 0: no limit
 };
 
 struct H1Counters {

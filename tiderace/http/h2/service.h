@@ -27,31 +27,18 @@
 
 namespace tiderace::http {
 
-struct H2Options {
-    wire::H2RequestLimits head;
-    wire::H2BudgetLimits budget;
+struct H2Options : MessageOptions {
+    wire::H2RequestLimits head = {};
+    wire::H2BudgetLimits budget = {};
     std::uint32_t streams_max = 128;  // open at once; more are refused
     // for heads of open requests; above: more are refused
     std::size_t heads_bytes_max = 1_MiB;
     std::uint32_t stream_window_bytes = 128_KiB;  // of a body not yet used by its handler
     std::uint32_t window_bytes = 512_KiB;         // of all bodies of a connection
-    // The preface and any frame, from its beginning.
-    Duration header_timeout = MessageDefaults::header_timeout;
-    // Some of a body arrives at least this often.
-    Duration body_timeout = MessageDefaults::body_timeout;
-    // Over each body_timeout; 0: one byte is enough.
-    std::uint64_t receive_bytes_per_second_min = 0;
     // A stream's window lets something through at least this often.
     Duration write_timeout = net::ConnectionLimits{}.write;
-    std::uint64_t send_bytes_per_second_min = 0;            // as net::ConnectionLimits has it
-    Duration idle_timeout = MessageDefaults::idle_timeout;  // without a stream
-    // A peer that ended its side, and may still read, is served as long as its answers make
-    // progress at least this often.
-    Duration half_closed_timeout = MessageDefaults::half_closed_timeout;
-    // For a body without a receiver; above: reset.
-    std::uint64_t body_bytes_max = MessageDefaults::body_bytes_max;
-    std::string server_name = MessageDefaults::server_name;  // the Server field; "" for none
-    net::ConnectionLimits tunnel;                            // of a stream that became a connection
+    std::uint64_t send_bytes_per_second_min = 0;  // as net::ConnectionLimits has it
+    net::ConnectionLimits tunnel = {};            // of a stream that became a connection
 };
 
 struct H2Counters {

@@ -107,7 +107,7 @@ ClientStage::ClientStage(const http::App& app, ClientOptions options)
       pool_(app.options().pool_threads_max, app.options().pool_queue_max),
       loop_(world_.loop(), checked(app), &pool_),
       service_(world_.loop(), loop_.site(),
-               http::H1Options{.idle_timeout = options_.idle_timeout, .server_name = ""}),
+               http::H1Options{{.idle_timeout = options_.idle_timeout, .server_name = ""}}),
       server_(world_.loop(), service_,
               net::TcpServerOptions{.connections_max = options_.connections_max}) {
     if (loop_.fault()) throw std::invalid_argument(loop_.fault()->message());
