@@ -5,13 +5,14 @@
 #include <span>
 
 #include "tiderace/base/calendar.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/log/line.h"
 
 namespace tiderace::http {
 namespace {
 
 // Every text at its longest, and what stands between them, fit in a line.
-static_assert(5 * RingAccessLog::text_bytes_max + 512 <= RingAccessLog::line_bytes_max);
+static_assert(6 * RingAccessLog::text_bytes_max + 512 <= RingAccessLog::line_bytes_max);
 
 ByteView or_dash(ByteView text) {
     return text.empty() ? ByteView("-") : text;
@@ -102,15 +103,17 @@ void RingAccessLog::render_text(BoundedLine& line, const AccessRecord& record) c
 void RingAccessLog::render_json(BoundedLine& line, const AccessRecord& record) const {
     const Request& request = *record.request;
     char peer[core::Address::ip_text_bytes_max];
-    line.raw("{\"time\":\"").raw(time_text_).raw("\",\"peer\":\"");
+    line.raw("{\"time\":\"").raw(time_text_).raw("\",\"id\":\"").raw(request.id());
+    line.raw("\",\"peer\":\"");
     line.raw(ByteView(peer, request.peer->format_ip(peer))).raw("\",\"method\":\"");
     line.json(request.head->method_text()).raw("\",\"target\":\"");
     line.json(request.head->target()).raw("\",\"version\":\"").raw(to_string(request.version));
     line.raw("\",\"host\":\"").json(request.authority).raw("\",\"status\":");
-    line.number(record.status)
-        .raw(",\"bytes\":")
-        .number(record.body_bytes)
-        .raw(",\"duration_us\":");
+    line.number(record.status);
+    if (record.matched != nullptr) {
+        line.raw(",\"route\":\"").json(record.matched->pattern).raw('"');
+    }
+    line.raw(",\"bytes\":").number(record.body_bytes).raw(",\"duration_us\":");
     line.number(std::chrono::duration_cast<std::chrono::microseconds>(record.duration).count());
     if (const ByteView referer = request.field(wire::FieldName::referer); !referer.empty()) {
         line.raw(",\"referer\":\"").json(referer).raw('"');

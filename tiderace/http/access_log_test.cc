@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "tiderace/http/site_loop.h"
 #include "tiderace/log/doorbell.h"
 #include "tiderace/log/ring_fixture.h"
 #include "tiderace/testing/fake_world.h"
@@ -22,18 +23,22 @@ class RingAccessLogTest : public ::testing::Test {
   protected:
     std::string line_of(AccessLogFormat format, std::string_view target,
                         RecordedExchange::Fields fields = {}, std::string_view method = "GET") {
+        fields.emplace_back("X-Request-Id", "4bf92f3577b34da6a3ce929d0e0e4736");
         const auto exchange =
             core::make_ref<RecordedExchange>(world_.loop(), method, target, std::move(fields));
+        exchange->trust_request_id();
         RingAccessLog log(ring_, format);
         log.write({.request = &exchange->request(),
                    .status = 200,
                    .body_bytes = 612,
                    .duration = 41'900ns,
-                   .when = november});
+                   .when = november,
+                   .matched = &matched_});
         log.publish();
         return taken();
     }
     std::string taken() { return log::take_all(ring_); }
+    Matched matched_{"/{a}/\"", 0};
 
     testing::FakeWorld world_;
     log::Doorbell bell_;
@@ -67,12 +72,14 @@ TEST_F(RingAccessLogTest, CombinedReadsBackWithADashForWhatIsMissing) {
 }
 
 TEST_F(RingAccessLogTest, JsonHasAllOfItAndLeavesOutWhatIsMissing) {
-    EXPECT_EQ(line_of(AccessLogFormat::json, "/a?b",
-                      {{"Referer", "http://a/"}, {"User-Agent", "tide 1.0"}}),
-              R"({"time":"2026-11-21T08:00:00Z","peer":"::","method":"GET","target":"/a?b",)"
-              R"("version":"HTTP/1.1","host":"localhost","status":200,"bytes":612,)"
-              R"("duration_us":41,"referer":"http://a/","user_agent":"tide 1.0"})"
-              "\n");
+    EXPECT_EQ(
+        line_of(AccessLogFormat::json, "/a?b",
+                {{"Referer", "http://a/"}, {"User-Agent", "tide 1.0"}}),
+        R"({"time":"2026-11-21T08:00:00Z","id":"4bf92f3577b34da6a3ce929d0e0e4736","peer":"::",)"
+        R"("method":"GET","target":"/a?b","version":"HTTP/1.1","host":"localhost",)"
+        R"("status":200,"route":"/{a}/\"","bytes":612,)"
+        R"("duration_us":41,"referer":"http://a/","user_agent":"tide 1.0"})"
+        "\n");
     EXPECT_THAT(line_of(AccessLogFormat::json, "/"), ::testing::EndsWith("\"duration_us\":41}\n"));
 }
 

@@ -149,6 +149,7 @@ void Exchange::reset_answer() {
     site_ = nullptr;
     tree_ = {};
     chain_ = nullptr;
+    matched_ = nullptr;
     handler_ = nullptr;
     rules_done_ = parameters_.count = 0;
     attachments_ = {};
@@ -258,6 +259,7 @@ void Exchange::receive_body(std::unique_ptr<BodyReceiver> receiver, std::uint64_
 void Exchange::set_client(const core::Address& client, bool is_secure) {
     origin_.show(request_, client);
     request_.secure = is_secure;
+    request_.trusts_id = true;
 }
 
 void Exchange::withdraw_body() {

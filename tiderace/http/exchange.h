@@ -29,8 +29,8 @@
 #include "tiderace/base/unique_function.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/core/event_loop.h"
-#include "tiderace/core/shared.h"
 #include "tiderace/http/abandon_observer.h"
+#include "tiderace/http/attachment.h"
 #include "tiderace/http/body_receiver.h"
 #include "tiderace/http/exchange_handle.h"
 #include "tiderace/http/request.h"
@@ -43,18 +43,8 @@ namespace tiderace::http {
 
 struct Chain;
 class Handler;
+struct Matched;
 class SiteLoop;
-
-// What middleware leaves for a handler. `key`: the address of something that only they know.
-class Attachment : public core::Shared {
-  public:
-    explicit Attachment(const void* key) : key_(key) {}
-
-  private:
-    friend class Exchange;
-    const void* key_;
-    core::Ref<Attachment> next_;
-};
 
 class Exchange : public core::Shared {
   public:
@@ -107,7 +97,8 @@ class Exchange : public core::Shared {
         if (!contain("a handler", std::forward<Code>(code))) fail();
     }
 
-    // Request::peer and secure from here on: the client as a trusted proxy reports it.
+    void trust_request_id() { request_.trusts_id = true; }  // that it was sent with
+    // As a trusted proxy reports it: Request::peer, secure and id from here on.
     void set_client(const core::Address& client, bool is_secure);
 
     // Kept until the exchange is answered to its last byte, or abandoned and released.
@@ -116,6 +107,8 @@ class Exchange : public core::Shared {
     void resume();  // after an access rule that said `later` (stages.h) has let the request pass
     // The stages of its scope; nullptr: it was answered before it had one.
     const Chain* chain() const { return chain_; }
+    // The endpoint that its path and method have; nullptr: none, as with 404 and 405.
+    const Matched* matched() const { return matched_; }
     const route::Parameters& parameters() const { return parameters_; }  // of its path
     void set_site(SiteLoop& site) { site_ = &site; }
     // What it was matched in, which has its chain and its handler: for what goes on after it.
@@ -187,7 +180,8 @@ class Exchange : public core::Shared {
     [[gnu::cold]] void log_exception(std::string_view thrower) noexcept;  // inside a catch
     static void tell(Waiting* waiting, AbandonObservers& observers, log::Logger* log);
 
-    const Chain* chain_ = nullptr;  // SiteLoop's, as the next three are
+    const Chain* chain_ = nullptr;  // SiteLoop's, as the next four are
+    const Matched* matched_ = nullptr;
     Handler* handler_ = nullptr;
     std::size_t rules_done_ = 0;
     route::Parameters parameters_;

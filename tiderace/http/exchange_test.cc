@@ -69,18 +69,6 @@ TEST_F(ExchangeTest, KnowsTheClientThatATrustedProxyReported) {
     EXPECT_FALSE(exchange_->request().secure);
 }
 
-TEST_F(ExchangeTest, WhatIsAttachedIsFoundByItsKey) {
-    const int one = 1, two = 2, three = 3;
-    const auto first = core::make_ref<Attachment>(&one);
-    const auto second = core::make_ref<Attachment>(&two);
-    EXPECT_EQ(exchange_->attached(&one), nullptr);
-    exchange_->attach(first);
-    exchange_->attach(second);
-    EXPECT_EQ(exchange_->attached(&one), first.get());
-    EXPECT_EQ(exchange_->attached(&two), second.get());
-    EXPECT_EQ(exchange_->attached(&three), nullptr);
-}
-
 TEST_F(ExchangeTest, AnObserverMayDropTheLastRef) {
     core::Ref<Exchange> kept = exchange_->defer();
     RecordedExchange& recorded = *std::exchange(exchange_, {});

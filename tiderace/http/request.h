@@ -13,9 +13,11 @@
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/address.h"
+#include "tiderace/http/request_id.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/method.h"
 #include "tiderace/http/wire/request_head.h"
+#include "tiderace/log/trace_context.h"
 
 namespace tiderace::net {
 struct TransportSecurity;
@@ -24,6 +26,8 @@ struct TransportSecurity;
 namespace tiderace::http {
 
 struct Request {
+    static constexpr std::size_t id_bytes_max = 64;
+
     const wire::RequestHead* head = nullptr;
     // The connection's, or the client's behind a trusted proxy (filter/trusted_proxies.h).
     const core::Address* peer = nullptr;
@@ -42,6 +46,16 @@ struct Request {
     HttpVersion version = HttpVersion::http_1_1;
     bool secure = false;                               // over TLS, to us or to a trusted proxy
     const net::TransportSecurity* security = nullptr;  // of the connection, where that is secure
+
+    bool trusts_id = false;  // that it was sent with
+    mutable MadeId made_id = {};
+
+    // Its name in logs: the X-Request-Id or Request-Id of a trusted proxy, if that is 1 to
+    // id_bytes_max of letters, digits, "-_."; otherwise made when it is first asked for.
+    ByteView id() const;
+    // The trace that its traceparent names, or one that begins here. For requests that it causes:
+    // ClientRequest::trace().
+    log::TraceContext trace() const;
 
     wire::Method method() const { return head->method(); }
     bool is_get_or_head() const {

@@ -51,6 +51,7 @@ class SiteLoop::Tree final : public core::Shared {
     };
     // An endpoint on this loop.
     struct Target {
+        Matched matched;
         std::shared_ptr<Handler> handler;
         const Chain* chain;
         bool is_websocket;
@@ -91,8 +92,10 @@ SiteLoop::Tree::Tree(std::shared_ptr<const Site> site, LayerPlace& place)
     make_missing_chains();
     for (const Site::Endpoint& endpoint : site_->endpoints()) {
         place.pattern = endpoint.pattern;
-        targets_.push_back(
-            {endpoint.make(place), chains_[endpoint.scope].get(), endpoint.is_websocket});
+        targets_.push_back({{endpoint.pattern, static_cast<std::uint32_t>(targets_.size())},
+                            endpoint.make(place),
+                            chains_[endpoint.scope].get(),
+                            endpoint.is_websocket});
     }
 }
 
@@ -189,6 +192,7 @@ void SiteLoop::Tree::match(Exchange& exchange) {
     const Target& target = targets_[found.route];
     const bool is_tunnel = request.method() == wire::Method::connect && !target.is_websocket;
     exchange.chain_ = target.chain;
+    exchange.matched_ = is_tunnel ? nullptr : &target.matched;
     exchange.handler_ = is_tunnel ? &*refusal_ : target.handler.get();
 }
 

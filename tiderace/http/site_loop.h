@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tiderace/base/result.h"
@@ -39,6 +40,12 @@ struct Chain {
     std::optional<std::uint64_t> body_bytes_max;
     std::optional<json::Unknown> unknown_members;
     std::optional<Duration> handler_timeout;
+};
+
+// An endpoint of the tree, for what is counted and written about its requests.
+struct Matched {
+    std::string_view pattern;  // of its path: "/users/{id}"
+    std::uint32_t number;      // Site::endpoints()
 };
 
 // The server itself has checked a password (RFC 7617): programs are given the user's name alone

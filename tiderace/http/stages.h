@@ -22,6 +22,7 @@
 namespace tiderace::http {
 
 struct Chain;
+struct Matched;
 
 // What a connection gives each message, whatever its version.
 struct MessageOptions {
@@ -66,12 +67,15 @@ struct AccessRecord {
     Duration duration{};  // from the request's first complete head to the answer's last byte
     UnixSeconds when = 0;
     const Chain* chain = nullptr;  // of the request's scope; nullptr: it was answered before that
+    const Matched* matched = nullptr;  // Exchange::matched()
 };
 
 enum class AccessLogFormat : std::uint8_t {
     common,    // 192.0.2.7 - - [21/Nov/2026:08:00:00 +0000] "GET / HTTP/1.1" 200 612
     combined,  // the same and "referer" "user agent"
-    json,  // {"time":"2026-11-21T08:00:00Z","peer":"192.0.2.7","method":"GET",…,"duration_us":41}
+    // {"time":"2026-11-21T08:00:00Z","id":"4bf9…","peer":"192.0.2.7","method":"GET",…,
+    //  "route":"/users/{id}","duration_us":41}
+    json,
 };
 
 // Where answers are logged: one line each (http/access_log.h).

@@ -59,7 +59,7 @@ Middleware time_limit(Duration timeout);  // of a handler that waits; above: 503
 // Where requests are logged that App::serve serves: the innermost counts, before the one of
 // ServeOptions. Requests without a route have the App's.
 Middleware access_log(std::string path, AccessLogFormat format = AccessLogFormat::combined);
-// filter/request_id.h
+// X-Request-Id on each answer: Request::id(). `trust_client`: also an id that a client chose.
 Middleware request_ids(bool trust_client = false);
 Middleware security_headers(SecurityHeaders headers = {});
 // Answers preflights before any other middleware looks at them, wherever it stands; the innermost

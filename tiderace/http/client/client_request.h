@@ -20,6 +20,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/http/client/content.h"
 #include "tiderace/http/client/fields.h"
+#include "tiderace/log/trace_context.h"
 #include "tiderace/task/generator.h"
 
 namespace tiderace::http {
@@ -59,6 +60,16 @@ class ClientRequest {
         streamed().trailers = std::move(make);
         return *this;
     }
+    // Sends the trace on that a request is part of: `.trace(request.trace())`.
+    ClientRequest& trace(const log::TraceContext& context) & {
+        fields_.remove("traceparent");
+        fields_.remove("tracestate");
+        if (const std::string parent = context.traceparent(); !parent.empty()) {
+            fields_.add("traceparent", parent);
+        }
+        if (!context.tracestate().empty()) fields_.add("tracestate", context.tracestate());
+        return *this;
+    }
     // Instead of ClientOptions::timeout.
     ClientRequest& timeout(Duration limit) & {
         timeout_ = limit;
@@ -83,6 +94,7 @@ class ClientRequest {
     ClientRequest trailers(std::function<Fields()> make) && {
         return std::move(trailers(std::move(make)));
     }
+    ClientRequest trace(const log::TraceContext& context) && { return std::move(trace(context)); }
     ClientRequest timeout(Duration limit) && { return std::move(timeout(limit)); }
 
     const std::string& method() const { return method_; }

@@ -44,6 +44,22 @@ TEST_F(ClientTest, AsksAndReadsTheAnswer) {
     EXPECT_EQ(server.opened(), 1);  // the connection was kept
 }
 
+TEST_F(ClientTest, PassesOnTheTraceThatARequestIsPartOf) {
+    ClientTestServer server(world);
+    server.say(ok("hello"));
+    log::TraceContext trace("0123456789abcdef0123456789abcdef");
+    ASSERT_TRUE(trace.continue_trace("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
+    EXPECT_EQ(ask(ClientRequest("GET", server.url).trace(trace)), "200 hello");
+    ASSERT_TRUE(trace.add_state("a=1"));
+    EXPECT_EQ(ask(ClientRequest("GET", server.url).trace(log::TraceContext()).trace(trace)),
+              "200 hello");
+    const std::string parent =
+        "\r\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-0123456789abcdef-01\r\n";
+    EXPECT_NE(server.requests.at(0).find(parent), std::string::npos) << server.requests.at(0);
+    EXPECT_EQ(server.requests.at(0).find("tracestate"), std::string::npos);
+    EXPECT_NE(server.requests.at(1).find(parent + "tracestate: a=1\r\n"), std::string::npos);
+}
+
 // On the connection that brought the answer.
 TEST_F(ClientTest, ATaskThatHasItsAnswerMayAskAgainOrEndItsClient) {
     ClientTestServer server(world);

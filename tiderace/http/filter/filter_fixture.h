@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "tiderace/http/site_loop.h"
@@ -18,7 +19,12 @@ class FilterTest : public ::testing::Test, public Handler {
     testing::RecordedExchange& ask(Part& part, std::string_view method,
                                    testing::RecordedExchange::Fields fields = {}) {
         auto site = std::make_unique<SiteLoop>(*this);
-        site->add(part);
+        if constexpr (std::is_base_of_v<AccessRule, Part>) {
+            site->add(static_cast<AccessRule&>(part));
+        }
+        if constexpr (std::is_base_of_v<ResponseFilter, Part>) {
+            site->add(static_cast<ResponseFilter&>(part));
+        }
         exchange_ =
             core::make_ref<testing::RecordedExchange>(*loop_, method, "/", std::move(fields));
         site->serve(*exchange_);

@@ -1,32 +1,24 @@
-// RequestId: a name for each request, on its answer: "X-Request-Id: 018f3c…" of 128 random bits.
+// RequestId: puts a request's id (Request::id) on its answer: "X-Request-Id: 018f3c…".
 //
 // Owner    The program; one per loop.
 // Thread   The loop's.
-// Limits   A client's own id is kept on request only: 1 to id_bytes_max of letters, digits, "-_.".
-//          Other characters could forge lines of a log.
-// Keywords: X-Request-Id, trace id, correlation
+// Keywords: X-Request-Id, Request-Id, correlation
 #pragma once
 
-#include <cstdint>
-#include <string>
-
-#include "tiderace/base/random.h"
 #include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
 
-class RequestId final : public ResponseFilter {
+class RequestId final : public AccessRule, public ResponseFilter {
   public:
-    static constexpr std::size_t id_bytes_max = 64;
+    // `trust_client`: any client's own id counts, as that of a trusted proxy does.
+    explicit RequestId(bool trust_client = false) : trust_client_(trust_client) {}
 
-    // `trust_client`: where a proxy in front sets the id.
-    explicit RequestId(bool trust_client = false);
-
+    Verdict check(Exchange& exchange) override;
     void filter(Exchange& exchange, Response& response) override;
 
   private:
     bool trust_client_;
-    Random random_;  // unique, not secret
 };
 
 }  // namespace tiderace::http::filter

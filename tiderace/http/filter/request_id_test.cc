@@ -25,7 +25,7 @@ TEST_F(RequestIdTest, EachAnswerHasANameOfItsOwn) {
 TEST_F(RequestIdTest, AClientsOwnIsKeptOnlyWhereItIsTrusted) {
     RequestId ids(true);
     EXPECT_EQ(ask(ids, "GET", {{"X-Request-Id", "a-B_9."}}).field("X-Request-Id"), "a-B_9.");
-    const std::string longest(RequestId::id_bytes_max, 'x');
+    const std::string longest(Request::id_bytes_max, 'x');
     EXPECT_EQ(ask(ids, "GET", {{"X-Request-Id", longest}}).field("X-Request-Id"), longest);
     for (const std::string& bad :
          {std::string(""), std::string("a b"), std::string("a\"b"), longest + "x"}) {

@@ -58,7 +58,7 @@ class TrustedProxies final {
     TrustedProxies(const TrustedProxyOptions& options, std::string& fault);
 
     bool trusts(const core::Address& peer) const;
-    // Request::peer and Request::secure are the client's from here on, if a proxy reported them.
+    // Request::peer, secure and id are the client's from here on, if a proxy reported them.
     void apply(Exchange& exchange) const;
 
   private:

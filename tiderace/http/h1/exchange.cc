@@ -214,7 +214,8 @@ AccessRecord H1Exchange::record(std::uint64_t unsent_bytes) const {
             // The real clock: most requests begin and end within one turn, whose time stands still.
             .duration = service_->loop().clock().now() - started_,
             .when = service_->loop().unix_now(),
-            .chain = chain()};
+            .chain = chain(),
+            .matched = matched()};
 }
 
 // --- the answer ------------------------------------------------------------------------------
