@@ -3,7 +3,7 @@
 #   tiderace_document_programs(DOCUMENT docs/routes.md NAME routes)
 #
 # Each C++ block is compiled in a namespace of its own, after the #includes of all. A block with a main
-# is registered under the heading above it: routes/routes, client/requests, client/requests_2
+# is registered under the heading above it: routes/routes, answers/pages, answers/pages_2
 # (tests/documents/program.h). A block that specialises FromRequest, which no namespace may do, is a
 # source of its own. A block without a main is compiled where it stands, so a TEST in it runs.
 # A header stands for a document with its example (Room.cmake) under the heading "Example".

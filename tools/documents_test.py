@@ -79,6 +79,18 @@ def test_the_page_asks_for_nothing_outside():
             assert not fetched, page
 
 
+def test_what_is_written_here_instead_is_a_piece_of_the_programs():
+    text = (ROOT / "docs/coming-from.md").read_text()
+    programs = "".join(re.findall(r"```cpp\n(.*?)```", text, re.S))
+    rows = re.findall(r"^\|.*\| (.*) \|$", text, re.M)
+    assert len(rows) > 90
+    for pieces in rows:
+        # `next()` explains, and a link leads to another page.
+        for piece in re.findall(r"(?<!\[)`([^`]+)`(?!\])", pieces):
+            named = piece in ("co_await", "const Request&", "next()", "serve", ".tls")
+            assert named or piece in programs, piece
+
+
 CHAPTERS = sorted((ROOT / "docs/tutorial").glob("[0-9]-*.md"))
 
 

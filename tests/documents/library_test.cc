@@ -64,7 +64,7 @@ TEST_F(Library, Routes) {
 }
 
 TEST_F(Library, TypesOfTheProgramsOwn) {
-    Program program = start("routes/what_a_handler_takes");
+    Program program = start("routes/types_of_your_own");
     const auto stranger = get(program.url("/settings"));
     EXPECT_EQ(stranger.status, 303);
     EXPECT_EQ(stranger.field("Location"), "/login");
@@ -142,7 +142,7 @@ TEST_F(Library, Pages) {
 TEST_F(Library, PagesInSeveralLanguages) {
     folder.write("templates/front.html",
                  block_after("docs/answers.md", "With `templates/front.html`"));
-    Program program = start("answers/pages_2");
+    Program program = start("answers/several_languages");
     EXPECT_EQ(get(program.url("/Ann")).body,
               "<title>Ebb &amp; flow</title>\n<h1>Hello, Ann</h1>\n");
     EXPECT_EQ(get(program.url("/Ann"), {{"Accept-Language", "de-CH"}}).body,
@@ -181,13 +181,13 @@ TEST_F(Library, TasksBesideEachOther) {
 
 TEST_F(Library, RequestsOverBothVersions) {
     Program server = start("routes/routes");
-    Program one = start("client/requests", server.url("/"));
+    Program one = start("client/requests_to_other_servers", server.url("/"));
     EXPECT_EQ(one.wait(), 0) << one.output();
     EXPECT_EQ(one.output(), "hello\n\n");
-    Program ten = start("client/requests_2", server.url("/"));
+    Program ten = start("client/http_2", server.url("/"));
     EXPECT_EQ(ten.wait(), 0) << ten.output();
     EXPECT_EQ(server.end(), 0);
-    Program late = start("client/requests", server.url("/"));
+    Program late = start("client/requests_to_other_servers", server.url("/"));
     EXPECT_EQ(late.wait(), 1);
 }
 
@@ -238,10 +238,10 @@ TEST_F(Library, Sessions) {
 }
 
 TEST_F(Library, SignedCookies) {
-    Program without = start("authentication/sessions_2");
+    Program without = start("authentication/signed_cookies");
     EXPECT_EQ(without.wait(), 2) << "there is no secret";
     ::setenv("COOKIE_SECRET", "32 bytes that are no secret here", 1);
-    Program program = start("authentication/sessions_2");
+    Program program = start("authentication/signed_cookies");
     ::unsetenv("COOKIE_SECRET");
     EXPECT_EQ(get(program.url("/")).body, "theme: light\n");
     const auto dark = ask("POST", program.url("/dark"));
@@ -277,6 +277,47 @@ TEST_F(Library, OpenApi) {
     const auto document = get(program.url("/openapi.json"));
     EXPECT_THAT(document.body, HasSubstr("\"title\":\"Harbour\""));
     EXPECT_THAT(document.body, HasSubstr("\"maxLength\":40"));
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, ComingFromAnotherFramework) {
+    folder.write("public/a.txt", "a file\n");
+    folder.write("report.pdf", "%PDF");
+    Program program = start("coming_from/the_programs");
+    EXPECT_EQ(get(program.url("/boats/3")).body, "{\"id\":3,\"name\":\"heron\"}");
+    EXPECT_EQ(ask("POST", program.url("/boats"), R"({"name":"tern"})", json).status, 201);
+    EXPECT_EQ(ask("POST", program.url("/boats"), R"({"name":"flotsam"})", json).status, 409);
+    EXPECT_EQ(ask("POST", program.url("/sign-up"), "name=tern", form).body, "tern\n");
+    EXPECT_EQ(ask("POST", program.url("/raw"), "tide").body, "tide");
+    EXPECT_EQ(get(program.url("/search?q=tea")).body, "tea\n");
+    EXPECT_EQ(get(program.url("/files/a/b")).body, "a/b");
+    EXPECT_EQ(get(program.url("/agent"), {{"User-Agent", "heron"}}).body, "heron");
+    EXPECT_EQ(get(program.url("/teapot")).status, 418);
+    EXPECT_EQ(get(program.url("/old")).field("Location"), "/");
+    EXPECT_EQ(get(program.url("/report")).body, "%PDF");
+    EXPECT_EQ(get(program.url("/static/a.txt")).body, "a file\n");
+    EXPECT_EQ(get(program.url("/harbour")).field("X-Harbour"), "north");
+    EXPECT_EQ(get(program.url("/closed")).status, 403);
+    EXPECT_EQ(get(program.url("/me")).field("Location"), "/login");
+    const std::string cookie = cookie_of(ask("POST", program.url("/login")));
+    EXPECT_EQ(get(program.url("/me"), {{"Cookie", cookie}}).body, "ann\n");
+    EXPECT_EQ(get(program.url("/theme")).body, "light");
+    EXPECT_EQ(cookie_of(ask("POST", program.url("/theme"))), "theme=dark");
+    EXPECT_EQ(get(program.url("/slow")).body, "done\n");
+    EXPECT_EQ(get(program.url("/later")).body, "now\n");
+    EXPECT_EQ(get(program.url("/api/tides")).body, "ebb\n");
+    EXPECT_THAT(get(program.url("/openapi.json")).body, HasSubstr("\"title\":\"Harbour\""));
+    EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, AFileOfSettings) {
+    folder.write("wrong.json", R"({"listen": ":0", "greetings": "ahoy"})");
+    Program wrong(folder, "configuration/a_file_of_settings", {"wrong.json"});
+    EXPECT_EQ(wrong.wait(), 1);
+    EXPECT_THAT(wrong.output(), HasSubstr("wrong.json: greeting: is required"));
+    folder.write("settings.json", block_after("docs/configuration.md", "With `settings.json`"));
+    Program program = start("configuration/a_file_of_settings");
+    EXPECT_EQ(get(program.url("/")).body, "ahoy\n");
     EXPECT_EQ(program.end(), 0);
 }
 
