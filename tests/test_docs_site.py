@@ -116,7 +116,7 @@ class Visit:
         self.context.close()
 
 
-PAGES = ("", "library/", "tcp/", "tutorial/5-sign-in/", "repository/ARCHITECTURE/")
+PAGES = ("", "library/", "coming-from/", "tutorial/5-sign-in/", "reference/http/app/app.h/")
 
 
 @pytest.mark.parametrize("screen", SCREENS)

@@ -1,8 +1,9 @@
 """Builds the documents site, which ./dev docs serves.
 
 The pages are docs/ and all that it links to in this repository: another document becomes a page
-below repository/, a source a page that shows it. Links are rewritten to these pages; mkdocs reports
-one that leads nowhere, and the build fails.
+below repository/, a source a page that shows it, and a public header its page of the reference
+(docs_reference.py). Links are rewritten to these pages; mkdocs reports one that leads nowhere, and
+the build fails.
 """
 
 import os
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 
+import docs_reference
 import suite_needs
 from children import BUILD, ROOT
 
@@ -37,6 +39,8 @@ def place_of(path):
     """The page of a file or folder of this repository, below PAGES."""
     inner = path.relative_to(ROOT)
     place = pathlib.Path(*inner.parts[1:]) if inner.parts[0] == "docs" else "repository" / inner
+    if inner.as_posix() in docs_reference.public():
+        place = "reference" / inner.relative_to("tiderace")
     if path.is_dir():
         return place / "index.md"
     if path.suffix == ".md" or path.suffix in PICTURES:
@@ -49,8 +53,15 @@ def relative(place, page):
     return os.path.relpath(place, page.parent)
 
 
-def with_links(text, page, target_of):
-    """`text` with each link outside code changed to the page of what `target_of` makes of it."""
+def with_links(text, page, target_of, named=None):
+    """`text` with each link outside code changed to the page of what `target_of` makes of it, and
+    the first `code` that is one of `named` a link."""
+    named = dict(named or {})
+
+    def name(code):
+        found = re.fullmatch(r"`(?:[\w:]+::)?(\w+)(?:::\w+|<\w*>|\(.*\))?`", code)
+        header, anchor = named.pop(found[1], (None, "")) if found else (None, "")
+        return f"[{code}]({relative(place_of(header), page)}#{anchor})" if header else code
 
     def link(match):
         name, anchor = match[1], match[2] or ""
@@ -60,8 +71,13 @@ def with_links(text, page, target_of):
         return match[0] if target is None else relative(place_of(target), page) + anchor
 
     kept = []
-    prose = CODE.sub(lambda code: kept.append(code[0]) or f"\0{len(kept) - 1}\0", text)
-    prose = LINK.sub(link, prose)
+
+    def keep(code):
+        begun = text[text.rfind("\n", 0, code.start()) + 1 : code.start()]
+        kept.append(code[0] if begun.endswith("[") or begun.startswith("#") else name(code[0]))
+        return f"\0{len(kept) - 1}\0"
+
+    prose = LINK.sub(link, CODE.sub(keep, text))
     return re.sub("\0([0-9]+)\0", lambda mark: kept[int(mark[1])], prose)
 
 
@@ -71,6 +87,20 @@ class Collection:
     def __init__(self):
         self.seen = set()
         self.waiting = []
+        self.reference, self.named = {}, {}
+        self.add_reference()
+
+    def add_reference(self):
+        """A page for each public header; a name that several have leads to none of them."""
+        ambiguous = set()
+        for header in docs_reference.public():
+            self.reference[ROOT / header], anchors = docs_reference.page_of(header)
+            self.add(ROOT / header)
+            ambiguous |= anchors.keys() & self.named.keys()
+            self.named |= {name: (ROOT / header, anchor) for name, anchor in anchors.items()}
+        for name in list(self.named):
+            if name in ambiguous or name.islower() and "_" not in name:
+                del self.named[name]
 
     def add(self, path):
         path = file_of(path.resolve())
@@ -96,11 +126,15 @@ class Collection:
             links = "".join(f"- [{it.name}]({it.name})\n" for it in inner)
             text = f"# {name}/\n\n{links}"
             return HIDDEN + with_links(text, place_of(path), lambda to: self.add(path / to))
+        if path in self.reference:
+            return with_links(self.reference[path], place_of(path), self.linked_from(path.parent))
         if path.suffix != ".md":
             language = LANGUAGES.get(path.suffix, "text")
             return f"{HIDDEN}# {name}\n\n````{language}\n{path.read_text()}````\n"
         hidden = HIDDEN if name.startswith("bench/results/") else ""
-        return hidden + with_links(path.read_text(), place_of(path), self.linked_from(path.parent))
+        named = self.named if path.parent == ROOT / "docs" else None
+        target_of = self.linked_from(path.parent)
+        return hidden + with_links(path.read_text(), place_of(path), target_of, named)
 
     def linked_from(self, folder):
         def target(name):
@@ -112,8 +146,15 @@ class Collection:
 
 def sections():
     """The last sections of the navigation, which no hand keeps."""
+    named = (ROOT / "docs/mkdocs.yml").read_text()
+    others = [it.name for it in sorted((ROOT / "docs").glob("*.md")) if it.name not in named]
+    lines = ["  - More:", *(f"      - {name}" for name in others)] if others else []
     decisions = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
-    lines = ["  - The project:"]
+    lines.append("  - Reference:")
+    for name, headers in docs_reference.groups().items():
+        lines.append(f"      - {name.removeprefix('tiderace/')}:")
+        lines += [f"          - {place_of(ROOT / header)}" for header in headers]
+    lines.append("  - The project:")
     lines += [f"      - repository/{name}" for name in FIRST]
     lines += ["  - Decisions:", "      - decisions/README.md"]
     lines += [f"      - decisions/{it.name}" for it in decisions]
@@ -130,6 +171,7 @@ def build():
     for path in [*(ROOT / name for name in FIRST), *(ROOT / "docs").rglob("*.md")]:
         pages.add(path)
     pages.write_all()
+    shutil.copy(ROOT / "docs/site.css", PAGES)
     config = HOME / "mkdocs.yml"
     config.write_text((ROOT / "docs/mkdocs.yml").read_text() + sections())
     words = [BUILD / "venv-docs/bin/python", "-m", "mkdocs", "build", "--strict", "--quiet"]
