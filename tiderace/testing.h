@@ -31,7 +31,7 @@
 //         EXPECT_EQ(client.post("/todos", Todo{"write a test", false}).status, 201);
 //         const auto answer = client.get("/todos");
 //         EXPECT_EQ(answer.status, 200);
-//         EXPECT_EQ(answer.field("Content-Type"), "application/json");
+//         EXPECT_EQ(answer.header("Content-Type"), "application/json");
 //         EXPECT_EQ(answer.json<std::vector<Todo>>().at(0).title, "write a test");
 //         EXPECT_EQ(client.post("/todos", "no JSON").status, 415);
 //     }

@@ -104,7 +104,7 @@ Task<> keep_part(const Shared& uploads, Multipart& form, std::string name, std::
 
 Task<> keep_form(const Shared& uploads, const Request& request, Multipart& form) {
     // Room is reserved for a form as for any upload, and its length is the only figure there is.
-    if (request.field("Content-Length").empty()) {
+    if (request.header("Content-Length").empty()) {
         throw Problem{.status = 411, .detail = "a form has to say its length"};
     }
     const std::uint64_t bytes_max = tus::number(request, "Content-Length");
@@ -145,15 +145,15 @@ void add_page(App& app, const Shared& uploads) {
 
 Reply with_state(int status, const UploadState& state) {
     return Reply(status)
-        .field("Upload-Offset", std::to_string(state.offset))
-        .field("Upload-Length", std::to_string(state.length))
-        .field("Upload-Expires", tus::http_date(state.expires))
-        .field("Cache-Control", "no-store");
+        .header("Upload-Offset", std::to_string(state.offset))
+        .header("Upload-Length", std::to_string(state.length))
+        .header("Upload-Expires", tus::http_date(state.expires))
+        .header("Cache-Control", "no-store");
 }
 
 // In any case, and whatever parameters it has.
 bool has_bytes(const Request& request) {
-    const std::string_view type = request.field("Content-Type");
+    const std::string_view type = request.header("Content-Type");
     return tiderace::equals_ignoring_case(tiderace::trim_ows(type.substr(0, type.find(';'))),
                                           "application/offset+octet-stream");
 }
@@ -170,7 +170,7 @@ Task<UploadState> receive(const Shared& uploads, std::string id, std::uint64_t o
 
 Task<Reply> create(const Shared& uploads, const Request& request, BodyStream& body) {
     const std::uint64_t length = tus::number(request, "Upload-Length");
-    const auto name = tus::metadata(request.field("Upload-Metadata"), "filename");
+    const auto name = tus::metadata(request.header("Upload-Metadata"), "filename");
     const auto digest = tus::checksum(request);
     const bool with_bytes = has_bytes(request) && length > 0;
     auto begin = [uploads, name = name.value_or("file"), length, client = client_of(request)] {
@@ -181,7 +181,7 @@ Task<Reply> create(const Shared& uploads, const Request& request, BodyStream& bo
     // anew; what was made expires.
     const std::string id = state.id;
     if (with_bytes) state = co_await receive(uploads, id, 0, digest, body);
-    co_return with_state(201, state).field("Location", "/uploads/" + id);
+    co_return with_state(201, state).header("Location", "/uploads/" + id);
 }
 
 Task<Reply> show_state(Shared uploads, std::string id) {
@@ -206,7 +206,7 @@ Task<Reply> remove(Shared uploads, std::string id) {
 }
 
 Task<Reply> no_such_method() {
-    co_return Reply(405).field("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS");
+    co_return Reply(405).header("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS");
 }
 
 // The fields of every answer of the protocol, and the answer to OPTIONS.
@@ -225,8 +225,8 @@ void add_uploads(Group<0> tus, const Shared& uploads) {
     });
     tus.use([](const Request& request) -> std::optional<Reply> {
         const bool asks = request.method() == wire::Method::options;
-        if (asks || request.field("Tus-Resumable") == "1.0.0") return std::nullopt;
-        return Reply(412).field("Tus-Version", "1.0.0").text("send Tus-Resumable: 1.0.0\n");
+        if (asks || request.header("Tus-Resumable") == "1.0.0") return std::nullopt;
+        return Reply(412).header("Tus-Version", "1.0.0").text("send Tus-Resumable: 1.0.0\n");
     });
     tus.use(body_limit(uploads->limits().file_bytes_max));
     tus.post<"/">([uploads](const Request& request, BodyStream body) -> Task<Reply> {
@@ -241,7 +241,7 @@ void add_uploads(Group<0> tus, const Shared& uploads) {
     // For networks that pass GET and POST only. Honoured on a POST only, which cross_origin()
     // checks.
     tus.post<"/{id}">([uploads](std::string id, const Request& request, BodyStream body) {
-        const std::string_view method = request.field("X-HTTP-Method-Override");
+        const std::string_view method = request.header("X-HTTP-Method-Override");
         if (method == "PATCH") return go_on(uploads, std::move(id), request, std::move(body));
         if (method == "DELETE") return remove(uploads, std::move(id));
         if (method == "HEAD") return show_state(uploads, std::move(id));

@@ -10,7 +10,7 @@
 
 namespace fs = std::filesystem;
 using tiderace::http::Content;
-using tiderace::http::Fields;
+using tiderace::http::Headers;
 using tiderace::testing::Client;
 using tiderace::testing::form;
 using namespace std::chrono_literals;
@@ -27,16 +27,16 @@ class FilesTest : public testing::Test {
         uploads = std::make_shared<Uploads>(folder, limits, std::time(nullptr));
         app.emplace(make_files(uploads));
         client.emplace(*app);
-        client->set_field("Tus-Resumable", "1.0.0");
+        client->set_header("Tus-Resumable", "1.0.0");
     }
     tiderace::testing::ClientResponse create(std::uint64_t length, const Content& content = {},
-                                             Fields more = {}) {
+                                             Headers more = {}) {
         more.add("Upload-Length", std::to_string(length));
         more.add("Upload-Metadata", "filename bm90ZS50eHQ=");  // note.txt
         return client->post("/uploads", content, more);
     }
     tiderace::testing::ClientResponse send(std::string_view place, std::uint64_t offset,
-                                           std::string bytes, Fields more = {}) {
+                                           std::string bytes, Headers more = {}) {
         more.add("Upload-Offset", std::to_string(offset));
         return client->patch(place, Content(offset_type, std::move(bytes)), more);
     }
@@ -52,78 +52,79 @@ class FilesTest : public testing::Test {
 TEST_F(FilesTest, TheProtocolDescribesItself) {
     const auto answer = client->request("OPTIONS", "/uploads");
     EXPECT_EQ(answer.status, 204);
-    EXPECT_EQ(answer.field("Tus-Version"), "1.0.0");
-    EXPECT_EQ(answer.field("Tus-Extension"),
+    EXPECT_EQ(answer.header("Tus-Version"), "1.0.0");
+    EXPECT_EQ(answer.header("Tus-Extension"),
               "creation,creation-with-upload,expiration,checksum,termination");
-    EXPECT_EQ(answer.field("Tus-Max-Size"), "1000000");
+    EXPECT_EQ(answer.header("Tus-Max-Size"), "1000000");
     Client stranger(*app);
     const auto refused = stranger.post("/uploads", {}, {{"Upload-Length", "1"}});
     EXPECT_EQ(refused.status, 412);
-    EXPECT_EQ(refused.field("Tus-Version"), "1.0.0");
+    EXPECT_EQ(refused.header("Tus-Version"), "1.0.0");
 }
 
 TEST_F(FilesTest, AnUploadIsMadeFoundContinuedAndDownloaded) {
     const auto made = create(6);
     ASSERT_EQ(made.status, 201) << made.text();
-    const std::string place(made.field("Location"));
-    EXPECT_EQ(made.field("Tus-Resumable"), "1.0.0");
-    EXPECT_TRUE(made.field("Upload-Expires").ends_with(" GMT"));
-    EXPECT_EQ(send(place, 0, "abc").field("Upload-Offset"), "3");
+    const std::string place(made.header("Location"));
+    EXPECT_EQ(made.header("Tus-Resumable"), "1.0.0");
+    EXPECT_TRUE(made.header("Upload-Expires").ends_with(" GMT"));
+    EXPECT_EQ(send(place, 0, "abc").header("Upload-Offset"), "3");
     const auto found = client->head(place);
     EXPECT_EQ(found.status, 200);
-    EXPECT_EQ(found.field("Upload-Offset"), "3");
-    EXPECT_EQ(found.field("Upload-Length"), "6");
-    EXPECT_EQ(found.field("Cache-Control"), "no-store");
+    EXPECT_EQ(found.header("Upload-Offset"), "3");
+    EXPECT_EQ(found.header("Upload-Length"), "6");
+    EXPECT_EQ(found.header("Cache-Control"), "no-store");
     EXPECT_EQ(send(place, 0, "abc").status, 409);
     EXPECT_EQ(send(place, 3, "def").status, 204);
     const auto part = client->get("/files/note.txt", {{"Range", "bytes=2-3"}});
     EXPECT_EQ(part.status, 206);
     EXPECT_EQ(part.text(), "cd");
-    EXPECT_EQ(part.field("Content-Disposition"), "attachment");
-    EXPECT_EQ(part.field("Content-Security-Policy"), "sandbox; default-src 'none'");
+    EXPECT_EQ(part.header("Content-Disposition"), "attachment");
+    EXPECT_EQ(part.header("Content-Security-Policy"), "sandbox; default-src 'none'");
 }
 
 TEST_F(FilesTest, AFileMayComeWithItsCreation) {
-    EXPECT_EQ(create(3, Content(offset_type, "abc")).field("Upload-Offset"), "3");
+    EXPECT_EQ(create(3, Content(offset_type, "abc")).header("Upload-Offset"), "3");
     EXPECT_EQ(client->get("/files/note.txt").text(), "abc");
 }
 
 TEST_F(FilesTest, ADigestIsChecked) {
-    const std::string place(create(3).field("Location"));
+    const std::string place(create(3).header("Location"));
     // of "abc"
-    const Fields digest{{"Upload-Checksum", "sha256 ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="}};
+    const Headers digest{
+        {"Upload-Checksum", "sha256 ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="}};
     EXPECT_EQ(send(place, 0, "abX", digest).status, 460);
-    EXPECT_EQ(client->head(place).field("Upload-Offset"), "0");
+    EXPECT_EQ(client->head(place).header("Upload-Offset"), "0");
     // tus asks every server for SHA-1.
-    const Fields short_one{{"Upload-Checksum", "sha1 qZk+NkcGgWq6PiVxeFDCbJzQ2J0="}};
+    const Headers short_one{{"Upload-Checksum", "sha1 qZk+NkcGgWq6PiVxeFDCbJzQ2J0="}};
     EXPECT_EQ(send(place, 0, "abX", short_one).status, 460);
-    EXPECT_EQ(client->head(place).field("Upload-Offset"), "0");
+    EXPECT_EQ(client->head(place).header("Upload-Offset"), "0");
     for (const char* bad :
          {"md5 abc", "sha1", "sha1 ", "sha256 qZk+NkcGgWq6PiVxeFDCbJzQ2J0=", "sha1 =", "SHA1 a",
           "sha1 ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="}) {
         EXPECT_EQ(send(place, 0, "abc", {{"Upload-Checksum", bad}}).status, 400) << bad;
     }
-    const std::string other(create(3).field("Location"));
+    const std::string other(create(3).header("Location"));
     EXPECT_EQ(send(other, 0, "abc", short_one).status, 204);
     EXPECT_EQ(send(place, 0, "abc", digest).status, 204);
 }
 
 // tus 1.0: a server MUST take the method from this field; some networks pass no PATCH or DELETE.
 TEST_F(FilesTest, APostMayNameTheMethodThatItIs) {
-    const std::string place(create(3).field("Location"));
-    const auto post = [&](const char* method, const Content& content = {}, Fields more = {}) {
+    const std::string place(create(3).header("Location"));
+    const auto post = [&](const char* method, const Content& content = {}, Headers more = {}) {
         more.add("X-HTTP-Method-Override", method);
         return client->post(place, content, more);
     };
     const auto sent = post("PATCH", Content(offset_type, "ab"), {{"Upload-Offset", "0"}});
     EXPECT_EQ(sent.status, 204) << sent.text();
-    EXPECT_EQ(sent.field("Upload-Offset"), "2");
-    EXPECT_EQ(post("HEAD").field("Upload-Offset"), "2");
+    EXPECT_EQ(sent.header("Upload-Offset"), "2");
+    EXPECT_EQ(post("HEAD").header("Upload-Offset"), "2");
     EXPECT_EQ(post("HEAD").text(), "");
     EXPECT_EQ(post("PATCH", Content("text/plain", "c"), {{"Upload-Offset", "2"}}).status, 415);
     EXPECT_EQ(post("TRACE").status, 405);
     EXPECT_EQ(client->post(place).status, 405) << "no method, no change";
-    EXPECT_NE(client->post(place).field("Allow"), "");
+    EXPECT_NE(client->post(place).header("Allow"), "");
     // A GET never changes anything: it passes where another site's POST does not.
     EXPECT_EQ(client->get(place, {{"X-HTTP-Method-Override", "DELETE"}}).status, 200);
     EXPECT_EQ(post("DELETE", {}, {{"Sec-Fetch-Site", "cross-site"}}).status, 403);
@@ -135,12 +136,12 @@ TEST_F(FilesTest, AMediaTypeIsTheSameInAnyCase) {
     for (const char* const type :
          {"Application/Offset+Octet-Stream", "application/offset+octet-stream; x=1",
           "APPLICATION/OFFSET+OCTET-STREAM ;"}) {
-        const std::string place(create(1).field("Location"));
+        const std::string place(create(1).header("Location"));
         const auto sent = client->patch(place, Content(type, "a"), {{"Upload-Offset", "0"}});
         EXPECT_EQ(sent.status, 204) << type;
-        EXPECT_EQ(create(1, Content(type, "a")).field("Upload-Offset"), "1") << type;
+        EXPECT_EQ(create(1, Content(type, "a")).header("Upload-Offset"), "1") << type;
     }
-    const std::string place(create(1).field("Location"));
+    const std::string place(create(1).header("Location"));
     for (const char* const type : {"application/offset+octet-streams", "text/plain", ";"}) {
         const auto sent = client->patch(place, Content(type, "a"), {{"Upload-Offset", "0"}});
         EXPECT_EQ(sent.status, 415) << type;
@@ -156,7 +157,7 @@ TEST_F(FilesTest, TheRateOfNewUploadsCountsTheFilesOfAForm) {
     const auto answer =
         client->post("/", Content("multipart/form-data; boundary=b", body + "--b--\r\n"));
     EXPECT_EQ(answer.status, 429);
-    EXPECT_EQ(answer.field("Retry-After"), "1");
+    EXPECT_EQ(answer.header("Retry-After"), "1");
     EXPECT_NE(answer.text().find("too many files at once"), std::string::npos) << answer.text();
     const std::size_t kept = uploads->files().size();
     EXPECT_GE(kept, limits.rate.burst);
@@ -170,7 +171,7 @@ TEST_F(FilesTest, TheRateOfNewUploadsCountsTheFilesOfAForm) {
 TEST_F(FilesTest, WhatIsNoUploadIsRefused) {
     EXPECT_EQ(client->post("/uploads").status, 400) << "no length";
     EXPECT_EQ(create(1'000'001).status, 413);
-    const std::string place(create(3).field("Location"));
+    const std::string place(create(3).header("Location"));
     EXPECT_EQ(client->patch(place, "abc", {{"Upload-Offset", "0"}}).status, 415);
     EXPECT_EQ(client->patch(place, Content(offset_type, "abc")).status, 400);
     EXPECT_EQ(send(place, 0, "abcd").status, 413);
@@ -194,7 +195,7 @@ TEST_F(FilesTest, APlainFormWorksToo) {
     client->advance(10s);  // the cache of files looks at the disk now and then
     const auto gone = client->get("/files/two.txt");
     EXPECT_EQ(gone.status, 404);
-    EXPECT_EQ(gone.field("Content-Disposition"), "") << "a page to read, not to save";
+    EXPECT_EQ(gone.header("Content-Disposition"), "") << "a page to read, not to save";
     EXPECT_EQ(client->post("/remove", form({{"name", "../site_test"}})).status, 404);
 }
 

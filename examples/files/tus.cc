@@ -22,7 +22,7 @@ namespace {
 }  // namespace
 
 std::uint64_t number(const Request& request, std::string_view field) {
-    const std::string_view text = request.field(field);
+    const std::string_view text = request.header(field);
     std::uint64_t value = 0;
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (text.empty() || fault != std::errc{} || end != text.data() + text.size()) {
@@ -40,9 +40,8 @@ std::optional<std::string> metadata(std::string_view value, std::string_view key
             pair.substr(std::min(pair.find_first_not_of(' '), pair.size()));
         const std::size_t space = trimmed.find(' ');
         if (trimmed.substr(0, space) != key) continue;
-        const auto decoded =
-            tiderace::read_base64(space == trimmed.npos ? std::string_view()
-                                                        : trimmed.substr(space + 1));
+        const auto decoded = tiderace::read_base64(
+            space == trimmed.npos ? std::string_view() : trimmed.substr(space + 1));
         if (!decoded) fail("Upload-Metadata", "expected base64 behind each key");
         return decoded;
     }
@@ -63,7 +62,7 @@ std::optional<Checksum> checksum_of(std::string_view base64) {
 }  // namespace
 
 std::optional<Checksum> checksum(const Request& request) {
-    const std::string_view value = request.field("Upload-Checksum");
+    const std::string_view value = request.header("Upload-Checksum");
     if (value.empty()) return std::nullopt;
     const std::string_view algorithm = value.substr(0, value.find(' '));
     const std::string_view rest = value.substr(std::min(value.size(), algorithm.size() + 1));

@@ -65,7 +65,7 @@ struct LanguageForm {
 // session named; the member's list would keep it.
 Task<> log_in(Site& site, Session session, const Request& request, std::int64_t member,
               std::string former) {
-    const std::string agent(request.field("User-Agent"));
+    const std::string agent(request.header("User-Agent"));
     const std::string login = random_word();
     co_await site.limits.remember(std::to_string(member), place_of(request));
     co_await session.renew();
@@ -128,7 +128,7 @@ Task<Answer> check_log_in(Visitor visitor, Form<LogInForm> form, const Request& 
     const bool allowed = co_await site.limits.allows_guess(std::move(key), std::move(place));
     if (!allowed) {
         shown.fault = words.too_many_tries;
-        co_return page<"log_in.html">(std::move(shown), Reply(429).field("Retry-After", "60"));
+        co_return page<"log_in.html">(std::move(shown), Reply(429).header("Retry-After", "60"));
     }
     const std::int64_t member = account ? account->id : 0;
     const bool matches = co_await site.accounts.check(std::move(account), form->password);

@@ -256,7 +256,7 @@ TEST_P(ForgedTest, APressLeadsBackToThePageItWasOn) {
         std::smatch back;
         ASSERT_TRUE(std::regex_search(page, back, std::regex("name=\"back\" value=\"([^\"]*)\"")));
         const ClientResponse answer = ann->send("/posts/1/like", {{"back", back[1]}});
-        EXPECT_EQ(answer.field("Location"), std::string(path) + "#post-1");
+        EXPECT_EQ(answer.header("Location"), std::string(path) + "#post-1");
     }
     // The answer to a form with faults is a page at the form's own address, which has no GET.
     EXPECT_THAT(ann->send("/posts", {{"body", ""}}).text(), HasSubstr("name=\"back\" value=\"/\""));
@@ -320,7 +320,7 @@ TEST_P(ForgedTest, GuessesOfOneAccountAreLimitedWhereverTheyComeFrom) {
         const ClientResponse refused = second.log_in();
         EXPECT_EQ(refused.status, 429) << "the right one, too: it would tell";
         EXPECT_THAT(refused.text(), HasSubstr("Too many tries for this account"));
-        EXPECT_EQ(refused.field("Retry-After"), "60");
+        EXPECT_EQ(refused.header("Retry-After"), "60");
         pass_a_minute(second);
         EXPECT_EQ(second.log_in().status, who == std::string_view("ann") ? 303 : 403);
         minutes += 4;  // all of the limit of the address for the next name
@@ -333,7 +333,7 @@ TEST_P(ForgedTest, AStrangersGuessesLockNoMemberOutAtHome) {
     app_->trusted_proxies({.networks = {"0.0.0.0/0", "::/0", "unix"}});
     const auto at = [&](const char* address, std::string who = "ann") {
         auto person = std::make_unique<Browser>(*app_, std::move(who));
-        person->client().set_field("X-Forwarded-For", address);
+        person->client().set_header("X-Forwarded-For", address);
         return person;
     };
     auto home = at("192.0.2.1");

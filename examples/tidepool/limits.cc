@@ -155,7 +155,7 @@ Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate) {
         if (co_await site.limits.allows(std::move(key), rate)) co_return std::nullopt;
         const std::string seconds = std::to_string(interval_of(rate) / 1'000 + 1);
         Reply reply(429);
-        reply.field("Retry-After", seconds);
+        reply.header("Retry-After", seconds);
         co_return reply;
     };
 }

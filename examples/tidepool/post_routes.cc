@@ -200,7 +200,7 @@ using Pressed = std::variant<Json<Liked>, Page, Redirect>;
 template <bool liked>
 Task<Pressed> press(std::int64_t id, Sent<PostPressForm> sent, const Request& request, Site& site) {
     // Without scripts the button is a form, whose Accept begins with text/html.
-    const bool script = request.field("Accept").starts_with("application/json");
+    const bool script = request.header("Accept").starts_with("application/json");
     const auto now = co_await site.posts.like(sent.visitor.id(), id, liked);
     if (!now) co_return not_found(sent.visitor);
     if (script) co_return Json<Liked>(*now);

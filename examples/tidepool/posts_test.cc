@@ -273,19 +273,19 @@ TEST_P(DraftsTest, ALogInLeadsBackToAPageOfThisSite) {
     end_log_ins();
     const ClientResponse sent = ann->get("/search?q=tide%20pool");
     ASSERT_EQ(sent.status, 303);
-    const std::string page = ann->get(sent.field("Location")).text();
+    const std::string page = ann->get(sent.header("Location")).text();
     EXPECT_THAT(page, HasSubstr("name=\"back\" value=\"/search?q=tide%20pool\""));
-    EXPECT_EQ(log_in_again(*ann, "/search?q=tide%20pool", "").field("Location"),
+    EXPECT_EQ(log_in_again(*ann, "/search?q=tide%20pool", "").header("Location"),
               "/search?q=tide%20pool");
     end_log_ins();
-    EXPECT_EQ(ann->post("/posts/" + post + "/like", {{"csrf", "0"}}).field("Location"),
+    EXPECT_EQ(ann->post("/posts/" + post + "/like", {{"csrf", "0"}}).header("Location"),
               "/log-in?back=%2Fposts%2F" + post);
-    EXPECT_EQ(ann->post("/members/bob/follow", {{"csrf", "0"}}).field("Location"),
+    EXPECT_EQ(ann->post("/members/bob/follow", {{"csrf", "0"}}).header("Location"),
               "/log-in?back=%2Fmembers%2Fbob");
     for (const char* const elsewhere : {"//evil.example", "/\\evil.example", "https://evil.example",
                                         "evil", "/\t/evil.example"}) {
         end_log_ins();
-        EXPECT_EQ(log_in_again(*ann, elsewhere, "").field("Location"), "/") << elsewhere;
+        EXPECT_EQ(log_in_again(*ann, elsewhere, "").header("Location"), "/") << elsewhere;
         Browser guest(*app_, "ann");
         EXPECT_THAT(guest.get("/log-in?back=" + escaped(elsewhere)).text(),
                     HasSubstr("name=\"back\" value=\"/\""));
@@ -295,7 +295,7 @@ TEST_P(DraftsTest, ALogInLeadsBackToAPageOfThisSite) {
 
 TEST_P(DraftsTest, APageInClearSaysThatNoLogInIsKept) {
     for (const char* const path : {"/log-in", "/sign-up"}) {
-        const auto page = [&](std::string host, tiderace::testing::Fields fields = {}) {
+        const auto page = [&](std::string host, tiderace::testing::Headers fields = {}) {
             tiderace::testing::Client guest(*app_, {.host = std::move(host)});
             return guest.get(path, fields).text();
         };

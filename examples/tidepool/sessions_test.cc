@@ -39,10 +39,10 @@ TEST(Device, IsWhatPeopleKnowItBy) {
 TEST_P(SessionsTest, EachLogInIsListedAndEndsAlone) {
     auto ann = member("ann");
     Browser phone(*app_, "ann");
-    phone.client().set_field("User-Agent", "X (iPhone; Mac OS X) Safari/6");
+    phone.client().set_header("User-Agent", "X (iPhone; Mac OS X) Safari/6");
     phone.log_in();
     Browser desk(*app_, "ann");
-    desk.client().set_field("User-Agent", "X (Linux) Firefox/133.0 <b>");
+    desk.client().set_header("User-Agent", "X (Linux) Firefox/133.0 <b>");
     desk.log_in();
     const std::string page = phone.get("/settings").text();
     EXPECT_EQ(count(page, "this browser"), 1U);

@@ -149,7 +149,7 @@ using Exported = std::expected<Reply, Redirect>;
 Task<Exported> export_data(Member visitor, Site& site) {
     co_return Reply()
         // A file to keep, and a body that is made piece by piece while it is sent.
-        .field("Content-Disposition", "attachment; filename=\"tidepool.json\"")
+        .header("Content-Disposition", "attachment; filename=\"tidepool.json\"")
         .body("application/json", site.accounts.exported(visitor.id()));
 }
 

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 std::string_view language_of(const Request& request, const Session& session) {
     const std::string_view chosen = session.get("language");
-    return chosen.empty() ? request.field("Accept-Language") : chosen;
+    return chosen.empty() ? request.header("Accept-Language") : chosen;
 }
 
 namespace {
@@ -94,7 +94,7 @@ Page log_in_with(const Visitor& visitor, std::string path, std::string text) {
 // The second is sent to origins that a browser trusts: TLS, also where a proxy in front of us has
 // it and does not report it, and this computer.
 bool keeps_no_log_in(const Request& request) {
-    if (request.secure || !request.field("Sec-Fetch-Site").empty()) return false;
+    if (request.secure || !request.header("Sec-Fetch-Site").empty()) return false;
     const std::string_view host = request.authority;
     const auto is = [&](std::string_view name) {
         return host == name || (host.starts_with(name) && host[name.size()] == ':');
@@ -154,7 +154,7 @@ std::optional<Problem> only_text(const Request& request) {
 // The library's own answers, in our look. The session is not read, because the
 // database that has it may be what is missing.
 Page error_page(const ErrorAnswer& error) {
-    Frame frame{.words = &words_in(error.request.field("Accept-Language")),
+    Frame frame{.words = &words_in(error.request.header("Accept-Language")),
                 .viewer = std::nullopt,
                 .csrf = {},
                 .path = std::string(error.request.path)};

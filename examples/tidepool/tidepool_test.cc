@@ -26,7 +26,7 @@ TEST_P(TidepoolTest, GuestsSeeTheFrontPageAndAreSentToLogIn) {
     for (const char* path : {"/settings", "/notifications", "/search?q=x", "/posts/1/edit"}) {
         const ClientResponse answer = guest.get(path);
         EXPECT_EQ(answer.status, 303) << path;
-        EXPECT_THAT(answer.field("Location"), StartsWith("/log-in?back=%2F")) << path;
+        EXPECT_THAT(answer.header("Location"), StartsWith("/log-in?back=%2F")) << path;
     }
     EXPECT_EQ(guest.get("/about").status, 200);
     EXPECT_EQ(guest.get("/nowhere").status, 404);
@@ -46,7 +46,7 @@ TEST_P(TidepoolTest, GuestsChangeNothing) {
         const ClientResponse answer = guest.send(
             path, {{"body", "x"}, {"name", "x"}, {"about", "x"}, {"old", "x"}, {"password", "x"}});
         EXPECT_EQ(answer.status, 303) << path;
-        EXPECT_THAT(answer.field("Location"), StartsWith("/log-in?back=%2F")) << path;
+        EXPECT_THAT(answer.header("Location"), StartsWith("/log-in?back=%2F")) << path;
     }
     for (const char* path : {"/posts", "/posts/1/edit"}) {
         EXPECT_EQ(guest.send(path, {{"body", "x"}}).status, 403) << path;
@@ -105,7 +105,7 @@ TEST_P(TidepoolTest, LogInByNameOrAddressAndLogOut) {
 TEST_P(TidepoolTest, ACookieIsWorthNothingAfterTheLogOut) {
     auto ann = member("ann");
     const std::string cookies =
-        ann->client().cookies().field({.secure = true, .host = "localhost"}, 0);
+        ann->client().cookies().header({.secure = true, .host = "localhost"}, 0);
     ASSERT_THAT(cookies, HasSubstr("__Host-id="));
     EXPECT_EQ(ann->send("/log-out", {}).status, 303);
     tiderace::testing::ClientOptions options;
@@ -331,7 +331,7 @@ TEST_P(TidepoolTest, MembersTakeTheirDataAndGo) {
         EXPECT_EQ(ann->send(path, {}).status, 303) << path;
     }
     const ClientResponse data = ann->get("/settings/export");
-    EXPECT_THAT(data.field("Content-Disposition"), HasSubstr("attachment"));
+    EXPECT_THAT(data.header("Content-Disposition"), HasSubstr("attachment"));
     EXPECT_THAT(data.text(), HasSubstr("\"body\":\"to keep\""));
     EXPECT_THAT(data.text(), HasSubstr("ann@example.org"));
     EXPECT_THAT(data.text(), Not(HasSubstr("argon2")));
@@ -353,10 +353,10 @@ TEST_P(TidepoolTest, PagesComeInChinese) {
     EXPECT_THAT(chinese.text(), HasSubstr("<html lang=\"zh\">"));
     EXPECT_THAT(chinese.text(), HasSubstr("潮水带来了什么？"));
     const ClientResponse chosen = guest.post("/language", {{"language", "zh"}, {"back", "/about"}});
-    EXPECT_EQ(chosen.field("Location"), "/about");
+    EXPECT_EQ(chosen.header("Location"), "/about");
     EXPECT_THAT(guest.get("/log-in").text(), HasSubstr("用户名或邮箱"));
     for (const char* back : {"//evil.example", "https://evil.example", "/\\evil.example"}) {
-        EXPECT_EQ(guest.post("/language", {{"language", "en"}, {"back", back}}).field("Location"),
+        EXPECT_EQ(guest.post("/language", {{"language", "en"}, {"back", back}}).header("Location"),
                   "/")
             << back;
     }
@@ -368,8 +368,8 @@ TEST_P(TidepoolTest, PagesLoadNothingFromElsewhereAndRunNoScriptOfTheirOwn) {
     for (const char* path : {"/", "/about", "/settings", "/members/ann", "/tags/tide"}) {
         const ClientResponse answer = ann->get(path);
         EXPECT_EQ(answer.status, 200) << path;
-        EXPECT_THAT(answer.field("Content-Security-Policy"), HasSubstr("default-src 'self'"));
-        EXPECT_THAT(answer.field("Content-Security-Policy"), Not(HasSubstr("unsafe")));
+        EXPECT_THAT(answer.header("Content-Security-Policy"), HasSubstr("default-src 'self'"));
+        EXPECT_THAT(answer.header("Content-Security-Policy"), Not(HasSubstr("unsafe")));
         EXPECT_EQ(count(answer.text(), "<script"), 1U) << path;
         EXPECT_EQ(count(answer.text(), " style=\""), 0U) << path;
         EXPECT_EQ(count(answer.text(), "://"), 0U) << path;
@@ -387,7 +387,7 @@ TEST_P(TidepoolTest, LongConversationsStayShallow) {
         const ClientResponse answer =
             ann->send("/posts", {{"body", "reply " + std::to_string(i)}, {"parent", last}});
         ASSERT_EQ(answer.status, 303);
-        const std::string to(answer.field("Location"));
+        const std::string to(answer.header("Location"));
         last = to.substr(to.find("#post-") + 6);
     }
     EXPECT_EQ(ann->get("/posts/" + last).status, 200);
@@ -468,18 +468,18 @@ TEST_P(TidepoolTest, LinesAndLanguageOfAPostStayAsTheyWereTyped) {
     ann->write("one\r\ntwo\n\n\u6f6e %2B + &lt;");
     const std::string page = ann->get("/").text();
     EXPECT_THAT(page, HasSubstr("one\ntwo\n\n\u6f6e %2B + &amp;lt;"));
-    EXPECT_THAT(ann->get("/").field("Content-Type"), HasSubstr("text/html; charset=utf-8"));
+    EXPECT_THAT(ann->get("/").header("Content-Type"), HasSubstr("text/html; charset=utf-8"));
 }
 
 TEST_P(TidepoolTest, TheCookieOfASessionIsOutOfReachOfScriptsAndOtherSites) {
     Browser ann(*app_, "ann");
-    const std::string cookie(ann.sign_up().field("Set-Cookie"));
+    const std::string cookie(ann.sign_up().header("Set-Cookie"));
     for (const char* part :
          {"__Host-id=", "; HttpOnly", "; Secure", "; SameSite=Lax", "; Path=/"}) {
         EXPECT_THAT(cookie, HasSubstr(part));
     }
     Browser bob(*app_, "bob");
-    EXPECT_NE(std::string(bob.sign_up().field("Set-Cookie")).substr(0, 60), cookie.substr(0, 60));
+    EXPECT_NE(std::string(bob.sign_up().header("Set-Cookie")).substr(0, 60), cookie.substr(0, 60));
 }
 
 TEST_P(TidepoolTest, SignUpsAndSearchesOfOneAddressAreLimited) {
@@ -519,7 +519,7 @@ TEST_P(TidepoolTest, WhatTheLibraryRefusesIsShownInOurLook) {
     ClientResponse answer;
     for (int i = 0; i < 8; ++i) answer = guest.post("/sign-up", {{"name", "x"}, {"again", "x"}});
     EXPECT_EQ(answer.status, 429);
-    EXPECT_FALSE(answer.field("Retry-After").empty());
+    EXPECT_FALSE(answer.header("Retry-After").empty());
     EXPECT_THAT(answer.text(), HasSubstr("Too fast"));
     EXPECT_THAT(answer.text(), HasSubstr("/static/tidepool.css"));
     const ClientResponse chinese =

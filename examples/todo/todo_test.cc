@@ -45,7 +45,7 @@ TEST_F(TodoTest, PagesLeadToTheSignInAndTheApiSaysNo) {
     Client client(app);
     const auto page = client.get("/");
     EXPECT_EQ(page.status, 303);
-    EXPECT_EQ(page.field("Location"), "/sign-in");
+    EXPECT_EQ(page.header("Location"), "/sign-in");
     EXPECT_EQ(client.get("/api/todos").status, 401);
     EXPECT_EQ(client.post("/api/todos", NewTodo{"tea"}).status, 401);
     EXPECT_NE(client.get("/sign-in").text().find("<input name=\"name\""), std::string::npos);
@@ -95,7 +95,7 @@ TEST_F(TodoTest, TheApiAddsChangesAndRemoves) {
     sign_in(client, "ann");
     const auto made = client.post("/api/todos", NewTodo{"tea"});
     EXPECT_EQ(made.status, 201);
-    const std::string place(made.field("Location"));
+    const std::string place(made.header("Location"));
     EXPECT_EQ(place, "/api/todos/" + std::to_string(made.json<Todo>().id));
     EXPECT_EQ(client.patch(place, Done{true}).status, 204);
     EXPECT_TRUE(list(client).at(0).done);
@@ -167,7 +167,7 @@ TEST_F(TodoTest, ErrorsArePagesForPeopleAndProblemsForPrograms) {
     const std::string html = client.get("/static/nothing").text();
     EXPECT_NE(html.find("<h1>Not Found</h1>"), std::string::npos) << html;
     const auto problem = client.get("/static/nothing", {{"Accept", "application/json"}});
-    EXPECT_EQ(problem.field("Content-Type"), "application/problem+json");
+    EXPECT_EQ(problem.header("Content-Type"), "application/problem+json");
     sign_in(client, "ann");
     const auto wrong = client.post("/", form({{"text", ""}}), {{"Accept", "text/html"}});
     EXPECT_EQ(wrong.status, 422);

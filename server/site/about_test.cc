@@ -22,8 +22,8 @@ TEST_F(AboutTest, SaysVersionEngineAndLoops) {
     exchange_ = core::make_ref<testing::RecordedExchange>(*loop_, "GET", About::path);
     about_.handle(*exchange_);
     EXPECT_EQ(exchange_->status(), 200);
-    EXPECT_EQ(exchange_->field("Content-Type"), "application/json");
-    EXPECT_EQ(exchange_->field("Cache-Control"), "no-store");
+    EXPECT_EQ(exchange_->header("Content-Type"), "application/json");
+    EXPECT_EQ(exchange_->header("Cache-Control"), "no-store");
     EXPECT_EQ(exchange_->body(), "{\"version\":\"" + std::string(version()) +
                                      "\",\"engine\":\"epoll\",\"loops\":3}\n");
 }

@@ -21,7 +21,7 @@ class PathRedirectTest : public ::testing::Test {
         const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, method, target);
         redirect.handle(*exchange);
         EXPECT_EQ(exchange->status(), 308);
-        return exchange->field("Location");
+        return exchange->header("Location");
     }
 
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));

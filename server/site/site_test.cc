@@ -181,7 +181,7 @@ TEST_F(SiteTest, FieldsAddUpAndTheNearestWins) {
                               {"/a", {"X-A", "1"}},
                               {"/c", {"X-Where", "c"}}};
     const auto field = [&](std::string_view path, std::string_view name) {
-        return request(path)->field(name);
+        return request(path)->header(name);
     };
     EXPECT_EQ(field("/a", "X-Where"), "a");
     EXPECT_EQ(field("/a/b/x", "X-Where"), "b");
@@ -196,14 +196,14 @@ TEST_F(SiteTest, EachPathIsCompressedInCodingsOfItsOwn) {
     const Fields accepts{{"Accept-Encoding", "gzip"}};
     for (const char* path : {"/", "/apis", "/api/open", "/api/open/x"}) {
         const auto answer = request(path, accepts);
-        EXPECT_EQ(answer->field("Content-Encoding"), "gzip") << path;
-        EXPECT_EQ(answer->field("Vary"), "Accept-Encoding") << path;
+        EXPECT_EQ(answer->header("Content-Encoding"), "gzip") << path;
+        EXPECT_EQ(answer->header("Vary"), "Accept-Encoding") << path;
         EXPECT_TRUE(codings_of(options_, path).gzip) << path;
     }
     for (const char* path : {"/api", "/api/x", "/none"}) {
         const auto answer = request(path, accepts);
-        EXPECT_EQ(answer->field("Content-Encoding"), "") << path;
-        EXPECT_EQ(answer->field("Vary"), "") << path;
+        EXPECT_EQ(answer->header("Content-Encoding"), "") << path;
+        EXPECT_EQ(answer->header("Vary"), "") << path;
         EXPECT_FALSE(codings_of(options_, path).any()) << path;
     }
 }
@@ -214,8 +214,8 @@ TEST_F(SiteTest, APathIsCompressedWhereTheSiteIsNot) {
     options_.paths.compress = {{"/docs", {.gzip = true}}};
     EXPECT_TRUE(compresses(options_));
     const Fields accepts{{"Accept-Encoding", "gzip"}};
-    EXPECT_EQ(request("/docs/a", accepts)->field("Content-Encoding"), "gzip");
-    EXPECT_EQ(request("/", accepts)->field("Content-Encoding"), "");
+    EXPECT_EQ(request("/docs/a", accepts)->header("Content-Encoding"), "gzip");
+    EXPECT_EQ(request("/", accepts)->header("Content-Encoding"), "");
 }
 
 TEST_F(SiteTest, TheLogOfTheLongestPathCounts) {
@@ -247,10 +247,10 @@ TEST_F(SiteTest, AboutAnswersStrangersAndOnlyThem) {
     passwords_ = std::move(*load_passwords(options_));
     passwords_.pool = &pool;
     const std::string path(About::path);
-    EXPECT_EQ(request(path)->field("Content-Type"), "application/json");
+    EXPECT_EQ(request(path)->header("Content-Type"), "application/json");
     EXPECT_EQ(request(path, {}, "HEAD")->status(), 200);
     EXPECT_EQ(request(path, {}, "POST")->status(), 401) << "a file, as any other";
-    EXPECT_EQ(request(path, ada, "POST")->field("X-Where"), "known");
+    EXPECT_EQ(request(path, ada, "POST")->header("X-Where"), "known");
     EXPECT_EQ(status(path + "/"), 401);
     EXPECT_EQ(status("/"), 401);
     here_.reset();
@@ -260,15 +260,15 @@ TEST_F(SiteTest, AboutAnswersStrangersAndOnlyThem) {
 // Braces are characters of a path here, as any other.
 TEST_F(SiteTest, APrefixIsNoPattern) {
     options_.paths.headers = {{"/{x}", {"X-Where", "braces"}}, {"/a{b", {"X-Where", "brace"}}};
-    EXPECT_EQ(request("/{x}")->field("X-Where"), "braces");
-    EXPECT_EQ(request("/{x}/y")->field("X-Where"), "braces");
-    EXPECT_EQ(request("/a{b/c")->field("X-Where"), "brace");
-    EXPECT_EQ(request("/y")->field("X-Where"), "");
+    EXPECT_EQ(request("/{x}")->header("X-Where"), "braces");
+    EXPECT_EQ(request("/{x}/y")->header("X-Where"), "braces");
+    EXPECT_EQ(request("/a{b/c")->header("X-Where"), "brace");
+    EXPECT_EQ(request("/y")->header("X-Where"), "");
 }
 
 TEST_F(SiteTest, AnyMethodAndAQuestionAboutTheServer) {
     options_.paths.redirects = {{"/old", "/new"}, {"/old/here", ""}};
-    EXPECT_EQ(request("/old/x", {}, "DELETE")->field("Location"), "/new/x");
+    EXPECT_EQ(request("/old/x", {}, "DELETE")->header("Location"), "/new/x");
     EXPECT_EQ(request("/old/here/x", {}, "DELETE")->status(), 200);
     EXPECT_EQ(request("*", {}, "OPTIONS")->status(), 204);
 }

@@ -28,7 +28,7 @@ class Library : public ::testing::Test {
     }
     // The session's cookie of an answer, as a client sends it back.
     static std::string cookie_of(const tiderace::http::ClientResponse& answer) {
-        const std::string cookie(answer.field("Set-Cookie"));
+        const std::string cookie(answer.header("Set-Cookie"));
         return cookie.substr(0, cookie.find(';'));
     }
 
@@ -67,7 +67,7 @@ TEST_F(Library, TypesOfTheProgramsOwn) {
     Program program = start("routes/types_of_your_own");
     const auto stranger = get(program.url("/settings"));
     EXPECT_EQ(stranger.status, 303);
-    EXPECT_EQ(stranger.field("Location"), "/login");
+    EXPECT_EQ(stranger.header("Location"), "/login");
     EXPECT_EQ(program.end(), 0);
 }
 
@@ -101,7 +101,7 @@ TEST_F(Library, WhatAHandlerReturns) {
     Program program = start("answers/what_a_handler_returns");
     const auto made = ask("POST", program.url("/users"), R"({"name":"ann","age":30})", json);
     EXPECT_EQ(made.status, 201);
-    EXPECT_EQ(made.field("Location"), "/users/7");
+    EXPECT_EQ(made.header("Location"), "/users/7");
     EXPECT_EQ(made.body, "{\"id\":7,\"name\":\"ann\"}");
     const auto taken = ask("POST", program.url("/users"), R"({"name":"root","age":30})", json);
     EXPECT_EQ(taken.status, 409);
@@ -117,12 +117,12 @@ TEST_F(Library, AFileAsTheAnswer) {
     Program program = start("answers/a_file_as_the_answer");
     const auto report = get(program.url("/report"));
     EXPECT_EQ(report.body, "%PDF");
-    EXPECT_EQ(report.field("Content-Type"), "application/pdf");
-    EXPECT_EQ(report.field("Cache-Control"), "private");
+    EXPECT_EQ(report.header("Content-Type"), "application/pdf");
+    EXPECT_EQ(report.header("Cache-Control"), "private");
     EXPECT_EQ(get(program.url("/report"), {{"Range", "bytes=1-2"}}).body, "PD");
     const auto invoice = get(program.url("/invoices/7.txt"));
     EXPECT_EQ(invoice.body, "seven");
-    EXPECT_EQ(invoice.field("Content-Disposition"), "attachment; filename=\"7.txt\"");
+    EXPECT_EQ(invoice.header("Content-Disposition"), "attachment; filename=\"7.txt\"");
     EXPECT_EQ(get(program.url("/invoices/draft.txt")).status, 403);
     EXPECT_EQ(get(program.url("/invoices/8.txt")).status, 404);
     EXPECT_EQ(program.end(), 0);
@@ -169,7 +169,7 @@ TEST_F(Library, TasksAndStreams) {
     EXPECT_EQ(tiderace::run(first_events(program.url("/ticks"))), "data: 0\n\ndata: 1\n\n");
     const auto squares = get(program.url("/squares/3"));
     EXPECT_EQ(squares.body, "row,square\n1,1\n2,4\n3,9\n");
-    EXPECT_EQ(squares.field("Content-Type"), "text/csv");
+    EXPECT_EQ(squares.header("Content-Type"), "text/csv");
     EXPECT_EQ(program.end(), 0);
 }
 
@@ -196,7 +196,7 @@ TEST_F(Library, GroupsAndMiddleware) {
     Program program = start("middleware/groups_and_middleware");
     const auto user = get(program.url("/api/users/7"));
     EXPECT_EQ(user.body, "7\n");
-    EXPECT_EQ(user.field("X-Harbour"), "north");
+    EXPECT_EQ(user.header("X-Harbour"), "north");
     EXPECT_EQ(get(program.url("/api/users/1")).status, 403);
     EXPECT_EQ(ask("POST", program.url("/api/import"), "much").body, "done\n");
     EXPECT_EQ(get(program.url("/admin")).status, 401);
@@ -204,7 +204,7 @@ TEST_F(Library, GroupsAndMiddleware) {
     EXPECT_EQ(admin.body, "admin\n");
     const auto file = get(program.url("/static/a.txt"));
     EXPECT_EQ(file.body, "a file\n");
-    EXPECT_EQ(file.field("Cache-Control"), "max-age=3600");
+    EXPECT_EQ(file.header("Cache-Control"), "max-age=3600");
     EXPECT_EQ(get(program.url("/shop")).body, "boats\n");
     EXPECT_EQ(program.end(), 0);
 }
@@ -226,9 +226,9 @@ TEST_F(Library, Sessions) {
     Program program = start("authentication/sessions");
     EXPECT_EQ(get(program.url("/")).body, "hello \n");
     const auto wrong = ask("POST", program.url("/login"), "name=ann&password=x", form);
-    EXPECT_EQ(wrong.field("Location"), "/login?wrong");
+    EXPECT_EQ(wrong.header("Location"), "/login?wrong");
     const auto right = ask("POST", program.url("/login"), "name=ann&password=secret", form);
-    EXPECT_EQ(right.field("Location"), "/");
+    EXPECT_EQ(right.header("Location"), "/");
     const std::string cookie = cookie_of(right);
     EXPECT_THAT(cookie, HasSubstr("__Host-"));
     EXPECT_EQ(get(program.url("/"), {{"Cookie", cookie}}).body, "hello ann\n");
@@ -256,7 +256,7 @@ TEST_F(Library, TokensInForms) {
     const auto page = get(program.url("/"));
     const auto begin = page.body.find("value=") + 6;
     const std::string token = page.body.substr(begin, page.body.find('>', begin) - begin);
-    const Fields cookie = {{"Cookie", cookie_of(page)}};
+    const Headers cookie = {{"Cookie", cookie_of(page)}};
     EXPECT_EQ(ask("POST", program.url("/notes"), "text=tea", form, cookie).status, 403);
     EXPECT_EQ(ask("POST", program.url("/notes"), "csrf=" + token + "&text=tea", form, cookie).body,
               "kept tea\n");
@@ -293,12 +293,12 @@ TEST_F(Library, ComingFromAnotherFramework) {
     EXPECT_EQ(get(program.url("/files/a/b")).body, "a/b");
     EXPECT_EQ(get(program.url("/agent"), {{"User-Agent", "heron"}}).body, "heron");
     EXPECT_EQ(get(program.url("/teapot")).status, 418);
-    EXPECT_EQ(get(program.url("/old")).field("Location"), "/");
+    EXPECT_EQ(get(program.url("/old")).header("Location"), "/");
     EXPECT_EQ(get(program.url("/report")).body, "%PDF");
     EXPECT_EQ(get(program.url("/static/a.txt")).body, "a file\n");
-    EXPECT_EQ(get(program.url("/harbour")).field("X-Harbour"), "north");
+    EXPECT_EQ(get(program.url("/harbour")).header("X-Harbour"), "north");
     EXPECT_EQ(get(program.url("/closed")).status, 403);
-    EXPECT_EQ(get(program.url("/me")).field("Location"), "/login");
+    EXPECT_EQ(get(program.url("/me")).header("Location"), "/login");
     const std::string cookie = cookie_of(ask("POST", program.url("/login")));
     EXPECT_EQ(get(program.url("/me"), {{"Cookie", cookie}}).body, "ann\n");
     EXPECT_EQ(get(program.url("/theme")).body, "light");

@@ -129,10 +129,10 @@ int Program::wait() {
 }
 
 http::ClientResponse ask(const std::string& method, const std::string& url, const std::string& body,
-                         const std::string& type, Fields fields) {
+                         const std::string& type, Headers fields) {
     http::ClientRequest request(method, url);
     if (!body.empty() || !type.empty()) request.content(http::Content(type, body));
-    for (const auto& [name, value] : fields) request.field(name, value);
+    for (const auto& [name, value] : fields) request.header(name, value);
     auto answer = tiderace::run(ask_once(std::move(request)));
     if (answer) return std::move(*answer);
     ADD_FAILURE() << answer.error().message;

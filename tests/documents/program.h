@@ -63,11 +63,11 @@ class Program {
 };
 
 // One request, without following redirects. A request without an answer fails the test.
-using Fields = std::initializer_list<std::pair<std::string, std::string>>;
+using Headers = std::initializer_list<std::pair<std::string, std::string>>;
 tiderace::http::ClientResponse ask(const std::string& method, const std::string& url,
                                    const std::string& body = "", const std::string& type = "",
-                                   Fields fields = {});
-inline tiderace::http::ClientResponse get(const std::string& url, Fields fields = {}) {
+                                   Headers fields = {});
+inline tiderace::http::ClientResponse get(const std::string& url, Headers fields = {}) {
     return ask("GET", url, "", "", fields);
 }
 

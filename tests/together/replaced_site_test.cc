@@ -265,7 +265,7 @@ class LongRequests {
         EXPECT_EQ(heard.size() - heard.find("\r\n\r\n") - 4, download_bytes);
         EXPECT_EQ(count(heard, "X-Site: " + site_ + "\r\n"), 1U);
         EXPECT_EQ(h2_.answer(5).body.size(), download_bytes);
-        EXPECT_EQ(h2_.answer(5).field("x-site"), site_);
+        EXPECT_EQ(h2_.answer(5).header("x-site"), site_);
     }
 
   private:

@@ -95,8 +95,8 @@ void RingAccessLog::render_text(BoundedLine& line, const AccessRecord& record) c
     line.raw(' ').raw(to_string(request.version)).raw("\" ").number(record.status).raw(' ');
     line.number(record.body_bytes);
     if (format_ == AccessLogFormat::combined) {
-        line.raw(" \"").text(or_dash(request.field(wire::FieldName::referer))).raw("\" \"");
-        line.text(or_dash(request.field(wire::FieldName::user_agent))).raw('"');
+        line.raw(" \"").text(or_dash(request.header(wire::FieldName::referer))).raw("\" \"");
+        line.text(or_dash(request.header(wire::FieldName::user_agent))).raw('"');
     }
 }
 
@@ -115,10 +115,10 @@ void RingAccessLog::render_json(BoundedLine& line, const AccessRecord& record) c
     }
     line.raw(",\"bytes\":").number(record.body_bytes).raw(",\"duration_us\":");
     line.number(std::chrono::duration_cast<std::chrono::microseconds>(record.duration).count());
-    if (const ByteView referer = request.field(wire::FieldName::referer); !referer.empty()) {
+    if (const ByteView referer = request.header(wire::FieldName::referer); !referer.empty()) {
         line.raw(",\"referer\":\"").json(referer).raw('"');
     }
-    if (const ByteView agent = request.field(wire::FieldName::user_agent); !agent.empty()) {
+    if (const ByteView agent = request.header(wire::FieldName::user_agent); !agent.empty()) {
         line.raw(",\"user_agent\":\"").json(agent).raw('"');
     }
     line.raw('}');

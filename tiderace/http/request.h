@@ -61,13 +61,13 @@ struct Request {
     bool is_get_or_head() const {
         return method() == wire::Method::get || method() == wire::Method::head;
     }
-    // The value of the first field of that name, "" if there is none.
-    ByteView field(wire::FieldName name) const {
+    // The value of the first header of that name, "" if there is none.
+    ByteView header(wire::FieldName name) const {
         const wire::Field* found = head->find(name);
         return found != nullptr ? found->value : ByteView{};
     }
-    // … by its name, in any case: `field("Accept-Language")`.
-    ByteView field(ByteView name) const {
+    // … by its name, in any case: `header("Accept-Language")`.
+    ByteView header(ByteView name) const {
         const wire::Field* found = head->find(name);
         return found != nullptr ? found->value : ByteView{};
     }

@@ -96,7 +96,7 @@ void PinnedRequest::pin(wire::RequestHead& head, Request& request) {
     request.protocol = keep(request.protocol);
     TR_CHECK(at == memory_.get() + bytes_, "a pinned request of another size");
     request.authority = head.target_authority();
-    if (request.authority.empty()) request.authority = request.field(wire::FieldName::host);
+    if (request.authority.empty()) request.authority = request.header(wire::FieldName::host);
 }
 
 void PinnedRequest::clear() {

@@ -51,7 +51,7 @@ TEST(PinnedRequest, OwnsAllThatARequestShows) {
     EXPECT_EQ(request.query, "c=d");
     EXPECT_EQ(request.query.data(), head.target().data() + 7);  // one copy is enough
     EXPECT_EQ(request.authority, "example");
-    EXPECT_EQ(request.field(wire::FieldName::host), "example");
+    EXPECT_EQ(request.header(wire::FieldName::host), "example");
     EXPECT_EQ(head.find("x-own")->value, "1");
     EXPECT_EQ(pinned.bytes(), 2 * sizeof(wire::Field) + 3 + 10 + 4 + 4 + 7 + 5 + 1);
     EXPECT_FALSE(head.add_field("X-More", "no room"));

@@ -12,13 +12,13 @@ TEST(Request, AFieldIsItsFirstValueOrNothing) {
     ASSERT_TRUE(head.add_field("ETag", ""));
     Request request;
     request.head = &head;
-    EXPECT_EQ(request.field(wire::FieldName::vary), "one");
-    EXPECT_EQ(request.field(wire::FieldName::host), "");
-    EXPECT_EQ(request.field("VARY"), "one") << "by its name, in any case";
-    EXPECT_EQ(request.field("X-Absent"), "");
+    EXPECT_EQ(request.header(wire::FieldName::vary), "one");
+    EXPECT_EQ(request.header(wire::FieldName::host), "");
+    EXPECT_EQ(request.header("VARY"), "one") << "by its name, in any case";
+    EXPECT_EQ(request.header("X-Absent"), "");
     EXPECT_FALSE(request.has(wire::FieldName::host));
     EXPECT_TRUE(request.has(wire::FieldName::etag));
-    EXPECT_EQ(request.field(wire::FieldName::etag), "");
+    EXPECT_EQ(request.header(wire::FieldName::etag), "");
 }
 
 TEST(Request, GetAndHeadAskForTheSame) {

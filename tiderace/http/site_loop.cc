@@ -210,13 +210,13 @@ const Chain& SiteLoop::Tree::chain_of_refused(const Request& request,
 }
 
 route::Found SiteLoop::Tree::find_asked(const Request& preflight) const {
-    const ByteView method = preflight.field(wire::FieldName::access_control_request_method);
+    const ByteView method = preflight.header(wire::FieldName::access_control_request_method);
     route::Parameters unused;
     return site_->find(preflight.authority, wire::parse_method(method), preflight.path, unused);
 }
 
 std::string SiteLoop::Tree::methods_for(const Request& preflight) const {
-    const std::string asked(preflight.field(wire::FieldName::access_control_request_method));
+    const std::string asked(preflight.header(wire::FieldName::access_control_request_method));
     if (site_ == nullptr) return asked;
     const route::Found found = find_asked(preflight);
     const bool is_for_all = found.kind == route::Found::Kind::route &&

@@ -95,7 +95,7 @@ TEST_F(SiteLoopTest, ARuleThatAnsweredKeepsTheHandlerOutAndTheFiltersIn) {
     site_.serve(*exchange);
     EXPECT_EQ(steps_, "first one ");
     EXPECT_EQ(exchange->status(), 403);
-    EXPECT_EQ(exchange->field("X-Mark"), "one");
+    EXPECT_EQ(exchange->header("X-Mark"), "one");
 }
 
 TEST_F(SiteLoopTest, ADeferringRuleContinuesWithTheNextRule) {

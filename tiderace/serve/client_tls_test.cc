@@ -172,7 +172,7 @@ class ClientTlsRedirects : public ClientTlsTest {
     }
     static task::Task<> ask(Client& client, std::string url, std::string& told) {
         ClientRequest request("GET", std::move(url));
-        request.field("Authorization", "Basic YTpi").field("Cookie", "a=1");
+        request.header("Authorization", "Basic YTpi").header("Cookie", "a=1");
         const auto answer = co_await client.request(std::move(request));
         told =
             answer ? std::to_string(answer->status) + ' ' + answer->body : answer.error().message;

@@ -27,7 +27,7 @@
 #include "tiderace/http/client/client_response.h"
 #include "tiderace/http/client/content.h"
 #include "tiderace/http/client/cookie_jar.h"
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 #include "tiderace/http/stages.h"
 #include "tiderace/log/level.h"
 #include "tiderace/testing/client_socket.h"
@@ -36,8 +36,8 @@
 namespace tiderace::testing {
 
 using http::Content;
-using http::Fields;
 using http::form;
+using http::Headers;
 
 struct ClientOptions {
     std::string host = "localhost";         // the Host field
@@ -61,32 +61,32 @@ class Client {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    ClientResponse get(std::string_view target, const Fields& fields = {});
-    ClientResponse head(std::string_view target, const Fields& fields = {});
+    ClientResponse get(std::string_view target, const Headers& fields = {});
+    ClientResponse head(std::string_view target, const Headers& fields = {});
     ClientResponse post(std::string_view target, const Content& content = {},
-                        const Fields& fields = {});
+                        const Headers& fields = {});
     ClientResponse put(std::string_view target, const Content& content = {},
-                       const Fields& fields = {});
+                       const Headers& fields = {});
     ClientResponse patch(std::string_view target, const Content& content = {},
-                         const Fields& fields = {});
-    ClientResponse del(std::string_view target, const Fields& fields = {});
+                         const Headers& fields = {});
+    ClientResponse del(std::string_view target, const Headers& fields = {});
     ClientResponse request(std::string_view method, std::string_view target,
-                           const Content& content = {}, const Fields& fields = {});
+                           const Content& content = {}, const Headers& fields = {});
     // Bytes as they are, on a connection of their own: for what no client would send. The answer to
     // the first request in them.
     ClientResponse raw(ByteView bytes);
 
     // An answer that is read while it is made; and a body that is written while it is read, for
     // which `content` has a type and no bytes. The Client outlives it.
-    Stream open(std::string_view target, const Fields& fields = {});
+    Stream open(std::string_view target, const Headers& fields = {});
     Stream open_upload(std::string_view method, std::string_view target, std::string_view type,
-                       const Fields& fields = {});
+                       const Headers& fields = {});
 
     // A WebSocket, on a connection of its own. Subprotocols and an Origin are fields.
-    WebSocket websocket(std::string_view target, const Fields& fields = {});
+    WebSocket websocket(std::string_view target, const Headers& fields = {});
 
     // Sent with each request from now on, "Authorization" say; in the place of one set before.
-    void set_field(std::string name, std::string value);
+    void set_header(std::string name, std::string value);
 
     // Time passes, with all that happens in it.
     void advance(Duration by);

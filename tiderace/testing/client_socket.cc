@@ -43,7 +43,7 @@ std::string masked_frame(WebSocketOpcode opcode, ByteView payload) {
 
 class WebSocket::Wire {
   public:
-    Wire(ClientStage& stage, std::string_view target, http::Fields fields)
+    Wire(ClientStage& stage, std::string_view target, http::Headers fields)
         : stage_(&stage), peer_(stage.world().connect_fake()) {
         const auto offered = words_of(fields.find("Sec-WebSocket-Protocol"));
         fields.add("Upgrade", "websocket");
@@ -164,7 +164,7 @@ class WebSocket::Wire {
     bool closing_ = false;  // a close frame was sent
 };
 
-WebSocket::WebSocket(ClientStage& stage, std::string_view target, const http::Fields& fields)
+WebSocket::WebSocket(ClientStage& stage, std::string_view target, const http::Headers& fields)
     : wire_(std::make_unique<Wire>(stage, target, fields)) {}
 WebSocket::~WebSocket() = default;
 WebSocket::WebSocket(WebSocket&&) noexcept = default;

@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 #include "tiderace/http/websocket/socket.h"
 
 namespace tiderace::testing {
@@ -32,7 +32,7 @@ class ClientStage;
 class WebSocket final {
   public:
     // Asks, with an upgrade's fields and these.
-    WebSocket(ClientStage& stage, std::string_view target, const http::Fields& fields);
+    WebSocket(ClientStage& stage, std::string_view target, const http::Headers& fields);
     ~WebSocket();
     WebSocket(WebSocket&&) noexcept;
     WebSocket& operator=(WebSocket&&) noexcept;

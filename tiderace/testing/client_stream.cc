@@ -48,7 +48,7 @@ int Stream::status() {
     return exchange_->status();
 }
 
-const http::Fields& Stream::fields() {
+const http::Headers& Stream::headers() {
     status();
     return exchange_->fields();
 }

@@ -21,7 +21,7 @@
 #include <string_view>
 
 #include "tiderace/base/bytes.h"
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 
 namespace tiderace::testing {
 
@@ -46,8 +46,8 @@ class Stream {
 
     // 0 and nothing until the head is there.
     int status();
-    const http::Fields& fields();
-    std::string_view field(std::string_view name) { return fields().find(name); }
+    const http::Headers& headers();
+    std::string_view header(std::string_view name) { return headers().find(name); }
 
     // The bytes of the body since the last read; "": none now.
     std::string read();

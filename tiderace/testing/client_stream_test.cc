@@ -28,7 +28,7 @@ TEST(Stream, PiecesComeAsTimePasses) {
     Client client(app);
     Stream stream = client.open("/");
     EXPECT_EQ(stream.status(), 200);
-    EXPECT_EQ(stream.field("Transfer-Encoding"), "chunked");
+    EXPECT_EQ(stream.header("Transfer-Encoding"), "chunked");
     EXPECT_EQ(stream.read(), "one,two,");
     EXPECT_EQ(stream.read(), "");
     EXPECT_FALSE(stream.ended());
@@ -51,7 +51,7 @@ TEST(Stream, EventsComeOneByOne) {
     });
     Client client(app);
     Stream stream = client.open("/");
-    EXPECT_EQ(stream.field("Content-Type"), "text/event-stream");
+    EXPECT_EQ(stream.header("Content-Type"), "text/event-stream");
     auto event = stream.next_event();
     ASSERT_TRUE(event);
     EXPECT_EQ(event->data, "a\nb");

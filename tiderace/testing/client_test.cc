@@ -42,15 +42,15 @@ TEST(Client, AnswersAreReadWhole) {
     const ClientResponse answer = client.get("/");
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.text(), "hello\n");
-    EXPECT_EQ(answer.field("content-type"), "text/plain; charset=utf-8");
+    EXPECT_EQ(answer.header("content-type"), "text/plain; charset=utf-8");
     EXPECT_EQ(answer.fault, "");
     EXPECT_EQ(client.get("/users/7").json<User>().name, "ann");
     EXPECT_EQ(client.get("/users/x").status, 400);
     EXPECT_EQ(client.get("/nothing").status, 404);
     EXPECT_EQ(client.get("/large").text(), std::string(3'000'000, 'x'));
     EXPECT_EQ(client.head("/").text(), "");
-    EXPECT_EQ(client.head("/").field("Content-Length"), "6");
-    EXPECT_EQ(client.del("/").field("Allow"), "GET, HEAD, OPTIONS");
+    EXPECT_EQ(client.head("/").header("Content-Length"), "6");
+    EXPECT_EQ(client.del("/").header("Allow"), "GET, HEAD, OPTIONS");
 }
 
 TEST(Client, BodiesAndFieldsAreSent) {
@@ -70,7 +70,7 @@ TEST(Client, BodiesAndFieldsAreSent) {
               "BREW text/plain; charset=utf-8 1|2 x");
     EXPECT_EQ(client.post("/users", User{7, "bob"}).text(), "bob");
     EXPECT_EQ(client.post("/users", "{}").status, 415);
-    client.set_field("X-A", "standing");
+    client.set_header("X-A", "standing");
     EXPECT_EQ(client.get("/echo").text(), "GET  standing ");
     EXPECT_EQ(client.get("/echo", {{"X-A", "own"}}).text(), "GET  own ");
 }
@@ -79,8 +79,8 @@ TEST(Client, CookiesAreKeptAndExpireByTheClock) {
     App app;
     app.get<"/in">([] {
         return Reply(204)
-            .field("Set-Cookie", "s=1; Secure; HttpOnly; Max-Age=60")
-            .field("Set-Cookie", "t=2; Path=/deep");
+            .header("Set-Cookie", "s=1; Secure; HttpOnly; Max-Age=60")
+            .header("Set-Cookie", "t=2; Path=/deep");
     });
     app.get<"/seen">([](const Request& request) { return field_of(request, "Cookie"); });
     app.get<"/deep/seen">([](const Request& request) { return field_of(request, "Cookie"); });

@@ -19,7 +19,7 @@ using http::wire::H2Setting;
 using http::wire::HpackDecoder;
 namespace h2_flag = http::wire::h2_flag;
 
-std::string H2Client::Answer::field(std::string_view name) const {
+std::string H2Client::Answer::header(std::string_view name) const {
     for (const auto& [each, value] : fields) {
         if (each == name) return value;
     }

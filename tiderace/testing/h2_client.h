@@ -52,7 +52,7 @@ class H2Client {
         bool ended = false;      // END_STREAM
         std::optional<http::wire::H2Error> reset;
 
-        std::string field(std::string_view name) const;
+        std::string header(std::string_view name) const;
     };
 
     // Says the preface and `settings`, unless told not to.

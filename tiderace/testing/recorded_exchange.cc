@@ -118,7 +118,7 @@ const std::string& RecordedExchange::body() {
     return body_;
 }
 
-std::string RecordedExchange::field(std::string_view name) const {
+std::string RecordedExchange::header(std::string_view name) const {
     for (const auto& [other, value] : fields_) {
         if (equals_ignoring_case(other, name)) return value;
     }

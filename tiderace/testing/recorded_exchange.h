@@ -72,7 +72,7 @@ class RecordedExchange final : public http::Exchange {
 
     int status() const { return status_; }
     // The value of the first field of that name, "" if there is none.
-    std::string field(std::string_view name) const;
+    std::string header(std::string_view name) const;
     bool has(std::string_view name) const;
     std::size_t count(std::string_view name) const;
     const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }

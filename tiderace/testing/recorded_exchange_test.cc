@@ -24,13 +24,13 @@ TEST(RecordedExchange, RecordsWhatWasAnswered) {
     RecordedExchange exchange(*loop, "GET", "/a?b=c", {{"Accept", "x"}});
     EXPECT_EQ(exchange.request().path, "/a");
     EXPECT_EQ(exchange.request().query, "b=c");
-    EXPECT_EQ(exchange.request().field(http::wire::FieldName::accept), "x");
+    EXPECT_EQ(exchange.request().header(http::wire::FieldName::accept), "x");
     http::Response response(201);
     response.add("X-Tide", "high");
     response.set_body("body");
     exchange.respond(response);
     EXPECT_EQ(exchange.status(), 201);
-    EXPECT_EQ(exchange.field("x-tide"), "high");
+    EXPECT_EQ(exchange.header("x-tide"), "high");
     EXPECT_EQ(exchange.content_length(), 4);
     EXPECT_EQ(exchange.body(), "body");
 }

@@ -33,10 +33,10 @@ TEST_P(PicturesTest, APictureIsServedAsNothingElseAndGoesWithItsPost) {
     const ClientResponse file = Browser(*app_).get(path);
     EXPECT_EQ(file.status, 200);
     EXPECT_EQ(file.text().substr(0, 4), "RIFF");
-    EXPECT_EQ(file.field("Content-Type"), "image/webp");
-    EXPECT_EQ(file.field("X-Content-Type-Options"), "nosniff");
-    EXPECT_EQ(file.field("Content-Security-Policy"), "default-src 'none'; sandbox");
-    EXPECT_THAT(file.field("Cache-Control"), HasSubstr("immutable"));
+    EXPECT_EQ(file.header("Content-Type"), "image/webp");
+    EXPECT_EQ(file.header("X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(file.header("Content-Security-Policy"), "default-src 'none'; sandbox");
+    EXPECT_THAT(file.header("Cache-Control"), HasSubstr("immutable"));
     for (const char* other :
          {"/pictures/", "/pictures/x.html", "/pictures/.in-0.webp", "/pictures/a/b.webp"}) {
         EXPECT_EQ(ann->get(other).status, 404) << other;

@@ -82,7 +82,7 @@ void Call::fail_missing(std::string_view what) {
 namespace {
 
 ByteView type_of_body(const Request& request) {
-    const ByteView type = request.field(wire::FieldName::content_type);
+    const ByteView type = request.header(wire::FieldName::content_type);
     return wire::trim_ows(type.substr(0, type.find(';')));
 }
 

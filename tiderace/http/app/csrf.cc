@@ -177,7 +177,7 @@ bool awaits_csrf_token(const Exchange& exchange) {
 
 FormCheck check_csrf_token(Exchange& exchange, ByteView body, bool ended) {
     Guard& guard = *guard_of(exchange);
-    const ByteView type = exchange.request().field(wire::FieldName::content_type);
+    const ByteView type = exchange.request().header(wire::FieldName::content_type);
     std::string token;
     if (const auto boundary = wire::multipart_boundary(type)) {
         // Only the first part is read, so that an upload need not be held for the check.

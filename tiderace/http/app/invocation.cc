@@ -10,7 +10,7 @@ bool answer_passing(Exchange& exchange, const TransientError& fault) {
     if (!fault.is_transient() || exchange.responded()) return false;
     core::log_exception(exchange.loop().log(), "http", "a handler");
     Reply reply(503);
-    reply.field("Retry-After", "2");
+    reply.header("Retry-After", "2");
     std::move(reply).send(exchange);
     return true;
 }

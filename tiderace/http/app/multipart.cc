@@ -105,7 +105,7 @@ namespace app_parts {
 std::optional<Multipart> Argument<Multipart>::find(Call& call) {
     const Request& request = call.exchange.request();
     if (call.exchange.responded()) return std::nullopt;
-    const auto boundary = wire::multipart_boundary(request.field(wire::FieldName::content_type));
+    const auto boundary = wire::multipart_boundary(request.header(wire::FieldName::content_type));
     if (!boundary) {
         call.fail({.status = 415, .detail = "send a form as multipart/form-data, with a boundary"});
         return std::nullopt;

@@ -75,10 +75,10 @@ TEST_F(AppProgramsTest, ProgramsAnswerAndRedirect) {
     EXPECT_EQ(answer("/cgi-bin/hello/x")->body(), "/cgi-bin/hello /x\n");
     const auto near = answer("/cgi-bin/near");
     EXPECT_EQ(near->status(), 302);
-    EXPECT_EQ(near->field("Location"), "/route#part");
+    EXPECT_EQ(near->header("Location"), "/route#part");
     const auto grouped = answer("/shop/hello/x/y");
     EXPECT_EQ(grouped->body(), "/shop/hello /x/y\n");
-    EXPECT_EQ(grouped->field("X-Shop"), "1");
+    EXPECT_EQ(grouped->header("X-Shop"), "1");
     EXPECT_EQ(answer("/shop/files/hello")->body(), "#!/bin/sh\n" + hello + "\n");
     EXPECT_EQ(answer("/hello", "other.example:80")->body(), "/hello \n");
     EXPECT_EQ(answer("/hello")->status(), 404);

@@ -16,12 +16,12 @@ Reply::Reply(Reply&& other) noexcept = default;
 Reply& Reply::operator=(Reply&& other) noexcept = default;
 Reply::~Reply() = default;
 
-Reply& Reply::field(std::string name, std::string value) & {
+Reply& Reply::header(std::string name, std::string value) & {
     fields_.emplace_back(std::move(name), std::move(value));
     return *this;
 }
-Reply&& Reply::field(std::string name, std::string value) && {
-    return std::move(field(std::move(name), std::move(value)));
+Reply&& Reply::header(std::string name, std::string value) && {
+    return std::move(header(std::move(name), std::move(value)));
 }
 
 Reply& Reply::cookie(const Cookie& cookie) & {
@@ -43,7 +43,7 @@ Reply& Reply::cookie(const Cookie& cookie) & {
         cookie_fault_ = wire::check_cookie(one);
         return *this;
     }
-    return field("Set-Cookie", std::string(text.view()));
+    return header("Set-Cookie", std::string(text.view()));
 }
 Reply&& Reply::cookie(const Cookie& one) && {
     return std::move(cookie(one));

@@ -1,6 +1,6 @@
 // Reply: an answer that owns its texts. Problem: an answer that describes an error.
 //
-//   return Reply(201).field("Location", "/users/7").text("made\n");
+//   return Reply(201).header("Location", "/users/7").text("made\n");
 //   return Problem{.status = 409, .detail = "the name is taken"};
 //
 // Handlers may return much else (http/app/results.h); each of it becomes one of these, or is
@@ -53,9 +53,9 @@ class Reply {
         status_ = status;
         return *this;
     }
-    // Adds a field.
-    Reply&& field(std::string name, std::string value) &&;
-    Reply& field(std::string name, std::string value) &;
+    // Adds a header.
+    Reply&& header(std::string name, std::string value) &&;
+    Reply& header(std::string name, std::string value) &;
     // Sets a cookie. One that no client would keep (wire::check_cookie) is left out, with a line
     // in the log.
     Reply&& cookie(const Cookie& cookie) &&;

@@ -147,14 +147,14 @@ void answer(Exchange& exchange, task::Runner& runner, T&& result) {
     } else if constexpr (std::is_same_v<R, Problem>) {
         result.reply().send(exchange);
     } else if constexpr (std::is_same_v<R, Redirect>) {
-        Reply(result.status).field("Location", result.to).send(exchange);
+        Reply(result.status).header("Location", result.to).send(exchange);
     } else if constexpr (std::is_same_v<R, std::monostate>) {
         exchange.respond_status(204);
     } else if constexpr (is_optional<R> || is_expected<R> || is_variant<R>) {
         answer_wrapped(exchange, runner, std::forward<T>(result));
     } else if constexpr (is_created<R>) {
         Reply(201)
-            .field("Location", result.location)
+            .header("Location", result.location)
             .body("application/json", json::write(result.value))
             .send(exchange);
     } else if constexpr (is_json<R>) {

@@ -65,7 +65,7 @@ TEST_F(StreamTest, AReplyGivesAGeneratorItsStatusTypeAndFields) {
     };
     app.get<"/export">([=] {
         return Reply(203)
-            .field("Content-Disposition", "attachment")
+            .header("Content-Disposition", "attachment")
             .body("application/json", pieces());
     });
     app.get<"/later">([=]() -> Task<std::expected<Reply, Problem>> {

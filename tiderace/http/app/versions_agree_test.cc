@@ -58,7 +58,7 @@ class VersionsAgree : public AppTest {
                 {"X-Bytes", "\xC3\xA9\xFF"},
                 {"Set-Cookie", "a=1"},
             };
-            return Reply().field(all[which].first, all[which].second).text("a body");
+            return Reply().header(all[which].first, all[which].second).text("a body");
         });
     }
 

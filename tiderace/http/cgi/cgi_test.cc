@@ -33,8 +33,8 @@ TEST_F(CgiTest, AnswersWithWhatAProgramWrites) {
     program("hello", "echo 'Content-Type: text/plain'\necho 'X-A: 1'\necho\necho hello");
     const auto answer = get("/cgi-bin/hello");
     EXPECT_EQ(answer->status(), 200);
-    EXPECT_EQ(answer->field("Content-Type"), "text/plain");
-    EXPECT_EQ(answer->field("X-A"), "1");
+    EXPECT_EQ(answer->header("Content-Type"), "text/plain");
+    EXPECT_EQ(answer->header("X-A"), "1");
     EXPECT_EQ(answer->body(), "hello\n");
     EXPECT_TRUE(all_gone());
 }
@@ -111,18 +111,18 @@ TEST_F(CgiTest, StatusAndLocationDecide) {
     program("away", "echo 'Location: https://a.example/'; echo");
     const auto away = get("/cgi-bin/away");
     EXPECT_EQ(away->status(), 302);
-    EXPECT_EQ(away->field("Location"), "https://a.example/");
+    EXPECT_EQ(away->header("Location"), "https://a.example/");
     program("near", "echo 'Location: /p?x=1#part'; echo");
     const auto near = get("/cgi-bin/near");
     EXPECT_EQ(near->status(), 302);
-    EXPECT_EQ(near->field("Location"), "/p?x=1#part");
+    EXPECT_EQ(near->header("Location"), "/p?x=1#part");
 }
 
 TEST_F(CgiTest, NphProgramsWriteAWholeAnswer) {
     program("nph-x", "printf 'HTTP/1.1 202 Fine\\r\\nX-A: 1\\r\\n\\r\\nbody'");
     const auto answer = get("/cgi-bin/nph-x");
     EXPECT_EQ(answer->status(), 202);
-    EXPECT_EQ(answer->field("X-A"), "1");
+    EXPECT_EQ(answer->header("X-A"), "1");
     EXPECT_EQ(answer->body(), "body");
     program("x", "printf 'HTTP/1.1 202 Fine\\r\\n\\r\\nbody'");
     EXPECT_EQ(get("/cgi-bin/x")->status(), 502);
@@ -247,7 +247,7 @@ TEST_F(CgiTest, ThoseAboveTheCapWaitAndThenAreRefused) {
     const auto third = begin("/cgi-bin/slow");
     third->end_body();
     EXPECT_EQ(third->status(), 503);
-    EXPECT_EQ(third->field("Retry-After"), "1");
+    EXPECT_EQ(third->header("Retry-After"), "1");
     EXPECT_FALSE(second->responded());
     finish(*first);
     finish(*second);

@@ -283,7 +283,7 @@ TEST_F(FastCgiTest, ALocationThatIsAPathRedirectsTheClient) {
     send(record(FcgiType::standard_output, 1, "Location: /p#part\n\n") + end_of(1));
     ASSERT_TRUE(until([&] { return exchange->responded(); }));
     EXPECT_EQ(exchange->status(), 302);
-    EXPECT_EQ(exchange->field("Location"), "/p#part");
+    EXPECT_EQ(exchange->header("Location"), "/p#part");
 }
 
 TEST_F(FastCgiTest, AnAnswerWithoutItsEndIsSentAsItComes) {

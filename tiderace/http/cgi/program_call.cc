@@ -54,7 +54,7 @@ ProgramCall::~ProgramCall() {
 }
 
 void ProgramCall::begin(Exchange& exchange) {
-    const ByteView length = exchange.request().field(FieldName::content_length);
+    const ByteView length = exchange.request().header(FieldName::content_length);
     if (!length.empty()) length_ = wire::parse_content_length(length).value;
     // The answer comes later: without this it would be 500 as soon as the handler returns.
     exchange_ = exchange.defer();

@@ -50,7 +50,7 @@ void RequestTexts::join_request_uri(const Request& request) {
 }
 
 void RequestTexts::take_user(const Request& request) {
-    const ByteView given = request.field(wire::FieldName::authorization);
+    const ByteView given = request.header(wire::FieldName::authorization);
     if (auto credentials = filter::parse_basic_credentials(given)) {
         user_ = std::move(credentials->user);
         facts.remote_user = user_;

@@ -30,7 +30,7 @@ bool is_redirect(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-// Fields about the connection or the framing: a caller's own could end the message elsewhere.
+// Headers about the connection or the framing: a caller's own could end the message elsewhere.
 bool is_ours(std::string_view name) {
     static constexpr std::array names{
         "Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive",
@@ -40,7 +40,7 @@ bool is_ours(std::string_view name) {
 }
 
 // Nothing that was to be known before the body, or with it (RFC 9110, 6.5.1).
-bool may_be_trailer(const Field& field) {
+bool may_be_trailer(const Header& field) {
     static constexpr std::array names{"Authorization", "Cookie", "Content-Type", "Content-Encoding",
                                       "Content-Range"};
     return !is_ours(field.name) && std::ranges::none_of(names, [&](const char* name) {
@@ -48,10 +48,10 @@ bool may_be_trailer(const Field& field) {
     });
 }
 
-std::function<Fields()> checked_trailers(const std::function<Fields()>& make) {
+std::function<Headers()> checked_trailers(const std::function<Headers()>& make) {
     if (!make) return {};
     return [make] {
-        Fields made = make();
+        Headers made = make();
         if (!made.valid() || !std::ranges::all_of(made, may_be_trailer)) {
             throw std::invalid_argument("a trailer that no message may have");
         }
@@ -71,7 +71,7 @@ const std::string& accepted_codings() {
     return text;
 }
 
-void add_own(Fields& fields, const ClientOptions& options, bool asks_coding) {
+void add_own(Headers& fields, const ClientOptions& options, bool asks_coding) {
     if (!options.user_agent.empty()) fields.add("User-Agent", options.user_agent);
     if (asks_coding && !accepted_codings().empty()) {
         fields.add("Accept-Encoding", accepted_codings());
@@ -278,7 +278,7 @@ task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
             }
             answer.status = stream.status();
             answer.version = stream.version();
-            answer.fields = std::move(stream).take_fields();
+            answer.headers = std::move(stream).take_headers();
             answer.trailers = std::move(stream).take_trailers();
             co_return answer;
         }
@@ -318,7 +318,7 @@ OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
     // An http request is the proxy's own to forward, so it names the whole URL (RFC 9112, 3.2.2).
     const std::string whole = journey.asks_proxy() ? journey.url.text() : std::string();
     const bool usual = is_usual(journey);
-    const Fields others = usual ? Fields() : fields_of(journey);
+    const Headers others = usual ? Headers() : fields_of(journey);
     made->send(*runner_, connection,
                {.method = journey.method,
                 .secure = journey.url.secure,
@@ -380,7 +380,7 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
         journey.body.reset();
         journey.type = {};
         journey.streams = journey.sent_stream = false;
-        // Fields that describe a body are removed with it (RFC 9110, 15.4).
+        // Headers that describe a body are removed with it (RFC 9110, 15.4).
         for (const char* name : {"Content-Type", "Content-Encoding", "Content-Language",
                                  "Content-Location", "Content-Digest", "Repr-Digest"}) {
             journey.request.fields_.remove(name);
@@ -406,9 +406,9 @@ bool Client::is_usual(const Journey& journey) const {
            !may_have_cookies;
 }
 
-Fields Client::fields_of(const Journey& journey) {
-    const Fields& own = journey.request.fields_;
-    Fields fields;
+Headers Client::fields_of(const Journey& journey) {
+    const Headers& own = journey.request.fields_;
+    Headers fields;
     fields.reserve(own.size() + 5);  // and those that are added below
     add_own(fields, options_, options_.compression && !journey.own_coding);
     if (!journey.type.empty()) fields.add("Content-Type", journey.type);
@@ -421,10 +421,10 @@ Fields Client::fields_of(const Journey& journey) {
     }
     // In two passes: the caller's fields replace ours of the same name, and yet several of the
     // caller's own with one name are all sent.
-    for (const Field& field : own) {
+    for (const Header& field : own) {
         if (!is_ours(field.name)) fields.remove(field.name);
     }
-    for (const Field& field : own) {
+    for (const Header& field : own) {
         if (!is_ours(field.name)) fields.add(field.name, field.value);
     }
     const bool known_length = !journey.streams || journey.request.known_stream_bytes();
@@ -439,10 +439,10 @@ Fields Client::fields_of(const Journey& journey) {
 std::string Client::cookies_for(const Url& url) {
     if (!options_.cookies || cookies_.size() == 0) return {};
     const std::string path = url.path();
-    return cookies_.field({url.secure, url.host, path}, runner_->loop().unix_now());
+    return cookies_.header({url.secure, url.host, path}, runner_->loop().unix_now());
 }
 
-void Client::keep_cookies(const Url& url, const Fields& fields) {
+void Client::keep_cookies(const Url& url, const Headers& fields) {
     if (!options_.cookies || !fields.has("Set-Cookie")) return;
     const std::string path = url.path();
     for (const std::string_view cookie : fields.all("Set-Cookie")) {

@@ -120,14 +120,14 @@ class Client {
     bool goes_again(Journey& journey, const ClientExchange& failed);
     ClientResult<bool> follow(Journey& journey, ClientExchange& exchange);
     bool is_usual(const Journey& journey) const;
-    Fields fields_of(const Journey& journey);
+    Headers fields_of(const Journey& journey);
     std::string cookies_for(const Url& url);
-    void keep_cookies(const Url& url, const Fields& fields);
+    void keep_cookies(const Url& url, const Headers& fields);
 
     ClientOptions options_;
     core::Ref<AnswerMemory> memory_;
     UrlMemo urls_;
-    Fields usual_fields_;  // of a request that has none of its own and no body
+    Headers usual_fields_;  // of a request that has none of its own and no body
     std::shared_ptr<const tcp::ClientSecurity> security_;
     std::shared_ptr<const tcp::ClientSecurity> http_1_1_;
     core::Ref<SharedProxies> proxies_ = core::make_ref<SharedProxies>(Proxies());

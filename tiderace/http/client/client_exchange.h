@@ -17,7 +17,7 @@
 
 #include "tiderace/http/client/client_fault.h"
 #include "tiderace/http/client/content.h"
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 #include "tiderace/http/client/receive_budget.h"
 #include "tiderace/http/client/signal.h"
 #include "tiderace/http/client/url.h"
@@ -37,7 +37,7 @@ struct ClientHead {
     bool secure = false;
     ByteView authority;  // "example.org:8080"
     ByteView target;     // "/path?query"; the whole URL for a proxy
-    const Fields& fields;
+    const Headers& fields;
 };
 
 // What an exchange has of its connection, until the answer's end: all of it with HTTP/1.1, one
@@ -85,8 +85,8 @@ class ClientExchange final : private task::Root {
     task::Generator<std::string> pieces;      // instead of `body`
     std::optional<std::uint64_t> piece_bytes_left;  // of pieces; nothing: unknown
 
-    std::function<Fields()> make_trailers;  // behind `pieces`; {}: none
-    Fields request_trailers;                // of these, once made: the body ends with them
+    std::function<Headers()> make_trailers;  // behind `pieces`; {}: none
+    Headers request_trailers;                // of these, once made: the body ends with them
 
     // Once it is sent.
     bool to_head() const { return to_head_; }
@@ -114,8 +114,8 @@ class ClientExchange final : private task::Root {
     }
     HttpVersion version() const { return version_; }
     int status() const { return status_; }
-    Fields& fields() { return fields_; }
-    Fields& trailers() { return trailers_; }
+    Headers& fields() { return fields_; }
+    Headers& trailers() { return trailers_; }
     bool ended() const { return ended_; }
     const std::optional<ClientFault>& fault() const { return fault_; }
     bool over() const { return ended_ || fault_.has_value(); }
@@ -141,8 +141,8 @@ class ClientExchange final : private task::Root {
     int status_ = 0;
     HttpVersion version_ = HttpVersion::http_1_1;
     Progress progress_ = Progress::untouched;
-    Fields fields_;
-    Fields trailers_;
+    Headers fields_;
+    Headers trailers_;
     std::string buffer_;
     ReceiveShare share_;  // of HTTP/2: its window, then what is unread of the whole answer
     std::optional<ClientFault> fault_;

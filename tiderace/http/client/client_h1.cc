@@ -45,7 +45,7 @@ void write_head(net::Connection& below, const ClientHead& head, bool chunked) {
 }
 
 // With trailers (RFC 9112, 7.1.2).
-std::string render_last_chunk(const Fields& trailers) {
+std::string render_last_chunk(const Headers& trailers) {
     return std::string("0\r\n").append(trailers.lines()).append("\r\n");
 }
 

@@ -23,8 +23,8 @@ TEST_F(ClientH1Test, TrailersAreKeptApart) {
         EXPECT_TRUE(first) << first.error().message;
         if (!first) co_return;
         EXPECT_EQ(first->body, "body");
-        EXPECT_EQ(first->field("a"), "1");
-        EXPECT_EQ(first->field("checksum"), "");
+        EXPECT_EQ(first->header("a"), "1");
+        EXPECT_EQ(first->header("checksum"), "");
         EXPECT_EQ(first->trailers.find("checksum"), "7");
         EXPECT_EQ(first->trailers.find("a"), "2");
         for (int i = 0; i < 2; ++i) {

@@ -21,9 +21,9 @@ constexpr std::uint32_t first_window_bytes = 65'535;  // RFC 9113, 6.9.2
 constexpr wire::H2PingData are_you_there{'t', 'h', 'e', 'r', 'e', '?', '?', '?'};
 
 // As RFC 9113, 6.5.2 counts them.
-std::size_t list_bytes(const Fields& fields) {
+std::size_t list_bytes(const Headers& fields) {
     std::size_t bytes = 0;
-    for (const Field& field : fields) {
+    for (const Header& field : fields) {
         bytes += field.name.size() + field.value.size() + wire::hpack_field_overhead;
     }
     return bytes;
@@ -43,7 +43,7 @@ ByteView encode(wire::HpackEncoder& encoder, const ClientHead& head, std::span<c
     block.pseudo(PseudoField::scheme, head.secure ? "https" : "http");
     block.pseudo(PseudoField::authority, head.authority);
     block.pseudo(PseudoField::path, head.target);
-    for (const Field& field : head.fields) block.field(field.name, field.value);
+    for (const Header& field : head.fields) block.field(field.name, field.value);
     return block.finish();
 }
 
@@ -107,10 +107,10 @@ void ClientH2::say_head(std::uint32_t stream, ByteView block, bool end_stream) {
 }
 
 void ClientH2::say_trailers(const Stream& stream) {
-    const Fields& trailers = stream.exchange_->request_trailers;
+    const Headers& trailers = stream.exchange_->request_trailers;
     std::string out(wire::hpack_field_overhead + list_bytes(trailers), '\0');
     wire::HpackEncoder::Block block(encoder_, out);
-    for (const Field& field : trailers) block.field(field.name, field.value);
+    for (const Header& field : trailers) block.field(field.name, field.value);
     say_head(stream.id_, block.finish(), true);
 }
 

@@ -157,7 +157,7 @@ class ClientH2 final : public ClientProtocol {
     void on_frame(const wire::H2PriorityUpdate&) {}  // the reader refuses it
     void on_frame(const wire::H2UnknownFrame&) { charge(wire::H2Act::unknown_frame); }
     bool take_late(std::uint32_t stream, wire::H2Act act, bool carries_content);
-    void take_head(Stream& stream, const wire::H2ResponseParse& parse, Fields fields,
+    void take_head(Stream& stream, const wire::H2ResponseParse& parse, Headers fields,
                    bool end_stream);
     void widen(Stream& stream);
     void take_data(Stream& stream, const wire::H2Data& frame);

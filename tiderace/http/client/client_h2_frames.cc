@@ -69,7 +69,7 @@ void ClientH2::on_frame(const wire::H2Headers& frame) {
     Stream* const stream = find(frame.stream);
     const bool trailers = stream != nullptr && stream->has_head_;
     const std::uint64_t insertions = decoder_.table().insertions();
-    Fields fields;
+    Headers fields;
     // Always: the table has to stay the server's (RFC 9113, 4.3).
     const wire::H2ResponseParse parse = wire::parse_h2_response(
         decoder_, frame.block,
@@ -109,7 +109,7 @@ void ClientH2::on_frame(const wire::H2Headers& frame) {
     finish_if_done(*stream);
 }
 
-void ClientH2::take_head(Stream& stream, const wire::H2ResponseParse& parse, Fields fields,
+void ClientH2::take_head(Stream& stream, const wire::H2ResponseParse& parse, Headers fields,
                          bool end_stream) {
     if (parse.interim()) {
         // A final answer must follow a 1xx (RFC 9113, 8.1), which may come again and again.

@@ -54,8 +54,8 @@ TEST_F(H2FramesTest, InterimHeadsArePassedOverAndTrailersKept) {
         if (!answer) co_return;
         EXPECT_EQ(answer->status, 200);
         EXPECT_EQ(answer->version, HttpVersion::http_2);
-        EXPECT_EQ(answer->field("a"), "1");
-        EXPECT_EQ(answer->field("link"), "");
+        EXPECT_EQ(answer->header("a"), "1");
+        EXPECT_EQ(answer->header("link"), "");
         EXPECT_EQ(answer->body, "body");
         EXPECT_EQ(answer->trailers.find("checksum"), "7");
     }(*client, server.url));
@@ -74,7 +74,7 @@ TEST_F(H2FramesTest, PaddingIsNoPartOfTheBody) {
 TEST_F(H2FramesTest, AHeadLargerThanAFrameIsContinued) {
     answer_with([&](std::uint32_t stream) { server.answer(stream, "x"); });
     // Huffman's code makes this character longer.
-    EXPECT_EQ(ask(ClientRequest("GET", server.url).field("X-Large", std::string(17'000, '{'))),
+    EXPECT_EQ(ask(ClientRequest("GET", server.url).header("X-Large", std::string(17'000, '{'))),
               "200 x");
 }
 
@@ -99,7 +99,7 @@ TEST_F(H2FramesTest, TrailersAboveTheServersMaximumAreNotSent) {
         server.head(stream, {{":status", "200"}}, false);
     });
     const auto with = [&](std::size_t bytes) {
-        Fields one;
+        Headers one;
         one.add("a", std::string(bytes - 33, 'b'));
         return ClientRequest("POST", server.url)
             .stream("text/plain",
@@ -118,7 +118,7 @@ TEST_F(H2FramesTest, TrailersAboveTheServersMaximumAreNotSent) {
     EXPECT_EQ(server.all.size(), 1U);
 }
 
-// Fields that were encoded and not sent must not stay in the table: the server's would differ.
+// Headers that were encoded and not sent must not stay in the table: the server's would differ.
 TEST_F(H2FramesTest, ARequestAboveTheServersMaximumLeavesTheConnectionUsable) {
     server.greets = false;
     answer_with([&](std::uint32_t stream) {
@@ -127,9 +127,9 @@ TEST_F(H2FramesTest, ARequestAboveTheServersMaximumLeavesTheConnectionUsable) {
     });
     EXPECT_EQ(get(server.url), "200 x");
     const auto with_accept = [&] {
-        return std::move(ClientRequest("GET", server.url).field("Accept", "text/special"));
+        return std::move(ClientRequest("GET", server.url).header("Accept", "text/special"));
     };
-    EXPECT_THAT(ask(with_accept().field("X-Large", std::string(2'000, 'x'))),
+    EXPECT_THAT(ask(with_accept().header("X-Large", std::string(2'000, 'x'))),
                 ::testing::MatchesRegex("! bad_request: .*rejects a head that large"));
     EXPECT_EQ(ask(with_accept()), "200 x") << "the server's decoder has every entry";
     EXPECT_EQ(server.all.size(), 1U);

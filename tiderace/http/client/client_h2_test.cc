@@ -65,22 +65,22 @@ TEST_F(ClientH2Test, TrailersBehindAStreamedBodyReachTheServer) {
                                    done.respond(response);
                                });
     });
-    const auto with = [&](Fields fields, int count) {
+    const auto with = [&](Headers fields, int count) {
         return ClientRequest("POST", url + "/trailers")
             .stream("text/plain", pieces(count, 30'000), 30'000U * static_cast<unsigned>(count))
             .trailers([fields] { return fields; });
     };
-    Fields two;
+    Headers two;
     two.add("checksum", "7");
     two.add("x-count", "3");
     for (const ClientVersions versions : {ClientVersions::http_2, ClientVersions::http_1_1}) {
         make({.versions = versions});
         EXPECT_EQ(ask(with(two, 3)), "200 90000 checksum=7 x-count=3");
         EXPECT_EQ(ask(with(two, 0)), "200 0 checksum=7 x-count=3");
-        EXPECT_EQ(ask(with(Fields(), 2)), "200 60000");
+        EXPECT_EQ(ask(with(Headers(), 2)), "200 60000");
         for (const char* const name :
              {"Content-Length", "Transfer-Encoding", "Host", "Authorization", "a b", ""}) {
-            Fields bad;
+            Headers bad;
             bad.add(name, "1");
             EXPECT_THAT(ask(with(bad, 1)), ::testing::StartsWith("! body_failed: ")) << name;
         }

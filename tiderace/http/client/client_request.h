@@ -1,6 +1,6 @@
 // Internal. ClientRequest: what a client requests, and how.
 //
-//   ClientRequest("PUT", "https://api.example/users/7").json(user).field("If-Match", tag)
+//   ClientRequest("PUT", "https://api.example/users/7").json(user).header("If-Match", tag)
 //   ClientRequest("POST", url).stream("text/csv", rows())          // made while it is sent
 //
 // It is a class, not an aggregate, so that a temporary one may stand in a co_await (g++ 12).
@@ -19,7 +19,7 @@
 
 #include "tiderace/base/units.h"
 #include "tiderace/http/client/content.h"
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 #include "tiderace/log/trace_context.h"
 #include "tiderace/task/generator.h"
 
@@ -32,7 +32,7 @@ class ClientRequest {
 
     // In the place of the client's own of that name (Accept-Encoding, User-Agent, Cookie …). Those
     // that frame or route (Host, Content-Length, Transfer-Encoding, Connection) are the client's.
-    ClientRequest& field(std::string_view name, std::string_view value) & {
+    ClientRequest& header(std::string_view name, std::string_view value) & {
         fields_.add(name, value);
         return *this;
     }
@@ -52,11 +52,11 @@ class ClientRequest {
         streamed().bytes = bytes;
         return *this;
     }
-    // Fields behind a body of stream() (RFC 9110, 6.5), such as its checksum: called after its last
-    // piece. The body's length is then left unsaid, because HTTP/1.1 has trailers behind chunks
-    // alone. body_failed: a name that frames, routes or describes the body, or more than the server
-    // takes (HTTP/2).
-    ClientRequest& trailers(std::function<Fields()> make) & {
+    // Headers behind a body of stream() (RFC 9110, 6.5), such as its checksum: called after its
+    // last piece. The body's length is then left unsaid, because HTTP/1.1 has trailers behind
+    // chunks alone. body_failed: a name that frames, routes or describes the body, or more than the
+    // server takes (HTTP/2).
+    ClientRequest& trailers(std::function<Headers()> make) & {
         streamed().trailers = std::move(make);
         return *this;
     }
@@ -76,9 +76,9 @@ class ClientRequest {
         return *this;
     }
 
-    // The same for temporaries. By value, so that `r = std::move(r).field(…)` is no move to itself.
-    ClientRequest field(std::string_view name, std::string_view value) && {
-        return std::move(field(name, value));
+    // The same for temporaries. By value, so that `r = std::move(r).header(…)` is no self-move.
+    ClientRequest header(std::string_view name, std::string_view value) && {
+        return std::move(header(name, value));
     }
     ClientRequest content(Content content) && {
         return std::move(this->content(std::move(content)));
@@ -91,7 +91,7 @@ class ClientRequest {
                          std::optional<std::uint64_t> bytes = std::nullopt) && {
         return std::move(stream(std::move(type), std::move(pieces), bytes));
     }
-    ClientRequest trailers(std::function<Fields()> make) && {
+    ClientRequest trailers(std::function<Headers()> make) && {
         return std::move(trailers(std::move(make)));
     }
     ClientRequest trace(const log::TraceContext& context) && { return std::move(trace(context)); }
@@ -107,7 +107,7 @@ class ClientRequest {
     struct Streamed {
         task::Generator<std::string> pieces;
         std::optional<std::uint64_t> bytes;
-        std::function<Fields()> trailers;
+        std::function<Headers()> trailers;
     };
 
     Streamed& streamed() {
@@ -121,7 +121,7 @@ class ClientRequest {
 
     std::string method_;
     std::string url_;
-    Fields fields_;
+    Headers fields_;
     Content content_;
     std::unique_ptr<Streamed> streamed_;
     std::optional<Duration> timeout_;

@@ -1,4 +1,4 @@
-// Internal. ClientResponse: a server's answer to a request: status, fields, body.
+// Internal. ClientResponse: a server's answer to a request: status, headers, body.
 //
 //   if (answer.status == 200) use(answer.json<User>());
 //
@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 #include "tiderace/http/wire/method.h"
 #include "tiderace/json.h"
 
@@ -22,14 +22,14 @@ namespace tiderace::http {
 struct ClientResponse {
     int status = 0;
     HttpVersion version = HttpVersion::http_1_1;
-    Fields fields;
+    Headers headers;
     std::string body;
-    Fields trailers;  // fields behind the body: HTTP/2, and chunked ones of HTTP/1.1
+    Headers trailers;  // those behind the body: HTTP/2, and chunked ones of HTTP/1.1
 
     bool ok() const { return status >= 200 && status < 300; }
     const std::string& text() const { return body; }
-    // The value of the first field with this name, in any case; "" without one.
-    std::string_view field(std::string_view name) const { return fields.find(name); }
+    // The value of the first header with this name, in any case; "" without one.
+    std::string_view header(std::string_view name) const { return headers.find(name); }
 
     template <typename T>
     std::expected<T, json::Error> read_json(const json::Options& options = {}) const {

@@ -25,11 +25,11 @@ bool ClientResponseStream::decode(const core::Ref<AnswerMemory>& memory) {
     // These answers have no body to decode. Their Content-Encoding and Content-Length describe the
     // body that a GET would have got (RFC 9110, 9.3.2 and 15.4.5), so both fields stay.
     if (exchange_->to_head() || status() == 204 || status() == 304) return true;
-    if (!fields().has("Content-Encoding")) return true;
-    std::string_view coding = field("Content-Encoding");
+    if (!headers().has("Content-Encoding")) return true;
+    std::string_view coding = header("Content-Encoding");
     // We accept one layer. With a second one left undone, the content would not have its
     // Content-Type.
-    if (fields().all("Content-Encoding").size() > 1) return false;
+    if (headers().all("Content-Encoding").size() > 1) return false;
     if (coding.empty() || equals_ignoring_case(coding, "identity")) return true;
     // An old name of the same coding, which a recipient should take (RFC 9110, 8.4.1.3).
     if (equals_ignoring_case(coding, "x-gzip")) coding = "gzip";

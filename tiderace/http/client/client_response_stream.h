@@ -26,7 +26,7 @@
 #include "tiderace/http/client/answer_memory.h"
 #include "tiderace/http/client/client_exchange.h"
 #include "tiderace/http/client/client_fault.h"
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 #include "tiderace/http/client/url.h"
 #include "tiderace/http/coding/content_decoder.h"
 #include "tiderace/task/task.h"
@@ -47,13 +47,13 @@ class ClientResponseStream final {
 
     int status() const { return exchange_->status(); }
     HttpVersion version() const { return exchange_->version(); }
-    const Fields& fields() const { return exchange_->fields(); }
+    const Headers& headers() const { return exchange_->fields(); }
     // Moves them out, once the answer's body was read.
-    Fields take_fields() && { return std::move(exchange_->fields()); }
-    Fields take_trailers() && { return std::move(exchange_->trailers()); }
+    Headers take_headers() && { return std::move(exchange_->fields()); }
+    Headers take_trailers() && { return std::move(exchange_->trailers()); }
     // Behind the body, once read() gave its end: HTTP/2, and chunked bodies of HTTP/1.1.
-    const Fields& trailers() const { return exchange_->trailers(); }
-    std::string_view field(std::string_view name) const { return fields().find(name); }
+    const Headers& trailers() const { return exchange_->trailers(); }
+    std::string_view header(std::string_view name) const { return headers().find(name); }
     // Where it came from, after all redirects.
     const Url& url() const { return exchange_->url; }
 

@@ -206,7 +206,7 @@ TEST_F(ClientResponseStreamTest, OneThatEndsEarlyClosesItsConnection) {
     server.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome");
     run([](Client& client, std::string url) -> task::Task<> {
         auto stream = co_await client.open(ClientRequest("GET", url));
-        EXPECT_EQ(stream->field("content-length"), "9");
+        EXPECT_EQ(stream->header("content-length"), "9");
     }(the_client(), server.url));
     world.settle();
     EXPECT_EQ(server.connections(), 0U);
@@ -456,8 +456,8 @@ TEST_F(ClientResponseStreamTest, CodingsAreUndone) {
         ok(encode(ContentCoding::gzip, "x"), "Content-Encoding: gzip\r\nContent-Encoding: br\r\n"));
     EXPECT_TRUE(get(server.url).ends_with("a coding not asked for")) << "two layers, one undone";
     server.say(ok("raw", "Content-Encoding: gzip\r\n"));
-    EXPECT_EQ(ask(ClientRequest("GET", server.url).field("Accept-Encoding", "gzip")), "200 raw");
-    EXPECT_EQ(ask(ClientRequest("GET", server.url).field("Range", "bytes=0-2")), "200 raw");
+    EXPECT_EQ(ask(ClientRequest("GET", server.url).header("Accept-Encoding", "gzip")), "200 raw");
+    EXPECT_EQ(ask(ClientRequest("GET", server.url).header("Range", "bytes=0-2")), "200 raw");
     EXPECT_EQ(server.requests.back().find("Accept-Encoding"), std::string::npos);
 }
 

@@ -13,7 +13,7 @@ struct User {
 ClientResponse answer_of(int status, std::string body) {
     ClientResponse answer;
     answer.status = status;
-    answer.fields.add("Content-Type", "application/json");
+    answer.headers.add("Content-Type", "application/json");
     answer.body = std::move(body);
     return answer;
 }
@@ -49,7 +49,7 @@ TEST(ClientResponse, ItIsOkFrom200To299) {
     EXPECT_FALSE(answer_of(199, "").ok());
     EXPECT_FALSE(answer_of(300, "").ok());
     EXPECT_FALSE(ClientResponse().ok());
-    EXPECT_EQ(answer_of(200, "a").field("content-TYPE"), "application/json");
+    EXPECT_EQ(answer_of(200, "a").header("content-TYPE"), "application/json");
 }
 
 }  // namespace

@@ -30,10 +30,10 @@ TEST_F(ClientTest, AsksAndReadsTheAnswer) {
     EXPECT_EQ(request.find("Content-Length"), std::string::npos);
     EXPECT_EQ(ask(ClientRequest("POST", server.url)
                       .content("body")
-                      .field("User-Agent", "mine")
-                      .field("Content-Length", "99")
-                      .field("X-A", "1")
-                      .field("X-A", "2")),
+                      .header("User-Agent", "mine")
+                      .header("Content-Length", "99")
+                      .header("X-A", "1")
+                      .header("X-A", "2")),
               "200 hello");
     const std::string& post = server.requests.at(1);
     EXPECT_NE(post.find("\r\nContent-Type: text/plain; charset=utf-8\r\n"), std::string::npos);
@@ -83,8 +83,8 @@ TEST_F(ClientTest, ARequestIsBuiltInOneGoOrInSteps) {
     ClientTestServer server(world);
     server.say(ok(""));
     ClientRequest request("PUT", server.url);
-    request.field("X-A", "1").content("one");
-    request = std::move(request).field("X-B", "2").json(std::vector<int>{7});
+    request.header("X-A", "1").content("one");
+    request = std::move(request).header("X-B", "2").json(std::vector<int>{7});
     EXPECT_EQ(request.url(), server.url);
     ask(std::move(request));
     EXPECT_NE(server.requests.at(0).find("\r\nContent-Type: application/json\r\nX-A: 1\r\n"
@@ -96,7 +96,7 @@ TEST_F(ClientTest, ARequestIsBuiltInOneGoOrInSteps) {
 TEST_F(ClientTest, WhatCannotBeSentIsNotSent) {
     EXPECT_EQ(get("ftp://a/"), "! bad_request: \"ftp://a/\" is no http(s) URL");
     EXPECT_EQ(get(""), "! bad_request: \"\" is no http(s) URL");
-    EXPECT_EQ(ask(ClientRequest("GET", "http://a/").field("A", "1\r\nB: 2")),
+    EXPECT_EQ(ask(ClientRequest("GET", "http://a/").header("A", "1\r\nB: 2")),
               "! bad_request: http://a/: no message may hold its fields");
     EXPECT_TRUE(ask(ClientRequest("GET /x", "http://a/")).starts_with("! bad_request"));
     EXPECT_TRUE(ask(ClientRequest("CONNECT", "http://a/")).starts_with("! bad_request"));
@@ -201,7 +201,7 @@ TEST_F(ClientTest, RedirectsAreFollowedByTheRules) {
     EXPECT_EQ(get(server.url), "302 ");
 }
 
-// Fields that describe a body are not sent on without it (RFC 9110, 15.4).
+// Headers that describe a body are not sent on without it (RFC 9110, 15.4).
 TEST_F(ClientTest, ARedirectThatLeavesTheBodyLeavesItsFields) {
     ClientTestServer server(world);
     const auto led = [&](const char* status) {
@@ -211,9 +211,9 @@ TEST_F(ClientTest, ARedirectThatLeavesTheBodyLeavesItsFields) {
                          ok("there")});
         ask(ClientRequest("POST", server.url)
                 .content("body")
-                .field("content-type", "text/x-own")
-                .field("Content-Encoding", "x-own")
-                .field("X-Own", "kept"));
+                .header("content-type", "text/x-own")
+                .header("Content-Encoding", "x-own")
+                .header("X-Own", "kept"));
         EXPECT_NE(server.requests.at(1).find("X-Own: kept"), std::string::npos);
         return server.requests.at(1).find("x-own") != std::string::npos;
     };
@@ -231,11 +231,11 @@ TEST_F(ClientTest, CredentialsStayWithTheirOrigin) {
         first.say_each({"HTTP/1.1 307 X\r\nLocation: " + location + "\r\nContent-Length: 0\r\n\r\n",
                         ok("here")});
         ask(ClientRequest("GET", first.url)
-                .field("Authorization", "secret")
-                .field("cookie", "secret")
-                .field("Proxy-Authorization", "secret")
-                .field("X-Api-Key", "key")
-                .field("X-Own", "kept"));
+                .header("Authorization", "secret")
+                .header("cookie", "secret")
+                .header("Proxy-Authorization", "secret")
+                .header("X-Api-Key", "key")
+                .header("X-Own", "kept"));
         const std::string request =
             second.requests.empty() ? first.requests.at(1) : second.requests.at(0);
         EXPECT_NE(request.find("X-Own: kept"), std::string::npos);

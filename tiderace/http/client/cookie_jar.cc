@@ -281,7 +281,7 @@ bool CookieJar::goes_to(const Cookie& cookie, const CookieOrigin& origin, UnixSe
            path_matches(origin.path, cookie.path);
 }
 
-std::string CookieJar::field(const CookieOrigin& origin, UnixSeconds now) const {
+std::string CookieJar::header(const CookieOrigin& origin, UnixSeconds now) const {
     std::vector<const Cookie*> going;
     for (const Cookie& cookie : cookies_) {
         if (goes_to(cookie, origin, now)) going.push_back(&cookie);

@@ -1,8 +1,8 @@
 // Internal. CookieJar: the cookies that servers gave a client, and which go with a request
 // (RFC 6265bis, 5.6 to 5.8).
 //
-//   jar.keep(origin, answer.field("Set-Cookie"), now);
-//   request.add("Cookie", jar.field(origin, now));
+//   jar.keep(origin, answer.header("Set-Cookie"), now);
+//   request.add("Cookie", jar.header(origin, now));
 //
 // There is no list of public suffixes: a Domain of one label ("com") is refused, one such as
 // "co.uk" is not. A client that talks to hosts that distrust each other has a jar for each.
@@ -47,7 +47,7 @@ class CookieJar {
     // One Set-Cookie field of an answer from `origin`.
     void keep(const CookieOrigin& origin, ByteView set_cookie, UnixSeconds now);
     // The value of the Cookie field; "": none goes there.
-    std::string field(const CookieOrigin& origin, UnixSeconds now) const;
+    std::string header(const CookieOrigin& origin, UnixSeconds now) const;
 
     // The value of the first kept cookie of that name, wherever it goes; "" without one.
     std::string_view find(std::string_view name) const;

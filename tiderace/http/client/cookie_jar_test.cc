@@ -13,7 +13,7 @@ std::string kept(const char* set_cookie, const CookieOrigin& from = secure_a,
                  const CookieOrigin& to = secure_a) {
     CookieJar jar;
     jar.keep(from, set_cookie, now);
-    return jar.field(to, now);
+    return jar.header(to, now);
 }
 
 TEST(CookieJar, ACookieGoesBackToItsHostAlone) {
@@ -59,7 +59,7 @@ TEST(CookieJar, APathIsAPrefixOfWholeSegments) {
     jar.keep(secure_a, "a=1", now);
     jar.keep(secure_a, "b=2; Path=/x", now);
     jar.keep(secure_a, "c=3", now);
-    EXPECT_EQ(jar.field(at("/x"), now), "b=2; a=1; c=3");  // longer paths first, then older ones
+    EXPECT_EQ(jar.header(at("/x"), now), "b=2; a=1; c=3");  // longer paths first, then older ones
 }
 
 TEST(CookieJar, SecureCookiesStayOffConnectionsInClear) {
@@ -70,7 +70,7 @@ TEST(CookieJar, SecureCookiesStayOffConnectionsInClear) {
     jar.keep(secure_a, "a=1; Secure", now);
     jar.keep(clear_a, "a=2", now);
     jar.keep({false, "b.a.example", "/"}, "a=3; Domain=a.example", now);
-    EXPECT_EQ(jar.field(secure_a, now), "a=1");
+    EXPECT_EQ(jar.header(secure_a, now), "a=1");
     EXPECT_EQ(jar.size(), 1U);
 }
 
@@ -89,16 +89,16 @@ TEST(CookieJar, CookiesExpireAndAreTakenBack) {
     jar.keep(secure_a, "a=1; Max-Age=10; Expires=Wed, 21 Oct 1998 07:28:00 GMT", now);
     jar.keep(secure_a, "b=2; Expires=Sun, 09-Sep-2001 01:46:45 GMT", now);
     jar.keep(secure_a, "c=3; Max-Age=x", now);
-    EXPECT_EQ(jar.field(secure_a, now), "a=1; b=2; c=3");
-    EXPECT_EQ(jar.field(secure_a, now + 5), "a=1; c=3");
-    EXPECT_EQ(jar.field(secure_a, now + 9), "a=1; c=3");
-    EXPECT_EQ(jar.field(secure_a, now + 10), "c=3");
+    EXPECT_EQ(jar.header(secure_a, now), "a=1; b=2; c=3");
+    EXPECT_EQ(jar.header(secure_a, now + 5), "a=1; c=3");
+    EXPECT_EQ(jar.header(secure_a, now + 9), "a=1; c=3");
+    EXPECT_EQ(jar.header(secure_a, now + 10), "c=3");
     jar.keep(secure_a, "a=; Max-Age=0", now);
     jar.keep(secure_a, "b=; Max-Age=-99999999999999999999", now);
     EXPECT_EQ(jar.size(), 1U);
     jar.keep(secure_a, "c=4; Max-Age=99999999999999999999", now);
     EXPECT_EQ(jar.find("c"), "4");
-    EXPECT_EQ(jar.field(secure_a, now + UnixSeconds{400} * 86'400), "");
+    EXPECT_EQ(jar.header(secure_a, now + UnixSeconds{400} * 86'400), "");
 }
 
 TEST(CookieJar, WhatItKeepsIsBounded) {

@@ -66,7 +66,7 @@ bool means_plain_bytes(const Request& request, const ResolvedPath& path,
         return false;
     }
     // A range to be joined to bytes that the client holds: If-Range names which ones.
-    const auto part_of = wire::parse_entity_tag(request.field(FieldName::if_range));
+    const auto part_of = wire::parse_entity_tag(request.header(FieldName::if_range));
     return !part_of || wire::same_tag(*part_of, plain, wire::TagCompare::strong);
 }
 
@@ -141,8 +141,8 @@ wire::Precondition evaluate_conditions(const Request& request, const CachedFile&
     const wire::Conditions conditions{
         .if_match = joined(request, FieldName::if_match, match),
         .if_none_match = joined(request, FieldName::if_none_match, none_match),
-        .if_modified_since = request.field(FieldName::if_modified_since),
-        .if_unmodified_since = request.field(FieldName::if_unmodified_since)};
+        .if_modified_since = request.header(FieldName::if_modified_since),
+        .if_unmodified_since = request.header(FieldName::if_unmodified_since)};
     return wire::evaluate(conditions, validators_of(file, now), true);
 }
 
@@ -179,10 +179,10 @@ wire::RangeResult range_of(const Request& request, const CachedFile& file, UnixS
         return {};
     }
     if (request.has(FieldName::if_range) &&
-        !wire::if_range_matches(request.field(FieldName::if_range), validators_of(file, now))) {
+        !wire::if_range_matches(request.header(FieldName::if_range), validators_of(file, now))) {
         return {};
     }
-    return wire::parse_range(request.field(FieldName::range), file.size());
+    return wire::parse_range(request.header(FieldName::range), file.size());
 }
 
 void answer_unsatisfiable(Exchange& exchange, const ResolvedPath& path, const CachedFile& file) {

@@ -68,7 +68,7 @@ class FileAnswerMatrix : public FileAnswerTest {
                const ConditionCase& condition) {
         const Fields accept =
             *coding.accept == '\0' ? Fields{} : Fields{{"Accept-Encoding", coding.accept}};
-        const std::string etag = get("/a.txt", accept).field("ETag");
+        const std::string etag = get("/a.txt", accept).header("ETag");
         Fields fields = accept;
         if (*range.value != '\0') fields.emplace_back("Range", range.value);
         if (*condition.field != '\0') {
@@ -80,9 +80,9 @@ class FileAnswerMatrix : public FileAnswerTest {
         answer.finish();
         ASSERT_EQ(answer.status(), status);
         if (status == 412) return;
-        EXPECT_EQ(answer.field("Vary"), "Accept-Encoding");
+        EXPECT_EQ(answer.header("Vary"), "Accept-Encoding");
         if (status != 416) {
-            EXPECT_EQ(answer.field("ETag"), etag);
+            EXPECT_EQ(answer.header("ETag"), etag);
             EXPECT_EQ(answer.count("ETag"), 1U);
         }
         check_body(answer, is_get, coding.coding, range.value);
@@ -96,12 +96,12 @@ class FileAnswerMatrix : public FileAnswerTest {
             EXPECT_EQ(answer.body(), "");
             EXPECT_FALSE(answer.has("Content-Type"));
             EXPECT_FALSE(answer.has("Content-Encoding"));
-            EXPECT_EQ(answer.field("Content-Range"),
+            EXPECT_EQ(answer.header("Content-Range"),
                       answer.status() == 416 ? "bytes */" + size : std::string());
             return;
         }
-        EXPECT_EQ(answer.field("Content-Encoding"), coding);
-        EXPECT_EQ(answer.field("Content-Type"), "text/plain; charset=utf-8");
+        EXPECT_EQ(answer.header("Content-Encoding"), coding);
+        EXPECT_EQ(answer.header("Content-Type"), "text/plain; charset=utf-8");
         const ByteView part = answer.status() == 200 ? whole
                               : range == "bytes=-4"  ? whole.substr(whole.size() - 4)
                                                      : whole.substr(0, 4);
@@ -125,19 +125,19 @@ TEST_F(FileAnswerMatrix, EveryCombinationOfCodingMethodRangeAndConditionHolds) {
 }
 
 TEST_F(FileAnswerTest, VariantsHaveTagsOfTheirOwn) {
-    const std::string plain_tag = get("/a.txt").field("ETag");
-    const std::string gzip_tag = get("/a.txt", {{"Accept-Encoding", "gzip"}}).field("ETag");
+    const std::string plain_tag = get("/a.txt").header("ETag");
+    const std::string gzip_tag = get("/a.txt", {{"Accept-Encoding", "gzip"}}).header("ETag");
     EXPECT_NE(plain_tag, gzip_tag);
     EXPECT_EQ(get("/a.txt", {{"If-None-Match", gzip_tag}}).status(), 200);
     EXPECT_EQ(get("/a.txt", {{"If-None-Match", plain_tag + ", " + gzip_tag}}).status(), 304);
 }
 
 TEST_F(FileAnswerTest, ListsMayComeInSeveralLines) {
-    const std::string tag = get("/plain.txt").field("ETag");
+    const std::string tag = get("/plain.txt").header("ETag");
     EXPECT_EQ(get("/plain.txt", {{"If-None-Match", "\"x\""}, {"If-None-Match", tag}}).status(),
               304);
     EXPECT_EQ(get("/a.txt", {{"Accept-Encoding", "deflate"}, {"Accept-Encoding", "gzip"}})
-                  .field("Content-Encoding"),
+                  .header("Content-Encoding"),
               "gzip");
 }
 
@@ -154,7 +154,7 @@ TEST_F(FileAnswerTest, DatesDecideWhereThereIsNoTag) {
 }
 
 TEST_F(FileAnswerTest, IfRangeKeepsPartsOfDifferentFilesApart) {
-    const std::string tag = get("/plain.txt").field("ETag");
+    const std::string tag = get("/plain.txt").header("ETag");
     const auto part = [&](const std::string& if_range) {
         return get("/plain.txt", {{"Range", "bytes=0-3"}, {"If-Range", if_range}}).status();
     };
@@ -174,7 +174,7 @@ TEST_F(FileAnswerTest, SeveralRangesComeAsMultipart) {
         options_.cache.sendfile_bytes_min = eager;
         auto& answer = get("/plain.txt", {{"Range", "bytes=0-2,8-9,-4"}});
         ASSERT_EQ(answer.status(), 206);
-        const std::string type = answer.field("Content-Type");
+        const std::string type = answer.header("Content-Type");
         ASSERT_TRUE(type.starts_with("multipart/byteranges; boundary="));
         const std::string boundary = type.substr(type.find('=') + 1);
         const std::string expected =
@@ -213,7 +213,7 @@ TEST_F(FileAnswerTest, RangesOfFarPlacesInASparseFile) {
     folder_.truncate("sparse.bin", 8'000'000'000);
     auto& answer = get("/sparse.bin", {{"Range", "bytes=7999999998-"}});
     EXPECT_EQ(answer.status(), 206);
-    EXPECT_EQ(answer.field("Content-Range"), "bytes 7999999998-7999999999/8000000000");
+    EXPECT_EQ(answer.header("Content-Range"), "bytes 7999999998-7999999999/8000000000");
     EXPECT_EQ(answer.body(), std::string(2, '\0'));
     EXPECT_EQ(ask("HEAD", "/sparse.bin").content_length(), 8'000'000'000);
 }
@@ -257,7 +257,7 @@ TEST_F(FileAnswerTest, ATimeAtTheEdgeIsTrueOrNotSaid) {
         }
         for (const char* coding : {"gzip", "identity"}) {
             const Fields plain = {{"Accept-Encoding", coding}};
-            EXPECT_EQ(get("/" + name, plain).field("Last-Modified"), c.last_modified) << c.time;
+            EXPECT_EQ(get("/" + name, plain).header("Last-Modified"), c.last_modified) << c.time;
             const Fields since = {{"Accept-Encoding", coding},
                                   {"If-Modified-Since", "Tue, 01 Jan 1980 00:00:00 GMT"}};
             EXPECT_EQ(get("/" + name, since).status(), c.status) << c.time;
@@ -281,11 +281,11 @@ TEST_F(FileAnswerTest, AnSvgzIsSentAsTheGzipThatItIs) {
             const Fields fields = *coding == '\0' ? Fields{} : Fields{{"Accept-Encoding", coding}};
             auto& answer = get("/" + std::string(name), fields);
             EXPECT_EQ(answer.body(), "packed") << coding;
-            EXPECT_EQ(answer.field("Content-Type"), "image/svg+xml");
-            EXPECT_EQ(answer.field("Content-Encoding"), "gzip");
+            EXPECT_EQ(answer.header("Content-Type"), "image/svg+xml");
+            EXPECT_EQ(answer.header("Content-Encoding"), "gzip");
             EXPECT_FALSE(answer.has("Vary"));
         }
-        EXPECT_EQ(get("/" + std::string(name), {{"Range", "bytes=0-1"}}).field("Content-Encoding"),
+        EXPECT_EQ(get("/" + std::string(name), {{"Range", "bytes=0-1"}}).header("Content-Encoding"),
                   "gzip");
     }
 }
@@ -303,13 +303,13 @@ TEST_F(FileAnswerTest, ASiblingThatIsNoFileIsNone) {
 TEST_F(FileAnswerTest, EveryAnswerAboutAFileHasItsCacheControl) {
     options_.paths.cache_control = {{"*.txt", "max-age=60"}};
     folder_.write("b.css", "b");
-    EXPECT_EQ(get("/plain.txt").field("Cache-Control"), "max-age=60");
-    const std::string tag = exchange_->field("ETag");
-    EXPECT_EQ(get("/plain.txt", {{"If-None-Match", tag}}).field("Cache-Control"), "max-age=60");
+    EXPECT_EQ(get("/plain.txt").header("Cache-Control"), "max-age=60");
+    const std::string tag = exchange_->header("ETag");
+    EXPECT_EQ(get("/plain.txt", {{"If-None-Match", tag}}).header("Cache-Control"), "max-age=60");
     EXPECT_EQ(exchange_->status(), 304);
-    EXPECT_EQ(get("/plain.txt", {{"Range", "bytes=0-1"}}).field("Cache-Control"), "max-age=60");
+    EXPECT_EQ(get("/plain.txt", {{"Range", "bytes=0-1"}}).header("Cache-Control"), "max-age=60");
     EXPECT_EQ(exchange_->status(), 206);
-    EXPECT_EQ(get("/a.txt", {{"Accept-Encoding", "gzip"}}).field("Cache-Control"), "max-age=60");
+    EXPECT_EQ(get("/a.txt", {{"Accept-Encoding", "gzip"}}).header("Cache-Control"), "max-age=60");
     EXPECT_FALSE(get("/b.css").has("Cache-Control"));
 }
 
@@ -325,19 +325,19 @@ TEST_F(FileAnswerTest, EveryKindOfAnswerHasTheFieldsThatItNeedsAndNoMore) {
     const std::string about = "ETag Cache-Control Vary Last-Modified ";
     EXPECT_EQ(names_of(get("/a.txt")),
               about + "Accept-Ranges X-Content-Type-Options Content-Type ");
-    EXPECT_EQ(exchange_->field("Accept-Ranges"), "bytes");
-    EXPECT_EQ(exchange_->field("X-Content-Type-Options"), "nosniff");
-    EXPECT_EQ(exchange_->field("Last-Modified"), "Sun, 06 Nov 1994 08:49:37 GMT");
+    EXPECT_EQ(exchange_->header("Accept-Ranges"), "bytes");
+    EXPECT_EQ(exchange_->header("X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(exchange_->header("Last-Modified"), "Sun, 06 Nov 1994 08:49:37 GMT");
     EXPECT_EQ(names_of(get("/a.txt", gzip)),
               about + "Content-Encoding Accept-Ranges X-Content-Type-Options Content-Type ");
-    EXPECT_EQ(exchange_->field("Last-Modified"), "Sun, 06 Nov 1994 08:49:38 GMT");
+    EXPECT_EQ(exchange_->header("Last-Modified"), "Sun, 06 Nov 1994 08:49:38 GMT");
     EXPECT_EQ(names_of(get("/a.txt", {{"Range", "bytes=0-1"}})),
               about + "Accept-Ranges X-Content-Type-Options Content-Range Content-Type ");
-    EXPECT_EQ(exchange_->field("Accept-Ranges"), "bytes");
+    EXPECT_EQ(exchange_->header("Accept-Ranges"), "bytes");
     EXPECT_EQ(names_of(get("/a.txt", {{"Range", "bytes=900-"}})),
               "Content-Range Accept-Ranges Vary ");
-    EXPECT_EQ(exchange_->field("Accept-Ranges"), "bytes");
-    const std::string tag = get("/a.txt").field("ETag");
+    EXPECT_EQ(exchange_->header("Accept-Ranges"), "bytes");
+    const std::string tag = get("/a.txt").header("ETag");
     EXPECT_EQ(names_of(get("/a.txt", {{"If-None-Match", tag}})), "ETag Cache-Control Vary ");
 }
 
@@ -348,7 +348,7 @@ TEST_F(FileAnswerTest, AFaultOfTheMachineIs503WhereItPassesAnd500WhereItDoesNot)
         answer_fault(*exchange, error);
         const bool passes = error != EIO && error != EACCES && error != ENOSPC;
         EXPECT_EQ(exchange->status(), passes ? 503 : 500) << error;
-        EXPECT_EQ(exchange->field("Retry-After"), passes ? "1" : "") << error;
+        EXPECT_EQ(exchange->header("Retry-After"), passes ? "1" : "") << error;
     }
 }
 
@@ -393,7 +393,7 @@ TEST_F(FileAnswerForm, ASmallFileIsCopiedUpToItsLimitAndALargeOneIsSentFromItsDe
 }
 
 TEST_F(FileAnswerForm, NoFilterMayChangeTheBytesOfAFile) {
-    const std::string tag = get("/plain.txt").field("ETag");
+    const std::string tag = get("/plain.txt").header("ETag");
     EXPECT_TRUE(form_of("/plain.txt").as_is);
     EXPECT_TRUE(form_of("/plain.txt", {{"Range", "bytes=0-1"}}).as_is);
     EXPECT_TRUE(form_of("/plain.txt", {{"Range", "bytes=900-"}}).as_is);
@@ -435,16 +435,16 @@ TEST_F(OneFileAnswer, HasTheTypeThePolicyAndTheNameThatItIsGiven) {
                           .cache_control = "no-store",
                           .disposition = "attachment; filename=\"a\""});
     EXPECT_EQ(exchange_->status(), 200);
-    EXPECT_EQ(exchange_->field("Content-Type"), "text/x-own");
-    EXPECT_EQ(exchange_->field("Cache-Control"), "no-store");
-    EXPECT_EQ(exchange_->field("Content-Disposition"), "attachment; filename=\"a\"");
+    EXPECT_EQ(exchange_->header("Content-Type"), "text/x-own");
+    EXPECT_EQ(exchange_->header("Cache-Control"), "no-store");
+    EXPECT_EQ(exchange_->header("Content-Disposition"), "attachment; filename=\"a\"");
     EXPECT_EQ(exchange_->body(), plain);
-    const std::string tag = exchange_->field("ETag");
+    const std::string tag = exchange_->header("ETag");
     answer("/plain.txt", {.content_type = "text/x-own", .disposition = "attachment"},
            {{"Range", "bytes=4-7"}});
     EXPECT_EQ(exchange_->status(), 206);
     EXPECT_EQ(exchange_->body(), "tide");
-    EXPECT_EQ(exchange_->field("Content-Disposition"), "attachment");
+    EXPECT_EQ(exchange_->header("Content-Disposition"), "attachment");
     answer("/plain.txt", {.content_type = "text/x-own"});
     EXPECT_FALSE(exchange_->has("Content-Disposition"));
     EXPECT_FALSE(exchange_->has("Cache-Control"));
@@ -455,7 +455,7 @@ TEST_F(OneFileAnswer, HasTheTypeThePolicyAndTheNameThatItIsGiven) {
 TEST_F(OneFileAnswer, OfAnSvgzHasItsCodingUnlessItIsGivenAnotherType) {
     folder_.write("a.svgz", "packed");
     EXPECT_EQ(answer("/a.svgz", {.name = "a.svgz", .content_type = "image/svg+xml"})
-                  .field("Content-Encoding"),
+                  .header("Content-Encoding"),
               "gzip");
     EXPECT_FALSE(answer("/a.svgz", {.name = "a.svgz", .content_type = "application/gzip"})
                      .has("Content-Encoding"));
@@ -481,7 +481,7 @@ TEST_F(OneFileAnswer, AConditionOfAMethodThatDidItsWorkIsNotJudgedAgain) {
     EXPECT_EQ(exchange_->status(), 200);
     EXPECT_EQ(exchange_->body(), plain);
     EXPECT_EQ(answer("/plain.txt", {}, {{"If-Match", "\"other\""}}).status(), 412);
-    const std::string tag = answer("/plain.txt", {}).field("ETag");
+    const std::string tag = answer("/plain.txt", {}).header("ETag");
     EXPECT_EQ(answer("/plain.txt", {}, {{"If-None-Match", tag}}, "POST").status(), 200);
 }
 

@@ -257,7 +257,7 @@ TEST_F(FileCacheTest, AHotFileThatCannotBeReadNowHasToBecomeHotAgain) {
 TEST_F(FileCacheTest, AHotFileThatWasWrittenMeanwhileIsReadAtTheNextRequest) {
     folder_.write("big.bin", std::string(300'000, 'o'));
     for (int i = 1; i < options_.cache.hot_requests; ++i) get("/big.bin");
-    const std::string old_tag = exchange_->field("ETag");
+    const std::string old_tag = exchange_->header("ETag");
     bool happened = false;
     kernel_.before(1, [&] {
         folder_.write("big.bin", std::string(300'000, 'n'));
@@ -266,7 +266,7 @@ TEST_F(FileCacheTest, AHotFileThatWasWrittenMeanwhileIsReadAtTheNextRequest) {
     get("/big.bin");
     ASSERT_TRUE(happened);
     kernel_.reset();
-    EXPECT_NE(get("/big.bin").field("ETag"), old_tag);
+    EXPECT_NE(get("/big.bin").header("ETag"), old_tag);
     EXPECT_EQ(exchange_->body(), std::string(300'000, 'n'));
     EXPECT_EQ(cache().counters().changed, 1U);
 }
@@ -426,7 +426,7 @@ TEST_F(FileCacheTest, WhereDescriptorsRunOutASiblingThatIsBeingSentKeepsItsFile)
     for (const char* name : {"a", "a.gz", "new"}) folder_.write(name, std::string(100'000, 'x'));
     ask("GET", "/a", {{"Accept-Encoding", "gzip"}});
     const auto slow = exchange_;
-    ASSERT_EQ(slow->field("Content-Encoding"), "gzip");
+    ASSERT_EQ(slow->header("Content-Encoding"), "gzip");
     EXPECT_EQ(cache().descriptors(), 2U);
     kernel_.fail_at(1, EMFILE);
     EXPECT_EQ(get("/new").status(), 503) << "there was none to give up";
@@ -500,7 +500,7 @@ TEST_F(FileCacheTest, WithoutDescriptorsWhatIsKnownIsStillServed) {
     EXPECT_EQ(get("/a.txt").body(), "known");
     kernel_.fail_at(1, EMFILE);
     EXPECT_EQ(get("/b.txt").status(), 503);
-    EXPECT_EQ(exchange_->field("Retry-After"), "1");
+    EXPECT_EQ(exchange_->header("Retry-After"), "1");
 }
 
 }  // namespace

@@ -81,18 +81,18 @@ TEST_F(FileVariantsTest, TheFirstAnswerIsPlainAndTheNextIsCompressed) {
         const Fields accept = {{"Accept-Encoding", name}};
         auto& cold = get("/a.css", accept);
         EXPECT_EQ(cold.body(), text);
-        EXPECT_EQ(cold.field("Vary"), "Accept-Encoding");
+        EXPECT_EQ(cold.header("Vary"), "Accept-Encoding");
         EXPECT_FALSE(cold.has("Content-Encoding"));
-        const std::string plain_tag = cold.field("ETag");
+        const std::string plain_tag = cold.header("ETag");
         settle();
         auto& hot = get("/a.css", accept);
-        EXPECT_EQ(hot.field("Content-Encoding"), name);
-        EXPECT_EQ(hot.field("Vary"), "Accept-Encoding");
-        EXPECT_EQ(hot.field("Content-Type"), "text/css; charset=utf-8");
+        EXPECT_EQ(hot.header("Content-Encoding"), name);
+        EXPECT_EQ(hot.header("Vary"), "Accept-Encoding");
+        EXPECT_EQ(hot.header("Content-Type"), "text/css; charset=utf-8");
         EXPECT_EQ(hot.content_length(), static_cast<std::int64_t>(hot.body().size()));
         EXPECT_EQ(decode_all(coding, hot.body()), text);
-        EXPECT_NE(hot.field("ETag"), plain_tag);
-        EXPECT_THAT(hot.field("ETag"), ::testing::HasSubstr("-" + name + "-"));
+        EXPECT_NE(hot.header("ETag"), plain_tag);
+        EXPECT_THAT(hot.header("ETag"), ::testing::HasSubstr("-" + name + "-"));
         EXPECT_EQ(hot.count("ETag"), 1U);
         EXPECT_EQ(get("/a.css").body(), text);
         EXPECT_EQ(exchange_->count("ETag"), 1U);
@@ -110,9 +110,9 @@ TEST_F(FileVariantsTest, ManyRequestsAreOneJob) {
 TEST_F(FileVariantsTest, WhileTheBestIsMadeTheSecondBestIsSent) {
     folder_.write("a.css", text_of(20'000));
     warm("/a.css", "gzip");
-    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "br, gzip"}}).field("Content-Encoding"), "gzip");
+    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "br, gzip"}}).header("Content-Encoding"), "gzip");
     settle();
-    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "br, gzip"}}).field("Content-Encoding"), "br");
+    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "br, gzip"}}).header("Content-Encoding"), "br");
 }
 
 TEST_F(FileVariantsTest, WhatShouldNotBeCompressedIsNot) {
@@ -188,13 +188,13 @@ TEST_F(FileVariantsTest, WhatDoesNotShrinkSaysNothingOfTheFileInItsPlace) {
     settle();
     EXPECT_EQ(store_.counters().declined, 1U);
     warm("/a.css", "gzip");
-    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).field("Content-Encoding"), "gzip");
+    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).header("Content-Encoding"), "gzip");
 }
 
 TEST_F(FileVariantsTest, AFileThatChangesIsCompressedAnew) {
     folder_.write("a.css", text_of(20'000));
     warm("/a.css", "gzip");
-    const std::string old_tag = get("/a.css", {{"Accept-Encoding", "gzip"}}).field("ETag");
+    const std::string old_tag = get("/a.css", {{"Accept-Encoding", "gzip"}}).header("ETag");
     const std::string text = text_of(30'000);
     folder_.write("a.css", text);
     pass(2s);
@@ -203,7 +203,7 @@ TEST_F(FileVariantsTest, AFileThatChangesIsCompressedAnew) {
     settle();
     auto& hot = get("/a.css", {{"Accept-Encoding", "gzip"}});
     EXPECT_EQ(decode_all(ContentCoding::gzip, hot.body()), text);
-    EXPECT_NE(hot.field("ETag"), old_tag);
+    EXPECT_NE(hot.header("ETag"), old_tag);
 }
 
 TEST_F(FileVariantsTest, AFileThatChangesBeforeItsTurnIsNotMixedUp) {
@@ -231,41 +231,41 @@ TEST_F(FileVariantsTest, AFileThatChangedJustNowIsNotCompressedYet) {
     pass(10s);
     warm("/a.css", "gzip");
     EXPECT_EQ(pool_.counters().submitted, 1u);
-    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).field("Content-Encoding"), "gzip");
+    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).header("Content-Encoding"), "gzip");
 }
 
 TEST_F(FileVariantsTest, TheyStayWhenTheDiskIsAskedAgain) {
     folder_.write("a.css", text_of(20'000));
     warm("/a.css", "gzip");
     pass(10s);
-    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).field("Content-Encoding"), "gzip");
+    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).header("Content-Encoding"), "gzip");
     EXPECT_EQ(pool_.counters().submitted, 1u);
 }
 
 TEST_F(FileVariantsTest, ConditionsMeanTheRepresentationThatTheClientHas) {
     folder_.write("a.css", text_of(20'000));
-    const std::string plain = get("/a.css").field("ETag");
+    const std::string plain = get("/a.css").header("ETag");
     warm("/a.css", "gzip");
-    const std::string gzip = get("/a.css", {{"Accept-Encoding", "gzip"}}).field("ETag");
+    const std::string gzip = get("/a.css", {{"Accept-Encoding", "gzip"}}).header("ETag");
     const auto ask_with = [&](Fields fields) -> testing::RecordedExchange& {
         fields.emplace_back("Accept-Encoding", "gzip");
         return get("/a.css", fields);
     };
     EXPECT_EQ(ask_with({{"If-None-Match", gzip}}).status(), 304);
-    EXPECT_EQ(exchange_->field("ETag"), gzip);
-    EXPECT_EQ(exchange_->field("Vary"), "Accept-Encoding");
+    EXPECT_EQ(exchange_->header("ETag"), gzip);
+    EXPECT_EQ(exchange_->header("Vary"), "Accept-Encoding");
     EXPECT_EQ(ask_with({{"If-None-Match", plain}}).status(), 304);
-    EXPECT_EQ(exchange_->field("ETag"), plain);
+    EXPECT_EQ(exchange_->header("ETag"), plain);
     EXPECT_EQ(get("/a.css", {{"If-None-Match", gzip}}).status(), 200);
     EXPECT_EQ(ask_with({{"If-Match", gzip}}).status(), 200);
     EXPECT_EQ(ask_with({{"If-Match", plain}}).status(), 412);
     server_.reset();  // a restart: cold again, and yet the client need not fetch it again
     store_.give_up({});
     EXPECT_EQ(ask_with({{"If-None-Match", gzip}}).status(), 304);
-    EXPECT_EQ(exchange_->field("ETag"), gzip);
+    EXPECT_EQ(exchange_->header("ETag"), gzip);
     server_.reset();
     EXPECT_EQ(ask_with({{"If-None-Match", "*"}}).status(), 304);
-    EXPECT_EQ(exchange_->field("ETag"), plain) << "of what there is; nobody named the other";
+    EXPECT_EQ(exchange_->header("ETag"), plain) << "of what there is; nobody named the other";
 }
 
 // The client's variant is not made yet, and another condition comes first: it decides.
@@ -273,7 +273,7 @@ TEST_F(FileVariantsTest, AnotherConditionDecidesBeforeTheTagOfWhatIsNotMadeYet) 
     folder_.write("a.css", text_of(20'000));
     folder_.set_time("a.css", 784'111'777);
     warm("/a.css", "gzip");
-    const std::string gzip = get("/a.css", {{"Accept-Encoding", "gzip"}}).field("ETag");
+    const std::string gzip = get("/a.css", {{"Accept-Encoding", "gzip"}}).header("ETag");
     const std::pair<std::string, std::string> others[] = {
         {"If-Match", "\"other\""}, {"If-Unmodified-Since", "Sun, 06 Nov 1994 08:49:36 GMT"}};
     for (const auto& other : others) {
@@ -297,10 +297,10 @@ TEST_F(FileVariantsTest, AnotherConditionDecidesBeforeTheTagOfWhatIsNotMadeYet) 
 TEST_F(FileVariantsTest, RangesAreOfWhatTheClientSays) {
     const std::string text = text_of(20'000);
     folder_.write("a.css", text);
-    const std::string plain = get("/a.css").field("ETag");
+    const std::string plain = get("/a.css").header("ETag");
     warm("/a.css", "gzip");
     auto& whole = get("/a.css", {{"Accept-Encoding", "gzip"}});
-    const std::string gzip = whole.field("ETag");
+    const std::string gzip = whole.header("ETag");
     const std::string coded = whole.body();
     const auto range = [&](std::string if_range,
                            std::string accept = "gzip") -> testing::RecordedExchange& {
@@ -313,7 +313,7 @@ TEST_F(FileVariantsTest, RangesAreOfWhatTheClientSays) {
     EXPECT_EQ(range(plain).body(), text.substr(10, 10));
     EXPECT_EQ(range(gzip).body(), coded.substr(10, 10));
     EXPECT_EQ(exchange_->status(), 206);
-    EXPECT_EQ(exchange_->field("Content-Encoding"), "gzip");
+    EXPECT_EQ(exchange_->header("Content-Encoding"), "gzip");
     EXPECT_EQ(range("\"other\"").status(), 200);
     EXPECT_EQ(range("", "gzip, identity;q=0").body(), coded.substr(10, 10));
 }
@@ -324,7 +324,7 @@ TEST_F(FileVariantsTest, AHeadThatNamesARangeIsOfTheCompressedFile) {
     warm("/a.css", "gzip");
     auto& answer = ask("HEAD", "/a.css", {{"Accept-Encoding", "gzip"}, {"Range", "bytes=10-19"}});
     EXPECT_EQ(answer.status(), 200);
-    EXPECT_EQ(answer.field("Content-Encoding"), "gzip");
+    EXPECT_EQ(answer.header("Content-Encoding"), "gzip");
 }
 
 // It is read in pieces of 64 KiB; the last is a short one, or whole.
@@ -335,7 +335,7 @@ TEST_F(FileVariantsTest, AFileOfSeveralPiecesIsCompressedWhole) {
         server_.reset();
         warm("/a.css", "gzip");
         auto& answer = get("/a.css", {{"Accept-Encoding", "gzip"}});
-        EXPECT_EQ(answer.field("Content-Encoding"), "gzip") << bytes;
+        EXPECT_EQ(answer.header("Content-Encoding"), "gzip") << bytes;
         EXPECT_TRUE(decode_all(ContentCoding::gzip, answer.body()) == text) << bytes;
     }
 }
@@ -367,7 +367,7 @@ TEST_F(FileVariantsTest, OneThatTheCacheForgotMeanwhileIsMadeForNobody) {
     EXPECT_EQ(store_.counters().made, 1u);
     EXPECT_FALSE(get("/a.css", {{"Accept-Encoding", "gzip"}}).has("Content-Encoding"));
     settle();
-    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).field("Content-Encoding"), "gzip");
+    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).header("Content-Encoding"), "gzip");
 }
 
 TEST_F(FileVariantsTest, AreKeptOverARestartWhereThereIsAFolder) {
@@ -377,7 +377,7 @@ TEST_F(FileVariantsTest, AreKeptOverARestartWhereThereIsAFolder) {
         VariantStore store(1_MiB, std::move(*VariantFiles::open(kept.path() + "/made", 1_MiB)));
         options_.variants = &store;
         warm("/a.css", "gzip");
-        EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).field("Content-Encoding"), "gzip");
+        EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).header("Content-Encoding"), "gzip");
         EXPECT_EQ(store.counters().made, again ? 0u : 1u);
         EXPECT_EQ(store.counters().read, again ? 1u : 0u);
         exchange_ = {};
@@ -390,7 +390,7 @@ TEST_F(FileVariantsTest, TwoLoopsShareOneResult) {
     warm("/a.css", "gzip");
     server_.reset();
     warm("/a.css", "gzip");
-    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).field("Content-Encoding"), "gzip");
+    EXPECT_EQ(get("/a.css", {{"Accept-Encoding", "gzip"}}).header("Content-Encoding"), "gzip");
     EXPECT_EQ(store_.counters().made, 1u);
     EXPECT_EQ(store_.counters().shared, 1u);
 }

@@ -313,7 +313,7 @@ TEST_P(EveryChange, CompressedVariantsFollowTheirFile) {
     for (int turns = 0; turns < 100'000 && !get("/a.css", gzip).has("Content-Encoding"); ++turns) {
         loop_->turn(1ms);
     }
-    EXPECT_EQ(exchange_->field("Content-Encoding"), "gzip");
+    EXPECT_EQ(exchange_->header("Content-Encoding"), "gzip");
     folder_.replace("a.css", new_text);
     EXPECT_EQ(next("/a.css", gzip), new_text);
     EXPECT_FALSE(exchange_->has("Content-Encoding"));

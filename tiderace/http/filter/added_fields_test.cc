@@ -36,9 +36,9 @@ TEST(AddedFields, ReplaceWhatTheHandlerSet) {
     response.add(wire::FieldName::vary, "Accept");
     filter.filter(exchange, response);
     exchange.respond(response);
-    EXPECT_EQ(exchange.field("Cache-Control"), "no-store");
+    EXPECT_EQ(exchange.header("Cache-Control"), "no-store");
     EXPECT_EQ(exchange.count("Cache-Control"), 1U);
-    EXPECT_EQ(exchange.field("X-One"), "1");
+    EXPECT_EQ(exchange.header("X-One"), "1");
     EXPECT_EQ(exchange.count("X-One"), 1U);
     EXPECT_EQ(exchange.count("Vary"), 2U);
 }

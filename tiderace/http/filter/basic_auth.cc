@@ -77,7 +77,7 @@ BasicAuth::BasicAuth(core::EventLoop& loop, core::WorkerPool& pool, BasicAuthOpt
 }
 
 AccessRule::Verdict BasicAuth::check(Exchange& exchange) {
-    const ByteView authorization = exchange.request().field(FieldName::authorization);
+    const ByteView authorization = exchange.request().header(FieldName::authorization);
     if (is_remembered(authorization, loop_->now())) return Verdict::pass;
     auto credentials = parse_basic_credentials(authorization);
     if (!credentials) {

@@ -72,7 +72,7 @@ TEST_F(BasicAuthTest, AsksClientsThatSendNoCredentials) {
     for (const char* authorization : {(const char*)nullptr, "Basic ???", "Bearer x"}) {
         const auto answer = ask(authorization);
         EXPECT_EQ(answer->status(), 401);
-        EXPECT_EQ(answer->field("WWW-Authenticate"),
+        EXPECT_EQ(answer->header("WWW-Authenticate"),
                   "Basic realm=\"the \\\"harbour\\\"\", charset=\"UTF-8\"");
     }
     EXPECT_EQ(verified_, 0);
@@ -105,7 +105,7 @@ TEST_F(BasicAuthTest, AVerificationThatThrowsIsNoVerdict) {
     };
     const auto unlucky = ask(good);
     EXPECT_EQ(unlucky->status(), 503);
-    EXPECT_EQ(unlucky->field("Retry-After"), "1");
+    EXPECT_EQ(unlucky->header("Retry-After"), "1");
     EXPECT_EQ(rule().remembered(), 0U);
     EXPECT_EQ(ask(good)->status(), 204);
 }
@@ -128,7 +128,7 @@ TEST_F(BasicAuthTest, AFloodOfGuessesIsAnsweredBusy) {
     options_.waiting_max = 2;
     const auto first = start(bad), second = start(bad), third = start(bad);
     EXPECT_EQ(third->status(), 503);
-    EXPECT_EQ(third->field("Retry-After"), "1");
+    EXPECT_EQ(third->header("Retry-After"), "1");
     while (!first->responded() || !second->responded()) loop_->turn(1s);
     EXPECT_EQ(rule().waiting(), 0U);
 }

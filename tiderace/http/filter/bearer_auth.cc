@@ -25,7 +25,7 @@ BearerAuth::BearerAuth(BearerAuthOptions options) : options_(std::move(options))
 }
 
 AccessRule::Verdict BearerAuth::check(Exchange& exchange) {
-    const ByteView field = exchange.request().field(wire::FieldName::authorization);
+    const ByteView field = exchange.request().header(wire::FieldName::authorization);
     const ByteView token = bearer_token(field);
     if (!token.empty() && options_.verify(token)) return Verdict::pass;
     Response response(401);

@@ -18,10 +18,10 @@ TEST_F(BearerAuthTest, LetsKnownTokensIn) {
     EXPECT_EQ(ask(rule, "GET", {{"Authorization", "bearer  abc-1.~+/=="}}).status(), 200);
     auto& nothing = ask(rule, "GET");
     EXPECT_EQ(nothing.status(), 401);
-    EXPECT_EQ(nothing.field("WWW-Authenticate"), "Bearer realm=\"restricted\"");
+    EXPECT_EQ(nothing.header("WWW-Authenticate"), "Bearer realm=\"restricted\"");
     auto& wrong = ask(rule, "GET", {{"Authorization", "Bearer abc"}});
     EXPECT_EQ(wrong.status(), 401);
-    EXPECT_EQ(wrong.field("WWW-Authenticate"),
+    EXPECT_EQ(wrong.header("WWW-Authenticate"),
               "Bearer realm=\"restricted\", error=\"invalid_token\"");
 }
 

@@ -79,7 +79,7 @@ void name_what_the_client_has(const Request& request, Response& response) {
     const auto field = response.find(FieldName::etag);
     if (!field || field->value.starts_with("W/")) return;
     const auto tag = wire::parse_entity_tag(field->value);
-    const ByteView tags = request.field(FieldName::if_none_match);
+    const ByteView tags = request.header(FieldName::if_none_match);
     if (!tag || tags.empty() || tags == "*") return;
     const bool has_strong = wire::tag_list_matches(tags, tag, wire::TagCompare::strong);
     const bool has_weak = wire::tag_list_matches(tags, tag, wire::TagCompare::weak);

@@ -91,7 +91,7 @@ class CompressOverH2 : public testing::H2Test {
         const auto stream =
             client_->get(path, {{"accept-encoding", std::string(wire::coding_name(coding))}});
         EXPECT_TRUE(run_until([&] { return client_->answer(stream).status == 200; }));
-        EXPECT_EQ(client_->answer(stream).field("content-encoding"), wire::coding_name(coding));
+        EXPECT_EQ(client_->answer(stream).header("content-encoding"), wire::coding_name(coding));
         return stream;
     }
     // The decoded form of the bytes that came since the last call.

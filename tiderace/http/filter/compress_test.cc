@@ -92,8 +92,8 @@ class CompressTest : public ::testing::Test {
 TEST_F(CompressTest, ASmallBodyIsCompressedAtOnceWithItsLength) {
     for (const auto coding : {ContentCoding::gzip, ContentCoding::zstd, ContentCoding::br}) {
         auto& answer = get(wire::coding_name(coding));
-        EXPECT_EQ(answer.field("Content-Encoding"), wire::coding_name(coding));
-        EXPECT_EQ(answer.field("Vary"), "Accept-Encoding");
+        EXPECT_EQ(answer.header("Content-Encoding"), wire::coding_name(coding));
+        EXPECT_EQ(answer.header("Vary"), "Accept-Encoding");
         EXPECT_EQ(decode_all(coding, answer.body()), page);
         EXPECT_EQ(answer.content_length(), static_cast<std::int64_t>(answer.body().size()));
         EXPECT_LT(answer.body().size(), page.size() / 4);
@@ -104,7 +104,7 @@ TEST_F(CompressTest, ASmallBodyIsCompressedAtOnceWithItsLength) {
 TEST_F(CompressTest, AHundredAnswersAreMadeByOneEncoderOfEachCoding) {
     for (int i = 0; i < 100; ++i) {
         for (const auto coding : {ContentCoding::gzip, ContentCoding::zstd, ContentCoding::br}) {
-            EXPECT_EQ(get(wire::coding_name(coding)).field("Content-Encoding"),
+            EXPECT_EQ(get(wire::coding_name(coding)).header("Content-Encoding"),
                       wire::coding_name(coding));
         }
     }
@@ -115,7 +115,7 @@ TEST_F(CompressTest, AHundredAnswersAreMadeByOneEncoderOfEachCoding) {
 TEST_F(CompressTest, HeadSaysWhatGetWouldSay) {
     const auto length = get("br").content_length();
     auto& answer = ask("HEAD", {{"Accept-Encoding", "br"}});
-    EXPECT_EQ(answer.field("Content-Encoding"), "br");
+    EXPECT_EQ(answer.header("Content-Encoding"), "br");
     EXPECT_EQ(answer.content_length(), length);
     EXPECT_EQ(answer.body(), "");
 }
@@ -123,7 +123,7 @@ TEST_F(CompressTest, HeadSaysWhatGetWouldSay) {
 TEST_F(CompressTest, HeadWithALengthAloneSaysNoLengthOfWhatIsNotThere) {
     auto& answer = ask("HEAD", {{"Accept-Encoding", "br"}},
                        [](Exchange&, Response& response) { response.set_unsent_body(5000); });
-    EXPECT_EQ(answer.field("Content-Encoding"), "br");
+    EXPECT_EQ(answer.header("Content-Encoding"), "br");
     EXPECT_EQ(answer.content_length(), -1);
 }
 
@@ -148,12 +148,12 @@ TEST_F(CompressTest, TheQualityValuesDecide) {
         {"\"gzip\"", ""},
     };
     for (const auto& [accept, coding] : table) {
-        EXPECT_EQ(get(accept).field("Content-Encoding"), coding) << accept;
-        EXPECT_EQ(exchange_->field("Vary"), "Accept-Encoding") << accept;
+        EXPECT_EQ(get(accept).header("Content-Encoding"), coding) << accept;
+        EXPECT_EQ(exchange_->header("Vary"), "Accept-Encoding") << accept;
     }
     std::string hostile;
     for (int i = 0; i < 5000; ++i) hostile += "a;q=0.1,";
-    EXPECT_EQ(get(hostile + "gzip").field("Content-Encoding"), "gzip");
+    EXPECT_EQ(get(hostile + "gzip").header("Content-Encoding"), "gzip");
 }
 
 TEST_F(CompressTest, WhatMustNotBeTouchedIsNot) {
@@ -183,7 +183,7 @@ TEST_F(CompressTest, WhatMustNotBeTouchedIsNot) {
         EXPECT_EQ(answer.body(), before) << what;
         EXPECT_FALSE(answer.has("Vary")) << what;
         EXPECT_LE(answer.count("Content-Encoding"), 1u) << what;
-        EXPECT_NE(answer.field("Content-Encoding"), "gzip") << what;
+        EXPECT_NE(answer.header("Content-Encoding"), "gzip") << what;
     }
 }
 
@@ -195,7 +195,7 @@ TEST_F(CompressTest, AnAnswerWithoutABodyStaysAsItIs) {
             response.add(FieldName::etag, "\"1\"");
         });
         EXPECT_FALSE(answer.has("Content-Encoding")) << status;
-        EXPECT_EQ(answer.field("ETag"), "\"1\"") << status;
+        EXPECT_EQ(answer.header("ETag"), "\"1\"") << status;
     }
 }
 
@@ -204,10 +204,10 @@ TEST_F(CompressTest, AStrongTagBecomesWeakAndAcceptRangesGoes) {
         response.add(FieldName::etag, "\"1\"");
         response.add(FieldName::accept_ranges, "bytes");
     };
-    EXPECT_EQ(get("gzip", tagged).field("ETag"), "W/\"1\"");
+    EXPECT_EQ(get("gzip", tagged).header("ETag"), "W/\"1\"");
     EXPECT_EQ(exchange_->count("ETag"), 1u);
     EXPECT_FALSE(exchange_->has("Accept-Ranges"));
-    EXPECT_EQ(get("identity", tagged).field("ETag"), "\"1\"");
+    EXPECT_EQ(get("identity", tagged).header("ETag"), "\"1\"");
     EXPECT_TRUE(exchange_->has("Accept-Ranges"));
 }
 
@@ -223,7 +223,7 @@ TEST_F(CompressTest, A304NamesTheTagThatTheClientHas) {
     };
     for (const auto& [has, named] : table) {
         EXPECT_EQ(ask("GET", {{"Accept-Encoding", "br"}, {"If-None-Match", has}}, not_modified)
-                      .field("ETag"),
+                      .header("ETag"),
                   named)
             << has;
     }
@@ -281,7 +281,7 @@ TEST_F(CompressTest, EventsLeaveWhenTheyHappen) {
             response.set_body(std::make_unique<Teller>(
                 std::vector<std::string>{"data: 1\n\n", "data: 2\n\n", "data: 3\n\n"}));
         });
-        EXPECT_EQ(answer.field("Content-Encoding"), wire::coding_name(coding));
+        EXPECT_EQ(answer.header("Content-Encoding"), wire::coding_name(coding));
         const auto decoder = testing::make_decoder(coding);
         std::size_t seen = 0;
         for (const char* event : {"data: 1\n\n", "data: 2\n\n", "data: 3\n\n"}) {
@@ -311,7 +311,7 @@ TEST_F(CompressTest, WhenAllEncodersAreLentAnswersGoOutPlain) {
     auto& answer = get("gzip");
     EXPECT_EQ(answer.body(), page);
     EXPECT_FALSE(answer.has("Content-Encoding"));
-    EXPECT_EQ(answer.field("Vary"), "Accept-Encoding");
+    EXPECT_EQ(answer.header("Vary"), "Accept-Encoding");
 }
 
 }  // namespace

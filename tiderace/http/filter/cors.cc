@@ -27,11 +27,11 @@ AccessRule::Verdict Cors::check(Exchange& exchange) {
         return Verdict::pass;
     }
     Response response(204);
-    if (allows(request.field(FieldName::origin))) {
+    if (allows(request.header(FieldName::origin))) {
         const std::string own = options_.methods.empty() ? SiteLoop::methods_for(exchange) : "";
         const ByteView methods = own.empty() ? ByteView(options_.methods) : response.keep(own);
         if (!methods.empty()) response.add(FieldName::access_control_allow_methods, methods);
-        const ByteView asked = request.field(FieldName::access_control_request_headers);
+        const ByteView asked = request.header(FieldName::access_control_request_headers);
         // Named one by one, because "*" does not cover Authorization, nor requests with credentials
         // (Fetch standard).
         const ByteView allowed = options_.headers == "*" ? asked : ByteView(options_.headers);
@@ -51,7 +51,7 @@ void Cors::filter(Exchange& exchange, Response& response) {
     const bool names_origin = !any_origin_ || options_.credentials;
     // Vary also for requests without Origin: the answer differs by it, and caches must know that.
     if (names_origin) response.add(FieldName::vary, "Origin");
-    const ByteView origin = request.field(FieldName::origin);
+    const ByteView origin = request.header(FieldName::origin);
     if (origin.empty() || !allows(origin)) return;
     response.set(FieldName::access_control_allow_origin,
                  names_origin ? response.keep(origin) : ByteView("*"));

@@ -42,10 +42,10 @@ TEST_F(CorsTest, APreflightIsAnsweredBeforeTheHandler) {
                         {"Access-Control-Request-Method", "PUT"},
                         {"Access-Control-Request-Headers", "x-token"}});
     EXPECT_EQ(answer.status(), 204);
-    EXPECT_EQ(answer.field("Access-Control-Allow-Origin"), "*");
-    EXPECT_EQ(answer.field("Access-Control-Allow-Methods"), "PUT") << "the handler takes all";
-    EXPECT_EQ(answer.field("Access-Control-Allow-Headers"), "x-token");
-    EXPECT_EQ(answer.field("Access-Control-Max-Age"), "600");
+    EXPECT_EQ(answer.header("Access-Control-Allow-Origin"), "*");
+    EXPECT_EQ(answer.header("Access-Control-Allow-Methods"), "PUT") << "the handler takes all";
+    EXPECT_EQ(answer.header("Access-Control-Allow-Headers"), "x-token");
+    EXPECT_EQ(answer.header("Access-Control-Max-Age"), "600");
 }
 
 TEST_F(CorsTest, OptionsThatIsNoPreflightReachesTheHandler) {
@@ -57,23 +57,23 @@ TEST_F(CorsTest, OptionsThatIsNoPreflightReachesTheHandler) {
 TEST_F(CorsTest, OnlyNamedOriginsAreLetIn) {
     Cors cors({.origins = {"https://good.example"}});
     auto& good = ask(cors, "GET", {{"Origin", "https://good.example"}});
-    EXPECT_EQ(good.field("Access-Control-Allow-Origin"), "https://good.example");
-    EXPECT_EQ(good.field("Vary"), "Origin");
+    EXPECT_EQ(good.header("Access-Control-Allow-Origin"), "https://good.example");
+    EXPECT_EQ(good.header("Vary"), "Origin");
     for (const char* origin : {"https://good.example.evil", "https://evil", "null",
                                "http://good.example", "https://GOOD.example"}) {
         auto& bad = ask(cors, "GET", {{"Origin", origin}});
         EXPECT_EQ(bad.status(), 200) << origin;
         EXPECT_FALSE(bad.has("Access-Control-Allow-Origin")) << origin;
-        EXPECT_EQ(bad.field("Vary"), "Origin") << origin;
+        EXPECT_EQ(bad.header("Vary"), "Origin") << origin;
     }
-    EXPECT_EQ(ask(cors, "GET", {}).field("Vary"), "Origin");
+    EXPECT_EQ(ask(cors, "GET", {}).header("Vary"), "Origin");
 }
 
 TEST_F(CorsTest, CredentialsAreNeverGivenToEverybodyAtOnce) {
     Cors cors({.credentials = true});
     auto& answer = ask(cors, "GET", {{"Origin", "https://a.example"}});
-    EXPECT_EQ(answer.field("Access-Control-Allow-Origin"), "https://a.example");
-    EXPECT_EQ(answer.field("Access-Control-Allow-Credentials"), "true");
+    EXPECT_EQ(answer.header("Access-Control-Allow-Origin"), "https://a.example");
+    EXPECT_EQ(answer.header("Access-Control-Allow-Credentials"), "true");
 }
 
 }  // namespace

@@ -12,9 +12,9 @@ bool CrossOrigin::may_pass(const Request& request) const {
     if (request.is_get_or_head() || request.method() == wire::Method::options) return true;
     // A WebSocket's, whose route decides about origins: over HTTP/1.1 it is a GET.
     if (request.method() == wire::Method::connect) return true;
-    const ByteView origin = request.field(FieldName::origin);
+    const ByteView origin = request.header(FieldName::origin);
     if (!origin.empty() && std::ranges::find(trusted_, origin) != trusted_.end()) return true;
-    const ByteView site = request.field(FieldName::sec_fetch_site);
+    const ByteView site = request.header(FieldName::sec_fetch_site);
     // Browsers set Sec-Fetch-Site, and no page can; "none" is a bookmark or a typed address.
     if (!site.empty()) return site == "same-origin" || site == "none";
     // Neither field: current browsers send one of them, so this is no page of another site.

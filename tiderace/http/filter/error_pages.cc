@@ -191,7 +191,7 @@ void ErrorPages::filter(Exchange& exchange, Response& response) {
         return show(page->second, response);
     }
     response.add(FieldName::vary, "Accept");
-    const bool json = wire::prefers_json(exchange.request().field(FieldName::accept));
+    const bool json = wire::prefers_json(exchange.request().header(FieldName::accept));
     response.set(FieldName::content_type,
                  json ? "application/problem+json" : "text/html; charset=utf-8");
     // The page quotes the path, so its type must not be guessed.

@@ -52,14 +52,14 @@ TEST_F(ErrorPagesTest, EveryErrorHasAPageInBothForms) {
         answers_.status = status;
         auto& page = ask("GET");
         EXPECT_EQ(page.status(), status);
-        EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
-        EXPECT_EQ(page.field("Vary"), "Accept");
-        EXPECT_THAT(page.field("Content-Security-Policy"), HasSubstr("default-src 'none'"));
+        EXPECT_EQ(page.header("Content-Type"), "text/html; charset=utf-8");
+        EXPECT_EQ(page.header("Vary"), "Accept");
+        EXPECT_THAT(page.header("Content-Security-Policy"), HasSubstr("default-src 'none'"));
         EXPECT_THAT(page.body(), HasSubstr("<p class=\"code\">" + std::to_string(status)));
         EXPECT_EQ(page.content_length(), static_cast<std::int64_t>(page.body().size()));
         EXPECT_LT(page.body().size(), 4096U);
         auto& json = ask("GET", "application/json");
-        EXPECT_EQ(json.field("Content-Type"), "application/problem+json");
+        EXPECT_EQ(json.header("Content-Type"), "application/problem+json");
         EXPECT_THAT(json.body(), HasSubstr(",\"status\":" + std::to_string(status) + ","));
     }
 }
@@ -112,11 +112,11 @@ TEST_F(ErrorPagesTest, ARefusalsSentenceIsInThePage) {
     answers_.body = "too large\n";
     answers_.explanation = "\"<b>\" is too large.";
     auto& page = ask("GET");
-    EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
+    EXPECT_EQ(page.header("Content-Type"), "text/html; charset=utf-8");
     EXPECT_EQ(page.count("Content-Type"), 1U);
     EXPECT_THAT(page.body(), HasSubstr("<p>&quot;&lt;b&gt;&quot; is too large.</p>"));
     auto& json = ask("GET", "application/json");
-    EXPECT_EQ(json.field("Content-Type"), "application/problem+json");
+    EXPECT_EQ(json.header("Content-Type"), "application/problem+json");
     EXPECT_THAT(json.body(), HasSubstr(R"("detail":"\"\u003cb\u003e\" is too large.")"));
     folder_.write("431.html", "<h1>too many cookies</h1>");
     pages_ = std::move(*ErrorPages::load({{431, folder_.path_of("431.html")}}));
@@ -143,7 +143,7 @@ TEST_F(ErrorPagesTest, TheOperatorsPageComesFirst) {
     folder_.write("lost.html", "<h1>lost at sea</h1>");
     pages_ = std::move(*ErrorPages::load({{404, folder_.path_of("lost.html")}}));
     EXPECT_EQ(ask("GET", "application/json").body(), "<h1>lost at sea</h1>");
-    EXPECT_EQ(exchange_->field("Content-Type"), "text/html; charset=utf-8");
+    EXPECT_EQ(exchange_->header("Content-Type"), "text/html; charset=utf-8");
     answers_.status = 500;
     EXPECT_THAT(ask("GET").body(), HasSubstr("500"));
 }

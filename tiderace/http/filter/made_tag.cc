@@ -25,7 +25,7 @@ void MadeTag::filter(Exchange& exchange, Response& response) {
     text.add("W/\"").add_number(hash_of(body, 1), 16).add_number(hash_of(body, 2), 16).add("\"");
     const ByteView tag = response.keep(text.view());
     response.set(wire::FieldName::etag, tag);
-    const ByteView known = request.field(wire::FieldName::if_none_match);
+    const ByteView known = request.header(wire::FieldName::if_none_match);
     if (!known.empty() &&
         wire::tag_list_matches(known, wire::parse_entity_tag(tag), wire::TagCompare::weak)) {
         response.set_status(304);

@@ -14,13 +14,13 @@ class MadeTagTest : public FilterTest {};
 TEST_F(MadeTagTest, TheSameBytesHaveTheSameTag) {
     MadeTag first;
     MadeTag second;
-    const std::string tag = ask(first, "GET").field("ETag");
+    const std::string tag = ask(first, "GET").header("ETag");
     EXPECT_TRUE(tag.starts_with("W/\"")) << tag;
-    EXPECT_EQ(ask(second, "GET").field("ETag"), tag);
+    EXPECT_EQ(ask(second, "GET").header("ETag"), tag);
     EXPECT_FALSE(ask(first, "POST").has("ETag"));
     auto& known = ask(first, "GET", {{"If-None-Match", "\"x\", " + tag}});
     EXPECT_EQ(known.status(), 304);
-    EXPECT_EQ(known.field("ETag"), tag);
+    EXPECT_EQ(known.header("ETag"), tag);
     EXPECT_EQ(known.body(), "");
     EXPECT_EQ(ask(first, "GET", {{"If-None-Match", "*"}}).status(), 304);
     auto& other = ask(first, "GET", {{"If-None-Match", "\"x\""}});

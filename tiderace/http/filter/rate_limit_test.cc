@@ -85,7 +85,7 @@ TEST_F(RateLimitTest, ARequestAboveTheLimitGetsARetryAfter) {
     EXPECT_EQ(ask(rule, "GET").status(), 200);
     auto& refused = ask(rule, "GET");
     EXPECT_EQ(refused.status(), 429);
-    EXPECT_EQ(refused.field("Retry-After"), "60");
+    EXPECT_EQ(refused.header("Retry-After"), "60");
 }
 
 // The limit, for requests of one address after the other.

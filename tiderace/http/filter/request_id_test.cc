@@ -16,7 +16,7 @@ TEST_F(RequestIdTest, EachAnswerHasANameOfItsOwn) {
     RequestId ids;
     std::set<std::string> seen;
     for (int i = 0; i < 1'000; ++i) {
-        const std::string id = ask(ids, "GET", {{"X-Request-Id", "mine"}}).field("X-Request-Id");
+        const std::string id = ask(ids, "GET", {{"X-Request-Id", "mine"}}).header("X-Request-Id");
         EXPECT_EQ(id.size(), 32u);
         EXPECT_TRUE(seen.insert(id).second) << id;
     }
@@ -24,12 +24,12 @@ TEST_F(RequestIdTest, EachAnswerHasANameOfItsOwn) {
 
 TEST_F(RequestIdTest, AClientsOwnIsKeptOnlyWhereItIsTrusted) {
     RequestId ids(true);
-    EXPECT_EQ(ask(ids, "GET", {{"X-Request-Id", "a-B_9."}}).field("X-Request-Id"), "a-B_9.");
+    EXPECT_EQ(ask(ids, "GET", {{"X-Request-Id", "a-B_9."}}).header("X-Request-Id"), "a-B_9.");
     const std::string longest(Request::id_bytes_max, 'x');
-    EXPECT_EQ(ask(ids, "GET", {{"X-Request-Id", longest}}).field("X-Request-Id"), longest);
+    EXPECT_EQ(ask(ids, "GET", {{"X-Request-Id", longest}}).header("X-Request-Id"), longest);
     for (const std::string& bad :
          {std::string(""), std::string("a b"), std::string("a\"b"), longest + "x"}) {
-        EXPECT_EQ(ask(ids, "GET", {{"X-Request-Id", bad}}).field("X-Request-Id").size(), 32u)
+        EXPECT_EQ(ask(ids, "GET", {{"X-Request-Id", bad}}).header("X-Request-Id").size(), 32u)
             << bad;
     }
 }

@@ -258,7 +258,7 @@ TEST_P(H1Answers, ADeferredRequestStaysReadable) {
     EXPECT_EQ(request.method(), wire::Method::post);
     ASSERT_NE(request.head->find("x-own"), nullptr);
     EXPECT_EQ(request.head->find("x-own")->value, "value");
-    EXPECT_EQ(request.field(wire::FieldName::host), "tide.example");
+    EXPECT_EQ(request.header(wire::FieldName::host), "tide.example");
     std::exchange(kept_, {})->respond_status(204);
     const std::string empty = "HTTP/1.1 204 No Content\r\n\r\n";
     ASSERT_TRUE(heard(*peer, empty.size()));

@@ -101,7 +101,7 @@ wire::Refusal H1Exchange::take_target() {
     const ByteView target = head_.target();
     request_.authority = head_.target_authority();
     // For CONNECT and the absolute form the target's authority counts, not Host (RFC 9112, 3.2.2).
-    if (request_.authority.empty()) request_.authority = request_.field(wire::FieldName::host);
+    if (request_.authority.empty()) request_.authority = request_.header(wire::FieldName::host);
     ByteView rest = target;
     switch (head_.target_form()) {
         case wire::TargetForm::asterisk:

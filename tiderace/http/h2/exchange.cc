@@ -100,7 +100,7 @@ wire::Refusal H2Exchange::begin(const wire::H2Headers& headers,
 wire::Refusal H2Exchange::take_target() {
     const ByteView target = head_.target();
     request_.authority = head_.target_authority();
-    if (request_.authority.empty()) request_.authority = request_.field(wire::FieldName::host);
+    if (request_.authority.empty()) request_.authority = request_.header(wire::FieldName::host);
     if (head_.target_form() != wire::TargetForm::origin) {
         request_.raw_path = request_.path = target;
         return wire::Refusal::none;

@@ -33,7 +33,7 @@ TEST_P(H2Answers, OneThatNeverHasABodyHasNoLength) {
     const auto stream = client.get("/empty");
     ASSERT_TRUE(ended(stream));
     EXPECT_EQ(client.answer(stream).status, 204);
-    EXPECT_EQ(client.answer(stream).field("content-length"), "");
+    EXPECT_EQ(client.answer(stream).header("content-length"), "");
 }
 
 TEST_P(H2Answers, OneWhoseHeadCannotBeWrittenGivesUpItsSource) {

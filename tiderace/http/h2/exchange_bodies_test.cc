@@ -277,9 +277,9 @@ TEST_P(H2Bodies, AnEmptyBodyHasNoFrameAndOneByteHas) {
     const auto none = client.get("/text"), one = client.get("/textx");
     ASSERT_TRUE(ended(none) && ended(one));
     EXPECT_EQ(client.answer(none).frames, 0U);
-    EXPECT_EQ(client.answer(none).field("content-length"), "0");
+    EXPECT_EQ(client.answer(none).header("content-length"), "0");
     EXPECT_EQ(client.answer(one).body, "x");
-    EXPECT_EQ(client.answer(one).field("content-length"), "1");
+    EXPECT_EQ(client.answer(one).header("content-length"), "1");
 }
 
 TEST_P(H2Bodies, ThePathAndTheQueryAreApart) {

@@ -24,8 +24,8 @@ TEST_P(H2Requests, AnswersARequest) {
     const auto& answer = client.answer(stream);
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.body, "hello\n");
-    EXPECT_EQ(answer.field("content-length"), "6");
-    EXPECT_NE(answer.field("date"), "");
+    EXPECT_EQ(answer.header("content-length"), "6");
+    EXPECT_NE(answer.header("date"), "");
     EXPECT_EQ(client.settings_acks(), 1U);
     EXPECT_EQ(stage_->counters().requests, 1U);
     EXPECT_EQ(stage_->stage().logged(), (std::vector<testing::Logged>{{"GET /hello", 200, 6}}));
@@ -97,11 +97,11 @@ TEST_P(H2Requests, AnswersWithoutABodyEndWithTheirHead) {
     ASSERT_TRUE(ended(silent));
     EXPECT_EQ(client.answer(empty).status, 204);
     EXPECT_EQ(client.answer(unchanged).status, 304);
-    EXPECT_EQ(client.answer(unchanged).field("etag"), "\"1\"");
-    EXPECT_EQ(client.answer(head).field("content-length"), "6");
-    EXPECT_EQ(client.answer(unsent).field("content-length"), "42");
+    EXPECT_EQ(client.answer(unchanged).header("etag"), "\"1\"");
+    EXPECT_EQ(client.answer(head).header("content-length"), "6");
+    EXPECT_EQ(client.answer(unsent).header("content-length"), "42");
     // No body at all says nothing of GET's.
-    EXPECT_EQ(client.answer(silent).field("content-length"), "");
+    EXPECT_EQ(client.answer(silent).header("content-length"), "");
     for (const auto stream : {empty, unchanged, head, unsent, silent}) {
         EXPECT_EQ(client.answer(stream).frames, 0U) << stream;
         EXPECT_TRUE(client.answer(stream).ended) << stream;
@@ -113,10 +113,10 @@ TEST_P(H2Requests, LeavesOutTheFieldsThatSpeakOfAConnection) {
     const auto stream = client.get("/framing");
     ASSERT_TRUE(ended(stream));
     const auto& answer = client.answer(stream);
-    EXPECT_EQ(answer.field("x-own"), "kept");
-    EXPECT_EQ(answer.field("content-length"), "4");
+    EXPECT_EQ(answer.header("x-own"), "kept");
+    EXPECT_EQ(answer.header("content-length"), "4");
     for (const char* name : {"connection", "transfer-encoding", "keep-alive", "server"}) {
-        EXPECT_EQ(answer.field(name), "") << name;
+        EXPECT_EQ(answer.header(name), "") << name;
     }
 }
 
@@ -154,9 +154,9 @@ TEST_P(H2Requests, SendsBodiesThatAreMadeWhileTheyAreSent) {
     const auto stream = client.get("/stream");
     ASSERT_TRUE(ended(stream));
     EXPECT_EQ(client.answer(known).body, "0123456789");
-    EXPECT_EQ(client.answer(known).field("content-length"), "10");
+    EXPECT_EQ(client.answer(known).header("content-length"), "10");
     EXPECT_EQ(client.answer(stream).body, "onetwo");
-    EXPECT_EQ(client.answer(stream).field("content-length"), "");
+    EXPECT_EQ(client.answer(stream).header("content-length"), "");
 }
 
 TEST_P(H2Requests, ASourceThatFailsResetsItsStreamAlone) {
@@ -200,7 +200,7 @@ TEST_P(H2Requests, ARefusedRequestShowsNothingOfTheOneBefore) {
     ASSERT_TRUE(ended(get));
     EXPECT_EQ(client.answer(get).status, 431);
     EXPECT_NE(client.answer(get).body, "");
-    EXPECT_EQ(client.answer(get).field("content-length"),
+    EXPECT_EQ(client.answer(get).header("content-length"),
               std::to_string(client.answer(get).body.size()));
     // Nor is an answer to HEAD given a body because it is refused.
     ASSERT_TRUE(ended(client.get("/hello")));

@@ -70,7 +70,7 @@ TEST_P(Service, NamesItselfWhereItIsNamed) {
         testing::H2Client& client = connect();
         const auto stream = client.get("/hello");
         ASSERT_TRUE(ended(stream));
-        EXPECT_EQ(client.answer(stream).field("server"), name);
+        EXPECT_EQ(client.answer(stream).header("server"), name);
         EXPECT_EQ(stage_->counters().connections, 1U);
     }
 }

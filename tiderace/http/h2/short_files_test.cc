@@ -227,7 +227,7 @@ TEST_P(H2ShorterFiles, AreDroppedFromAmongFramesWhereverThoseLie) {
         expect_only({file});
         ASSERT_TRUE(ended(last));
         for (std::uint32_t stream = file + 2; stream <= last; stream += 2) {
-            ASSERT_EQ(client.answer(stream).field("x-pad").size(), pad) << stream;
+            ASSERT_EQ(client.answer(stream).header("x-pad").size(), pad) << stream;
         }
     }
 }

@@ -73,7 +73,7 @@ TEST_P(H2Tunnel, CarriesBytesBothWays) {
     client.data(stream, "early", false);
     ASSERT_TRUE(run_until([&] { return client.answer(stream).body == "<early>"; }));
     EXPECT_EQ(client.answer(stream).status, 200);
-    EXPECT_EQ(client.answer(stream).field("content-length"), "");
+    EXPECT_EQ(client.answer(stream).header("content-length"), "");
     EXPECT_EQ(protocol_, "websocket");
     EXPECT_TRUE(upgraded_);
     client.data(stream, "late", false);

@@ -31,7 +31,7 @@ class HttpsRedirectTest : public ::testing::Test {
     std::string location(std::string_view authority, std::string_view target,
                          std::string_view raw_path = {}) {
         const auto& answer = ask(authority, target, raw_path);
-        return answer.status() == 308 ? answer.field("Location") : "";
+        return answer.status() == 308 ? answer.header("Location") : "";
     }
 
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
@@ -56,7 +56,7 @@ TEST_F(HttpsRedirectTest, ReplacesThePortByItsOwn) {
     EXPECT_EQ(location("[::1]:80", "/"), "https://[::1]:8443/");
     EXPECT_EQ(location("[::1]", "/"), "https://[::1]:8443/");
     EXPECT_EQ(location("192.0.2.1:80", "/"), "https://192.0.2.1:8443/");
-    EXPECT_EQ(ask("example.org:80", "/x", {}, 443).field("Location"), "https://example.org/x");
+    EXPECT_EQ(ask("example.org:80", "/x", {}, 443).header("Location"), "https://example.org/x");
 }
 
 TEST_F(HttpsRedirectTest, KeepsTheMethodOfARequestThatHasABody) {
@@ -89,7 +89,7 @@ TEST_F(HttpsRedirectTest, RefusesWhatHasNoPath) {
 }
 
 TEST_F(HttpsRedirectTest, IsNotBelievedForEver) {
-    EXPECT_EQ(ask("example.org", "/").field("Cache-Control"), "max-age=3600");
+    EXPECT_EQ(ask("example.org", "/").header("Cache-Control"), "max-age=3600");
 }
 
 TEST_F(HttpsRedirectTest, LetsTheChallengesOfACertificateAuthorityReachTheFolder) {

@@ -161,8 +161,9 @@ void StaticFiles::handle_only_beneath(ByteView folder, Exchange& exchange) {
 void StaticFiles::answer_missing(Exchange& exchange) {
     const Request& request = exchange.request();
     // An absent script or picture stays a 404: the page in its place would hide the fault.
-    const bool asks_for_page = !has_extension(request.path) ||
-                               request.field(FieldName::accept).find("text/html") != ByteView::npos;
+    const bool asks_for_page =
+        !has_extension(request.path) ||
+        request.header(FieldName::accept).find("text/html") != ByteView::npos;
     if (!options_.spa.empty() && asks_for_page) {
         const core::Ref<files::ResolvedPath> page = resolve(options_.spa);
         if (page->stands_for == files::StandsFor::file) {

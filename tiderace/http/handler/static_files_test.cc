@@ -18,11 +18,11 @@ TEST_F(StaticFilesTest, AFileIsAnsweredWithItsBytesAndWhatDescribesThem) {
     EXPECT_EQ(answer.status(), 200);
     EXPECT_EQ(answer.body(), "body{}");
     EXPECT_EQ(answer.content_length(), 6);
-    EXPECT_EQ(answer.field("Content-Type"), "text/css; charset=utf-8");
-    EXPECT_EQ(answer.field("Last-Modified"), "Sun, 06 Nov 1994 08:49:37 GMT");
-    EXPECT_EQ(answer.field("Accept-Ranges"), "bytes");
-    EXPECT_EQ(answer.field("X-Content-Type-Options"), "nosniff");
-    EXPECT_THAT(answer.field("ETag"), ::testing::MatchesRegex("\".+\""));
+    EXPECT_EQ(answer.header("Content-Type"), "text/css; charset=utf-8");
+    EXPECT_EQ(answer.header("Last-Modified"), "Sun, 06 Nov 1994 08:49:37 GMT");
+    EXPECT_EQ(answer.header("Accept-Ranges"), "bytes");
+    EXPECT_EQ(answer.header("X-Content-Type-Options"), "nosniff");
+    EXPECT_THAT(answer.header("ETag"), ::testing::MatchesRegex("\".+\""));
     EXPECT_FALSE(answer.has("Vary"));
 }
 
@@ -65,10 +65,10 @@ TEST_F(StaticFilesTest, AnEmptyFileHasALengthOfZero) {
 TEST_F(StaticFilesTest, OptionsAndOtherMethodsGetTheAllowedOnes) {
     folder_.write("a.txt", "a");
     EXPECT_EQ(ask("OPTIONS", "/a.txt").status(), 204);
-    EXPECT_EQ(exchange_->field("Allow"), "GET, HEAD, OPTIONS");
+    EXPECT_EQ(exchange_->header("Allow"), "GET, HEAD, OPTIONS");
     for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "TRACE"}) {
         EXPECT_EQ(ask(method, "/a.txt").status(), 405) << method;
-        EXPECT_EQ(exchange_->field("Allow"), "GET, HEAD, OPTIONS") << method;
+        EXPECT_EQ(exchange_->header("Allow"), "GET, HEAD, OPTIONS") << method;
     }
 }
 
@@ -215,9 +215,9 @@ TEST_F(StaticFilesTest, OneFolderServesItsRegularFilesAndNothingElse) {
 TEST_F(StaticFilesTest, ADirectoryWithoutSlashIsRedirectedToItself) {
     folder_.make_folder("a b/?#%");
     folder_.make_folder("evil.example");
-    EXPECT_EQ(get("/a b").field("Location"), "/a%20b/");
+    EXPECT_EQ(get("/a b").header("Location"), "/a%20b/");
     EXPECT_EQ(exchange_->status(), 301);
-    EXPECT_EQ(get("/evil.example?next=//x").field("Location"), "/evil.example/?next=//x");
+    EXPECT_EQ(get("/evil.example?next=//x").header("Location"), "/evil.example/?next=//x");
     EXPECT_EQ(get("/a b/").status(), 404);
 }
 
@@ -244,7 +244,7 @@ TEST_F(StaticFilesTest, CleanUrlsAnswerWithThePage) {
     folder_.write("about.html", "about us");
     folder_.write("team/index.html", "team");
     EXPECT_EQ(get("/about").body(), "about us");
-    EXPECT_EQ(exchange_->field("Content-Type"), "text/html; charset=utf-8");
+    EXPECT_EQ(exchange_->header("Content-Type"), "text/html; charset=utf-8");
     EXPECT_EQ(get("/about/").status(), 404);
     EXPECT_EQ(get("/team").status(), 301);
     EXPECT_EQ(get("/absent").status(), 404);
@@ -267,15 +267,15 @@ TEST_F(StaticFilesTest, CacheControlComesFromTheFirstRuleThatMatches) {
     folder_.write("assets/js/a.js", "1");
     folder_.write("index.html", "2");
     folder_.write("b.txt", "3");
-    EXPECT_EQ(get("/assets/js/a.js").field("Cache-Control"), "max-age=31536000, immutable");
-    EXPECT_EQ(get("/").field("Cache-Control"), "no-cache");
+    EXPECT_EQ(get("/assets/js/a.js").header("Cache-Control"), "max-age=31536000, immutable");
+    EXPECT_EQ(get("/").header("Cache-Control"), "no-cache");
     EXPECT_FALSE(get("/b.txt").has("Cache-Control"));
 }
 
 TEST_F(StaticFilesTest, TheOwnersTypesComeFirst) {
     ASSERT_TRUE(options_.paths.mime.add("tide", "application/x-tide"));
     folder_.write("a.tide", "1");
-    EXPECT_EQ(get("/a.tide").field("Content-Type"), "application/x-tide");
+    EXPECT_EQ(get("/a.tide").header("Content-Type"), "application/x-tide");
 }
 
 TEST_F(StaticFilesTest, ARootThatIsNotThereSaysSo) {

@@ -277,7 +277,7 @@ void answer_listing(Exchange& exchange, const files::FileLoader& loader,
     description.host = request.authority.empty() ? ByteView("Home") : request.authority;
     description.path = options.path;
     description.order = order_of(request);
-    if (wire::prefers_json(request.field(FieldName::accept))) {
+    if (wire::prefers_json(request.header(FieldName::accept))) {
         listing->format = std::make_unique<JsonListing>();
     } else {
         listing->format = std::make_unique<HtmlListing>();

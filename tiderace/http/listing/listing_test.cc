@@ -23,10 +23,10 @@ TEST_F(ListingTest, APageForPeopleAndJsonForPrograms) {
     folder_.make_folder("docs/sub");
     auto& page = get("/docs/", {{"Accept", "text/html,*/*;q=0.8"}});
     EXPECT_EQ(page.status(), 200);
-    EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
-    EXPECT_EQ(page.field("Vary"), "Accept");
-    EXPECT_EQ(page.field("X-Content-Type-Options"), "nosniff");
-    EXPECT_THAT(page.field("Content-Security-Policy"), HasSubstr("default-src 'none'"));
+    EXPECT_EQ(page.header("Content-Type"), "text/html; charset=utf-8");
+    EXPECT_EQ(page.header("Vary"), "Accept");
+    EXPECT_EQ(page.header("X-Content-Type-Options"), "nosniff");
+    EXPECT_THAT(page.header("Content-Security-Policy"), HasSubstr("default-src 'none'"));
     EXPECT_EQ(page.content_length(), -1);
     EXPECT_THAT(page.body(), HasSubstr("href=\"./a.txt\""));
     EXPECT_THAT(page.body(), HasSubstr("href=\"./sub/\""));
@@ -36,7 +36,7 @@ TEST_F(ListingTest, APageForPeopleAndJsonForPrograms) {
     folder_.set_time("docs/a.txt", 784'111'777);
     folder_.set_time("docs/sub", 0);
     auto& json = get("/docs/", {{"Accept", "application/json"}});
-    EXPECT_EQ(json.field("Content-Type"), "application/json");
+    EXPECT_EQ(json.header("Content-Type"), "application/json");
     EXPECT_EQ(json.body(),
               "{\"path\":\"/docs/\",\"sorted\":true,\"entries\":[\n"
               "{\"name\":\"sub\",\"href\":\"./sub/\",\"type\":\"directory\","
@@ -141,7 +141,7 @@ TEST_F(ListingTest, AnUnreadListingTakesOnePlace) {
     folder_.make_folder("a");
     auto first = core::Ref(&ask("GET", "/a/")), second = core::Ref(&ask("GET", "/a/"));
     EXPECT_EQ(ask("GET", "/a/").status(), 503);
-    EXPECT_EQ(exchange_->field("Retry-After"), "1");
+    EXPECT_EQ(exchange_->header("Retry-After"), "1");
     EXPECT_EQ(ask("HEAD", "/a/").status(), 503);
     EXPECT_EQ(kernel_.open_files(), 2) << "of those two";
     first = {};

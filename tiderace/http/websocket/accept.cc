@@ -72,7 +72,7 @@ void agree_on_deflate(const Request& request, WebSocketService& service, WebSock
 
 bool asks_for_websocket(const Request& request) {
     return request.protocol == "websocket" ||
-           (request.protocol.empty() && wire::names_websocket(request.field(FieldName::upgrade)));
+           (request.protocol.empty() && wire::names_websocket(request.header(FieldName::upgrade)));
 }
 
 WebSocketRefusal accept_websocket(Exchange& exchange, WebSocketService& service,
@@ -90,7 +90,7 @@ WebSocketRefusal accept_websocket(Exchange& exchange, WebSocketService& service,
     // Over HTTP/2 the extended CONNECT itself proves that the peer means a WebSocket: there is no
     // key (RFC 8441, 5).
     if (carrier_of(request) == WebSocketCarrier::http1) {
-        accept = wire::websocket_accept(request.field(FieldName::sec_websocket_key));
+        accept = wire::websocket_accept(request.header(FieldName::sec_websocket_key));
         response.add(FieldName::upgrade, "websocket");
         response.add(FieldName::sec_websocket_accept, ByteView(accept.data(), accept.size()));
     }

@@ -78,8 +78,8 @@ TEST_F(AcceptWebSocket, RefusesWithAStatusThatSaysWhatIsWanted) {
     RecordedExchange plain(world_.loop(), "GET", "/");
     EXPECT_EQ(accept_websocket(plain, service, handler), WebSocketRefusal::not_asked_for);
     EXPECT_EQ(plain.status(), 426);
-    EXPECT_EQ(plain.field("upgrade"), "websocket");
-    EXPECT_EQ(plain.field("sec-websocket-version"), "13");
+    EXPECT_EQ(plain.header("upgrade"), "websocket");
+    EXPECT_EQ(plain.header("sec-websocket-version"), "13");
 
     auto fields = good_fields();
     fields[1].second = "short";
@@ -200,8 +200,8 @@ TEST_P(WebSocketOverHttp2, IsAStreamThatSpeaksTheSame) {
     ask(client, 1, "websocket");
     ASSERT_TRUE(run_until([&] { return client.answer(1).status == 200; }));
     EXPECT_EQ(refusal_, WebSocketRefusal::none);
-    EXPECT_EQ(client.answer(1).field("sec-websocket-accept"), "");
-    EXPECT_NE(client.answer(1).field("sec-websocket-extensions"), "");
+    EXPECT_EQ(client.answer(1).header("sec-websocket-accept"), "");
+    EXPECT_NE(client.answer(1).header("sec-websocket-extensions"), "");
     client.data(1, testing::client_frame(Opcode::text, "Hello"), false);
     client.data(1, testing::client_frame(Opcode::close, "\x03\xe8"), false);
     ASSERT_TRUE(run_until([&] {
@@ -212,7 +212,7 @@ TEST_P(WebSocketOverHttp2, IsAStreamThatSpeaksTheSame) {
     EXPECT_TRUE(run_until([&] { return handler_.closed == 1000; }));
     ask(client, 3, "something-else");
     ASSERT_TRUE(run_until([&] { return client.answer(3).status == 426; }));
-    EXPECT_EQ(client.answer(3).field("upgrade"), "");
+    EXPECT_EQ(client.answer(3).header("upgrade"), "");
 }
 
 // The streams of one connection: an id that were the connection's would be the same for both, and

@@ -186,26 +186,26 @@ std::unique_ptr<ClientExchange> ClientStage::connect() {
 
 std::string ClientStage::head(std::string_view method, std::string_view target,
                               std::string_view type, std::string_view framing,
-                              const Fields& fields) {
-    Fields all;
+                              const Headers& fields) {
+    Headers all;
     all.add("Host", options_.host);
     if (!type.empty()) all.add("Content-Type", type);
     const std::string_view path = target.substr(0, target.find('?'));
     const std::string cookies =
-        cookies_.field({true, options_.host, path}, world_.loop().unix_now());
+        cookies_.header({true, options_.host, path}, world_.loop().unix_now());
     if (options_.cookies && !cookies.empty()) all.add("Cookie", cookies);
-    for (const http::Field& field : standing_) all.set(field.name, field.value);
+    for (const http::Header& field : standing_) all.set(field.name, field.value);
     // All of them go before any comes, for a request may have one name twice.
-    for (const http::Field& field : fields) {
+    for (const http::Header& field : fields) {
         if (all.has(field.name)) all.remove(field.name);
     }
-    for (const http::Field& field : fields) all.add(field.name, field.value);
+    for (const http::Header& field : fields) all.add(field.name, field.value);
     std::string text = std::string(method) + " " + std::string(target) + " HTTP/1.1\r\n";
     text.append(all.lines()).append(framing).append("\r\n");
     return text;
 }
 
-void ClientStage::keep_cookies(const http::Fields& fields, std::string_view target) {
+void ClientStage::keep_cookies(const http::Headers& fields, std::string_view target) {
     if (!options_.cookies) return;
     const std::string_view path = target.substr(0, target.find('?'));
     for (const std::string_view cookie : fields.all("Set-Cookie")) {
@@ -230,14 +230,14 @@ ClientResponse ClientStage::finish(ClientExchange& exchange) {
     } else {
         answer.fault = "no whole answer came within ClientOptions::patience";
     }
-    answer.fields = exchange.take_fields();
+    answer.headers = exchange.take_headers();
     answer.trailers = exchange.take_trailers();
     answer.body = std::move(exchange.body());
     return answer;
 }
 
 ClientResponse ClientStage::ask(std::string_view method, std::string_view target,
-                                const Content& content, const Fields& fields) {
+                                const Content& content, const Headers& fields) {
     // First what is still to happen: the server may be about to close the kept connection.
     settle([] { return false; });
     if (kept_ == nullptr || !kept_->reusable()) kept_ = connect();
@@ -247,7 +247,7 @@ ClientResponse ClientStage::ask(std::string_view method, std::string_view target
     kept_->say(head(method, target, content.type(), framing, fields) + content.bytes());
     ClientResponse answer = finish(*kept_);
     if (answer.status == 0) kept_.reset();
-    keep_cookies(answer.fields, target);
+    keep_cookies(answer.headers, target);
     return answer;
 }
 
@@ -258,7 +258,7 @@ Stream ClientStage::open(const std::string& head, std::string_view target, bool 
     exchange->uploading = uploading;
     exchange->say(head);
     Stream stream(*this, std::move(exchange));
-    keep_cookies(stream.fields(), target);
+    keep_cookies(stream.headers(), target);
     return stream;
 }
 

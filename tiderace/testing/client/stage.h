@@ -13,7 +13,7 @@
 #include "tiderace/base/unique_function.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/app/app_loop.h"
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/h1/service.h"
 #include "tiderace/http/wire/response_reader.h"
@@ -46,9 +46,9 @@ class ClientExchange {
 
     int status() const { return status_; }
     bool done() const { return done_; }
-    const http::Fields& fields() const { return fields_; }
-    http::Fields take_fields() { return std::move(fields_); }
-    http::Fields take_trailers() { return std::move(trailers_); }
+    const http::Headers& fields() const { return fields_; }
+    http::Headers take_headers() { return std::move(fields_); }
+    http::Headers take_trailers() { return std::move(trailers_); }
     std::string& body() { return body_; }
     const std::string& fault() const { return fault_; }
 
@@ -62,8 +62,8 @@ class ClientExchange {
     http::wire::FieldPlaces places_;
     std::size_t taken_ = 0;  // bytes of peer_->heard()
     int status_ = 0;
-    http::Fields fields_;
-    http::Fields trailers_;
+    http::Headers fields_;
+    http::Headers trailers_;
     std::string body_;
     std::string fault_;
     bool done_ = false;
@@ -82,18 +82,18 @@ class ClientStage {
 
     std::unique_ptr<ClientExchange> connect();
     ClientResponse ask(std::string_view method, std::string_view target, const Content& content,
-                       const Fields& fields);
+                       const Headers& fields);
     ClientResponse finish(ClientExchange& exchange);
     // On a connection of its own, until its head is there or nothing more happens now.
     Stream open(const std::string& head, std::string_view target, bool uploading = false);
     // The head of a request, with its empty line.
     std::string head(std::string_view method, std::string_view target, std::string_view type,
-                     std::string_view framing, const Fields& fields);
-    void keep_cookies(const http::Fields& fields, std::string_view target);
+                     std::string_view framing, const Headers& fields);
+    void keep_cookies(const http::Headers& fields, std::string_view target);
 
     FakeWorld& world() { return world_; }
     http::CookieJar& cookies() { return cookies_; }
-    Fields& standing() { return standing_; }
+    Headers& standing() { return standing_; }
     std::size_t connections() const { return server_.size(); }
     const ClientOptions& options() const { return options_; }
 
@@ -113,7 +113,7 @@ class ClientStage {
     http::H1Service service_;
     net::TcpServer server_;
     http::CookieJar cookies_;
-    Fields standing_;
+    Headers standing_;
     std::unique_ptr<ClientExchange> kept_;  // its connection, for the next request
 };
 

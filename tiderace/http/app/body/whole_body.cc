@@ -24,7 +24,7 @@ void WholeBody::refuse() {
     shrink_to(0);
     exchange->withdraw_body();  // this object may be gone from here on
     if (exchange->responded() || exchange->abandoned()) return;
-    Reply(503).field("Retry-After", "2").send(*exchange);
+    Reply(503).header("Retry-After", "2").send(*exchange);
 }
 
 }  // namespace tiderace::http::app_parts

@@ -62,15 +62,15 @@ struct Note {
 template <>
 struct FromRequest<Agent> {
     static Agent from(const Request& request, const Users& users) {
-        return {std::string(request.field("User-Agent")) + " of " + users.name};
+        return {std::string(request.header("User-Agent")) + " of " + users.name};
     }
 };
 template <>
 struct FromRequest<Token> {
     static std::expected<Token, Problem> from(const Request& request) {
-        if (request.field("X-Token") == "throw") throw Problem{.status = 418};
-        if (request.field("X-Token").empty()) return std::unexpected(Problem{.status = 401});
-        return Token{request.field("X-Token")};
+        if (request.header("X-Token") == "throw") throw Problem{.status = 418};
+        if (request.header("X-Token").empty()) return std::unexpected(Problem{.status = 401});
+        return Token{request.header("X-Token")};
     }
 };
 template <>
@@ -80,7 +80,7 @@ struct FromRequest<Item> {
 template <>
 struct FromRequest<Language> {
     static Language from(const Request& request) {
-        return request.field("Accept-Language") == "zh" ? Language::zh : Language::en;
+        return request.header("Accept-Language") == "zh" ? Language::zh : Language::en;
     }
 };
 template <>
@@ -88,7 +88,7 @@ struct FromRequest<Visitor> {
     static Task<Visitor> from(Users& users, Language language, const Request& request) {
         ++users.made;
         const std::shared_ptr<void> count(nullptr, [&](void*) { ++users.ended; });
-        const std::string_view name = request.field("X-Name");
+        const std::string_view name = request.header("X-Name");
         co_await sleep(1ms);
         if (name == "throw") throw Problem{.status = 418};
         co_return Visitor{std::string(name), language == Language::zh ? "zh" : "en"};
@@ -206,7 +206,7 @@ TEST_F(MadeArgumentTest, NoTaskBeginsBehindAnArgumentThatAnswered) {
 TEST_F(MadeArgumentTest, MiddlewareTakesTheSame) {
     app.group("/token").use([](Token) {}).get<"/">([] { return "in"; });
     app.group("/member").use([](Member) {}).get<"/">([](const Request& request) {
-        return std::string(request.field("X-Name"));
+        return std::string(request.header("X-Name"));
     });
     app.group("/ann")
         .use([](Member member) -> Task<std::optional<Problem>> {

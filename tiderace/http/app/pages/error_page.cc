@@ -64,7 +64,7 @@ class ErrorPageFilter final : public ResponseFilter {
         : page_(std::move(page)), runner_(&runner) {}
 
     void filter(Exchange& exchange, Response& response) override {
-        const ByteView accept = exchange.request().field(wire::FieldName::accept);
+        const ByteView accept = exchange.request().header(wire::FieldName::accept);
         if (!wants_page(response, accept)) return;
         const ErrorAnswer error = describe(exchange.request(), response);
         std::optional<Reply> made;

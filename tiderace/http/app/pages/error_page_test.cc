@@ -182,7 +182,7 @@ TEST_F(ErrorPageTest, FiltersSeeThePage) {
         response.add("X-Bytes", response.keep(std::to_string(response.copied_body().size())));
     });
     app.error_page([](const ErrorAnswer&) -> std::variant<Reply, Problem> {
-        return Reply(200).field("X-Page", "mine").text("12345");
+        return Reply(200).header("X-Page", "mine").text("12345");
     });
     const std::string answer = get("/nowhere");
     EXPECT_EQ(status_of(answer), "404") << "the status stays";

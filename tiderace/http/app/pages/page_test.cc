@@ -35,7 +35,7 @@ TEST_F(PagesTest, AReplyGivesStatusFieldsAndCookies) {
     app.get<"/">([] {
         return page<"feed.html">(
             Feed{"closed", {}},
-            Reply(403).field("X-Tide", "low").cookie({.name = "seen", .value = "1"}));
+            Reply(403).header("X-Tide", "low").cookie({.name = "seen", .value = "1"}));
     });
     const std::string answer = get("/");
     EXPECT_EQ(status_of(answer), "403");

@@ -144,7 +144,7 @@ std::optional<Url> parse(std::string_view text) {
 
 // The caller may not set the fields of the handshake itself.
 bool may_be_sent(const WebSocketConnect& how) {
-    const auto is_ours = [](const Field& field) {
+    const auto is_ours = [](const Header& field) {
         constexpr std::string_view reserved = "Sec-WebSocket-";
         for (const char* name :
              {"Host", "Connection", "Upgrade", "Origin", "Content-Length", "Transfer-Encoding"}) {
@@ -152,7 +152,7 @@ bool may_be_sent(const WebSocketConnect& how) {
         }
         return starts_with_ignoring_case(field.name, reserved);
     };
-    return how.fields.valid() && std::ranges::none_of(how.fields, is_ours) &&
+    return how.headers.valid() && std::ranges::none_of(how.headers, is_ours) &&
            wire::is_field_value(how.origin) &&
            std::ranges::all_of(how.subprotocols,
                                [](const std::string& name) { return wire::is_token(name); });
@@ -161,7 +161,7 @@ bool may_be_sent(const WebSocketConnect& how) {
 std::string cookies_for(const Url& url, const WebSocketConnect& how, const core::EventLoop& loop) {
     if (how.cookies == nullptr) return {};
     const std::string path = url.path();
-    return how.cookies->field({url.secure, url.host, path}, loop.unix_now());
+    return how.cookies->header({url.secure, url.host, path}, loop.unix_now());
 }
 
 WebSocketClientRequest request_of(const Url& url, const WebSocketConnect& how,
@@ -174,7 +174,7 @@ WebSocketClientRequest request_of(const Url& url, const WebSocketConnect& how,
         // within() ends the wait; of two limits at one instant the
         // connection's would come first, and report less.
         .timeout = how.timeout < Duration::max() - 1s ? how.timeout + 1s : Duration::max()};
-    for (const Field& field : how.fields) {
+    for (const Header& field : how.headers) {
         request.fields.emplace_back(field.name).append(": ").append(field.value);
     }
     const std::string cookies = cookies_for(url, how, loop);

@@ -28,7 +28,7 @@
 #include "tiderace/http/client/client.h"
 #include "tiderace/http/client/client_fault.h"
 #include "tiderace/http/client/cookie_jar.h"
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 #include "tiderace/http/websocket/service.h"
 #include "tiderace/http/websocket/socket.h"
 #include "tiderace/task/task.h"
@@ -42,7 +42,7 @@ struct WebSocketConnect {
     WebSocketConnect() {}  // NOLINT: see above
 
     std::vector<std::string> subprotocols;  // offered, the one we like best first
-    Fields fields;                          // more of the request: Authorization …
+    Headers headers;                        // more of the request: Authorization …
     std::string origin;                     // "" for none: what is no browser has none
     const CookieJar* cookies = nullptr;     // those for this URL are sent; outlives the call
 

@@ -147,13 +147,13 @@ TEST_F(WebSocketConnectToOurs, WhatCannotBeAskedIsNotAsked) {
     }
     EXPECT_THAT(talk_to("wss://127.0.0.1:1/", {}), StartsWith("! tls: "));
     EXPECT_THAT(talk_to("ws://127.0.0.1:1/", {}), StartsWith("! connect: "));
-    how.fields.add("X-A", "1\r\nX-B: 2");
+    how.headers.add("X-A", "1\r\nX-B: 2");
     EXPECT_THAT(talk_to(url, {}), StartsWith("! bad_request: "));
     for (const char* const ours : {"Host", "sec-websocket-key", "Upgrade", "connection"}) {
-        how.fields = {Field(ours, "x")};
+        how.headers = {Header(ours, "x")};
         EXPECT_THAT(talk_to(url, {}), StartsWith("! bad_request: ")) << ours;
     }
-    how.fields = {};
+    how.headers = {};
     how.subprotocols = {"a, b"};
     EXPECT_THAT(talk_to(url, {}), StartsWith("! bad_request: "));
     EXPECT_EQ(stage.told(), "");
@@ -209,7 +209,7 @@ TEST_F(WebSocketConnectToAny, TheRequestHasWhatWasAskedFor) {
     CookieJar jar;
     jar.keep({.secure = false, .host = "127.0.0.1", .path = "/"}, "s=1", 0);
     how.cookies = &jar;
-    how.fields.add("Authorization", "Bearer x");
+    how.headers.add("Authorization", "Bearer x");
     how.origin = "https://a.example";
     url += "/room?a=b";
     EXPECT_EQ(meet([&] { return accepted() + "\x88\x02\x03\xe8"s; }, true), "open  1000");

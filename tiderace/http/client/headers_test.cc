@@ -1,4 +1,4 @@
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 namespace tiderace::http {
 namespace {
 
-TEST(Fields, NamesAreFoundInAnyCase) {
-    Fields fields{{"Accept", "text/html"}, {"Set-Cookie", "a=1"}};
+TEST(Headers, NamesAreFoundInAnyCase) {
+    Headers fields{{"Accept", "text/html"}, {"Set-Cookie", "a=1"}};
     fields.add("set-cookie", "b=2");
     EXPECT_EQ(fields.find("ACCEPT"), "text/html");
     EXPECT_EQ(fields.find("Set-Cookie"), "a=1");
@@ -25,7 +25,7 @@ TEST(Fields, NamesAreFoundInAnyCase) {
     EXPECT_EQ(fields.size(), 1U);
 }
 
-void add_lines_of_a_head(Fields& fields, const std::string& lines) {
+void add_lines_of_a_head(Headers& fields, const std::string& lines) {
     const std::string head = "HTTP/1.1 200 OK\r\n" + lines + "\r\n";
     wire::ResponseReader reader;
     wire::FieldPlaces places;
@@ -34,8 +34,8 @@ void add_lines_of_a_head(Fields& fields, const std::string& lines) {
     fields.add_lines(step.data, places);
 }
 
-TEST(Fields, LinesAreReadAsTheyStandInAHead) {
-    Fields fields;
+TEST(Headers, LinesAreReadAsTheyStandInAHead) {
+    Headers fields;
     add_lines_of_a_head(fields, "A: 1\r\nb:\t two words \r\nEmpty:\r\n");
     EXPECT_EQ(fields.size(), 3U);
     EXPECT_EQ(fields.find("a"), "1");
@@ -43,21 +43,22 @@ TEST(Fields, LinesAreReadAsTheyStandInAHead) {
     EXPECT_TRUE(fields.has("empty"));
 }
 
-TEST(Fields, AreReadInTheirOrder) {
-    Fields fields{{"A", "1"}, {"B", ""}};
+TEST(Headers, AreReadInTheirOrder) {
+    Headers fields{{"A", "1"}, {"B", ""}};
     add_lines_of_a_head(fields, "C: 3\r\n");
     fields.add("A", "4");
     std::string all;
-    for (const Field& field : fields) all.append(field.name).append("=").append(field.value) += ' ';
+    for (const Header& field : fields)
+        all.append(field.name).append("=").append(field.value) += ' ';
     EXPECT_EQ(all, "A=1 B= C=3 A=4 ");
     EXPECT_EQ(fields.lines(), "A: 1\r\nB: \r\nC: 3\r\nA: 4\r\n");
     EXPECT_FALSE(fields.empty());
-    EXPECT_TRUE(Fields().empty());
-    EXPECT_EQ(Fields().begin(), Fields().end());
+    EXPECT_TRUE(Headers().empty());
+    EXPECT_EQ(Headers().begin(), Headers().end());
 }
 
-TEST(Fields, AValueMayBeOneOfTheirOwn) {
-    Fields fields{{"A", std::string(50, 'a')}};
+TEST(Headers, AValueMayBeOneOfTheirOwn) {
+    Headers fields{{"A", std::string(50, 'a')}};
     // Some of these find no room and move the text that they are a view of.
     for (int i = 0; i < 20; ++i) fields.add("B", fields.find("A"));
     fields.set("A", fields.find("B"));
@@ -65,8 +66,8 @@ TEST(Fields, AValueMayBeOneOfTheirOwn) {
     EXPECT_EQ(fields.find("A"), std::string(50, 'a'));
 }
 
-TEST(Fields, OneThatIsSetAgainAndAgainKeepsTheOthers) {
-    Fields fields{{"First", "1"}};
+TEST(Headers, OneThatIsSetAgainAndAgainKeepsTheOthers) {
+    Headers fields{{"First", "1"}};
     add_lines_of_a_head(fields, "Second:  2 \r\n");
     for (int i = 0; i < 1'000; ++i) fields.set("Third", std::to_string(i));
     EXPECT_EQ(fields.size(), 3U);
@@ -75,23 +76,23 @@ TEST(Fields, OneThatIsSetAgainAndAgainKeepsTheOthers) {
     EXPECT_EQ(fields.lines(), "First: 1\r\nSecond: 2\r\nThird: 999\r\n");
 }
 
-TEST(Fields, AMoveKeepsViewsAndACopyHasItsOwn) {
-    Fields fields{{"A", "1"}};
+TEST(Headers, AMoveKeepsViewsAndACopyHasItsOwn) {
+    Headers fields{{"A", "1"}};
     const std::string_view view = fields.find("A");
-    const Fields copy = fields;
-    const Fields moved = std::move(fields);
+    const Headers copy = fields;
+    const Headers moved = std::move(fields);
     EXPECT_EQ(moved.find("A").data(), view.data());
     EXPECT_NE(copy.find("A").data(), view.data());
     EXPECT_EQ(copy.find("A"), "1");
 }
 
-TEST(Fields, WhatNoMessageMayHoldIsNotValid) {
-    EXPECT_TRUE(Fields({{"A", "1"}, {"B", "\xC3\xA9 \t"}}).valid());
-    EXPECT_TRUE(Fields().valid());
-    EXPECT_FALSE(Fields({{"A b", "1"}}).valid());
-    EXPECT_FALSE(Fields({{"", "1"}}).valid());
-    EXPECT_FALSE(Fields({{"A", "1\r\nB: 2"}}).valid());
-    EXPECT_FALSE(Fields({{"A", std::string("\0", 1)}}).valid());
+TEST(Headers, WhatNoMessageMayHoldIsNotValid) {
+    EXPECT_TRUE(Headers({{"A", "1"}, {"B", "\xC3\xA9 \t"}}).valid());
+    EXPECT_TRUE(Headers().valid());
+    EXPECT_FALSE(Headers({{"A b", "1"}}).valid());
+    EXPECT_FALSE(Headers({{"", "1"}}).valid());
+    EXPECT_FALSE(Headers({{"A", "1\r\nB: 2"}}).valid());
+    EXPECT_FALSE(Headers({{"A", std::string("\0", 1)}}).valid());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "tiderace/http/client/fields.h"
+#include "tiderace/http/client/headers.h"
 
 #include <algorithm>
 #include <string>
@@ -13,18 +13,18 @@ constexpr std::size_t usual_field_bytes = 40;
 
 }  // namespace
 
-Fields::Fields(std::initializer_list<Field> all) {
-    for (const Field& each : all) add(each.name, each.value);
+Headers::Headers(std::initializer_list<Header> all) {
+    for (const Header& each : all) add(each.name, each.value);
 }
 
-void Fields::reserve(std::size_t count) {
+void Headers::reserve(std::size_t count) {
     places_.reserve(places_.size() + count);
     text_.reserve(text_.size() + count * usual_field_bytes);
 }
 
 // For so many bytes behind the text. If it moves for that, returns the old one, because what is to
 // be added may be a view into it.
-Fields::Text Fields::make_room(std::size_t bytes) {
+Headers::Text Headers::make_room(std::size_t bytes) {
     if (text_.capacity() - text_.size() >= bytes) return {};
     Text larger;
     larger.reserve(2 * text_.size() + bytes);
@@ -33,7 +33,7 @@ Fields::Text Fields::make_room(std::size_t bytes) {
     return larger;
 }
 
-void Fields::add(ByteView name, ByteView value) {
+void Headers::add(ByteView name, ByteView value) {
     constexpr ByteView between = ": ";
     constexpr ByteView end = "\r\n";
     const std::size_t bytes = name.size() + between.size() + value.size() + end.size();
@@ -47,21 +47,21 @@ void Fields::add(ByteView name, ByteView value) {
 }
 
 // The sizes first: nearly all fields of an answer differ in them, which saves a call.
-bool Fields::is_called(const Place& place, std::string_view name) const {
+bool Headers::is_called(const Place& place, std::string_view name) const {
     return place.name_bytes == name.size() &&
            equals_ignoring_case({text_.data() + place.name_at, place.name_bytes}, name);
 }
 
-void Fields::remove(std::string_view name) {
+void Headers::remove(std::string_view name) {
     if (!has(name)) return;
-    Fields kept;
+    Headers kept;
     for (const Place& place : places_) {
         if (!is_called(place, name)) kept.add(at(place).name, at(place).value);
     }
     *this = std::move(kept);
 }
 
-void Fields::set(ByteView name, ByteView value) {
+void Headers::set(ByteView name, ByteView value) {
     // Copied, because they may be views of what is removed.
     const std::string kept_name(name);
     const std::string kept_value(value);
@@ -69,7 +69,7 @@ void Fields::set(ByteView name, ByteView value) {
     add(kept_name, kept_value);
 }
 
-void Fields::add_lines(ByteView lines, std::span<const Place> places) {
+void Headers::add_lines(ByteView lines, std::span<const Place> places) {
     const Text old = make_room(lines.size());
     const std::size_t before = text_.size();
     text_.insert(text_.end(), lines.begin(), lines.end());
@@ -80,23 +80,23 @@ void Fields::add_lines(ByteView lines, std::span<const Place> places) {
     }
 }
 
-const Fields::Place* Fields::first_called(std::string_view name) const {
+const Headers::Place* Headers::first_called(std::string_view name) const {
     for (const Place& place : places_) {
         if (is_called(place, name)) return &place;
     }
     return nullptr;
 }
 
-std::string_view Fields::find(std::string_view name) const {
+std::string_view Headers::find(std::string_view name) const {
     const Place* const found = first_called(name);
     return found != nullptr ? at(*found).value : std::string_view();
 }
 
-bool Fields::has(std::string_view name) const {
+bool Headers::has(std::string_view name) const {
     return first_called(name) != nullptr;
 }
 
-std::vector<std::string_view> Fields::all(std::string_view name) const {
+std::vector<std::string_view> Headers::all(std::string_view name) const {
     std::vector<std::string_view> values;
     for (const Place& place : places_) {
         if (is_called(place, name)) values.push_back(at(place).value);
@@ -104,8 +104,8 @@ std::vector<std::string_view> Fields::all(std::string_view name) const {
     return values;
 }
 
-bool Fields::valid() const {
-    return std::ranges::all_of(*this, [](const Field& field) {
+bool Headers::valid() const {
+    return std::ranges::all_of(*this, [](const Header& field) {
         return wire::is_token(field.name) && wire::is_field_value(field.value);
     });
 }

@@ -1,4 +1,4 @@
-// Internal. Fields: the fields of a message, owned, in their order.
+// Internal. Headers: the fields of a message, owned, in their order.
 //
 //   text_     Accept: text/html CRLF Cookie: a=1 CRLF    the lines of a head (RFC 9112, 5)
 //   places_   |       |              |       |           where each name and value stands in it
@@ -22,18 +22,18 @@
 
 namespace tiderace::http {
 
-// One of Fields: valid until these are changed, or end. A move of them keeps it.
-struct Field {
+// One of Headers: valid until these are changed, or end. A move of them keeps it.
+struct Header {
     ByteView name;
     ByteView value;
 };
 
-class Fields {
+class Headers {
   public:
     class Iterator;
 
-    Fields() = default;
-    Fields(std::initializer_list<Field> all);
+    Headers() = default;
+    Headers(std::initializer_list<Header> all);
 
     // Copies both.
     void add(ByteView name, ByteView value);
@@ -65,7 +65,7 @@ class Fields {
     using Place = wire::FieldPlace;  // in the text
     using Text = std::vector<char, task::FrameAllocator<char>>;
 
-    Field at(const Place& place) const {
+    Header at(const Place& place) const {
         return {.name = {text_.data() + place.name_at, place.name_bytes},
                 .value = {text_.data() + place.value_at, place.value_bytes}};
     }
@@ -77,13 +77,13 @@ class Fields {
     std::vector<Place, task::FrameAllocator<Place>> places_;
 };
 
-class Fields::Iterator {
+class Headers::Iterator {
   public:
-    using value_type = Field;
+    using value_type = Header;
     using difference_type = std::ptrdiff_t;
 
     Iterator() = default;
-    Field operator*() const { return fields_->at(*place_); }
+    Header operator*() const { return fields_->at(*place_); }
     Iterator& operator++() {
         ++place_;
         return *this;
@@ -96,18 +96,18 @@ class Fields::Iterator {
     bool operator==(const Iterator& other) const { return place_ == other.place_; }
 
   private:
-    friend class Fields;
+    friend class Headers;
 
-    Iterator(const Fields& fields, const Place* place) : fields_(&fields), place_(place) {}
+    Iterator(const Headers& fields, const Place* place) : fields_(&fields), place_(place) {}
 
-    const Fields* fields_ = nullptr;
+    const Headers* fields_ = nullptr;
     const Place* place_ = nullptr;
 };
 
-inline Fields::Iterator Fields::begin() const {
+inline Headers::Iterator Headers::begin() const {
     return {*this, places_.data()};
 }
-inline Fields::Iterator Fields::end() const {
+inline Headers::Iterator Headers::end() const {
     return {*this, places_.data() + places_.size()};
 }
 
