@@ -4,8 +4,8 @@
 #
 # Each C++ block is compiled in a namespace of its own, after the #includes of all. A block with a main
 # is registered under the heading above it: routes/routes, answers/pages, answers/pages_2
-# (tests/documents/program.h). A block that specialises FromRequest, which no namespace may do, is a
-# source of its own. A block without a main is compiled where it stands, so a TEST in it runs.
+# (tests/documents/program.h). A block that specialises FromRequest or Convert, which no namespace
+# may do, is a source of its own. A block without a main is compiled where it stands, so a TEST in it runs.
 # A header stands for a document with its example (Room.cmake) under the heading "Example".
 # What a test cannot use is replaced: ports by one of the kernel's choice, and the URLs of servers by
 # that of the test.
@@ -67,7 +67,7 @@ function(tiderace_document_programs)
     string(REPLACE "\"unix:/tmp/" "\"unix:" block "${block}")
 
     set(main_name main)
-    if(block MATCHES "struct tiderace::http::FromRequest<")
+    if(block MATCHES "struct tiderace::(http::FromRequest|json::Convert)<")
       set(main_name main_of_${unique})
       string(REPLACE "int main(" "static int ${main_name}(" block "${block}")
     endif()
@@ -85,6 +85,8 @@ function(tiderace_document_programs)
       set(file ${PROJECT_BINARY_DIR}/generated/documents/${ARG_NAME}_${unique}.cc)
       file(CONFIGURE OUTPUT ${file} CONTENT "#include \"tests/documents/program.h\"\n${found}\n${lines}" @ONLY)
       target_sources(documents_test PRIVATE ${file})
+      # Its names are global, and so are those of the next.
+      set_source_files_properties(${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
       continue()
     endif()
     string(APPEND code "\nnamespace document_${ARG_NAME}_${unique} {\n"

@@ -1,5 +1,5 @@
-// Any bytes as a JSON text. Our scanner and simdjson accept the same texts; the offset of a fault
-// is within the text; a value that is read, written and read again stays the same.
+// within the text; a value that is read, written and read again stays the same: a struct with each
+// kind of member, and a Value, which takes every text but one that has a name twice.
 #include <array>
 #include <chrono>
 #include <deque>
@@ -27,6 +27,23 @@ struct Even : Checked<int> {
     static bool holds(int value) { return value % 2 == 0; }
     static std::string expected() { return "an even number"; }
 };
+struct Word {
+    std::string text;
+};
+
+}  // namespace
+
+template <>
+struct Convert<Word> {
+    static std::string write(const Word& word) { return word.text; }
+    static std::optional<Word> read(const std::string& text) {
+        if (text.size() > 3) return std::nullopt;
+        return Word{text};
+    }
+};
+
+namespace {
+
 // Every member may be missing, so that a small text reaches far.
 struct Node {
     Default<bool> b;
@@ -47,6 +64,12 @@ struct Node {
     Default<Range<int, 1, 9>> r = 1;
     Default<Length<std::string, 0, 4>> e;
     Default<Even> p = 2;
+    Default<Value> x;
+    std::optional<Word> c;
+    Default<std::map<std::int8_t, int>> k;
+    Default<std::map<Mood, bool>> y;
+
+    static constexpr Name json_names[] = {{"c", "word"}};
 };
 
 bool is_json(ByteView text, const Options& options) {
@@ -61,9 +84,24 @@ void check_faults(ByteView text, const Error& error) {
     TR_CHECK(!error.message().empty());
 }
 
+void check_value(ByteView text, const Options& options) {
+    const auto value = read<Value>(text, options);
+    if (!value) {
+        const bool is_content = value.error().kind() == Error::Kind::content;
+        TR_CHECK(is_content == !first_fault(text, options.depth_max));
+        return check_faults(text, value.error());
+    }
+    std::string once;
+    TR_CHECK(append(once, *value));
+    const auto again = read<Value>(once, {.size_bytes_max = once.size()});
+    TR_CHECK(again.has_value());
+    TR_CHECK(write(*again) == once);
+}
+
 void check(ByteView text) {
     const Options options = {.unknown = Unknown::ignore};
     TR_CHECK(is_json(text, options) == !first_fault(text, options.depth_max));
+    check_value(text, options);
     const auto node = read<Node>(text, options);
     if (!node) return check_faults(text, node.error());
     std::string once;

@@ -43,6 +43,15 @@
 //         return 0;
 //     }
 //
+// Other names than those of C++, for all members and for one of them, are lines of the struct:
+//
+//     static constexpr json::Case json_case = json::Case::camel;            // retryCount
+//     static constexpr json::Name json_names[] = {{"event_type", "@type"}};
+//
+// JSON, queries, forms and OpenAPI use these; rows of a database and templates use those of C++.
+// json::Value (tiderace/json/value.h) holds what no struct describes, and json::Convert
+// (tiderace/json/convert.h) gives JSON to a type of yours.
+//
 // tiderace/json/type_of.h lists the C++ types and their JSON, tiderace/json/checked.h the types
 // that check their value (Range, Length, Default, your own), and tiderace/json/writer.h has
 // json::Writer, which writes token by token. An empty std::optional member is omitted. A struct may
@@ -65,6 +74,7 @@
 // Limits   Options: 1 MiB of text, 64 levels, 100,000 elements, by default.
 #pragma once
 
+#include <concepts>
 #include <expected>
 #include <string>
 #include <type_traits>
@@ -72,9 +82,11 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/json/checked.h"
+#include "tiderace/json/convert.h"
 #include "tiderace/json/fault.h"
 #include "tiderace/json/reader.h"
 #include "tiderace/json/type_of.h"
+#include "tiderace/json/value.h"
 #include "tiderace/json/views.h"
 #include "tiderace/json/writer.h"
 
@@ -107,6 +119,12 @@ std::string write(const T& value) {
     std::string text;
     append(text, value);
     return text;
+}
+
+// Once a program has seen in a Value what it is. Offsets of faults are those of write(value).
+template <typename T, std::same_as<Value> V>
+std::expected<T, Error> read(const V& value, const Options& options = {}) {
+    return read<T>(ByteView(write(value)), options);
 }
 
 }  // namespace tiderace::json

@@ -15,6 +15,23 @@ using namespace tiderace;
 using namespace tiderace::http;
 struct Item { int id; };
 struct Larger : Item {};
+struct Heir : Item { int more; };
+struct Unnamed { int a; static constexpr json::Name json_names[] = {{"b", "c"}}; };
+struct Twins { int a, b; static constexpr json::Name json_names[] = {{"a", "b"}}; };
+struct Quoted { int a; static constexpr json::Name json_names[] = {{"a", "\\""}}; };
+struct Either { std::variant<int, json::Value> either; };
+class OneWay {};
+template <> struct tiderace::json::Convert<OneWay> { static int write(const OneWay&); };
+class Round {};
+template <> struct tiderace::json::Convert<Round> {
+    static Round write(const Round&);
+    static std::optional<Round> read(const Round&);
+};
+class Views {};
+template <> struct tiderace::json::Convert<Views> {
+    static std::string_view write(const Views&);
+    static std::optional<Views> read(std::string_view);
+};
 class Opaque { int id = 0; public: Opaque() {} };
 template <int n> struct Own {};
 namespace tiderace::http {
@@ -103,6 +120,17 @@ WRONG = [
     ('app.get<"/">([] { return Opaque(); });', NO_JSON),
     ('app.get<"/">([] { return sleep(std::chrono::seconds(1)); });', NO_JSON),
     ('app.post<"/">([](Json<Opaque>) { return 1; });', NO_JSON),
+    ('app.get<"/">([] { return Larger(); });', "a struct with a base class has no JSON form"),
+    ('app.post<"/">([](Json<Heir>) { return 1; });', "a struct with a base class has no JSON form"),
+    ('app.get<"/">([] { return Unnamed(); });', "to a member that the struct does not have"),
+    ('app.get<"/">([] { return Twins(); });', "two members have the same name in JSON"),
+    ('app.get<"/">([] { return Quoted(); });', "has no quote, backslash or control character"),
+    ('app.get<"/">([] { return Either(); });', "a json::Value holds anything"),
+    ('app.get<"/">([] { return OneWay(); });', "Convert<T> needs `static J write(const T&)`"),
+    ('app.post<"/">([](Json<OneWay>) {});', "Convert<T> needs `static J write(const T&)`"),
+    ('app.get<"/">([] { return Round(); });', "Convert<T> writes a T as a T again"),
+    ('app.post<"/">([](Json<Views>) {});', "a std::string_view would refer to a text that is gone"),
+    ('app.get<"/">([] { return std::map<double, int>(); });', NO_JSON),
     ('app.get<"/">([] { return 1; }, 5);', "behind the handler stands middleware"),
     ("app.use([](int) {});", "a middleware takes no path parameters"),
     ("app.use([](Body) {});", "a middleware leaves the body to the handler"),

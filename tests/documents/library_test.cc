@@ -71,6 +71,20 @@ TEST_F(Library, TypesOfTheProgramsOwn) {
     EXPECT_EQ(program.end(), 0);
 }
 
+TEST_F(Library, JsonOfAnotherShapeThanItsStruct) {
+    Program program = start("routes/members_of_json");
+    const auto post = [&](const std::string& body) {
+        return ask("POST", program.url("/sales"), body, json);
+    };
+    const auto sold = post(R"({"@type":"sold","articleId":7,"amount":"12.50",)"
+                           R"("left":{"books":3},"details":{"by":["ann"]}})");
+    EXPECT_EQ(sold.body, R"({"by":"ann","cents":1250})");
+    const auto wrong = post(R"({"@type":"sold","articleId":7,"amount":"12","details":1})");
+    EXPECT_EQ(wrong.status, 422);
+    EXPECT_NE(wrong.body.find("expected an amount such as"), std::string::npos) << wrong.body;
+    EXPECT_EQ(program.end(), 0);
+}
+
 TEST_F(Library, WhatHandlersShare) {
     Program program = start("routes/what_handlers_share");
     EXPECT_EQ(get(program.url("/")).body, "hello, visit 1 of this loop\n");

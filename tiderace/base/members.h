@@ -31,9 +31,26 @@
 
 namespace tiderace {
 
+namespace members {
+
+// Converts to base classes of T alone.
 template <typename T>
-concept PlainStruct =
-    std::is_class_v<T> && std::is_aggregate_v<T> && !requires { typename T::value_type; };
+struct AnyBase {
+    template <typename B>
+        requires(std::is_base_of_v<B, T> && !std::is_same_v<B, T>)
+    operator B() const {  // NOLINT: converting is its purpose
+        __builtin_unreachable();
+    }
+};
+
+}  // namespace members
+
+template <typename T>
+concept HasBaseClass = std::is_aggregate_v<T> && requires { T{members::AnyBase<T>{}}; };
+
+template <typename T>
+concept PlainStruct = std::is_class_v<T> && std::is_aggregate_v<T> &&
+                      !requires { typename T::value_type; } && !HasBaseClass<T>;
 
 template <typename...>
 struct TypeList {};
@@ -112,6 +129,17 @@ struct NameBlock {
     char text[bytes + 1] = {};
     std::size_t ends[size + 1] = {};
 };
+// `block` has static storage.
+template <std::size_t bytes, std::size_t size>
+consteval auto views_of(const NameBlock<bytes, size>& block) {
+    std::array<std::string_view, size> made;
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+        made[i] = std::string_view(block.text + from, block.ends[i] - from);
+        from = block.ends[i];
+    }
+    return made;
+}
 
 template <typename T, std::size_t size>
 struct Names {
@@ -129,16 +157,6 @@ struct Names {
         return made;
     }
     static constexpr auto stored = block(std::make_index_sequence<size>());
-
-    static consteval auto views() {
-        std::array<std::string_view, size> made;
-        std::size_t from = 0;
-        for (std::size_t i = 0; i < size; ++i) {
-            made[i] = std::string_view(stored.text + from, stored.ends[i] - from);
-            from = stored.ends[i];
-        }
-        return made;
-    }
 };
 
 }  // namespace members
@@ -151,7 +169,7 @@ inline constexpr std::size_t member_count = [] {
 }();
 
 template <PlainStruct T>
-inline constexpr auto member_names = members::Names<T, member_count<T>>::views();
+inline constexpr auto member_names = members::views_of(members::Names<T, member_count<T>>::stored);
 
 // A TypeList of the members' types.
 template <PlainStruct T>

@@ -3,14 +3,12 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "tiderace/base/calendar.h"
@@ -18,6 +16,8 @@
 #include "tiderace/base/members.h"
 #include "tiderace/json/scan.h"
 #include "tiderace/json/text.h"
+#include "tiderace/json/type_of.h"
+#include "tiderace/json/value.h"
 
 namespace tiderace::json {
 namespace {
@@ -102,6 +102,7 @@ Form form_of(const element& found) {
 
 bool may_be_missing(const Type& type) {
     if (type.kind == Kind::optional) return true;
+    if (type.kind == Kind::convert) return may_be_missing(*type.convert->json);
     return type.kind == Kind::checked &&
            (type.checked->may_be_missing || may_be_missing(*type.checked->value));
 }
@@ -136,6 +137,8 @@ class Walk {
     bool read_object(const element& from, void* to, const Type& type, const Place& place);
     bool read_variant(const element& from, void* to, const Type& type, const Place& place);
     bool read_checked(const element& from, void* to, const Type& type, const Place& place);
+    bool read_converted(const element& from, void* to, const Type& type, const Place& place);
+    bool read_any(const element& from, Value& to, const Place& place);
     bool check_missing(const ObjectShape& shape, std::uint64_t seen, const Place& place);
     bool validate(const void* object, const ObjectShape& shape, const Place& place);
 
@@ -270,7 +273,12 @@ bool Walk::read_map(const element& from, void* to, const Type& type, const Place
     for (const auto field : object) {
         if (is_full() || too_many_elements(place)) return false;
         const Place inner{&place, field.key, ordinal++, false};
-        void* const value = shape.add(to, field.key);
+        const auto key = key_of(field.key, *shape.key);
+        if (!key) {
+            good = fault(inner, "expected a name that is " + expected_text(*shape.key));
+            continue;
+        }
+        void* const value = shape.add(to, *key);
         good &= value != nullptr ? read(field.value, value, *shape.value, inner)
                                  : fault(inner, "appears twice");
     }
@@ -373,6 +381,64 @@ bool Walk::read_checked(const element& from, void* to, const Type& type, const P
     return unexpected(from, type, place);
 }
 
+bool Walk::read_converted(const element& from, void* to, const Type& type, const Place& place) {
+    struct Inside {
+        Walk& walk;
+        const element& from;
+        const Type& json;
+        const Place& place;
+    } inside{*this, from, *type.convert->json, place};
+    std::string reason;
+    const auto outcome = type.convert->read(
+        to, &inside,
+        [](void* context, void* json) {
+            const Inside& in = *static_cast<Inside*>(context);
+            return in.walk.read(in.from, json, in.json, in.place);
+        },
+        reason);
+    if (outcome == ConvertShape::Outcome::done) return true;
+    if (outcome == ConvertShape::Outcome::not_read) return false;
+    if (reason.empty()) return unexpected(from, type, place);
+    return fault(place, std::move(reason), found_text(from));
+}
+
+// Lists and maps read their elements through here again, with the limits that all lists have.
+bool Walk::read_any(const element& from, Value& to, const Place& place) {
+    switch (from.type()) {
+        case element_type::ARRAY: {
+            Array array;
+            const bool good = read(from, &array, type_of<Array>, place);
+            to = std::move(array);
+            return good;
+        }
+        case element_type::OBJECT: {
+            Object object;
+            const bool good = read(from, &object, type_of<Object>, place);
+            to = std::move(object);
+            return good;
+        }
+        case element_type::STRING:
+            to = from.get_string().value_unsafe();
+            break;
+        case element_type::INT64:
+            to = std::int64_t{from.get_int64().value_unsafe()};
+            break;
+        case element_type::UINT64:
+            to = std::uint64_t{from.get_uint64().value_unsafe()};
+            break;
+        case element_type::DOUBLE:
+            to = from.get_double().value_unsafe();
+            break;
+        case element_type::BOOL:
+            to = from.get_bool().value_unsafe();
+            break;
+        case element_type::NULL_VALUE:
+            to = nullptr;
+            break;
+    }
+    return true;
+}
+
 bool Walk::read(const element& from, void* to, const Type& type, const Place& place) {
     switch (type.kind) {
         case Kind::boolean: {
@@ -408,6 +474,10 @@ bool Walk::read(const element& from, void* to, const Type& type, const Place& pl
             return read_variant(from, to, type, place);
         case Kind::checked:
             return read_checked(from, to, type, place);
+        case Kind::convert:
+            return read_converted(from, to, type, place);
+        case Kind::any:
+            return read_any(from, *static_cast<Value*>(to), place);
         case Kind::optional:
             if (!from.is_null()) {
                 return read(from, type.optional->make(to), *type.optional->value, place);
@@ -466,41 +536,6 @@ class LentParser {
     std::unique_ptr<Parser> parser_;
 };
 thread_local std::unique_ptr<Parser> LentParser::kept_;
-
-// `integer` is one of JSON: digits, perhaps behind a '-'.
-bool fits_64_bits(std::string_view integer) {
-    const auto fits = [&](auto value) {
-        const char* const end = integer.data() + integer.size();
-        return std::from_chars(integer.data(), end, value).ec == std::errc{};
-    };
-    return integer.starts_with('-') ? fits(std::int64_t{}) : fits(std::uint64_t{});
-}
-
-// simdjson takes digits alone for an integer and refuses those beyond 64 bits; with ".0" after them
-// they are numbers, which members of floating point take. Integers that fit stay as they are,
-// because members of integers take them. `text` is JSON.
-std::string with_large_integers_as_numbers(ByteView text) {
-    std::string widened;
-    for (std::size_t at = 0; at < text.size();) {
-        const char c = text[at];
-        std::size_t end = at + 1;
-        if (c == '"') {
-            while (text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-            widened += text.substr(at, ++end - at);
-        } else if (c == '-' || (c >= '0' && c <= '9')) {
-            end = std::min(text.find_first_not_of("0123456789+-.eE", at), text.size());
-            const std::string_view number = text.substr(at, end - at);
-            widened += number;
-            if (number.find_first_of(".eE") == number.npos && !fits_64_bits(number)) {
-                widened += ".0";
-            }
-        } else {
-            widened += c;
-        }
-        at = end;
-    }
-    return widened;
-}
 
 std::unexpected<Error> refuse(Error::Kind kind, std::size_t offset, std::string problem) {
     return std::unexpected(Error(kind, {Fault{"", std::move(problem), "", offset}}));

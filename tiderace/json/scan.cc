@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "tiderace/base/ascii.h"
@@ -27,6 +29,15 @@ bool is_above_one(ByteView number) {
     const auto read = std::from_chars(exponent.data(), exponent.data() + exponent.size(), shift);
     if (read.ec == std::errc::result_out_of_range) return !exponent.starts_with('-');
     return shift > -power;
+}
+
+// `integer` is one of JSON: digits, perhaps behind a '-'.
+bool fits_64_bits(std::string_view integer) {
+    const auto fits = [&](auto value) {
+        const char* const end = integer.data() + integer.size();
+        return std::from_chars(integer.data(), end, value).ec == std::errc{};
+    };
+    return integer.starts_with('-') ? fits(std::int64_t{}) : fits(std::uint64_t{});
 }
 
 // Moves over a text. After a fault it stays where that is.
@@ -232,6 +243,29 @@ bool may_have_surrogates(ByteView text) {
         if (code.size() == 2 && (code[0] | 0x20) == 'd' && hex_value(code[1]) >= 8) return true;
     }
     return false;
+}
+
+std::string with_large_integers_as_numbers(ByteView text) {
+    std::string widened;
+    for (std::size_t at = 0; at < text.size();) {
+        const char c = text[at];
+        std::size_t end = at + 1;
+        if (c == '"') {
+            while (text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+            widened += text.substr(at, ++end - at);
+        } else if (c == '-' || (c >= '0' && c <= '9')) {
+            end = std::min(text.find_first_not_of("0123456789+-.eE", at), text.size());
+            const std::string_view number = text.substr(at, end - at);
+            widened += number;
+            if (number.find_first_of(".eE") == number.npos && !fits_64_bits(number)) {
+                widened += ".0";
+            }
+        } else {
+            widened += c;
+        }
+        at = end;
+    }
+    return widened;
 }
 
 }  // namespace tiderace::json

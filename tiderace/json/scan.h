@@ -1,4 +1,4 @@
-// Places in a JSON text, for messages. simdjson reports that a text is not JSON, and values, but
+// What simdjson does not say about a JSON text: it reports that a text is not JSON, and values, but
 // not where they are; these functions read the text again, and only after a fault was found.
 //
 // Thread   Any; pure functions.
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "tiderace/base/bytes.h"
 
@@ -30,5 +31,10 @@ std::size_t offset_of(ByteView text, std::span<const std::size_t> ordinals);
 
 // True when a string of the text may have \uD800 to \uDFFF in it.
 bool may_have_surrogates(ByteView text);
+
+// simdjson takes digits alone for an integer and refuses those beyond 64 bits; with ".0" after them
+// they are numbers, which members of floating point take. Integers that fit stay as they are,
+// because members of integers take them. `text` is JSON.
+std::string with_large_integers_as_numbers(ByteView text);
 
 }  // namespace tiderace::json

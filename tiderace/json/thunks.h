@@ -1,74 +1,25 @@
-// Internal. The few functions of one line that a table (type_of.h) holds for each C++ type, and the
-// concepts that say which type is what. Containers are known by what they can do, so that their
-// headers need not be included here.
+// Internal. The few functions of one line that a table (type_of.h) holds for each C++ type.
 //
 // Thread   Any; no state.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "tiderace/base/members.h"
+#include "tiderace/json/convert.h"
 #include "tiderace/json/fault.h"
+#include "tiderace/json/likes.h"
 #include "tiderace/json/type.h"
 
 namespace tiderace::json {
-
-template <typename T>
-concept CharacterLike =
-    std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
-    std::same_as<T, char16_t> || std::same_as<T, char32_t> || std::same_as<T, long double>;
-template <typename T>
-concept CheckedLike = requires { typename T::json_value; };
-template <typename T>
-concept TimeLike = requires(T time) {
-    typename T::clock;
-    time.time_since_epoch().count();
-};
-template <typename T>
-concept MapLike = requires(T map, std::string key) {
-    typename T::key_compare;  // ordered: a peer that chooses keys could flood a hash table
-    requires std::same_as<typename T::key_type, std::string>;
-    map.try_emplace(key);
-};
-template <typename T>
-concept ArrayLike = requires(T array) {
-    typename T::value_type;
-    std::tuple_size<T>::value;
-    array.data();
-};
-template <typename T>
-concept ListLike = requires(T list) {
-    typename T::value_type;
-    list.emplace_back();
-    list.clear();
-    list.begin() == list.end();
-};
-template <typename T>
-concept OptionalLike = requires(T optional) {
-    typename T::value_type;
-    optional.has_value();
-    optional.emplace();
-    optional.reset();
-};
-template <typename T>
-concept OwnerLike = requires(T owner) {
-    typename T::element_type;
-    owner.release();
-    owner.get();
-};
-template <typename T>
-concept VariantLike = requires(const T variant) {
-    variant.valueless_by_exception();
-    variant.index();
-};
 
 template <typename T>
 void addresses_of(void* object, void** out) {
@@ -126,15 +77,27 @@ void each_of_list(const void* list, void* context, void (*call)(void*, const voi
 }
 
 template <typename T>
-void* add_to_map(void* map, std::string_view key) {
-    const auto [at, is_new] = static_cast<T*>(map)->try_emplace(std::string(key));
-    return is_new ? std::addressof(at->second) : nullptr;
+void* add_to_map(void* map, MapKey key) {
+    using Key = typename T::key_type;
+    const auto add = [&](Key made) {
+        const auto [at, is_new] = static_cast<T*>(map)->try_emplace(std::move(made));
+        return is_new ? std::addressof(at->second) : nullptr;
+    };
+    if constexpr (std::same_as<Key, std::string>) {
+        return add(std::string(key.text));
+    } else {
+        return add(static_cast<Key>(key.number));
+    }
 }
 template <typename T>
-void each_of_map(const void* map, void* context,
-                 void (*call)(void*, std::string_view, const void*)) {
+void each_of_map(const void* map, void* context, void (*call)(void*, MapKey, const void*)) {
     for (const auto& [key, value] : *static_cast<const T*>(map)) {
-        call(context, key, std::addressof(value));
+        if constexpr (std::same_as<typename T::key_type, std::string>) {
+            call(context, {.text = key}, std::addressof(value));
+        } else {
+            call(context, {.text = {}, .number = static_cast<std::int64_t>(key)},
+                 std::addressof(value));
+        }
     }
 }
 
@@ -189,6 +152,25 @@ consteval auto expected_of() {
         return Expected(&T::expected);
     else
         return Expected(nullptr);
+}
+
+template <typename T>
+ConvertShape::Outcome read_converted(void* value, void* context, bool (*fill)(void*, void*),
+                                     std::string& reason) {
+    JsonOf<T> json{};
+    if (!fill(context, &json)) return ConvertShape::Outcome::not_read;
+    auto made = Convert<T>::read(std::move(json));
+    if (!made) {
+        if constexpr (requires { made.error(); }) reason = std::move(made).error();
+        return ConvertShape::Outcome::refused;
+    }
+    *static_cast<T*>(value) = std::move(*made);
+    return ConvertShape::Outcome::done;
+}
+template <typename T>
+void write_converted(const void* value, void* context, void (*call)(void*, const void*)) {
+    const auto& json = Convert<T>::write(*static_cast<const T*>(value));
+    call(context, std::addressof(json));
 }
 
 }  // namespace tiderace::json

@@ -1,6 +1,9 @@
 #include "tiderace/json/type.h"
 
+#include <charconv>
 #include <cstring>
+#include <string>
+#include <system_error>
 
 namespace tiderace::json {
 namespace {
@@ -111,8 +114,11 @@ Form form_of(const Type& type) {
             return Form::object;
         case Kind::checked:
             return form_of(*type.checked->value);
+        case Kind::convert:
+            return form_of(*type.convert->json);
         case Kind::optional:
         case Kind::variant:
+        case Kind::any:
             break;
     }
     return Form::any;
@@ -146,8 +152,34 @@ std::string expected_text(const Type& type) {
         case Kind::checked:
             return type.checked->expected != nullptr ? type.checked->expected()
                                                      : expected_text(*type.checked->value);
+        case Kind::convert:
+            return type.convert->expected != nullptr ? type.convert->expected()
+                                                     : expected_text(*type.convert->json);
+        case Kind::any:
+            return "any value";
     }
     return "";
+}
+
+std::optional<MapKey> key_of(std::string_view name, const Type& type) {
+    if (type.kind == Kind::text) return MapKey{.text = name};
+    if (type.kind == Kind::enumeration) {
+        for (const EnumName& known : type.enumeration->names) {
+            if (known.name == name) return MapKey{.text = {}, .number = known.value};
+        }
+        return std::nullopt;
+    }
+    // Through a value of the key's width, so that what does not fit is not itself again.
+    const auto key_in = [&](auto value) -> std::optional<MapKey> {
+        const char* const end = name.data() + name.size();
+        if (std::from_chars(name.data(), end, value).ec != std::errc{}) return std::nullopt;
+        std::int64_t bits = 0;
+        store_integer(&bits, type.bytes, static_cast<std::uint64_t>(value));
+        bits = load_integer(&bits, type.bytes, type.is_signed);
+        if (std::to_string(static_cast<decltype(value)>(bits)) != name) return std::nullopt;
+        return MapKey{.text = {}, .number = bits};
+    };
+    return type.is_signed ? key_in(std::int64_t{}) : key_in(std::uint64_t{});
 }
 
 std::string_view tag_of(const Type& type) {
@@ -173,8 +205,11 @@ std::string_view tag_of(const Type& type) {
             return type.object->name;
         case Kind::checked:
             return tag_of(*type.checked->value);
+        case Kind::convert:
+            return type.convert->name;
         case Kind::optional:
         case Kind::variant:
+        case Kind::any:
             break;
     }
     return "";

@@ -26,6 +26,7 @@
 namespace tiderace::json {
 
 struct Type;
+class Value;  // value.h
 
 // An integer or an enum of up to eight bytes, whichever its width.
 std::int64_t load_integer(const void* value, std::uint8_t bytes, bool is_signed);
@@ -61,12 +62,19 @@ struct ListShape {
     void (*each)(const void* list, void* context, void (*call)(void* context, const void* element));
 };
 
+// A key is a text, or an integer or enumerator: `text` is of the one, `number` of the other.
+struct MapKey {
+    std::string_view text;
+    std::int64_t number = 0;
+};
+
 struct MapShape {
+    const Type* key;
     const Type* value;
     void (*clear)(void* map);
-    void* (*add)(void* map, std::string_view key);  // null: the key is there already
+    void* (*add)(void* map, MapKey key);  // null: the key is there already
     void (*each)(const void* map, void* context,
-                 void (*call)(void* context, std::string_view key, const void* value));
+                 void (*call)(void* context, MapKey key, const void* value));
 };
 
 // std::optional, std::unique_ptr.
@@ -106,6 +114,20 @@ struct CheckedShape {
     CheckedBounds bounds;
 };
 
+// A type with a json::Convert: a value of another type stands in the text.
+struct ConvertShape {
+    enum class Outcome : std::uint8_t { done, not_read, refused };
+
+    std::string_view name;
+    const Type* json;
+    std::string (*expected)();  // null: what `json` expects
+    // Makes a value of type `json`, has `fill` read it (false: a fault) and converts it. What is
+    // refused may have a reason.
+    Outcome (*read)(void* value, void* context, bool (*fill)(void* context, void* json),
+                    std::string& reason);
+    void (*write)(const void* value, void* context, void (*call)(void* context, const void* json));
+};
+
 enum class Kind : std::uint8_t {
     boolean,
     integer,
@@ -120,6 +142,8 @@ enum class Kind : std::uint8_t {
     variant,
     object,
     checked,
+    convert,
+    any,  // a json::Value
 };
 
 struct Type {
@@ -136,6 +160,7 @@ struct Type {
         const EnumShape* enumeration;
         const TimeShape* time;
         const CheckedShape* checked;
+        const ConvertShape* convert;
     };
 };
 
@@ -144,6 +169,9 @@ enum class Form : std::uint8_t { boolean, number, string, array, object, any };
 Form form_of(const Type& type);
 // "a string", "an integer from 0 to 255": what a reader expects.
 std::string expected_text(const Type& type);
+// The key of a map whose name in a text is `name`; nothing: it has none of that name. Integers have
+// one name each, so that "1" and "01" are not the same key twice.
+std::optional<MapKey> key_of(std::string_view name, const Type& type);
 // What an alternative is called where its form does not tell it from the others: {"Circle": {…}}.
 std::string_view tag_of(const Type& type);
 bool is_tagged(const VariantShape& variant);

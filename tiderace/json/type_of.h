@@ -6,13 +6,17 @@
 //   enum class E { red, green }                  "red", or 0 with enum_as_number<E>
 //   std::chrono::sys_time of s, ms, us, ns       "2026-11-22T10:30:00.250Z" (RFC 3339)
 //   std::vector, deque, list; std::array         [1, 2, 3]
-//   std::map<std::string, T>                     {"any": 1, "key": 2}
+//   std::map<K, T>                               {"any": 1, "key": 2}; K is std::string, an integer
+//                                                ({"7": 1}) or an enum ({"red": 1})
 //   std::optional, std::unique_ptr               the value, or null; a member may be missing
 //   std::variant                                 the value, if no two alternatives share a form
 //                                                (bool, number, string, array, object); else
 //                                                {"Circle": {…}}, with the type's name
-//   plain struct                                 an object with its members (base/members.h)
+//   plain struct                                 an object with its members (base/members.h), by
+//                                                other names where it says so (json/names.h)
 //   Range, Length, Default                       the value inside (json/checked.h)
+//   json::Value                                  any value (json/value.h)
+//   a type of yours with a json::Convert         what that makes of it (json/convert.h)
 //
 // Thread   Any; constants.
 // Errors   A type that has no row above is a compile error with one readable sentence.
@@ -27,6 +31,8 @@
 #include <utility>
 
 #include "tiderace/base/members.h"
+#include "tiderace/json/convert.h"
+#include "tiderace/json/names.h"
 #include "tiderace/json/thunks.h"
 #include "tiderace/json/type.h"
 
@@ -42,23 +48,9 @@ consteval Type describe();
 template <typename T>
 inline constexpr Type type_of = describe<T>();
 
-template <typename T>
-consteval auto printed_type() {
-    return std::string_view(__PRETTY_FUNCTION__);
-}
-
-// `Circle` of `geometry::Circle`, `Box` of `Box<int>`.
-template <typename T>
-consteval std::string_view type_name() {
-    std::string_view text = printed_type<T>();
-    text = text.substr(0, text.rfind(']'));
-    if (text.ends_with('>')) text = text.substr(text.find("T = ") + 4);
-    return members::last_name(text.substr(0, text.ends_with('>') ? text.find('<') : text.size()));
-}
-
 template <typename T, typename... M, std::size_t... index>
 consteval auto describe_members(TypeList<M...>, std::index_sequence<index...>) {
-    return std::array<Member, sizeof...(M)>{Member{member_names<T>[index], &type_of<M>}...};
+    return std::array<Member, sizeof...(M)>{Member{json_names<T>[index], &type_of<M>}...};
 }
 template <typename T>
 inline constexpr auto member_table =
@@ -71,7 +63,8 @@ template <typename T, typename Element, std::size_t fixed>
 inline constexpr ListShape list_shape = {&type_of<Element>, fixed, clear_any<T>, add_to_list<T>,
                                          each_of_list<T>};
 template <typename T>
-inline constexpr MapShape map_shape = {&type_of<typename T::mapped_type>, clear_any<T>,
+inline constexpr MapShape map_shape = {&type_of<typename T::key_type>,
+                                       &type_of<typename T::mapped_type>, clear_any<T>,
                                        add_to_map<T>, each_of_map<T>};
 template <typename T, typename Value>
 inline constexpr OptionalShape optional_shape = {&type_of<Value>, get_optional<T>,
@@ -83,6 +76,10 @@ inline constexpr TimeShape time_shape = {per_second};
 template <typename T>
 inline constexpr CheckedShape checked_shape = {&type_of<typename T::json_value>, T::may_be_missing,
                                                check_of<T>(), expected_of<T>(), bounds_of<T>()};
+template <typename T>
+inline constexpr ConvertShape convert_shape = {type_name<T>(), &type_of<JsonOf<T>>,
+                                               expected_of<Convert<T>>(), read_converted<T>,
+                                               write_converted<T>};
 
 template <typename T>
 struct VariantOf {
@@ -92,6 +89,7 @@ template <template <typename...> typename V, typename... A>
     requires VariantLike<V<A...>>
 struct VariantOf<V<A...>> {
     static constexpr bool is_variant = true;
+    static constexpr bool holds_any = (std::same_as<A, Value> || ...);
     template <std::size_t... index>
     static consteval auto table(std::index_sequence<index...>) {
         return std::array<Alternative, sizeof...(A)>{Alternative{
@@ -152,13 +150,32 @@ consteval Type describe_template() {
     } else if constexpr (OwnerLike<T>) {
         return {.kind = Kind::optional, .optional = &optional_shape<T, typename T::element_type>};
     } else {
+        static_assert(!VariantOf<T>::holds_any,
+                      "json: a json::Value holds anything; put it in the place of the variant");
         return {.kind = Kind::variant, .variant = &VariantOf<T>::shape};
     }
 }
 
 template <typename T>
+consteval Type describe_converted() {
+    constexpr bool both = ConvertsBothWays<T>;
+    static_assert(both,
+                  "json: Convert<T> needs `static J write(const T&)` and "
+                  "`static std::optional<T> read(const J&)`");
+    if constexpr (both) {
+        static_assert(!std::same_as<JsonOf<T>, T>, "json: Convert<T> writes a T as a T again");
+        return {.kind = Kind::convert, .convert = &convert_shape<T>};
+    }
+    return {.kind = Kind::convert, .convert = nullptr};
+}
+
+template <typename T>
 consteval Type describe() {
-    if constexpr (std::same_as<T, std::string>) {
+    if constexpr (HasConvert<T>) {
+        return describe_converted<T>();
+    } else if constexpr (std::same_as<T, Value>) {
+        return {.kind = Kind::any, .none = nullptr};
+    } else if constexpr (std::same_as<T, std::string>) {
         return {.kind = Kind::text, .none = nullptr};
     } else if constexpr (std::same_as<T, std::string_view>) {
         return {.kind = Kind::text_view, .none = nullptr};
@@ -169,14 +186,13 @@ consteval Type describe() {
                          VariantOf<T>::is_variant) {
         return describe_template<T>();
     } else {
-        static_assert(PlainStruct<T>,
+        static_assert(!HasBaseClass<T>,
+                      "json: a struct with a base class has no JSON form; make the base a member");
+        static_assert(PlainStruct<T> || HasBaseClass<T>,
                       "json: this type has no JSON form; see tiderace/json/type_of.h");
         // The sentence is the only error: what is no struct is not looked at any further.
-        if constexpr (PlainStruct<T>) {
-            return {.kind = Kind::object, .object = &object_shape<T>};
-        } else {
-            return {.kind = Kind::object, .object = nullptr};
-        }
+        if constexpr (PlainStruct<T>) return {.kind = Kind::object, .object = &object_shape<T>};
+        return {.kind = Kind::object, .object = nullptr};
     }
 }
 

@@ -39,6 +39,9 @@ template <typename T, typename... Above>
 consteval bool holds_view() {
     if constexpr (std::same_as<T, std::string_view>) {
         return true;
+    } else if constexpr (HasConvert<T>) {
+        if constexpr (ConvertsBothWays<T>) return holds_view<JsonOf<T>, T, Above...>();
+        return false;
     } else if constexpr (!std::is_class_v<T> || (std::same_as<T, Above> || ...)) {
         return false;
     } else if constexpr (CheckedLike<T>) {

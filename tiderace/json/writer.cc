@@ -2,6 +2,7 @@
 
 #include "tiderace/base/calendar.h"
 #include "tiderace/base/check.h"
+#include "tiderace/json/value.h"
 
 namespace tiderace::json {
 namespace {
@@ -11,6 +12,7 @@ struct Items {
     TextOut& out;
     const Type& type;
     std::size_t depth;
+    const Type* key = nullptr;  // of a map
     bool first = true;
 
     void comma() {
@@ -51,13 +53,30 @@ void write_list(TextOut& out, const void* value, const ListShape& shape, std::si
     out.put(']');
 }
 
+// A name is a text, so integers stand in quotes.
+void write_key(TextOut& out, MapKey key, const Type& type) {
+    if (type.kind == Kind::text) return out.string(key.text);
+    if (type.kind == Kind::enumeration) {
+        for (const EnumName& known : type.enumeration->names) {
+            if (known.value == key.number) return out.string(known.name);
+        }
+        out.replaced();  // its number: other keys without a name have others
+    }
+    out.put('"');
+    if (type.is_signed)
+        out.integer(key.number);
+    else
+        out.integer(static_cast<std::uint64_t>(key.number));
+    out.put('"');
+}
+
 void write_map(TextOut& out, const void* value, const MapShape& shape, std::size_t depth) {
     out.put('{');
-    Items items{out, *shape.value, depth};
-    shape.each(value, &items, [](void* context, std::string_view key, const void* mapped) {
+    Items items{out, *shape.value, depth, shape.key};
+    shape.each(value, &items, [](void* context, MapKey key, const void* mapped) {
         Items& to = *static_cast<Items*>(context);
         to.comma();
-        to.out.string(key);
+        write_key(to.out, key, *to.key);
         to.out.put(':');
         write_value(to.out, mapped, to.type, to.depth);
     });
@@ -98,6 +117,28 @@ void write_enumeration(TextOut& out, const void* value, const Type& type) {
         if (known.value == read) return out.string(known.name);
     }
     write_unknown(out);  // a number that was cast, and has no name
+}
+
+void write_converted(TextOut& out, const void* value, const ConvertShape& shape,
+                     std::size_t depth) {
+    Items inside{out, *shape.json, depth};
+    shape.write(value, &inside, [](void* context, const void* json) {
+        const Items& to = *static_cast<Items*>(context);
+        write_value(to.out, json, to.type, to.depth);
+    });
+}
+
+void write_any(TextOut& out, const Value& value, std::size_t depth) {
+    if (const Array* array = value.array()) return write_value(out, array, type_of<Array>, depth);
+    if (const Object* object = value.object()) {
+        return write_value(out, object, type_of<Object>, depth);
+    }
+    if (const std::string* text = value.string()) return out.string(*text);
+    if (const auto boolean = value.as<bool>()) return out.boolean(*boolean);
+    if (const auto integer = value.as<std::int64_t>()) return out.integer(*integer);
+    if (const auto natural = value.as<std::uint64_t>()) return out.integer(*natural);
+    if (const auto number = value.as<double>()) return out.number(*number);
+    out.null();
 }
 
 void write_time(TextOut& out, const void* value, const Type& type) {
@@ -141,6 +182,10 @@ void write_value(TextOut& out, const void* value, const Type& type, std::size_t 
             return write_variant(out, value, *type.variant, depth + 1);
         case Kind::checked:
             return write_value(out, value, *type.checked->value, depth);
+        case Kind::convert:
+            return write_converted(out, value, *type.convert, depth);
+        case Kind::any:
+            return write_any(out, *static_cast<const Value*>(value), depth);
         case Kind::optional:
             if (const void* inner = type.optional->get(value)) {
                 return write_value(out, inner, *type.optional->value, depth);

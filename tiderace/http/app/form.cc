@@ -69,6 +69,23 @@ bool read_enumeration(ByteView text, void* to, const Type& type) {
     return false;
 }
 
+bool read_scalar(ByteView text, void* to, const Type& type);
+
+bool read_converted(ByteView text, void* to, const json::ConvertShape& shape) {
+    struct Inside {
+        ByteView text;
+        const Type& json;
+    } inside{text, *shape.json};
+    std::string reason;  // the message names what is expected, as for all values of a form
+    return shape.read(
+               to, &inside,
+               [](void* context, void* json) {
+                   const Inside& in = *static_cast<Inside*>(context);
+                   return read_scalar(in.text, json, in.json);
+               },
+               reason) == json::ConvertShape::Outcome::done;
+}
+
 bool read_scalar(ByteView text, void* to, const Type& type) {
     switch (type.kind) {
         case Kind::boolean:
@@ -90,6 +107,8 @@ bool read_scalar(ByteView text, void* to, const Type& type) {
         case Kind::checked:
             return read_scalar(text, to, *type.checked->value) &&
                    (type.checked->holds == nullptr || type.checked->holds(to));
+        case Kind::convert:
+            return read_converted(text, to, *type.convert);
         case Kind::optional:
             return read_scalar(text, type.optional->make(to), *type.optional->value);
         default:
@@ -101,6 +120,7 @@ bool read_scalar(ByteView text, void* to, const Type& type) {
 // A browser sends nothing for a box that is not ticked, so a boolean that is missing is false.
 bool may_be_missing(const Type& type) {
     if (type.kind == Kind::optional || type.kind == Kind::boolean) return true;
+    if (type.kind == Kind::convert) return may_be_missing(*type.convert->json);
     return type.kind == Kind::checked &&
            (type.checked->may_be_missing || may_be_missing(*type.checked->value));
 }

@@ -58,7 +58,9 @@ json::Faults read_pairs(ByteView pairs, void* value, const json::Type& type);
 
 template <typename T>
 consteval bool is_pair_value() {
-    if constexpr (json::CheckedLike<T>) {
+    if constexpr (json::HasConvert<T>) {
+        return is_pair_value<json::JsonOf<T>>();
+    } else if constexpr (json::CheckedLike<T>) {
         return is_pair_value<typename T::json_value>();
     } else if constexpr (std::is_same_v<T, std::string> || json::TimeLike<T>) {
         return true;

@@ -11,6 +11,27 @@
 namespace tiderace::http {
 namespace {
 
+// One word of a text, in lower case.
+struct OneWord {
+    std::string text;
+};
+
+}  // namespace
+}  // namespace tiderace::http
+
+template <>
+struct tiderace::json::Convert<tiderace::http::OneWord> {
+    static std::string write(const http::OneWord& word) { return word.text; }
+    static std::optional<http::OneWord> read(const std::string& text) {
+        if (text.find(' ') != text.npos) return std::nullopt;
+        return http::OneWord{text};
+    }
+    static std::string expected() { return "one word"; }
+};
+
+namespace tiderace::http {
+namespace {
+
 class FormTest : public AppTest {
   protected:
     std::string post(std::string_view body,
@@ -57,6 +78,39 @@ TEST_F(FormTest, AQueryIsReadIntoAStruct) {
     EXPECT_EQ(body_of(get("/s?tag=x&q=&tag=y&page=100&price=2.5&order=oldest&exact=on&note=&z=1")),
               "|100|x,y,|2.500000|oldest|exact|");
     EXPECT_EQ(body_of(get("/s?q=1&price=&order=")), "1|1||none|||none") << "empty is as if missing";
+}
+
+struct WordFilter {
+    std::optional<OneWord> first_word;
+    OneWord second_word;
+
+    static constexpr json::Case json_case = json::Case::kebab;
+};
+
+TEST_F(FormTest, AMemberHasTheNameAndTheFormThatItHasInJson) {
+    app.get<"/s">([](Query<WordFilter> filter) {
+        return (filter->first_word ? filter->first_word->text : "none") + "," +
+               filter->second_word.text;
+    });
+    EXPECT_EQ(body_of(get("/s?first-word=a&second-word=b&first_word=c")), "a,b");
+    EXPECT_EQ(body_of(get("/s?first-word=&second-word=b")), "none,b");
+    const std::string refused = get("/s?first-word=a&second-word=b+c");
+    EXPECT_TRUE(refused.starts_with("HTTP/1.1 400 ")) << refused;
+    EXPECT_NE(refused.find(R"({"name":"second-word","detail":"expected one word, found \"b c\""})"),
+              refused.npos)
+        << refused;
+    EXPECT_NE(get("/s").find(R"({"name":"second-word","detail":"is required"})"),
+              std::string::npos);
+}
+
+TEST_F(FormTest, ABodyAndAResultMayBeAnyValue) {
+    app.post<"/echo">([](Json<json::Value> value) { return json::Object{{"got", *value}}; });
+    EXPECT_EQ(
+        body_of(ask("POST", "/echo", "Content-Type: application/json\r\n", R"([1,{"a":null}])")),
+        R"({"got":[1,{"a":null}]})");
+    const std::string twice =
+        ask("POST", "/echo", "Content-Type: application/json\r\n", R"({"a":1,"a":2})");
+    EXPECT_TRUE(twice.starts_with("HTTP/1.1 422 ")) << twice;
 }
 
 struct Letter : json::Checked<std::string> {

@@ -77,9 +77,24 @@ void write_list(Writer& out, const json::ListShape& shape) {
     out.key("maxItems").value(std::uint64_t{shape.fixed});
 }
 
+// What the names of a map's members are; a text may be any.
+void write_names(Writer& out, const Type& key) {
+    if (key.kind == Kind::text) return;
+    out.key("propertyNames").begin_object();
+    if (key.kind == Kind::enumeration) {
+        out.key("enum").begin_array();
+        for (const EnumName& one : key.enumeration->names) out.value(one.name);
+        out.end_array();
+    } else {
+        out.key("pattern").value(key.is_signed ? "^-?[0-9]+$" : "^[0-9]+$");
+    }
+    out.end_object();
+}
+
 }  // namespace
 
 bool may_be_missing(const Type& type) {
+    if (type.kind == Kind::convert) return may_be_missing(*type.convert->json);
     return type.kind == Kind::optional ||
            (type.kind == Kind::checked && type.checked->may_be_missing);
 }
@@ -132,7 +147,9 @@ void SchemaBook::write_inside(Writer& out, const Type& type) {
             out.key("items");
             return write(out, *type.list->element);
         case Kind::map:
-            out.key("type").value("object").key("additionalProperties");
+            out.key("type").value("object");
+            write_names(out, *type.map->key);
+            out.key("additionalProperties");
             return write(out, *type.map->value);
         case Kind::optional:
             // 3.1 has no "nullable": null is a type as others are (JSON Schema 2020-12).
@@ -147,6 +164,14 @@ void SchemaBook::write_inside(Writer& out, const Type& type) {
             return;
         case Kind::checked:
             return write_checked(out, *type.checked);
+        case Kind::convert:
+            write_inside(out, *type.convert->json);
+            if (type.convert->expected != nullptr) {
+                out.key("description").value(type.convert->expected());
+            }
+            return;
+        case Kind::any:  // the empty schema: each value is valid
+            return;
     }
 }
 

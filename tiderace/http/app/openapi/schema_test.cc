@@ -14,6 +14,32 @@
 
 #include "tiderace/json/checked.h"
 #include "tiderace/json/type_of.h"
+#include "tiderace/json/value.h"
+
+namespace tiderace::http::app_parts {
+
+struct Colour24 {
+    std::uint32_t rgb;
+};
+struct Renamed {
+    int retry_count;
+    json::Value event_data;
+
+    static constexpr json::Case json_case = json::Case::camel;
+    static constexpr json::Name json_names[] = {{"event_data", "@data"}};
+};
+
+}  // namespace tiderace::http::app_parts
+
+template <>
+struct tiderace::json::Convert<tiderace::http::app_parts::Colour24> {
+    using Colour = tiderace::http::app_parts::Colour24;
+    static std::string write(const Colour& colour) { return std::to_string(colour.rgb); }
+    static std::optional<Colour> read(const std::string& text) {
+        return Colour{static_cast<std::uint32_t>(text.size())};
+    }
+    static std::string expected() { return "a colour"; }
+};
 
 namespace tiderace::http::app_parts {
 
@@ -114,6 +140,26 @@ TEST(SchemaBook, BoundsAreNumbers) {
               R"({"type":"integer","format":"int32","minimum":1,"maximum":9})");
     EXPECT_EQ(schema_of<Even>(),
               R"({"type":"integer","format":"int32","description":"an even number"})");
+}
+
+TEST(SchemaBook, HasTheNamesThatTheTextHas) {
+    SchemaBook book;
+    EXPECT_EQ(schema_of<Renamed>(book), R"({"$ref":"#/components/schemas/Renamed"})");
+    EXPECT_EQ(all_of(book),
+              R"({"Renamed":{"type":"object","properties":{"retryCount":{"type":"integer",)"
+              R"("format":"int32"},"@data":{}},"required":["retryCount","@data"]}})");
+}
+
+TEST(SchemaBook, KnowsConvertedTypesAnyValueAndTheNamesOfMaps) {
+    EXPECT_EQ(schema_of<Colour24>(), R"({"type":"string","description":"a colour"})");
+    EXPECT_EQ(schema_of<json::Value>(), "{}");
+    EXPECT_EQ(schema_of<json::Object>(), R"({"type":"object","additionalProperties":{}})");
+    EXPECT_EQ((schema_of<std::map<Colour, bool>>()),
+              R"({"type":"object","propertyNames":{"enum":["red","green"]},)"
+              R"("additionalProperties":{"type":"boolean"}})");
+    EXPECT_EQ((schema_of<std::map<std::uint16_t, bool>>()),
+              R"({"type":"object","propertyNames":{"pattern":"^[0-9]+$"},)"
+              R"("additionalProperties":{"type":"boolean"}})");
 }
 
 TEST(SchemaBook, AStructStandsOnceUnderItsNameAndMayHoldItself) {
