@@ -64,7 +64,7 @@ void MadeId::make() {
 ByteView Request::id() const {
     if (trusts_id) {
         for (const ByteView name : {ByteView("X-Request-Id"), ByteView("Request-Id")}) {
-            if (const ByteView given = field(name); is_id(given)) return given;
+            if (const ByteView given = header(name); is_id(given)) return given;
         }
     }
     return made_id.text();
