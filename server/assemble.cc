@@ -21,11 +21,12 @@ namespace {
 
 // Requests that wait for a program, of all loops.
 constexpr std::size_t programs_waiting_max = 1'024;
+// From the default port on.
+constexpr std::uint16_t default_ports_tried_max = 20;
 
 }  // namespace
 
 Assembly::~Assembly() {
-    remove_names();
     tls::set_file_opener({});
 }
 
@@ -33,8 +34,7 @@ Result<> Assembly::open() {
     // Before any thread: they inherit the blocked signals.
     serving_.emplace(net::ServingOptions{.drain_timeout = options_.timeouts.drain_or_never(),
                                          .on_sighup = [this] { look_at_files(); },
-                                         .on_sigusr1 = [this] { look_at_files(); },
-                                         .on_drain = [this] { begin_drain(); }});
+                                         .on_sigusr1 = [this] { look_at_files(); }});
     if (auto taken = serving_->signals(); !taken) return fail(taken.error());
     if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;
 
@@ -49,38 +49,64 @@ Result<> Assembly::open() {
 }
 
 Result<> Assembly::prepare() {
+    if (auto done = make_loops(); !done) return done;
+    if (auto done = make_parts(); !done) return done;
     if (auto done = make_workers(); !done) return done;
-    if (auto done = listen(); !done) return done;
     return give_up_root();
 }
 
 Result<> Assembly::open_sockets() {
-    auto sockets = ListeningSockets::open(options_);
-    if (!sockets) return fail(sockets.error());
-    sockets_ = std::move(*sockets);
+    net::ListeningOptions wanted{.backlog = static_cast<int>(options_.backlog)};
+    const auto add = [&](const std::vector<std::string>& addresses, const char* flag) {
+        for (const std::string& address : addresses) {
+            wanted.addresses.push_back(address);
+            wanted.named_by.emplace_back(flag);
+        }
+    };
+    add(options_.listen, "--listen");
+    add(options_.tls.https_redirect, "--https-redirect");
+    if (options_.listen_is_default) wanted.ports_tried_max = default_ports_tried_max;
+    wanted.remove_name = [this](const std::string& path, dev_t device, ino_t inode) {
+        if (root_files_ != nullptr) root_files_->remove(path, device, inode);
+    };
+    listening_.emplace(std::move(wanted));
+    if (auto bound = listening_->bind(); !bound) return bound;
     decide_listing();
     return {};
+}
+
+std::span<const core::Address> Assembly::addresses() const {
+    return std::span(listening_->addresses()).first(options_.listen.size());
+}
+
+std::span<const core::Address> Assembly::redirecting() const {
+    return std::span(listening_->addresses()).subspan(options_.listen.size());
+}
+
+// A Unix socket has no port; a proxy in front of it uses the scheme's default.
+std::uint16_t Assembly::encrypted_port() const {
+    if (options_.tls.https_port) return static_cast<std::uint16_t>(*options_.tls.https_port);
+    // Of several addresses the first: a redirect names one port.
+    for (const core::Address& address : addresses()) {
+        if (!address.is_unix()) return address.port();
+    }
+    return 443;
 }
 
 // Without an index file in the root every visitor would see an error, so list the folder where only
 // this machine can see it. What stands behind a Unix socket may serve the whole network.
 void Assembly::decide_listing() {
     if (options_.listing || options_.spa_file) return;
-    for (const core::Address& address : sockets_.addresses()) {
+    for (const core::Address& address : addresses()) {
         if (address.is_unix() || !address.is_loopback()) return;
     }
     if (has_index_file(options_.root, options_.index)) return;
     options_.listing = lists_on_loopback_ = true;
 }
 
-void Assembly::stop_listening() {
-    sockets_.remove_files();
-    sockets_.close();
-}
-
 // The process that watches has printed the banner and removes the names of the sockets.
 Result<> Assembly::become_one_of_many() {
-    is_one_of_many_ = true;
+    listening_->forget_names();
     options_.quiet = true;
     options_.open_browser = false;
     // Each process inherits the sockets, so they share one queue of connections.
@@ -214,10 +240,11 @@ Result<> Assembly::make_loops() {
     if (!loops) return fail(loops.error());
     loops_ = std::move(*loops);
 
+    return {};
+}
+
+Result<> Assembly::make_parts() {
     parts_.options = &options_;
-    parts_.listening_engine =
-        plan_.listening_engine.empty() ? options_.engine : plan_.listening_engine;
-    parts_.group = loops_.get();
     parts_.loops = plan_.count;
     parts_.small = plan_.small;
     // A thread with one connection waits for the disk itself.
@@ -229,6 +256,12 @@ Result<> Assembly::make_loops() {
     parts_.notices = std::make_shared<core::SharedNotices>();
     // A session that began on one loop is resumed on any.
     parts_.tickets = std::make_shared<tls::TicketShare>();
+    parts_.encrypted_port = encrypted_port();
+    if (auto done = open_variants(); !done) return done;
+    if (auto done = load_access_rules(); !done) return done;
+    parts_.site = std::make_shared<const http::Site>(
+        make_site(options_, parts_.passwords, {engine_name(), parts_.loops}));
+    parts_.logs = &*logs_;
     return {};
 }
 
@@ -252,39 +285,50 @@ DescriptorNeeds Assembly::descriptor_needs(std::size_t loops) const {
 }
 
 // The requested number of connections, reduced to what the descriptor limit allows.
-void Assembly::bound_connections() {
+net::Serving::Plan Assembly::bound_connections() {
     const auto shares = share_descriptors(descriptors_.after, descriptor_needs(parts_.loops));
-    parts_.connections_max_of_all = shares.connections_max_of_all;
-    parts_.connections_max = shares.connections_max;
-    parts_.redirects_max = shares.redirects_max;
     parts_.files_open_max = shares.files_open_max;
-    if (!parts_.small) {
-        parts_.room = std::make_shared<net::ConnectionRoom>(parts_.connections_max_of_all);
+    const std::size_t most = shares.connections_max_of_all;
+    if (options_.connections_max.value_or(0) > most) {
+        logger_->warning("server", "fewer --max-connections than requested: raise ulimit -n",
+                         log::field("allowed", most));
     }
-    if (options_.connections_max.value_or(0) <= parts_.connections_max_of_all) return;
-    logger_->warning("server", "fewer --max-connections than requested: raise ulimit -n",
-                     log::field("allowed", parts_.connections_max_of_all));
+    net::TcpServerOptions site{.connection = connection_limits(options_),
+                               .connections_max = shares.connections_max,
+                               .refusal = busy_answer()};
+    // With a limit of its own: clients that still come to http shall not take the site's
+    // connections.
+    net::TcpServerOptions redirect = site;
+    redirect.connections_max = shares.redirects_max;
+    if (!parts_.small) site.room = std::make_shared<net::ConnectionRoom>(most);
+    net::Serving::Plan plan{
+        .loops = loops_.get(),
+        .listening = &*listening_,
+        .spread = {
+            .mode = options_.accept,
+            .engine = plan_.listening_engine.empty() ? options_.engine : plan_.listening_engine,
+            .intake = {.connections_max = most, .refusal = busy_answer()}}};
+    plan.of_place.assign(addresses().size(), site);
+    plan.of_place.resize(listening_->addresses().size(), redirect);
+    return plan;
 }
 
 // On this thread and before any loop runs: a worker that cannot be made is an error of the start,
 // and its files are opened with root's rights.
 Result<> Assembly::make_workers() {
-    if (auto done = make_loops(); !done) return done;
-    if (auto done = open_variants(); !done) return done;
-    if (auto done = load_access_rules(); !done) return done;
-    parts_.site = std::make_shared<const http::Site>(
-        make_site(options_, parts_.passwords, {engine_name(), parts_.loops}));
-    parts_.logs = &*logs_;
-    bound_connections();
-    for (std::size_t i = 0; i < parts_.loops; ++i) {
-        loop_loggers_.push_back(logs_->make_logger(options_.log_level));
-        loops_->loop(i).set_log(loop_loggers_.back().get());
-        auto worker = Worker::create(loops_->loop(i), parts_, i == 0);
-        if (!worker) return fail(worker.error());
-        workers_.push_back(std::move(*worker));
-    }
+    const net::Serving::Plan plan = bound_connections();
+    const auto prepared = serving_->prepare(
+        plan, [&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
+            loop_loggers_.push_back(logs_->make_logger(options_.log_level));
+            loop.set_log(loop_loggers_.back().get());
+            auto worker = Worker::create(loop, parts_, workers_.empty());
+            if (!worker) return fail(worker.error());
+            workers_.push_back(worker->get());
+            return std::move(*worker);
+        });
+    if (!prepared) return prepared;
     if (!options_.tls.on()) return {};
-    for (const std::string& warning : workers_[0]->layer()->warnings()) {
+    for (const std::string& warning : workers_[0]->encryption()->warnings()) {
         logger_->warning("tls", warning);
     }
     return {};
@@ -314,15 +358,6 @@ Result<> Assembly::open_variants() {
     return {};
 }
 
-Result<> Assembly::listen() {
-    std::vector<Worker*> workers;
-    for (auto& worker : workers_) workers.push_back(worker.get());
-    auto listening = Listening::open(parts_, std::move(workers), sockets_);
-    if (!listening) return fail(listening.error());
-    listening_ = std::move(*listening);
-    return {};
-}
-
 // For "auto", the engine that was chosen.
 std::string_view Assembly::engine_name() const {
     if (options_.engine == "auto") return loops_->loop(0).backend().name();
@@ -331,7 +366,7 @@ std::string_view Assembly::engine_name() const {
 
 BannerFacts Assembly::facts(std::size_t loops) const {
     BannerFacts facts;
-    for (const core::Address& address : sockets_.addresses()) {
+    for (const core::Address& address : addresses()) {
         if (auto parsed = parse_listen_address(address.to_string())) {
             parsed->secure = options_.tls.on();
             facts.listening.push_back(std::move(*parsed));
@@ -345,7 +380,7 @@ BannerFacts Assembly::facts(std::size_t loops) const {
     facts.access_log = options_.access_log;
     facts.lists_on_loopback = lists_on_loopback_;
     facts.asks_password = !options_.basic_auth.empty();
-    facts.port_fallback = sockets_.port_fallback();
+    facts.port_fallback = listening_->port_fallback();
     facts.descriptors_before = descriptors_.before;
     facts.descriptors_now = descriptors_.after;
     return facts;
@@ -353,7 +388,7 @@ BannerFacts Assembly::facts(std::size_t loops) const {
 
 EncryptionFacts Assembly::encryption_facts() const {
     EncryptionFacts facts;
-    for (const core::Address& address : sockets_.redirecting()) {
+    for (const core::Address& address : redirecting()) {
         if (auto parsed = parse_listen_address(address.to_string())) {
             facts.redirecting.push_back(std::move(*parsed));
         }
@@ -390,32 +425,17 @@ void Assembly::announce(std::size_t loops) const {
     }
 }
 
-// All threads are started before the first connection is accepted: a machine that refuses one is
-// reported while no client waits. The log's comes first, because it alone empties the rings, which
-// drop lines when they are full.
-Result<> Assembly::start() {
-    if (auto started = logs_->writer().start(); !started) return started;
-    std::vector<net::Intake::Target> servers;
-    for (auto& worker : workers_) {
-        for (net::TcpServer* server : {&worker->connections(), worker->redirects()}) {
-            if (server != nullptr) servers.push_back({&worker->loop(), server});
-        }
-    }
-    if (auto started = serving_->start(*loops_, std::move(servers)); !started) return started;
-    return listening_->start();
-}
-
+// The log's thread comes first, because it alone empties the rings, which drop lines when they are
+// full.
 Result<> Assembly::run() {
-    if (auto started = start(); !started) return started;
+    if (auto started = logs_->writer().start(); !started) return started;
+    if (auto started = serving_->start(); !started) return started;
     // Once connections are accepted: the address that is printed can be opened at once.
     announce(loops_->size());
     if (plan_.on_serving) plan_.on_serving();
     core::give_back_startup_memory();
-    net::ServingReport ended = serving_->serve();
-    ended.refused += listening_->refused();
-    // Destroyed before the workers, to which its intakes hand connections.
-    listening_.reset();
-    log_counters(ended);
+    log_counters(serving_->serve());
+    serving_->end();
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop
     loops_.reset();
@@ -440,22 +460,10 @@ void Assembly::log_counters(const net::ServingReport& ended) const {
 // each loop reads the certificates itself: a context belongs to its loop.
 void Assembly::look_at_files() {
     logs_->writer().reopen();
-    for (auto& worker : workers_) {
-        if (worker->layer() == nullptr) continue;
-        worker->loop().post([each = worker.get()] { each->layer()->reload_if_changed(); });
+    for (Worker* worker : workers_) {
+        if (worker->encryption() == nullptr) continue;
+        worker->loop().post([worker] { worker->encryption()->reload_if_changed(); });
     }
-}
-
-// When draining begins, on the first loop. The names go first: a client that still found one would
-// wait in a queue from which nothing is accepted any more.
-void Assembly::begin_drain() {
-    remove_names();
-    listening_->stop();
-}
-
-// Of Unix sockets. Of several processes the one that watches does it.
-void Assembly::remove_names() {
-    if (!is_one_of_many_) sockets_.remove_files(root_files_.get());
 }
 
 Result<> Assembly::serve(Loops loops) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,13 +22,13 @@
 #include "server/account.h"
 #include "server/banner.h"
 #include "server/descriptor_shares.h"
-#include "server/listening.h"
 #include "server/options.h"
 #include "server/root_files.h"
 #include "server/site/site.h"
 #include "server/worker.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
+#include "tiderace/net/listening.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/serving.h"
 #include "tiderace/serve/log_files.h"
@@ -63,12 +64,11 @@ class Assembly {
     // waits for, what it prints once they serve, the end of its listening.
     core::Signals& signals() { return **serving_->signals(); }
     void announce(std::size_t processes) const;
-    void stop_listening();
+    void stop_listening() { listening_->end(); }
     // In each of these, before serve().
     Result<> become_one_of_many();
 
   private:
-    void remove_names();
     Result<> open_root();
     Result<> find_account();
     Result<> find_certificates();
@@ -76,19 +76,20 @@ class Assembly {
     Result<> open_logs();
     Result<> give_up_root();
     Result<> check_descriptors(std::size_t loops) const;
-    Result<> make_workers();
     Result<> make_loops();
+    Result<> make_parts();
+    Result<> make_workers();
     Result<> open_variants();
     Result<> load_access_rules();
     DescriptorNeeds descriptor_needs(std::size_t loops) const;
-    void bound_connections();
+    net::Serving::Plan bound_connections();
     Result<> open_sockets();
+    std::span<const core::Address> addresses() const;    // of --listen
+    std::span<const core::Address> redirecting() const;  // of --https-redirect
+    std::uint16_t encrypted_port() const;
     void decide_listing();
-    Result<> listen();
     Result<> prepare();
-    Result<> start();
     Result<> run();
-    void begin_drain();
     void look_at_files();
     void log_counters(const net::ServingReport& ended) const;
     BannerFacts facts(std::size_t loops) const;
@@ -113,12 +114,10 @@ class Assembly {
     std::unique_ptr<http::files::VariantStore> variants_;
     std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
     std::unique_ptr<net::LoopGroup> loops_;
-    std::optional<net::Serving> serving_;  // its signals are watched by a loop, once there is one
-    std::vector<std::unique_ptr<Worker>> workers_;
-    ListeningSockets sockets_;
-    bool lists_on_loopback_ = false;  // the default, without --listing
-    bool is_one_of_many_ = false;     // processes
-    std::unique_ptr<Listening> listening_;
+    std::optional<net::Listening> listening_;
+    std::vector<Worker*> workers_;         // of serving_
+    std::optional<net::Serving> serving_;  // ends before the loops and what it listens with
+    bool lists_on_loopback_ = false;       // the default, without --listing
 };
 
 // Serves on a loop for each requested thread, or each CPU, until a signal ends it. Returns the exit

@@ -11,13 +11,11 @@
 #include <vector>
 
 #include "server/listen_address.h"
+#include "tiderace/net/listening.h"
 
 namespace tiderace::server {
 
-struct PortFallback {
-    std::uint16_t wanted = 0;  // taken by somebody else
-    std::uint16_t used = 0;
-};
+using net::PortFallback;
 
 struct EncryptionFacts {
     std::string certificates;                // "cert.pem", "made here for localhost, 192.168.1.20"

@@ -30,11 +30,7 @@
 
 namespace tiderace::server {
 
-enum class AcceptMode : std::uint8_t {
-    reuseport,  // one listening socket per loop, the kernel spreads
-    queue,      // one listening thread, a bounded queue to the loops, 503 over the bound
-    shared,     // one listening socket that every loop accepts from
-};
+using net::AcceptMode;
 
 enum class SymlinkPolicy : std::uint8_t {
     inside,    // followed while they stay beneath the root
@@ -124,7 +120,7 @@ struct ServeOptions {
     // Addresses.
     std::vector<std::string> listen = {"127.0.0.1:8080"};  // as given; see listen_address.h
     bool listen_is_default = true;  // then a taken port may be replaced by the next
-    std::uint64_t backlog = static_cast<std::uint64_t>(net::ServingOptions{}.backlog);
+    std::uint64_t backlog = net::ServingDefaults::backlog;
     std::optional<std::uint64_t> connections_max;  // unset: what the descriptor limit allows
     bool open_browser = false;
     bool quiet = false;  // no banner

@@ -103,15 +103,18 @@ serve::HttpOptions http_options(const ServeOptions& options) {
         .head = {.request_line_bytes_max = options.limits.request_line_bytes_max,
                  .head_bytes_max = options.limits.head_bytes_max,
                  .fields_max = options.limits.fields_max},
-        .connection = {.write = or_never(options.timeouts.write),
-                       .send_bytes_per_second_min =
-                           options.minimum_rates.send_bytes_per_second_min},
+        .connection = connection_limits(options),
         .http1 = options.http2 != Http2::only,
         .http2 = options.http2 != Http2::off,
     };
 }
 
 }  // namespace
+
+net::ConnectionLimits connection_limits(const ServeOptions& options) {
+    return {.write = or_never(options.timeouts.write),
+            .send_bytes_per_second_min = options.minimum_rates.send_bytes_per_second_min};
+}
 
 std::string busy_answer() {
     // For connections that are refused before anything is read of them.
@@ -138,7 +141,7 @@ class Worker::RedirectLog final : public http::AccessLog {
 Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const SharedParts& parts,
                                                bool is_first) {
     const ServeOptions& options = *parts.options;
-    std::unique_ptr<Worker> worker(new Worker(loop));
+    std::unique_ptr<Worker> worker(new Worker(loop, options));
     if (auto opened = worker->open_files(parts, is_first); !opened) return fail(opened.error());
     if (auto opened = worker->open_site(parts); !opened) return fail(opened.error());
     if (options.tls.on()) {
@@ -150,7 +153,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
                                     .tickets = parts.tickets});
         if (!encrypted) return fail(encrypted.error());
     }
-    worker->open_connections(parts);
+    if (!options.tls.https_redirect.empty()) worker->open_redirect(parts.encrypted_port);
     return worker;
 }
 
@@ -195,22 +198,20 @@ Result<> Worker::open_site(const SharedParts& parts) {
     return {};
 }
 
-void Worker::open_connections(const SharedParts& parts) {
-    const ServeOptions& options = *parts.options;
-    net::SessionFactory& sessions = options.echo ? echo_ : http_->sessions();
-    connections_ = std::make_unique<net::TcpServer>(
-        *loop_, sessions,
-        net::TcpServerOptions{.connection = http_options(options).connection,
-                              .connections_max = parts.connections_max,
-                              .room = parts.room,
-                              .refusal = busy_answer()});
+net::SessionFactory& Worker::sessions(std::size_t place) {
+    if (is_redirect(place)) return redirect_http_->sessions();
+    if (options_->echo) return echo_;
+    return http_->sessions();
+}
+
+net::TransportLayer* Worker::layer(std::size_t place) {
+    return is_redirect(place) ? nullptr : http_->encryption();
 }
 
 // The plain port has a site of its own, of which only the error pages and the log are the other's:
 // passwords and added fields have no place in clear text. It speaks HTTP/1.1 alone, because all
 // that it answers is a redirect.
-void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
-    const ServeOptions& options = *parts.options;
+void Worker::open_redirect(std::uint16_t port) {
     // RFC 8555, 8.3: an ACME server asks over plain HTTP.
     challenges_ = std::make_unique<http::handler::OnlyBeneath>(
         *files_, http::handler::HttpsRedirect::challenges);
@@ -219,17 +220,10 @@ void Worker::open_redirect(std::uint16_t port, const SharedParts& parts) {
     redirect_site_->add(error_pages_);
     redirect_log_ = std::make_unique<RedirectLog>(*loop_, *site_);
     if (site_->logs()) redirect_site_->set_log(redirect_log_.get());
-    serve::HttpOptions http = http_options(options);
+    serve::HttpOptions http = http_options(*options_);
     http.http1 = true;
     http.http2 = false;
     redirect_http_ = std::make_unique<serve::HttpLoop>(*loop_, *redirect_site_, http);
-    // With a limit of its own: clients that still come to http shall not take the site's
-    // connections.
-    redirects_ = std::make_unique<net::TcpServer>(
-        *loop_, redirect_http_->sessions(),
-        net::TcpServerOptions{.connection = http.connection,
-                              .connections_max = parts.redirects_max,
-                              .refusal = busy_answer()});
 }
 
 }  // namespace tiderace::server

@@ -1,10 +1,12 @@
 // Worker: all that one loop needs to serve the site. Workers share nothing but the log's writer and
 // the pool for slow work.
 //
-//   TcpServer -> HttpLoop -> SiteLoop of the site (server/site/site.h)
-//   TcpServer -> HttpLoop -> SiteLoop: HttpsRedirect -> log       where there is --https-redirect
+//   HttpLoop -> SiteLoop of the site (server/site/site.h)
+//   HttpLoop -> SiteLoop: HttpsRedirect -> log                    where there is --https-redirect
 //
-// Owner    serve(); made before the loops run, destroyed after.
+// Its places are the addresses of --listen, and then those of --https-redirect, in clear text.
+//
+// Owner    net::Serving; made before the loops run, destroyed after.
 // Thread   Its loop's.
 #pragma once
 
@@ -20,8 +22,7 @@
 #include "tiderace/http/handler/https_redirect.h"
 #include "tiderace/http/handler/static_files.h"
 #include "tiderace/http/site_loop.h"
-#include "tiderace/net/loop_group.h"
-#include "tiderace/net/tcp_server.h"
+#include "tiderace/net/serving.h"
 #include "tiderace/serve/http_loop.h"
 #include "tiderace/serve/log_files.h"
 #include "tiderace/task/runner.h"
@@ -33,28 +34,25 @@ struct SharedParts {
     const ServeOptions* options = nullptr;
     std::shared_ptr<const http::Site> site;
     const serve::LogFiles* logs = nullptr;
-    net::LoopGroup* group = nullptr;  // nullptr: the loops stand alone, in a test
-    bool small = false;               // many workers of one connection each
-    std::string_view listening_engine = core::LoopOptions{}.engine;  // of a loop that only listens
-    std::shared_ptr<tls::TicketShare> tickets;                       // with TLS
+    bool small = false;                         // many workers of one connection each
+    std::shared_ptr<tls::TicketShare> tickets;  // with TLS
     SharedPasswords passwords;
     core::WorkerPool* compress_pool = nullptr;  // nullptr: no file is compressed
     http::files::VariantStore* variants = nullptr;
     std::shared_ptr<core::SharedNotices> notices;      // of changed files
     std::shared_ptr<http::cgi::ProgramPlaces> places;  // with programs
     core::WorkerPool* disk_pool = nullptr;             // waits for the disk in the loops' place
-    std::size_t connections_max = 0;                   // of one worker
-    std::size_t connections_max_of_all = 0;
-    std::shared_ptr<net::ConnectionRoom> room;  // for them; nullptr: each worker has its own
-    std::size_t files_open_max = 1024;  // of one worker: descriptors that its files may hold
-    std::size_t redirects_max = 1;      // connections of its plain port
+    std::size_t files_open_max = 1024;   // of one worker: descriptors that its files may hold
+    std::uint16_t encrypted_port = 443;  // where --https-redirect leads
     std::size_t loops = 1;
 };
 
+// What the connections of a worker are allowed besides their number.
+net::ConnectionLimits connection_limits(const ServeOptions& options);
 // What a connection over a limit is sent.
 std::string busy_answer();
 
-class Worker {
+class Worker final : public net::LoopService {
   public:
     // What a small worker keeps open of the files that it serves.
     static constexpr std::size_t small_descriptors = 8;
@@ -64,26 +62,26 @@ class Worker {
     static Result<std::unique_ptr<Worker>> create(core::EventLoop& loop, const SharedParts& parts,
                                                   bool is_first = true);
 
-    // Makes the server of the plain addresses, which lead to `port`. Before the loop runs.
-    void open_redirect(std::uint16_t port, const SharedParts& parts);
-
-    net::TcpServer& connections() { return *connections_; }
-    // What encrypts them; nullptr: nothing.
-    tls::ServerContext* layer() { return http_->encryption(); }
-    // nullptr without open_redirect().
-    net::TcpServer* redirects() { return redirects_.get(); }
+    net::SessionFactory& sessions(std::size_t place) override;
+    net::TransportLayer* layer(std::size_t place) override;
+    // nullptr: nothing is encrypted.
+    tls::ServerContext* encryption() { return http_->encryption(); }
     core::EventLoop& loop() { return *loop_; }
 
   private:
-    explicit Worker(core::EventLoop& loop) : loop_(&loop), runner_(loop) {}
+    Worker(core::EventLoop& loop, const ServeOptions& options)
+        : loop_(&loop), options_(&options), runner_(loop) {}
+
+    bool is_redirect(std::size_t place) const { return place >= options_->listen.size(); }
 
     class RedirectLog;
 
     Result<> open_files(const SharedParts& parts, bool is_first);
     Result<> open_site(const SharedParts& parts);
-    void open_connections(const SharedParts& parts);
+    void open_redirect(std::uint16_t port);
 
     core::EventLoop* loop_;
+    const ServeOptions* options_;
     std::unique_ptr<http::handler::StaticFiles> files_;
     std::unique_ptr<Programs> programs_;  // none: only files
     http::filter::ErrorPages error_pages_;
@@ -93,13 +91,11 @@ class Worker {
     std::unique_ptr<http::SiteLoop> site_;
     Echo echo_;
     std::unique_ptr<serve::HttpLoop> http_;
-    std::unique_ptr<net::TcpServer> connections_;
     std::unique_ptr<http::handler::OnlyBeneath> challenges_;
     std::unique_ptr<http::handler::HttpsRedirect> redirect_;
     std::unique_ptr<http::AccessLog> redirect_log_;
     std::unique_ptr<http::SiteLoop> redirect_site_;
     std::unique_ptr<serve::HttpLoop> redirect_http_;
-    std::unique_ptr<net::TcpServer> redirects_;
 };
 
 }  // namespace tiderace::server

@@ -24,14 +24,18 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
         options_.root = folder_.path();
         options_.listen_is_default = false;  // then any Host is answered
         parts_.options = &options_;
-        parts_.connections_max = 100;
     }
     std::unique_ptr<Peer> connect() {
         if (worker_ == nullptr) {
             worker_ = std::move(*create());
-            worker_->connections().listen(world_->listen());
+            server_.emplace(world_->loop(), worker_->sessions(place_), net::TcpServerOptions{});
+            server_->listen(world_->listen());
         }
         return world_->connect();
+    }
+    void end() {
+        server_.reset();
+        worker_.reset();
     }
     Result<std::unique_ptr<Worker>> create() {
         parts_.site = std::make_shared<const http::Site>(make_site(options_, parts_.passwords, {}));
@@ -59,6 +63,8 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
     SharedParts parts_;
     std::unique_ptr<World> world_ = testing::make_world(GetParam());
     std::unique_ptr<Worker> worker_;
+    std::size_t place_ = 0;
+    std::optional<net::TcpServer> server_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Worlds, WorkerTest, ::testing::ValuesIn(testing::main_world_names()),
@@ -115,14 +121,14 @@ TEST_P(WorkerTest, ATimeoutOfZeroIsNone) {
     EXPECT_FALSE(peer->over());
 }
 
-TEST_P(WorkerTest, AConnectionAboveTheMaximumIsRefusedAsBusy) {
-    parts_.connections_max = 1;
-    const auto first = connect();
-    ASSERT_TRUE(world_->run_until([&] { return worker_->connections().size() == 1; }));
-    const auto second = connect();
-    ASSERT_TRUE(world_->run_until([&] { return second->over(); }));
-    EXPECT_EQ(second->heard(), busy_answer());
-    EXPECT_FALSE(first->over());
+TEST_P(WorkerTest, ItsPlainPlacesLeadToTheEncryptedOnes) {
+    folder_.write(".well-known/acme-challenge/token", "a token\n");
+    options_.tls.https_redirect = {"127.0.0.1:0"};
+    parts_.encrypted_port = 4'443;
+    place_ = options_.listen.size();
+    EXPECT_THAT(answer("/a?b"), ::testing::HasSubstr("\r\nLocation: https://a:4443/a?b\r\n"));
+    EXPECT_THAT(answer("/.well-known/acme-challenge/token"), ::testing::EndsWith("\na token\n"));
+    EXPECT_EQ(worker_->layer(place_), nullptr);
 }
 
 TEST_P(WorkerTest, AsksForAPasswordWithoutLosingBodiesOrOrder) {
@@ -140,7 +146,7 @@ TEST_P(WorkerTest, AsksForAPasswordWithoutLosingBodiesOrOrder) {
     ASSERT_TRUE(over(*peer));
     EXPECT_THAT(peer->heard(), ::testing::StartsWith("HTTP/1.1 405 "));
     EXPECT_THAT(peer->heard(), ::testing::EndsWith("<p>tide</p>\n"));
-    worker_.reset();  // before the pool
+    end();  // before the pool
 }
 
 TEST_P(WorkerTest, WritesItsAccessLog) {
@@ -152,7 +158,7 @@ TEST_P(WorkerTest, WritesItsAccessLog) {
     parts_.logs = &*logs;
     answer("/");
     answer("/missing");
-    worker_.reset();
+    end();
     logs->writer().stop();
     std::ifstream file(options_.access_log);
     const std::string text{std::istreambuf_iterator<char>(file), {}};

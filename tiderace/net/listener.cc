@@ -157,28 +157,6 @@ Result<core::Descriptor> bind_now(core::Kernel& kernel, const core::Address& add
 
 }  // namespace
 
-#if defined(O_PATH)
-BoundName::BoundName(core::Kernel& kernel, const core::Address& address) {
-    if (!address.is_unix() || address.path().starts_with('\0')) return;
-    path_ = address.path();
-    file_ = core::Descriptor(kernel, ::open(path_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-}
-#else
-// A socket's file cannot be opened here, so it could not be distinguished from a successor's.
-BoundName::BoundName(core::Kernel&, const core::Address&) {}
-#endif
-
-BoundName::~BoundName() {
-    struct stat ours;
-    struct stat there;
-    if (path_.empty() || !file_ || ::fstat(file_.get(), &ours) != 0) return;
-    // A server that starts in between would lose its new file.
-    const auto lock = lock_folder_of(core::system_kernel(), *core::Address::parse("unix:" + path_),
-                                     folder_lock_wait_default);
-    if (!lock || ::lstat(path_.c_str(), &there) != 0) return;
-    if (ours.st_dev == there.st_dev && ours.st_ino == there.st_ino) ::unlink(path_.c_str());
-}
-
 bool shared_ports_are_spread() {
     return spreads;
 }

@@ -54,20 +54,6 @@ Result<> start_listening(core::Kernel& kernel, const core::Descriptor& bound, in
 // connections over them. TCP only, and only if shared_ports_are_spread().
 Result<std::vector<core::Descriptor>> share_listener(core::Kernel& kernel, core::Descriptor bound,
                                                      std::size_t count, int backlog);
-// The file of a Unix socket that was bound just now. Its end removes the file, unless it is
-// another server's by then; of other addresses it does nothing.
-class BoundName {
-  public:
-    BoundName(core::Kernel& kernel, const core::Address& address);
-    BoundName(BoundName&& other) noexcept
-        : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)) {}
-    BoundName& operator=(BoundName&&) = delete;
-    ~BoundName();
-
-  private:
-    std::string path_;       // "": none
-    core::Descriptor file_;  // without access; no other file gets its number meanwhile
-};
 // The real address of a listener: with the port that the kernel chose for port 0.
 core::Address local_address(core::Kernel& kernel, const core::Descriptor& listener);
 

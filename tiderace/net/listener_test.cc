@@ -402,25 +402,5 @@ TEST_F(UnixListenerTest, AFolderThatIsNotThereIsNamed) {
     EXPECT_NE(refused.error().message().find("directory"), std::string::npos);
 }
 
-#if defined(O_PATH)
-TEST_F(UnixListenerTest, TheFileGoesWithItsNameUnlessItIsAnothersByThen) {
-    auto first = open(at_);
-    ASSERT_TRUE(first);
-    {
-        const BoundName name(core::system_kernel(), at_);
-    }
-    EXPECT_NE(::access(path_.c_str(), F_OK), 0);
-
-    first = open(at_);
-    ASSERT_TRUE(first);
-    std::optional<BoundName> name(std::in_place, core::system_kernel(), at_);
-    first->reset();
-    const auto successor = open(at_);  // replaces the file, which nothing listens at
-    ASSERT_TRUE(successor);
-    name.reset();
-    EXPECT_EQ(::access(path_.c_str(), F_OK), 0);
-}
-#endif
-
 }  // namespace
 }  // namespace tiderace::net

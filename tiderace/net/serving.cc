@@ -15,7 +15,6 @@
 #include "tiderace/base/moment.h"
 #include "tiderace/core/cpu_count.h"
 #include "tiderace/core/process_limits.h"
-#include "tiderace/net/listener.h"
 
 namespace tiderace::net {
 namespace {
@@ -51,42 +50,6 @@ void change_mask(int how) {
     ::pthread_sigmask(how, &numbers, nullptr);
 }
 
-// The sockets of one address, one for each loop, and where they are.
-struct Listeners {
-    std::vector<core::Descriptor> sockets;
-    core::Address bound;
-};
-
-Result<Listeners> open_listeners(const std::string& text, std::size_t loops, int backlog) {
-    core::Kernel& kernel = core::system_kernel();
-    auto address = core::Address::parse(text);
-    if (!address) return fail(address.error());
-    auto first = bind_listener(kernel, *address,
-                               {.backlog = backlog, .in_use_retry = ServingDefaults::in_use_retry});
-    if (!first) return fail(first.error());
-    Listeners made;
-    // Port 0 has become a real port now; a Unix socket keeps its name.
-    made.bound = address->is_unix() ? *address : local_address(kernel, *first);
-    // A socket for each loop: the kernel spreads connections, and no loop is woken for another's.
-    if (loops > 1 && !address->is_unix() && shared_ports_are_spread()) {
-        auto all = share_listener(kernel, std::move(*first), loops, backlog);
-        if (!all) return fail(all.error());
-        made.sockets = std::move(*all);
-        return made;
-    }
-    // Unix sockets, and systems that do not spread connections over sockets of one port: the loops
-    // share one queue through duplicates of its socket.
-    if (auto listens = start_listening(kernel, *first, backlog); !listens) {
-        return fail(listens.error());
-    }
-    made.sockets.push_back(std::move(*first));
-    while (made.sockets.size() < loops) {
-        made.sockets.emplace_back(kernel, ::dup(made.sockets[0].get()));
-        if (!made.sockets.back()) return fail(Error::last("share", text));
-    }
-    return made;
-}
-
 }  // namespace
 
 void hold_server_signals() {
@@ -107,17 +70,6 @@ std::string ServingReport::reasons() const {
     }
     return text.empty() ? "0" : text;
 }
-
-// Destroyed in the reverse order: connections end while what serves them is there.
-struct Serving::Parts {
-    std::unique_ptr<LoopGroup> loops;
-    std::vector<std::unique_ptr<LoopService>> services;  // one for each loop
-    std::vector<std::unique_ptr<TcpServer>> servers;
-    std::vector<std::size_t> server_of_place;  // within a loop's servers
-    std::size_t servers_of_each = 0;
-    std::vector<core::Address> addresses;
-    std::vector<BoundName> names;
-};
 
 // The time between the first signal and draining, in which load balancers notice that we are about
 // to go (ServingOptions::drain_notice).
@@ -150,7 +102,9 @@ Serving::Serving(ServingOptions options) : options_(std::move(options)) {
     }
 }
 
-Serving::~Serving() = default;
+Serving::~Serving() {
+    end();
+}
 
 Result<core::Signals*> Serving::signals() {
     if (fault_) return fail(*fault_);
@@ -158,15 +112,16 @@ Result<core::Signals*> Serving::signals() {
 }
 
 int Serving::run(const MakeService& make) {
-    Parts parts;
-    // What points into `parts` ends before them, also where only a part of the start was done.
+    Listening listening({.addresses = options_.listen});
+    std::unique_ptr<LoopGroup> loops;
+    // What uses the loops ends before them, also where only a part of the start was done.
     struct Borrowed {
-        ~Borrowed() { serving.forget_loops(); }
+        ~Borrowed() { serving.end(); }
         Serving& serving;
     } const borrowed{*this};
     Result<> ready;
     try {
-        ready = prepare(make, parts);
+        ready = start_all(make, loops, listening);
     } catch (const std::bad_alloc&) {
         ready = fail(Error(ENOMEM, "start", options_.program));
     } catch (const std::exception& error) {
@@ -188,80 +143,71 @@ int Serving::run(const MakeService& make) {
     return 0;
 }
 
-Result<> Serving::prepare(const MakeService& make, Parts& parts) {
+Result<> Serving::start_all(const MakeService& make, std::unique_ptr<LoopGroup>& loops,
+                            Listening& listening) {
     if (auto taken = signals(); !taken) return fail(taken.error());
+    if (auto bound = listening.bind(); !bound) return bound;
     const std::size_t count = options_.threads > 0 ? options_.threads : core::count_cpus().usable;
-    auto loops = LoopGroup::create(
+    auto made = LoopGroup::create(
         count, {.engine = options_.engine, .send_bytes_max = options_.send_bytes_max});
-    if (!loops) return fail(loops.error());
-    parts.loops = std::move(*loops);
-    if (auto made = make_servers(make, parts); !made) return made;
-    for (const auto& service : parts.services) services_.push_back(service.get());
-
-    std::vector<Listeners> all;
-    for (const std::string& text : options_.listen) {
-        auto opened = open_listeners(text, count, options_.backlog);
-        if (!opened) return fail(opened.error());
-        parts.addresses.push_back(opened->bound);
-        parts.names.emplace_back(core::system_kernel(), opened->bound);
-        all.push_back(std::move(*opened));
-    }
-    std::vector<Intake::Target> targets;
-    // Each loop's servers stand beside each other, in the order of make_servers().
-    for (std::size_t i = 0; i < parts.servers.size(); ++i) {
-        targets.push_back({&parts.loops->loop(i / parts.servers_of_each), parts.servers[i].get()});
-    }
-    // The threads first: a machine that refuses one must fail before any client is accepted.
-    if (auto started = start(*parts.loops, std::move(targets)); !started) return started;
-    for (std::size_t place = 0; place < all.size(); ++place) {
-        for (std::size_t i = 0; i < count; ++i) {
-            parts.loops->loop(i).assert_on_loop();
-            parts.servers[i * parts.servers_of_each + parts.server_of_place[place]]->listen(
-                std::move(all[place].sockets[i]), parts.services[i]->layer(place));
-        }
-    }
-    say_where(parts.addresses);
+    if (!made) return fail(made.error());
+    loops = std::move(*made);
+    const Plan plan{.loops = loops.get(),
+                    .listening = &listening,
+                    .of_place = {listening.addresses().size(), usual_limits(count)}};
+    if (auto prepared = prepare(plan, make); !prepared) return prepared;
+    if (auto started = start(); !started) return started;
+    say_where(listening.addresses());
     return {};
 }
 
-// One server for each loop and protocol: places with the same sessions share it.
-Result<> Serving::make_servers(const MakeService& make, Parts& parts) {
-    const std::size_t loops = parts.loops->size();
-    for (std::size_t i = 0; i < loops; ++i) {
-        auto service = make(parts.loops->loop(i));
-        if (!service) return fail(service.error());
-        parts.services.push_back(std::move(*service));
-    }
-    std::vector<std::size_t> first_places;
-    for (std::size_t place = 0; place < options_.listen.size(); ++place) {
-        LoopService& service = *parts.services[0];
-        // Places with one session factory share a server, and so one connections_max.
-        const auto same = std::ranges::find_if(first_places, [&](std::size_t other) {
-            return &service.sessions(other) == &service.sessions(place);
-        });
-        parts.server_of_place.push_back(static_cast<std::size_t>(same - first_places.begin()));
-        if (same == first_places.end()) first_places.push_back(place);
-    }
-    parts.servers_of_each = first_places.size();
-    // Connections get the descriptors that the loops do not need for themselves.
+// Connections get the descriptors that the loops do not need for themselves.
+TcpServerOptions Serving::usual_limits(std::size_t loops) const {
     const auto descriptors = core::raise_descriptor_limit();
     const std::uint64_t room =
         core::room_for_connections(descriptors ? descriptors->after : UINT64_MAX, loops);
-    const std::uint64_t most = options_.connections_max > 0
-                                   ? std::min<std::uint64_t>(options_.connections_max, room)
-                                   : room;
-    const auto connections_max = static_cast<std::size_t>(most);
-    TcpServerOptions options{.connection = options_.connection,
-                             .connections_max = connections_max,
-                             .room = std::make_shared<ConnectionRoom>(connections_max),
-                             .refusal = options_.refusal};
-    for (std::size_t i = 0; i < loops; ++i) {
-        for (const std::size_t place : first_places) {
-            parts.servers.push_back(std::make_unique<TcpServer>(
-                parts.loops->loop(i), parts.services[i]->sessions(place), options));
+    const auto most = static_cast<std::size_t>(
+        options_.connections_max > 0 ? std::min<std::uint64_t>(options_.connections_max, room)
+                                     : room);
+    return {.connection = options_.connection,
+            .connections_max = most,
+            .room = std::make_shared<ConnectionRoom>(most),
+            .refusal = options_.refusal};
+}
+
+Result<> Serving::prepare(Plan plan, const MakeService& make) {
+    loops_ = plan.loops;
+    listening_ = plan.listening;
+    for (std::size_t i = 0; i < loops_->size(); ++i) {
+        auto service = make(loops_->loop(i));
+        if (!service) return fail(service.error());
+        services_.push_back(std::move(*service));
+    }
+    return listening_->spread(*loops_, make_servers(plan.of_place), plan.spread);
+}
+
+// One server for each loop and protocol: places with the same sessions share it.
+std::vector<Listening::Targets> Serving::make_servers(
+    const std::vector<TcpServerOptions>& of_place) {
+    std::vector<Listening::Targets> targets(of_place.size());
+    servers_.resize(services_.size());
+    for (std::size_t i = 0; i < services_.size(); ++i) {
+        LoopService& service = *services_[i];
+        for (std::size_t place = 0; place < of_place.size(); ++place) {
+            SessionFactory& sessions = service.sessions(place);
+            std::size_t same = 0;
+            while (&service.sessions(same) != &sessions) ++same;
+            TcpServer* server = same < place ? targets[same][i].server : nullptr;
+            if (server == nullptr) {
+                server = servers_[i]
+                             .emplace_back(std::make_unique<TcpServer>(loops_->loop(i), sessions,
+                                                                       of_place[place]))
+                             .get();
+            }
+            targets[place].push_back({&loops_->loop(i), server, service.layer(place)});
         }
     }
-    return {};
+    return targets;
 }
 
 void Serving::say_where(const std::vector<core::Address>& addresses) const {
@@ -275,37 +221,36 @@ void Serving::say_where(const std::vector<core::Address>& addresses) const {
     std::fflush(stdout);
 }
 
-Result<> Serving::start(LoopGroup& loops, std::vector<Intake::Target> servers) {
+// The threads come before the first connection is accepted: a machine that refuses one is reported
+// while no client waits.
+Result<> Serving::start() {
     if (auto taken = signals(); !taken) return fail(taken.error());
-    servers_ = std::move(servers);
-    // Neighbours, so that drain() posts to each loop once.
-    std::ranges::stable_sort(servers_, {}, &Intake::Target::loop);
-    if (auto started = loops.start(); !started) return started;
+    if (auto started = loops_->start(); !started) return started;
     if (signals_) {
-        watch_.emplace(loops.loop(0), static_cast<core::Watch::Receiver&>(*this));
+        watch_.emplace(loops_->loop(0), static_cast<core::Watch::Receiver&>(*this));
         auto watched = watch_->watch(signals_->descriptor(), {.readable = true});
         if (!watched) return watched;
     }
     // In a container without an init we are it, and nothing else would reap.
     if (options_.reaps_orphans && ::getpid() == 1) let_the_kernel_reap();
-    loops_ = &loops;
-    return {};
+    return listening_->start();
 }
 
 ServingReport Serving::serve() {
-    TR_CHECK(loops_ != nullptr, "start() comes first");
+    TR_CHECK(loops_ != nullptr, "prepare() and start() come first");
     loops_->run();
-    ServingReport ended = report();
-    forget_loops();
-    return ended;
+    return report();
 }
 
-void Serving::forget_loops() {
+// Connections end while what serves them is there, and what hands them over before these.
+void Serving::end() {
     watch_.reset();
     notice_.reset();
+    if (listening_ != nullptr) listening_->end();
     servers_.clear();
     services_.clear();
     loops_ = nullptr;
+    listening_ = nullptr;
 }
 
 // From any thread. A full mailbox means that the loop is overwhelmed: then it ends without order.
@@ -361,6 +306,7 @@ void Serving::give_notice() {
 }
 
 void Serving::drain() {
+    listening_->stop();
     core::EventLoop& first_loop = loops_->loop(0);
     if (log::Logger* log = first_loop.log(); log != nullptr) {
         const bool has_end = options_.drain_timeout != Duration::max();
@@ -369,59 +315,45 @@ void Serving::drain() {
             log::field("deadline", has_end ? format_duration(options_.drain_timeout) : "none"));
     }
     // Set before the first post, because a loop may finish before we have posted to the next.
-    servers_left_ = servers_.size() + services_.size();
-    // There is nothing to drain, so nothing would report that it is done.
-    if (servers_left_ == 0) loops_->stop();
+    left_ = services_.size() * (servers_[0].size() + 1);
     const Instant deadline = moment_after(first_loop.clock().now(), options_.drain_timeout);
-    for (std::size_t first = 0; first < servers_.size();) {
-        core::EventLoop& loop = *servers_[first].loop;
-        std::size_t end = first;
-        while (end < servers_.size() && servers_[end].loop == &loop) ++end;
-        if (!loop.post([this, first, end, deadline] { drain_loop(first, end, deadline); })) {
-            // Its mailbox is full. It is counted as drained; its connections are cut off when the
-            // loops stop.
-            if (log::Logger* log = first_loop.log(); log != nullptr) {
-                log->warning("server", "a loop is too late to drain");
-            }
-            servers_are_empty(end - first);
+    for (std::size_t i = 0; i < services_.size(); ++i) {
+        if (loops_->loop(i).post([this, i, deadline] { drain_loop(i, deadline); })) continue;
+        // Its mailbox is full. It is counted as drained; its connections are cut off when the
+        // loops stop.
+        if (log::Logger* log = first_loop.log(); log != nullptr) {
+            log->warning("server", "a loop is too late to drain");
         }
-        first = end;
+        are_done(servers_[i].size() + 1);
     }
-    drain_services(deadline);
     loops_->attend();
 }
 
-void Serving::drain_services(Instant deadline) {
-    for (std::size_t i = 0; i < services_.size(); ++i) {
-        const bool told = loops_->loop(i).post([this, i, deadline] {
-            services_[i]->drain(deadline, [this] { servers_are_empty(1); });
-        });
-        // A loop that cannot be reached must not keep the process from ending.
-        if (!told) servers_are_empty(1);
+void Serving::drain_loop(std::size_t index, Instant deadline) {
+    loops_->loop(index).assert_on_loop();
+    for (const auto& server : servers_[index]) {
+        server->drain(deadline, [this] { are_done(1); });
     }
+    services_[index]->drain(deadline, [this] { are_done(1); });
 }
 
-void Serving::drain_loop(std::size_t first, std::size_t end, Instant deadline) {
-    servers_[first].loop->assert_on_loop();
-    for (std::size_t i = first; i < end; ++i) {
-        servers_[i].server->drain(deadline, [this] { servers_are_empty(1); });
-    }
-}
-
-void Serving::servers_are_empty(std::size_t count) {
+void Serving::are_done(std::size_t count) {
     // Called on every loop; the last one stops them all.
-    if (servers_left_.fetch_sub(count) == count) loops_->stop();
+    if (left_.fetch_sub(count) == count) loops_->stop();
 }
 
 ServingReport Serving::report() const {
     ServingReport all;
     std::uint64_t left = 0;
-    for (const Intake::Target& target : servers_) {
-        const TcpServerCounters& one = target.server->counters();
-        all.opened += one.opened;
-        all.refused += one.refused;
-        for (std::size_t i = 0; i < all.closed.size(); ++i) all.closed[i] += one.closed[i];
-        left += target.server->size();
+    all.refused = listening_->refused();
+    for (const auto& of_loop : servers_) {
+        for (const auto& server : of_loop) {
+            const TcpServerCounters& one = server->counters();
+            all.opened += one.opened;
+            all.refused += one.refused;
+            for (std::size_t i = 0; i < all.closed.size(); ++i) all.closed[i] += one.closed[i];
+            left += server->size();
+        }
     }
     // Connections that are left when the loops stop were cut off.
     std::uint64_t& stopped = all.closed[static_cast<std::size_t>(CloseReason::server_stopped)];

@@ -13,8 +13,8 @@
 //   one sentence, status 1                                  or a second SIGTERM, SIGINT or stop(),
 //                                                           which cut off the rest
 //
-// run() does everything. A program that arranges its own loops and listeners calls start() and
-// serve() instead (server/assemble.cc).
+// run() does everything. A program that makes its own loops, or gives up rights between the steps,
+// calls prepare(), start() and serve() instead (server/assemble.cc).
 //
 // Owner    main, which makes it before anything else: from then on the loops receive the signals.
 // Thread   The one that made it, which becomes the first loop's. stop(): any, while it serves.
@@ -37,6 +37,7 @@
 #include "tiderace/base/result.h"
 #include "tiderace/core/signals.h"
 #include "tiderace/core/watch.h"
+#include "tiderace/net/listening.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/serving_defaults.h"
 #include "tiderace/net/tcp_server.h"
@@ -65,7 +66,6 @@ struct ServingOptions {
     std::vector<std::string> listen = {};
     std::size_t threads = 0;  // loops, each on its own thread; 0: one for each usable CPU
     std::string engine{core::LoopOptions{}.engine};
-    int backlog = ServingDefaults::backlog;  // connections waiting in the kernel, for each socket
     ConnectionLimits connection = {};
     std::size_t connections_max = 0;  // of all loops; 0: what the descriptor limit allows
     std::size_t send_bytes_max = core::LoopOptions{}.send_bytes_max;  // of each loop
@@ -89,7 +89,7 @@ struct ServingOptions {
 
 struct ServingReport {
     std::uint64_t opened = 0;   // connections
-    std::uint64_t refused = 0;  // above connections_max
+    std::uint64_t refused = 0;  // above a maximum
     std::uint64_t cut_off = 0;  // connections that did not finish before the end; also in `closed`
     std::array<std::uint64_t, static_cast<std::size_t>(CloseReason::count_)> closed{};  // by reason
 
@@ -111,45 +111,56 @@ class Serving final : private core::Watch::Receiver {
     // Drains, as SIGTERM does; the second call ends at once.
     void stop();
 
-    // In steps, for loops and servers of the caller's, which outlive serve().
+    // In steps, on loops and sockets of the caller's.
     //
     // The signals that it takes (nullptr: none), for code that runs before the loops; or the reason
     // of a failure.
     Result<core::Signals*> signals();
-    // Starts the threads, which wait for serve(), and attaches the signals to the first loop.
-    // `servers` are drained, each on its loop.
-    Result<> start(LoopGroup& loops, std::vector<Intake::Target> servers);
+    struct Plan {
+        LoopGroup* loops = nullptr;
+        Listening* listening = nullptr;  // bound
+        Listening::Spread spread = {};
+        // Of the connections of each place, on one loop.
+        std::vector<TcpServerOptions> of_place = {};
+    };
+    // Makes the services, and listens.
+    Result<> prepare(Plan plan, const MakeService& make);
+    // Starts the threads, which wait for serve(), attaches the signals to the first loop, and
+    // accepts.
+    Result<> start();
     // Runs the loops until all connections are gone.
     ServingReport serve();
+    // Forgets plan and services, whose connections end. Before the loops do.
+    void end();
 
   private:
-    struct Parts;  // what run() makes
     class Notice;
 
-    Result<> prepare(const MakeService& make, Parts& parts);
-    Result<> make_servers(const MakeService& make, Parts& parts);
+    Result<> start_all(const MakeService& make, std::unique_ptr<LoopGroup>& loops,
+                       Listening& listening);
+    std::vector<Listening::Targets> make_servers(const std::vector<TcpServerOptions>& of_place);
+    TcpServerOptions usual_limits(std::size_t loops) const;
     void say_where(const std::vector<core::Address>& addresses) const;
     void on_ready(core::Watch& watch, core::Interest ready) override;
     void take(int signal);
     void drain_or_end();
     void give_notice();
     void drain();
-    void drain_services(Instant deadline);
-    void drain_loop(std::size_t first, std::size_t end, Instant deadline);
-    void servers_are_empty(std::size_t count);
+    void drain_loop(std::size_t index, Instant deadline);
+    void are_done(std::size_t count);
     ServingReport report() const;
-    void forget_loops();
 
     ServingOptions options_;
     std::optional<core::Signals> signals_;
     std::optional<Error> fault_;  // why there are no signals
     LoopGroup* loops_ = nullptr;
-    std::vector<Intake::Target> servers_;  // the servers of one loop are neighbours
-    std::vector<LoopService*> services_;   // made by run(), by loop
-    std::unique_ptr<core::Timer> notice_;  // on the first loop
-    std::optional<core::Watch> watch_;     // of the signals, while there are loops
+    Listening* listening_ = nullptr;
+    std::vector<std::unique_ptr<LoopService>> services_;            // by loop
+    std::vector<std::vector<std::unique_ptr<TcpServer>>> servers_;  // by loop
+    std::unique_ptr<core::Timer> notice_;                           // on the first loop
+    std::optional<core::Watch> watch_;  // of the signals, while there are loops
     // Servers with connections, and services, while draining.
-    std::atomic<std::size_t> servers_left_ = 0;
+    std::atomic<std::size_t> left_ = 0;
     bool draining_ = false;
 };
 

@@ -575,15 +575,14 @@ TEST(ServingReport, CountsByReason) {
 
 TEST_F(ServingTest, InStepsItReportsWhatBecameOfTheConnections) {
     auto loops = std::move(*LoopGroup::create(1, {}));
-    MarkedPlaces places(1, false);
-    TcpServer server(loops->loop(0), places.sessions(0), {});
-    core::Kernel& kernel = core::system_kernel();
-    auto socket = open_listener(kernel, core::Address::loopback(0), {});
-    ASSERT_TRUE(socket.has_value());
-    const core::Address address = local_address(kernel, *socket);
+    Listening listening({.addresses = options_.listen});
+    ASSERT_TRUE(listening.bind());
+    const core::Address address = listening.addresses()[0];
     serving_.emplace(options_);
-    ASSERT_TRUE(serving_->start(*loops, {{&loops->loop(0), &server}}).has_value());
-    server.listen(std::move(*socket));
+    ASSERT_TRUE(serving_->prepare(
+        {.loops = loops.get(), .listening = &listening, .of_place = {TcpServerOptions{}}},
+        [](core::EventLoop&) { return std::make_unique<MarkedPlaces>(1, false); }));
+    ASSERT_TRUE(serving_->start());
     std::thread player([&] {
         EXPECT_EQ(Client(address).ask(), 'a');
         serving_->stop();

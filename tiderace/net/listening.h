@@ -1,0 +1,133 @@
+// Internal. Listening: the sockets that a server listens on, and who accepts from them.
+//
+//   bind()    the addresses, so that a port in use is an error at once, before there is more than
+//             one process, and while we are root. Nothing is accepted yet.
+//   spread()  gives the sockets to the loops, in one of the ways of AcceptMode
+//   start()   accepts;  stop()  when draining begins
+//
+// A Unix socket is always shared: the kernel spreads TCP only.
+//
+// Owner    The program. It ends, or end() is called, before the servers that it hands connections
+//          to, and before the loops.
+// Thread   The main thread, before the loops run; stop() from the first loop.
+// Errors   An address that is not available: which, why, what to do; whether another program has
+//          it, or it is given twice. A further socket, or a loop or a thread to listen on, that
+//          cannot be had. Where one fails, no name of a Unix socket is left behind.
+// Keywords: bind, SO_REUSEPORT, Unix socket, accept mode
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tiderace/core/address.h"
+#include "tiderace/core/event_loop.h"
+#include "tiderace/net/intake.h"
+#include "tiderace/net/loop_group.h"
+#include "tiderace/net/serving_defaults.h"
+
+namespace tiderace::net {
+
+enum class AcceptMode : std::uint8_t {
+    reuseport,  // one listening socket per loop, the kernel spreads; where it does not: shared
+    queue,      // one listening thread, or the group's intake, and a bounded queue to the loops
+    shared,     // one listening socket that every loop accepts from
+};
+
+struct ListeningOptions {
+    std::vector<std::string> addresses = {};
+    std::vector<std::string> named_by = {};  // the flag of each, for messages; {}: none
+    int backlog = ServingDefaults::backlog;
+    // Where nobody chose the first address, the next free one of so many ports serves as well.
+    std::uint16_t ports_tried_max = 1;
+    // Removes the name of a Unix socket where we may not.
+    std::function<void(const std::string& path, dev_t device, ino_t inode)> remove_name = {};
+};
+
+struct PortFallback {
+    std::uint16_t wanted = 0;  // taken by somebody else
+    std::uint16_t used = 0;
+};
+
+class Listening {
+  public:
+    // The servers of one address, one for each loop, and what is put on its connections.
+    using Targets = std::vector<Intake::Target>;
+    struct Spread {
+        AcceptMode mode = AcceptMode::reuseport;
+        std::string_view engine = core::LoopOptions{}.engine;  // of a loop that only listens
+        IntakeOptions intake = {};
+    };
+
+    explicit Listening(ListeningOptions options) : options_(std::move(options)) {}
+    ~Listening();
+
+    Result<> bind();
+    // As bound, by place: port 0 is the port that the kernel chose.
+    const std::vector<core::Address>& addresses() const { return addresses_; }
+    const std::optional<PortFallback>& port_fallback() const { return port_fallback_; }
+
+    // `of_place` has the targets of each address. Listens from here on.
+    Result<> spread(LoopGroup& loops, std::vector<Targets> of_place, const Spread& how);
+    // Before the loops run; the threads that run them are there.
+    Result<> start();
+    // Removes the names, and ends the listening of mode "queue"; the other modes' sockets are the
+    // servers' own. A client that still found a name would wait in a queue from which nothing is
+    // accepted any more.
+    void stop();
+    // Connections that mode "queue" turned away.
+    std::uint64_t refused() const;
+    // Closes what no server has been given, and forgets these.
+    void end();
+
+    // Of the Unix sockets, before the sockets are closed. A name that now belongs to another
+    // socket, such as that of the next server, stays. Once: the number of a socket that is closed
+    // may become another server's.
+    void remove_names();
+    // In one of several processes, of which another removes them.
+    void forget_names() { names_.clear(); }
+
+  private:
+    struct Name {
+        std::string path;
+        dev_t device;
+        ino_t inode;
+    };
+    struct Socket {
+        core::Descriptor listener;
+        std::size_t place;
+    };
+    struct Queue {
+        Targets targets;  // of all places with these servers
+        std::unique_ptr<Intake> intake;
+    };
+
+    Result<> bind_all();
+    Result<> bind_one(std::size_t place);
+    std::string name_of(std::size_t place) const;
+    std::optional<std::size_t> who_listens_at(const core::Address& address) const;
+    Result<> spread_one(std::size_t place, std::size_t loops, AcceptMode mode);
+    Result<> make_intakes(LoopGroup& loops, const Spread& how);
+    Queue& queue_of(std::size_t place);
+    Result<> start_queue();
+
+    ListeningOptions options_;
+    std::vector<core::Descriptor> sockets_;  // bound, by place
+    std::vector<core::Address> addresses_;
+    std::vector<Name> names_;
+    std::optional<PortFallback> port_fallback_;
+    std::vector<Targets> of_place_;
+    std::vector<std::vector<Socket>> of_loop_;  // to be given to each loop's servers
+    std::vector<Socket> of_queue_;
+    std::unique_ptr<core::EventLoop> queue_loop_;
+    std::vector<Queue> queues_;
+    std::thread queue_thread_;
+};
+
+}  // namespace tiderace::net
