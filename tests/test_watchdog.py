@@ -35,8 +35,9 @@ def test_a_handler_that_blocks_is_logged_once_with_its_stack(blocked):
     wait_until(lambda: "turns again" in blocked.stderr, what="the end of the block")
     lines = [line for line in blocked.stderr.splitlines() if "a handler blocks its loop" in line]
     assert len(lines) == 1
+    assert "route=/block" in lines[0]
     if sys.platform == "linux":
-        assert "block_for_half_a_second" in blocked.stderr
+        assert "block_for_half_a_second()" in blocked.stderr
     get(blocked, "/block")
     wait_until(lambda: blocked.stderr.count("turns again") == 2, what="the second end")
     assert blocked.stderr.count("a handler blocks its loop") == 2

@@ -41,6 +41,7 @@
 #include "tiderace/http/app/form.h"         // Query<T>, Form<T>
 #include "tiderace/http/app/from_request/from_request.h"  // FromRequest<T>: your own
 #include "tiderace/http/app/multipart.h"                  // Multipart: uploads
+#include "tiderace/http/app/observe/logger.h"             // Logger: lines with their request
 #include "tiderace/http/app/pages/error_page.h"           // ErrorAnswer: an App's own error pages
 #include "tiderace/http/app/pages/page.h"                 // Page: answers made of templates
 #include "tiderace/http/app/ready_middleware.h"           // rate_limit, cors, basic_auth …

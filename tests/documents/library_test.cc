@@ -236,6 +236,20 @@ TEST_F(Library, ErrorPages) {
     EXPECT_EQ(program.end(), 0);
 }
 
+TEST_F(Library, WhatHandlersLog) {
+    Program program = start("logging/what_handlers_log");
+    EXPECT_EQ(get(program.url("/orders/7")).body, "order 7\n");
+    EXPECT_EQ(get(program.url("/orders/0")).status, 500);
+    EXPECT_EQ(ask("POST", program.url("/debug/true"), "").status, 204);
+    EXPECT_EQ(program.end(), 0);
+    EXPECT_THAT(program.output(),
+                HasSubstr("\"level\":\"info\",\"scope\":\"app\",\"text\":\"an order\""));
+    EXPECT_THAT(program.output(),
+                HasSubstr("\"method\":\"GET\",\"route\":\"/orders/{id}\",\"id\":7}"));
+    EXPECT_THAT(program.output(),
+                HasSubstr("\"route\":\"/orders/{id}\",\"type\":\"std::out_of_range\",\"what\":"));
+}
+
 TEST_F(Library, Sessions) {
     Program program = start("authentication/sessions");
     EXPECT_EQ(get(program.url("/")).body, "hello \n");

@@ -103,7 +103,7 @@ void RingAccessLog::render_text(BoundedLine& line, const AccessRecord& record) c
 void RingAccessLog::render_json(BoundedLine& line, const AccessRecord& record) const {
     const Request& request = *record.request;
     char peer[core::Address::ip_text_bytes_max];
-    line.raw("{\"time\":\"").raw(time_text_).raw("\",\"id\":\"").raw(request.id());
+    line.raw("{\"time\":\"").raw(time_text_).raw("\",\"request_id\":\"").raw(request.id());
     line.raw("\",\"peer\":\"");
     line.raw(ByteView(peer, request.peer->format_ip(peer))).raw("\",\"method\":\"");
     line.json(request.head->method_text()).raw("\",\"target\":\"");

@@ -72,14 +72,14 @@ TEST_F(RingAccessLogTest, CombinedReadsBackWithADashForWhatIsMissing) {
 }
 
 TEST_F(RingAccessLogTest, JsonHasAllOfItAndLeavesOutWhatIsMissing) {
-    EXPECT_EQ(
-        line_of(AccessLogFormat::json, "/a?b",
-                {{"Referer", "http://a/"}, {"User-Agent", "tide 1.0"}}),
-        R"({"time":"2026-11-21T08:00:00Z","id":"4bf92f3577b34da6a3ce929d0e0e4736","peer":"::",)"
-        R"("method":"GET","target":"/a?b","version":"HTTP/1.1","host":"localhost",)"
-        R"("status":200,"route":"/{a}/\"","bytes":612,)"
-        R"("duration_us":41,"referer":"http://a/","user_agent":"tide 1.0"})"
-        "\n");
+    EXPECT_EQ(line_of(AccessLogFormat::json, "/a?b",
+                      {{"Referer", "http://a/"}, {"User-Agent", "tide 1.0"}}),
+              R"({"time":"2026-11-21T08:00:00Z","request_id":"4bf92f3577b34da6a3ce929d0e0e4736",)"
+              R"("peer":"::",)"
+              R"("method":"GET","target":"/a?b","version":"HTTP/1.1","host":"localhost",)"
+              R"("status":200,"route":"/{a}/\"","bytes":612,)"
+              R"("duration_us":41,"referer":"http://a/","user_agent":"tide 1.0"})"
+              "\n");
     EXPECT_THAT(line_of(AccessLogFormat::json, "/"), ::testing::EndsWith("\"duration_us\":41}\n"));
 }
 

@@ -68,6 +68,7 @@ void Exchange::report_unsendable() {
 }
 
 void Exchange::log_exception(std::string_view thrower) noexcept {
+    if (site_ != nullptr) return site_->exceptions().write(*this, thrower);
     core::log_exception(loop().log(), "http", thrower);
 }
 

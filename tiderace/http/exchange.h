@@ -104,6 +104,8 @@ class Exchange : public core::Shared {
     // Kept until the exchange is answered to its last byte, or abandoned and released.
     void attach(core::Ref<Attachment> one);
     Attachment* attached(const void* key) const;
+    // Inside a catch: a line of the log, with type, message and request.
+    [[gnu::cold]] void log_exception(std::string_view thrower) noexcept;
     void resume();  // after an access rule that said `later` (stages.h) has let the request pass
     // The stages of its scope; nullptr: it was answered before it had one.
     const Chain* chain() const { return chain_; }
@@ -177,7 +179,6 @@ class Exchange : public core::Shared {
     void retire(std::unique_ptr<BodyReceiver> receiver);
     void receiver_returned(bool sound);
     [[gnu::cold]] void report_misuse(std::string_view what);
-    [[gnu::cold]] void log_exception(std::string_view thrower) noexcept;  // inside a catch
     static void tell(Waiting* waiting, AbandonObservers& observers, log::Logger* log);
 
     const Chain* chain_ = nullptr;  // SiteLoop's, as the next four are

@@ -229,7 +229,7 @@ struct Receiver : BodyReceiver {
         if (alive_ != nullptr) --*alive_;
     }
     void check(Where where) const {
-        if (throws == where) throw std::runtime_error("a receiver");
+        if (throws == where) throw std::runtime_error("a receiver " + std::to_string(where));
     }
     void on_body(Exchange&, ByteView) override { check(body); }
     void on_body_end(Exchange& exchange) override {

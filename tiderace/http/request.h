@@ -58,6 +58,8 @@ struct Request {
     log::TraceContext trace() const;
 
     wire::Method method() const { return head->method(); }
+    // "GET" …, or "other": one of a few, whatever was sent. "" before there is a head.
+    std::string_view method_name() const;
     bool is_get_or_head() const {
         return method() == wire::Method::get || method() == wire::Method::head;
     }

@@ -70,6 +70,12 @@ ByteView Request::id() const {
     return made_id.text();
 }
 
+std::string_view Request::method_name() const {
+    if (head == nullptr) return "";
+    const std::string_view known = wire::to_string(method());
+    return known.empty() ? "other" : known;
+}
+
 log::TraceContext Request::trace() const {
     log::TraceContext trace(made_id.text());
     // Of two, neither can be the right one.

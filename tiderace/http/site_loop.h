@@ -21,6 +21,7 @@
 #include "tiderace/base/shared_function.h"
 #include "tiderace/base/unique_function.h"
 #include "tiderace/core/shared.h"
+#include "tiderace/http/exception_log.h"
 #include "tiderace/http/site.h"
 
 namespace tiderace::http {
@@ -96,6 +97,7 @@ class SiteLoop {
     void write_log(log::Logger* faults, const AccessRecord& record) const;
     // The way back from other threads, made when it is first asked for.
     std::shared_ptr<ExchangeRegistry> registry(core::EventLoop& loop);
+    ExceptionLog& exceptions() { return exceptions_; }
     const Chain& chain_of(std::uint32_t scope) const;
     // What a GET of this path would walk through.
     const Chain& chain_of(ByteView authority, ByteView path) const;
@@ -118,6 +120,7 @@ class SiteLoop {
     bool logs_ = false;
     shared_function<void(const AccessRecord&)> observer_;
     std::shared_ptr<ExchangeRegistry> registry_;
+    ExceptionLog exceptions_;
 };
 
 }  // namespace tiderace::http

@@ -73,7 +73,7 @@ struct AccessRecord {
 enum class AccessLogFormat : std::uint8_t {
     common,    // 192.0.2.7 - - [21/Nov/2026:08:00:00 +0000] "GET / HTTP/1.1" 200 612
     combined,  // the same and "referer" "user agent"
-    // {"time":"2026-11-21T08:00:00Z","id":"4bf9…","peer":"192.0.2.7","method":"GET",…,
+    // {"time":"2026-11-21T08:00:00Z","request_id":"4bf9…","method":"GET",…,
     //  "route":"/users/{id}","duration_us":41}
     json,
 };

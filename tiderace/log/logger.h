@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "tiderace/log/field.h"
 #include "tiderace/log/level.h"
@@ -35,6 +36,8 @@ struct LoggerOptions {
     Level level = Level::info;  // below it, a call costs a load and a compare
     Format format = Format::text;
     Publish publish = Publish::each_record;
+    // Instead of `level`, for loggers of several threads; it outlives them.
+    const std::atomic<Level>* shared_level = nullptr;
 };
 
 // Renders into the ring and commits; does not publish.
@@ -65,6 +68,13 @@ class BasicLogger {
         write<Level::error>(scope, text, fields...);
     }
 
+    // The same with a level and fields that are known at run time.
+    void write(Level level, std::string_view scope, ByteView text, std::span<const Field> fields) {
+        if (!enabled(level)) return;
+        put_record(ring_, {time_.unix_ms(), level, scope, text, fields}, options_.format);
+        if (options_.publish == Publish::each_record || level >= Level::warning) publish();
+    }
+
     // Asked before a line of this kind: nullopt if a logger of the ring's stream logged one within
     // the last second, otherwise the number of lines that were left out since.
     std::optional<std::uint64_t> may_log(Often what) {
@@ -74,7 +84,10 @@ class BasicLogger {
     // Shows the writer what was logged since the last time. Cheap when that was nothing.
     void publish() { ring_.publish(); }
 
-    Level level() const { return level_.load(std::memory_order_relaxed); }
+    Level level() const {
+        const auto* const level = options_.shared_level;
+        return (level != nullptr ? *level : level_).load(std::memory_order_relaxed);
+    }
     void set_level(Level level) { level_.store(level, std::memory_order_relaxed); }
     bool enabled(Level level) const { return level >= floor && level >= this->level(); }
 
@@ -84,8 +97,7 @@ class BasicLogger {
         if constexpr (level >= floor) {
             if (level < this->level()) return;
             const std::array<Field, sizeof...(fields)> all{fields...};
-            put_record(ring_, {time_.unix_ms(), level, scope, text, all}, options_.format);
-            if (options_.publish == Publish::each_record || level >= Level::warning) publish();
+            write(level, scope, text, all);
         }
     }
 

@@ -22,21 +22,45 @@ std::string_view advice_for(int code) {
 
 }  // namespace
 
-// The diagnostics come first: the first stream takes what the writer itself has to say.
 LogFiles::LogFiles(LogFileOptions options)
     : options_(std::move(options)),
-      writer_(time_, {.flush_interval = options_.flush_interval}),
-      diagnostics_(
-          &writer_.add_stream("diagnostics", std::make_unique<log::ConsoleSink>(STDERR_FILENO))) {
+      writer_(time_, {.flush_interval = options_.flush_interval, .format = options_.format}) {
     files_["off"] = nullptr;
 }
 
+// They come first: the first stream takes what the writer itself has to say.
+log::Stream& LogFiles::diagnostics() {
+    if (diagnostics_ == nullptr) {
+        auto sink = std::make_unique<log::ConsoleSink>(STDERR_FILENO);
+        diagnostics_ = &writer_.add_stream("diagnostics", std::move(sink));
+    }
+    return *diagnostics_;
+}
+
+Result<> LogFiles::open_diagnostics() {
+    const std::string& path = options_.diagnostics;
+    if (path.empty()) {
+        diagnostics();
+        return {};
+    }
+    if (path == "off") return fail(Error(EINVAL, "open log", path, "its level can be off"));
+    auto opened = open_stream(path, "diagnostics");
+    if (!opened) return fail(opened.error());
+    diagnostics_ = *opened;
+    std::error_code fault;
+    files_[path == "-" ? path : std::filesystem::weakly_canonical(path, fault).string()] = *opened;
+    return {};
+}
+
 std::unique_ptr<log::Logger> LogFiles::make_logger(log::Level level) {
-    return std::make_unique<log::Logger>(diagnostics_->add_ring(64_KiB), time_,
-                                         log::LoggerOptions{.level = level});
+    return std::make_unique<log::Logger>(
+        diagnostics().add_ring(64_KiB), time_,
+        log::LoggerOptions{
+            .level = level, .format = options_.format, .shared_level = options_.level});
 }
 
 Result<> LogFiles::open(const std::string& path) {
+    diagnostics();
     if (streams_.contains(path)) return {};
     std::error_code fault;
     const bool is_word = path == "-" || path == "off";
@@ -45,7 +69,7 @@ Result<> LogFiles::open(const std::string& path) {
     // Two writers of one file would mix their lines, and rotation by one would pull the file away
     // from the other.
     if (!files_.contains(file)) {
-        auto opened = open_stream(path);
+        auto opened = open_stream(path, "access");
         if (!opened) return fail(opened.error());
         files_[file] = *opened;
     }
@@ -53,7 +77,7 @@ Result<> LogFiles::open(const std::string& path) {
     return {};
 }
 
-Result<log::Stream*> LogFiles::open_stream(const std::string& path) {
+Result<log::Stream*> LogFiles::open_stream(const std::string& path, const char* name) {
     std::unique_ptr<log::Sink> sink;
     if (path == "-") {
         sink = std::make_unique<log::ConsoleSink>(STDOUT_FILENO);
@@ -64,11 +88,13 @@ Result<log::Stream*> LogFiles::open_stream(const std::string& path) {
         auto opened = log::FileSink::open(std::move(file));
         if (!opened) {
             const int code = opened.error().code();
-            return fail(Error(code, "open access log", path, advice_for(code)));
+            const bool is_access = std::string_view(name) == "access";
+            return fail(
+                Error(code, is_access ? "open access log" : "open log", path, advice_for(code)));
         }
         sink = std::move(*opened);
     }
-    return &writer_.add_stream("access", std::move(sink));
+    return &writer_.add_stream(name, std::move(sink));
 }
 
 http::AccessLog* AccessLogs::find(const http::AccessLogTarget& target) {

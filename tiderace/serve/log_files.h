@@ -1,5 +1,5 @@
-// LogFiles: where a server logs: what goes wrong to standard error, requests to the files of its
-// access logs, each of which is opened once, however often and in whatever spelling it is named.
+// LogFiles: where a server logs: what goes wrong to standard error or a file, requests to the files
+// of its access logs. Each file is opened once, however often and in whatever spelling it is named.
 // AccessLogs: the access logs of one loop.
 //
 // Owner    LogFiles: the server; it outlives the loops. AccessLogs: what serves on the loop.
@@ -8,6 +8,7 @@
 // Limits   http/access_log.h, of each ring.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,6 +25,11 @@
 namespace tiderace::serve {
 
 struct LogFileOptions {
+    // Of what goes wrong. "": standard error; otherwise as open().
+    std::string diagnostics = {};
+    log::Format format = log::Format::text;
+    // The level of make_logger(), whatever it is given; it may change at any time. nullptr: no.
+    const std::atomic<log::Level>* level = nullptr;
     Duration flush_interval = log::WriterOptions{}.flush_interval;
     std::uint64_t rotate_bytes = 0;  // 0: never rotated by size
     std::optional<std::uint64_t> files_kept = {};
@@ -35,6 +41,8 @@ class LogFiles {
   public:
     explicit LogFiles(LogFileOptions options = {});
 
+    // Before all else, where LogFileOptions::diagnostics names a file.
+    Result<> open_diagnostics();
     // "-": standard output; "off": nowhere; a file, appended to.
     Result<> open(const std::string& path);
     // nullptr: "off". open() has opened it.
@@ -44,12 +52,13 @@ class LogFiles {
     log::Writer& writer() { return writer_; }
 
   private:
-    Result<log::Stream*> open_stream(const std::string& path);
+    log::Stream& diagnostics();
+    Result<log::Stream*> open_stream(const std::string& path, const char* name);
 
     LogFileOptions options_;
     log::SystemTime time_;
     log::Writer writer_;
-    log::Stream* diagnostics_;
+    log::Stream* diagnostics_ = nullptr;
     std::map<std::string, log::Stream*> streams_;  // by the path as it was given
     std::map<std::string, log::Stream*> files_;    // by the file that it is
 };

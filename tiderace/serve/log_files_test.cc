@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::serve {
@@ -28,6 +30,40 @@ TEST(LogFiles, OffIsNowhereAndAFolderThatIsMissingSaysSo) {
     const auto opened = files.open(folder.path_of("absent/log"));
     ASSERT_FALSE(opened);
     EXPECT_NE(opened.error().message().find("its folder must exist"), std::string::npos);
+}
+
+TEST(LogFiles, DiagnosticsGoToAFileInTheirFormatFromTheirLevelOn) {
+    const testing::TemporaryFolder folder;
+    const std::string path = folder.path_of("log");
+    std::atomic<log::Level> level = log::Level::warning;
+    {
+        LogFiles files({.diagnostics = path, .format = log::Format::json, .level = &level});
+        ASSERT_TRUE(files.open_diagnostics());
+        ASSERT_TRUE(files.open(path)) << "the access log goes there, too";
+        ASSERT_TRUE(files.writer().start());
+        const auto logger = files.make_logger();
+        logger->info("app", "one");
+        logger->warning("app", "two");
+        level = log::Level::info;
+        logger->info("app", "three");
+        files.writer().stop();
+    }
+    std::ifstream file(path);
+    std::string first, second, third;
+    std::getline(file, first);
+    std::getline(file, second);
+    EXPECT_NE(first.find(R"("level":"warning","scope":"app","text":"two")"), first.npos) << first;
+    EXPECT_NE(second.find(R"("text":"three")"), second.npos) << second;
+    EXPECT_FALSE(std::getline(file, third));
+}
+
+TEST(LogFiles, DiagnosticsThatCannotBeOpenedSaySo) {
+    const testing::TemporaryFolder folder;
+    LogFiles files({.diagnostics = folder.path_of("absent/log")});
+    const auto opened = files.open_diagnostics();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().operation(), "open log");
+    EXPECT_FALSE(LogFiles({.diagnostics = "off"}).open_diagnostics());
 }
 
 TEST(AccessLogs, OneFormatOfOneFileIsOneLog) {

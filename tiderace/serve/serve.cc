@@ -96,7 +96,9 @@ class AppService final : public net::LoopService {
         return {};
     }
 
-    void watch(core::EventLoop& loop, serve::Watchdog& watchdog) { post_.emplace(watchdog, loop); }
+    void watch(core::EventLoop& loop, serve::Watchdog& watchdog) {
+        post_.emplace(watchdog, loop, &app_.running());
+    }
 
   private:
     // A protocol beside HTTP.
@@ -150,6 +152,7 @@ void print_where(const std::vector<core::Address>& addresses, const Places& plac
 // The writer's thread is started before there is a loop, so that its refusal is an error of the
 // start.
 Result<> open_logs(serve::LogFiles& logs, const ServeOptions& options, const Site& site) {
+    if (auto opened = logs.open_diagnostics(); !opened) return opened;
     if (!options.access_log.empty()) {
         if (auto opened = logs.open(options.access_log); !opened) return opened;
     }
@@ -197,7 +200,10 @@ int App::serve(const ServeOptions& options) {
     });
     // What the routes of the program got wrong, said before a port is opened for it.
     if (!fault().empty()) return refuse(fault());
-    serve::LogFiles logs;
+    life->set_log_level(options.log.level);
+    serve::LogFiles logs({.diagnostics = options.log.path,
+                          .format = options.log.format,
+                          .level = &life->log_level()});
     if (auto opened = open_logs(logs, options, site()); !opened) {
         return refuse(opened.error().message());
     }

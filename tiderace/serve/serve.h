@@ -23,6 +23,7 @@
 #include "tiderace/core/address.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/stages.h"
+#include "tiderace/log/record.h"
 #include "tiderace/net/serving_defaults.h"
 #include "tiderace/tcp/tls.h"
 
@@ -33,6 +34,13 @@ namespace tiderace::http {
 using net::ListenOn;
 
 class TcpService;  // serve/tcp_service.h
+
+// What goes wrong, and what handlers write (http/app/observe/logger.h).
+struct LogOptions {
+    log::Format format = log::Format::text;
+    std::string path = "";                // "": standard error; "-": standard output; a file
+    log::Level level = log::Level::info;  // App::set_log_level() changes it while it serves
+};
 
 struct ServeOptions {
     ListenOn listen = ":8080";
@@ -49,6 +57,7 @@ struct ServeOptions {
     // Who sends a body, or takes an answer, more slowly is cut off (net/progress_rate.h); 0: one
     // byte in half a minute is enough.
     std::uint64_t bytes_per_second_min = net::ServingDefaults::bytes_per_second_min;
+    LogOptions log = {};
     std::string access_log = "";  // "-": standard output; a path: appended to; "" and "off": none
     // A loop that a handler blocks for longer is logged with the handler's stack: 100ms, say. Zero:
     // none is. It wakes an idle loop twice in that time (serve/watchdog.h).

@@ -18,6 +18,8 @@
 
 #include "tiderace/base/thread_refusal.h"
 #include "tiderace/core/contain.h"
+#include "tiderace/http/site_loop.h"
+#include "tiderace/log/type_name.h"
 
 namespace tiderace::serve {
 namespace {
@@ -105,10 +107,20 @@ std::optional<Stack> stack_of(int) {
 
 #endif
 
+// "program(_ZN4shop4sellEv+0x1f) [0x5571]" with the name that a person wrote.
+std::string readable(std::string frame) {
+    const std::size_t begin = frame.find('(') + 1;
+    const std::size_t end = frame.find('+', begin);
+    if (begin == 0 || end == frame.npos || end == begin) return frame;
+    const std::string name = frame.substr(begin, end - begin);
+    return frame.replace(begin, name.size(), log::demangled(name.c_str()));
+}
+
 }  // namespace
 
-Watchdog::Post::Post(Watchdog& watchdog, core::EventLoop& loop)
-    : watchdog_(&watchdog), loop_(&loop) {
+Watchdog::Post::Post(Watchdog& watchdog, core::EventLoop& loop,
+                     const std::atomic<const http::Matched*>* running)
+    : watchdog_(&watchdog), loop_(&loop), running_(running) {
     const std::lock_guard held(watchdog.lock_);
     watchdog.posts_.push_back(this);
     ask();  // answered in the loop's first turn, before any request
@@ -188,11 +200,12 @@ void Watchdog::look(Post& post) {
 void Watchdog::tell(const Post& post, std::int64_t milliseconds) {
     const auto stack = stack_of(post.answers_->thread);
     if (!stack) return;
+    const http::Matched* const at = post.running_ != nullptr ? post.running_->load() : nullptr;
     logger_->warning("serve", "a handler blocks its loop, and all that this loop serves",
-                     log::field("milliseconds", milliseconds));
+                     log::field("milliseconds", milliseconds),
+                     log::field("route", at != nullptr ? at->pattern : "unknown"));
     for (int i = stack->first; i < stack->end; ++i) {
-        logger_->warning("serve", "  it is at",
-                         log::field("frame", std::string_view(stack->frames[i])));
+        logger_->warning("serve", "  it is at", log::field("frame", readable(stack->frames[i])));
     }
 }
 

@@ -1,4 +1,5 @@
-// Watchdog: finds loops that a handler blocks, and logs where: the stack of the loop's thread.
+// Watchdog: finds loops that a handler blocks, and logs where: the route, where the handler has not
+// waited yet, and the stack of the loop's thread.
 //
 //   its thread, twice in each limit:  post an errand to each loop --answered--> fine
 //                                       \-> unanswered for the limit: SIGURG to the loop's thread
@@ -31,6 +32,10 @@
 #include "tiderace/base/units.h"
 #include "tiderace/core/event_loop.h"
 
+namespace tiderace::http {
+struct Matched;
+}
+
 namespace tiderace::serve {
 
 class Watchdog final {
@@ -40,7 +45,9 @@ class Watchdog final {
     // One loop that is watched.
     class Post final {
       public:
-        Post(Watchdog& watchdog, core::EventLoop& loop);
+        // `running` names the route that the loop is in; it outlives this, as the routes do.
+        Post(Watchdog& watchdog, core::EventLoop& loop,
+             const std::atomic<const http::Matched*>* running = nullptr);
         ~Post();
         Post(const Post&) = delete;
         Post& operator=(const Post&) = delete;
@@ -59,6 +66,7 @@ class Watchdog final {
 
         Watchdog* watchdog_;
         core::EventLoop* loop_;
+        const std::atomic<const http::Matched*>* running_;
         std::shared_ptr<Answers> answers_ = std::make_shared<Answers>();
         std::uint64_t asked_ = 0;
         std::chrono::steady_clock::time_point asked_at_{};

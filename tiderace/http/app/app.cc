@@ -54,6 +54,9 @@ App& App::add_background(app_parts::Background task) {
 void App::drain() const {
     life_->drain();
 }
+void App::set_log_level(log::Level level) {
+    life_->set_log_level(level);
+}
 bool App::draining() const {
     return life_->draining();
 }

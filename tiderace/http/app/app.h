@@ -149,6 +149,7 @@ class App : public Routes<App, 0> {
     // Ends serving as SIGTERM does. Any thread; again: nothing happens.
     void drain() const;
     bool draining() const;
+    void set_log_level(log::Level level);  // while it serves; any thread
 
     const AppOptions& options() const { return options_; }
     // What is wrong with the first route that cannot be; "": nothing.

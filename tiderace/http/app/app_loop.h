@@ -5,6 +5,7 @@
 // Errors   fault(): a part of the App that this loop could not make; it must not be served then.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,6 +33,8 @@ class AppLoop final {
     // Ends the background tasks and waits for detached ones; `done` is called at `deadline` at the
     // latest.
     void drain(Instant deadline, unique_function<void()> done);
+    // The route whose function is on the stack, for the watchdog; nullptr: none. Any thread.
+    std::atomic<const Matched*>& running() { return running_; }
     // A route is a WebSocket: HTTP/2 has to announce extended CONNECT.
     bool takes_websockets() const;
 
@@ -40,6 +43,7 @@ class AppLoop final {
 
     const App* app_;
     std::vector<std::shared_ptr<void>> owned_;
+    std::atomic<const Matched*> running_ = nullptr;
     States states_;
     std::optional<Error> fault_;
     std::optional<SiteLoop> site_;

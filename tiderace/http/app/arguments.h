@@ -14,8 +14,8 @@
 //   S&                                               the loop's state, made by App::state<S>()
 //   const S&                                         the same, or the state that all loops share
 //   T                                                your own (from_request/from_request.h)
+//   Logger                                           lines of the log (observe/logger.h)
 //   core::EventLoop&, task::Runner&, Exchange&       where it runs; the seam itself
-//
 // Errors   What cannot be read is answered before the handler is called, as a Problem that names
 //          it: 400 (syntax), 413 (too large), 415 (not JSON), 422 (not the expected form).
 // Thread   The loop's.
@@ -37,7 +37,7 @@
 
 namespace tiderace::http {
 
-// A body that was read as JSON, or a value that is answered as JSON. Behaves as a pointer to it.
+// A body that was read as JSON, or a value that is answered as JSON: a pointer to it.
 template <typename T>
 class Json {
   public:

@@ -1,14 +1,12 @@
 #include "tiderace/http/app/invocation.h"
 
-#include "tiderace/core/contain.h"
-
 namespace tiderace::http::app_parts {
 
 // Without a body, so that it is shown as the application shows its errors. Two seconds are longer
 // than most restarts of a connection, and short enough for a person who waits.
 bool answer_passing(Exchange& exchange, const TransientError& fault) {
     if (!fault.is_transient() || exchange.responded()) return false;
-    core::log_exception(exchange.loop().log(), "http", "a handler");
+    exchange.log_exception("a handler");
     Reply reply(503);
     reply.header("Retry-After", "2");
     std::move(reply).send(exchange);

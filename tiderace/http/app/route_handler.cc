@@ -9,6 +9,23 @@
 
 namespace tiderace::http::app_parts {
 
+namespace {
+
+class Running {
+  public:
+    Running(std::atomic<const Matched*>& at, const Matched* matched) : at_(at) {
+        at_.store(matched, std::memory_order_relaxed);
+    }
+    ~Running() { at_.store(nullptr, std::memory_order_relaxed); }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+  private:
+    std::atomic<const Matched*>& at_;
+};
+
+}  // namespace
+
 // Keeps the body until all of it is there, and then calls the endpoint.
 class RouteHandler::BodyCollector final : public WholeBody {
   public:
@@ -108,6 +125,7 @@ void RouteHandler::call(Exchange& exchange, std::string body) {
     call.unknown_members = chain.unknown_members.value_or(options.unknown_members);
     call.part = part_.get();
     call.body = std::move(body);
+    const Running running(loop_->running(), exchange.matched());
     answer_problems(exchange, [&] { endpoint_->call(call); });
 }
 

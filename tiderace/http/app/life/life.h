@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "tiderace/base/language.h"
+#include "tiderace/log/level.h"
 
 namespace tiderace::http::app_parts {
 
@@ -38,6 +39,12 @@ class Life final {
     void begin();
     void detach();
 
+    // Of the server's log, on all loops.
+    void set_log_level(log::Level level) {
+        outer_ != nullptr ? outer_->set_log_level(level) : log_level_.store(level);
+    }
+    const std::atomic<log::Level>& log_level() const { return log_level_; }
+
     // True for one loop, until it gives that back: it runs what runs once in a process.
     bool claim_first_loop() { return !first_loop_.exchange(true); }
     void release_first_loop() { first_loop_ = false; }
@@ -48,6 +55,7 @@ class Life final {
     std::function<void()> stop_;
     mutable std::atomic<bool> draining_ = false;
     std::atomic<bool> first_loop_ = false;
+    std::atomic<log::Level> log_level_ = log::Level::info;
 };
 
 }  // namespace tiderace::http::app_parts
