@@ -7,6 +7,7 @@
 #include "tiderace/http/coding/content_encoder.h"
 #include "tiderace/http/listing/readme.h"
 #include "tiderace/tls/library.h"
+#include "tiderace/version.h"
 
 namespace tiderace::server {
 namespace {
@@ -60,16 +61,16 @@ std::string_view systems_of_engine(std::string_view engine) {
 }
 
 std::string_view version() {
-    return TIDERACE_VERSION;
+    return TIDERACE_VERSION_TEXT;
 }
 
 std::string version_line() {
-    return "tiderace " TIDERACE_VERSION "\n";
+    return "tiderace " TIDERACE_VERSION_TEXT "\n";
 }
 
 std::string version_and_commit() {
     const std::string commit = TIDERACE_COMMIT;
-    return TIDERACE_VERSION + (commit.empty() ? "" : " (" + commit + ")");
+    return TIDERACE_VERSION_TEXT + (commit.empty() ? "" : " (" + commit + ")");
 }
 
 std::string build_text() {

@@ -13,6 +13,7 @@
 #include "tiderace/task.h"
 #include "tiderace/tcp.h"
 #include "tiderace/testing/certificates.h"
+#include "tiderace/version.h"
 
 namespace documents {
 namespace {
@@ -336,6 +337,12 @@ TEST_F(Library, ComingFromAnotherFramework) {
     EXPECT_EQ(get(program.url("/api/tides")).body, "ebb\n");
     EXPECT_THAT(get(program.url("/openapi.json")).body, HasSubstr("\"title\":\"Harbour\""));
     EXPECT_EQ(program.end(), 0);
+}
+
+TEST_F(Library, WhichVersionItIs) {
+    Program program = start("stable/which_version_is_it");
+    EXPECT_EQ(program.wait(), 0);
+    EXPECT_EQ(program.output(), "compiled with Tiderace " TIDERACE_VERSION_TEXT "\n");
 }
 
 TEST_F(Library, AFileOfSettings) {
