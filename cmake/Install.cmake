@@ -78,6 +78,10 @@ function(tiderace_pkgconfig_file target)
       string(APPEND flags " -D${definition}")
     endif()
   endforeach()
+  set(unused -Wl,--gc-sections)
+  if(APPLE)
+    set(unused -Wl,-dead_strip)
+  endif()
   file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   set(file ${PROJECT_BINARY_DIR}/package/tiderace-${name}.pc)
   file(CONFIGURE OUTPUT ${file} CONTENT "prefix=\${pcfiledir}/${up}
@@ -86,7 +90,7 @@ Name: tiderace-${name}
 Description: Tiderace, a network library in C++23: its target tiderace::${name}
 Version: ${PROJECT_VERSION}
 Requires: ${requires}
-Libs: ${libraries}
+Libs: ${libraries} ${unused}
 Cflags: -I\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}${flags}
 " @ONLY)
   install(FILES ${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
@@ -107,6 +111,7 @@ function(tiderace_install)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tiderace)
   install(TARGETS ${ours} EXPORT tiderace
           ARCHIVE COMPONENT library
+          LIBRARY COMPONENT library
           FILE_SET installed DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
   install(EXPORT tiderace NAMESPACE tiderace:: FILE tiderace-targets.cmake DESTINATION ${package}
           COMPONENT library)
@@ -127,6 +132,8 @@ function(tiderace_install)
 execute_process(COMMAND \"${CMAKE_STRIP}\" -p -R .gnu.lto_* -R .gnu.debuglto_* -N __gnu_lto_v1 \${archives}
                 COMMAND_ERROR_IS_FATAL ANY)" COMPONENT library)
   endif()
+
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 
   # What the config file finds again: PkgConfig::NAME is a module of pkg-config.
   set(modules "")

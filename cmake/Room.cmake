@@ -12,6 +12,12 @@ set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
 set_property(GLOBAL PROPERTY TIDERACE_INSTALLED_ROOMS "")  # Install.cmake installs them
 set(TIDERACE_ROOMS_OF_LOOPS core net tls http http_h1 http_h2 http_websocket)
 
+# A room that calls a later one (App::serve) leaves that open until a program links both.
+set(TIDERACE_LIBRARY_TYPE STATIC)
+if(BUILD_SHARED_LIBS)
+  set(TIDERACE_LIBRARY_TYPE SHARED)
+endif()
+
 set(TIDERACE_ROOM_OPTIONS "" CACHE STRING "compiler options of the rooms, and not of their tests")
 # A room reports to a fuzz driver what it covers, or that would search blindly.
 if(TIDERACE_FUZZ)
@@ -66,7 +72,10 @@ function(tiderace_room)
   endif()
   set(library tiderace_${ARG_NAME})
   if(ARG_SOURCES)
-    add_library(${library} STATIC ${ARG_SOURCES})
+    add_library(${library} ${TIDERACE_LIBRARY_TYPE} ${ARG_SOURCES})
+    # Compiled with the same macros as a static one, so that they share the precompiled headers.
+    set_target_properties(${library} PROPERTIES DEFINE_SYMBOL "" VERSION ${PROJECT_VERSION}
+                          SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     target_compile_options(${library} PRIVATE ${TIDERACE_ROOM_OPTIONS})
     if(NOT PROJECT_IS_TOP_LEVEL)
       target_compile_options(${library} PRIVATE -w)
@@ -121,6 +130,9 @@ endfunction()
 
 # … as a header for a test that runs it: generated/NAME.h.
 function(tiderace_header_example)
+  if(NOT TIDERACE_TESTS)
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "HEADER;NAME" "" ${ARGN})
   cmake_path(ABSOLUTE_PATH ARG_HEADER BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
   tiderace_read_example(${ARG_HEADER} example)
@@ -131,6 +143,9 @@ endfunction()
 # All C++ blocks of a document, one after the other, as a header for a test that runs them:
 # generated/NAME.h.
 function(tiderace_document_example)
+  if(NOT TIDERACE_TESTS)
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "DOCUMENT;NAME" "" ${ARGN})
   file(READ ${ARG_DOCUMENT} rest)
   set(code "#pragma once\n")

@@ -54,6 +54,11 @@ def test_no_file_names_the_folders_of_the_build(tree, binary):
             assert str(folder).encode() not in content, path
 
 
+def test_the_licence_comes_along(tree):
+    kept = (tree / "share/doc/tiderace/LICENSE").read_text()
+    assert kept == (HERE.parent / "LICENSE").read_text()
+
+
 def test_archives_hold_nothing_of_one_compiler(tree):
     archives = [path.read_bytes() for path in tree.rglob("*.a")]
     assert archives

@@ -37,6 +37,53 @@ def test_a_project_that_holds_tiderace_builds_what_it_links_and_no_more(tmp_path
         assert f"\n{name}" not in targets, name
 
 
+@pytest.mark.skipif(not shutil.which("nm"), reason="no nm")
+def test_a_program_has_only_the_functions_that_it_calls(tmp_path):
+    ran("cmake", "-G", "Ninja", "-S", OUTSIDE, "-B", tmp_path, f"-DTIDERACE_SOURCE={HERE.parent}",
+        "-DCMAKE_BUILD_TYPE=Release", "-DTIDERACE_PRECOMPILED_HEADERS=OFF", *LAUNCHER)
+    ran("cmake", "--build", tmp_path)
+    called, not_called = "8tiderace3log9to_string", "8tiderace11parse_bytes"
+    (library,) = tmp_path.rglob("libtiderace_base.a")
+    assert not_called in ran("nm", library)
+    assert called in ran("nm", tmp_path / "outside")
+    assert not_called not in ran("nm", tmp_path / "outside")
+
+
+@pytest.mark.skipif(not shutil.which("ninja"), reason="no ninja")
+def test_the_libraries_may_be_shared(tmp_path):
+    ran("cmake", "-G", "Ninja", "-S", OUTSIDE, "-B", tmp_path, f"-DTIDERACE_SOURCE={HERE.parent}",
+        "-DBUILD_SHARED_LIBS=ON", "-DTIDERACE_PRECOMPILED_HEADERS=OFF", *LAUNCHER)
+    ran("cmake", "--build", tmp_path)
+    assert ran(tmp_path / "outside") == "42 info\n"
+    assert not list(tmp_path.rglob("*.a"))
+    header = (HERE.parent / "tiderace/version.h").read_text()
+    version = re.search(r'_TEXT "((\d+\.\d+)\.\d+)"\n', header)
+    for name in (version[1], version[2]):
+        assert list(tmp_path.rglob(f"libtiderace_base.so.{name}"))
+    assert f"libtiderace_log.so.{version[2]}]" in ran("readelf", "-d", tmp_path / "outside")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(not (HERE.parent / ".git").exists(), reason="not a checkout")
+def test_an_archive_of_the_source_builds_without_git(tmp_path):
+    source, nothing = tmp_path / "source", {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    source.mkdir()
+    ran("git", "-C", HERE.parent, "archive", "--output", tmp_path / "source.tar", "HEAD")
+    shutil.unpack_archive(tmp_path / "source.tar", source)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").write_text("#!/bin/sh\nexit 127\n")  # as if there were none
+    (tmp_path / "bin/git").chmod(0o755)
+    ran("cmake", "-G", "Ninja", "-S", OUTSIDE, "-B", tmp_path / "a", f"-DTIDERACE_SOURCE={source}",
+        "-DTIDERACE_PRECOMPILED_HEADERS=OFF", *LAUNCHER, **nothing)
+    ran("cmake", "--build", tmp_path / "a", **nothing)
+    assert ran(tmp_path / "a/outside") == "42 info\n"
+    # All of it, as a plan: every file that the build names is there.
+    ran("cmake", "-G", "Ninja", "-S", source, "-B", tmp_path / "b", "-DCMAKE_BUILD_TYPE=Debug",
+        **nothing)
+    ran("ninja", "-C", tmp_path / "b", "-n", **nothing)
+    assert 'COMMIT ""' in (tmp_path / "b/generated/server/commit.h").read_text()
+
+
 DATABASES = {"SQLITE": "sqlite3", "POSTGRES": "libpq", "MARIADB": "libmariadb"}
 
 
