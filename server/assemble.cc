@@ -239,7 +239,6 @@ Result<> Assembly::make_loops() {
     }
     if (!loops) return fail(loops.error());
     loops_ = std::move(*loops);
-
     return {};
 }
 

@@ -54,7 +54,6 @@ struct Loops {
 class Assembly {
   public:
     explicit Assembly(ServeOptions options) : options_(std::move(options)) {}
-    // Also where the start failed, or threw: a name without a server would stay.
     ~Assembly();
 
     Result<> open();

@@ -250,6 +250,8 @@ TEST_F(ServingTest, TheDeadlineCutsOffWhatDoesNotEndAndSaysHowMuch) {
 }
 
 TEST_F(ServingTest, DrainingMayHaveNoDeadline) {
+    const testing::TemporaryFolder folder;
+    options_.listen = {"127.0.0.1:0", "unix:" + folder.path_of("socket")};
     options_.drain_timeout = Duration::max();
     ::testing::internal::CaptureStderr();
     EXPECT_EQ(serve(
@@ -257,8 +259,8 @@ TEST_F(ServingTest, DrainingMayHaveNoDeadline) {
                       Client client(addresses[0]);
                       EXPECT_EQ(client.ask(), 'a');
                       serving_->stop();
-                      while (Client(addresses[0]).connected()) {
-                      }
+                      while (Client(addresses[0]).connected()) continue;
+                      EXPECT_NE(::access(folder.path_of("socket").c_str(), F_OK), 0);
                       EXPECT_EQ(client.ask(), 'a') << "the connection is still served";
                       serving_->stop();
                       while (client.ask() != '\0') {
@@ -577,14 +579,13 @@ TEST_F(ServingTest, InStepsItReportsWhatBecameOfTheConnections) {
     auto loops = std::move(*LoopGroup::create(1, {}));
     Listening listening({.addresses = options_.listen});
     ASSERT_TRUE(listening.bind());
-    const core::Address address = listening.addresses()[0];
     serving_.emplace(options_);
     ASSERT_TRUE(serving_->prepare(
         {.loops = loops.get(), .listening = &listening, .of_place = {TcpServerOptions{}}},
         [](core::EventLoop&) { return std::make_unique<MarkedPlaces>(1, false); }));
     ASSERT_TRUE(serving_->start());
     std::thread player([&] {
-        EXPECT_EQ(Client(address).ask(), 'a');
+        EXPECT_EQ(Client(listening.addresses()[0]).ask(), 'a');
         serving_->stop();
     });
     const ServingReport report = serving_->serve();
