@@ -36,11 +36,6 @@ App::App(App&& other) noexcept = default;
 App& App::operator=(App&& other) noexcept = default;
 App::~App() = default;
 
-App& App::use(Middleware middleware) {
-    site_->scope(0).settings.push_back(std::move(middleware));
-    return *this;
-}
-
 App& App::add_state(State state) {
     states_.push_back(std::move(state));
     return *this;
@@ -201,13 +196,6 @@ App& App::ready(route::PlacedPattern path) {
 
 App& App::on_answer(shared_function<void(const AccessRecord&)> call) {
     on_answer_ = std::move(call);
-    return *this;
-}
-
-App& App::add_route(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
-                    std::unique_ptr<app_parts::Endpoint> endpoint,
-                    std::vector<Middleware> middleware) {
-    add(0, method, std::move(pattern), parameters, std::move(endpoint), std::move(middleware));
     return *this;
 }
 

@@ -54,7 +54,7 @@ class TemplateFolder;
 struct ServeOptions;     // tiderace/app.h
 struct TemplateOptions;  // http/app/pages/page.h
 
-class App : public Routes<App, 0> {
+class App : public Scoped<App, 0> {
   public:
     // Compiled once, and not in each file of the program.
     App();
@@ -63,17 +63,6 @@ class App : public Routes<App, 0> {
     App& operator=(App&& other) noexcept;
     ~App();
 
-    // Runs for every request, also without a route, in the order of these calls.
-    App& use(Middleware middleware);
-    using Routes<App, 0>::use;
-    // Routes below a prefix without parameters.
-    Group<0> group(std::string prefix) { return Group<0>({this, add_scope(0, std::move(prefix))}); }
-    // … with parameters, which its handlers take first.
-    template <route::PatternText prefix>
-    auto group() {
-        constexpr std::size_t parameters = route::count_parameters(prefix);
-        return Group<parameters>({this, add_scope(0, std::string(prefix.view()))});
-    }
     // Routes of one host ("api.example.org", or "*.example.org"), without its port. A host with
     // routes has no others; every other host has the App's routes.
     Group<0> host(std::string name);
@@ -81,26 +70,9 @@ class App : public Routes<App, 0> {
     // options do not come with it; its on_answer() and trusted_proxies() are faults.
     App& mount(std::string prefix, App&& other);
 
-    // The files of a folder below a prefix, as http/handler/static_files.h serves them: conditions,
-    // ranges, types, no hidden files. Routes come first.
-    App& files(route::PlacedPattern prefix, const std::string& folder,
-               std::vector<Middleware> middleware = {});
-    // Programs of a folder (http/cgi/cgi.h); a FastCGI peer, for all below a path or for scripts
-    // of `root` that a glob names (http/cgi/fastcgi.h).
-    App& cgi(route::PlacedPattern prefix, const std::string& folder);
-    App& fastcgi(route::PlacedPattern pattern, const std::string& address,
-                 const std::string& root = "");
-
     // The templates of pages (http/app/pages/page.h): all of a folder, compiled now.
     App& templates(const std::string& folder);
     App& templates(const std::string& folder, const TemplateOptions& options);
-
-    // How it shows errors: a function of const ErrorAnswer& (http/app/pages/error_page.h).
-    template <typename F>
-    App& error_page(F make) {
-        set_error_page(0, app_parts::error_page(std::move(make)));
-        return *this;
-    }
 
     // Proxies that are believed about clients: http/filter/trusted_proxies.h.
     App& trusted_proxies(const TrustedProxyOptions& options);
@@ -160,6 +132,7 @@ class App : public Routes<App, 0> {
     friend class AppLoop;
     friend class app_parts::OpenApiDocument;
     friend class Routes<App, 0>;
+    friend class Scoped<App, 0>;
     friend struct app_parts::Scope;
 
     using State = app_parts::StateEntry;
@@ -167,9 +140,7 @@ class App : public Routes<App, 0> {
     std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
     App& add_state(State state);
     App& add_background(app_parts::Background task);
-    App& add_route(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
-                   std::unique_ptr<app_parts::Endpoint> endpoint,
-                   std::vector<Middleware> middleware);
+    app_parts::Scope scope() { return {this, 0}; }
     void add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
              std::size_t parameters, std::unique_ptr<app_parts::Endpoint> endpoint,
              std::vector<Middleware> middleware);

@@ -9,12 +9,6 @@
 
 namespace tiderace::http {
 
-App& App::files(route::PlacedPattern prefix, const std::string& folder,
-                std::vector<Middleware> middleware) {
-    app_parts::Scope{this, 0}.add_files(std::move(prefix), folder, std::move(middleware));
-    return *this;
-}
-
 namespace app_parts {
 
 void Scope::add_files(route::PlacedPattern placed, const std::string& folder,

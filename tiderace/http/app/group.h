@@ -25,6 +25,8 @@
 namespace tiderace::http {
 
 class App;
+template <std::size_t prefix_parameters>
+class Group;
 
 namespace app_parts {
 
@@ -52,56 +54,67 @@ struct Scope {
 
 }  // namespace app_parts
 
-template <std::size_t prefix_parameters>
-class Group : public Routes<Group<prefix_parameters>, prefix_parameters> {
+// What an App and a group have besides a function for each method. Self::scope() is theirs.
+template <typename Self, std::size_t prefix_parameters>
+class Scoped : public Routes<Self, prefix_parameters> {
   public:
-    Group& use(Middleware middleware) {
-        scope_.use(std::move(middleware));
-        return *this;
+    // Runs for every request of the scope, also without a route, in the order of these calls.
+    Self& use(Middleware middleware) {
+        scope().use(std::move(middleware));
+        return static_cast<Self&>(*this);
     }
-    using Routes<Group, prefix_parameters>::use;
-    // As App::error_page, for the routes of the group and all paths below its prefix.
-    template <typename F>
-    Group& error_page(F make) {
-        scope_.set_error_page(app_parts::error_page(std::move(make)));
-        return *this;
+    using Routes<Self, prefix_parameters>::use;
+    // Routes below a prefix without parameters.
+    Group<prefix_parameters> group(std::string prefix) {
+        return Group<prefix_parameters>(scope().inner(std::move(prefix)));
     }
-    // As of App, below the group's prefix, which has no parameters then. A glob's files are found
-    // by the whole path.
-    Group& files(route::PlacedPattern prefix, const std::string& folder,
-                 std::vector<Middleware> middleware = {}) {
-        scope_.add_files(std::move(prefix), folder, std::move(middleware));
-        return *this;
-    }
-    Group& cgi(route::PlacedPattern prefix, const std::string& folder) {
-        scope_.add_cgi(std::move(prefix), folder);
-        return *this;
-    }
-    Group& fastcgi(route::PlacedPattern pattern, const std::string& address,
-                   const std::string& root = "") {
-        scope_.add_fastcgi(std::move(pattern), address, root);
-        return *this;
-    }
-    Group group(std::string prefix) { return Group(scope_.inner(std::move(prefix))); }
+    // … with parameters, which its handlers take first.
     template <route::PatternText prefix>
     auto group() {
         constexpr std::size_t parameters = route::count_parameters(prefix);
-        return Group<prefix_parameters + parameters>(scope_.inner(std::string(prefix.view())));
+        return Group<prefix_parameters + parameters>(scope().inner(std::string(prefix.view())));
+    }
+    // The files of a folder below a prefix, as http/handler/static_files.h serves them: conditions,
+    // ranges, types, no hidden files. Routes come first. A group's prefix has no parameters then.
+    Self& files(route::PlacedPattern prefix, const std::string& folder,
+                std::vector<Middleware> middleware = {}) {
+        scope().add_files(std::move(prefix), folder, std::move(middleware));
+        return static_cast<Self&>(*this);
+    }
+    // Programs of a folder (http/cgi/cgi.h); a FastCGI peer, for all below a path or for scripts
+    // of `root` that a glob names, by the whole path (http/cgi/fastcgi.h).
+    Self& cgi(route::PlacedPattern prefix, const std::string& folder) {
+        scope().add_cgi(std::move(prefix), folder);
+        return static_cast<Self&>(*this);
+    }
+    Self& fastcgi(route::PlacedPattern pattern, const std::string& address,
+                  const std::string& root = "") {
+        scope().add_fastcgi(std::move(pattern), address, root);
+        return static_cast<Self&>(*this);
+    }
+    // How errors are shown: a function of const ErrorAnswer& (http/app/pages/error_page.h). A
+    // group's is for its routes and all paths below its prefix.
+    template <typename F>
+    Self& error_page(F make) {
+        scope().set_error_page(app_parts::error_page(std::move(make)));
+        return static_cast<Self&>(*this);
     }
 
   private:
+    app_parts::Scope scope() { return static_cast<Self&>(*this).scope(); }
+};
+
+template <std::size_t prefix_parameters>
+class Group : public Scoped<Group<prefix_parameters>, prefix_parameters> {
+  private:
     friend class App;
-    template <std::size_t>
-    friend class Group;
-    friend class Routes<Group, prefix_parameters>;
+    template <typename, std::size_t>
+    friend class Routes;
+    template <typename, std::size_t>
+    friend class Scoped;
+
     explicit Group(app_parts::Scope scope) : scope_(scope) {}
-    Group& add_route(wire::Method method, route::PlacedPattern pattern, std::size_t parameters,
-                     std::unique_ptr<app_parts::Endpoint> endpoint,
-                     std::vector<Middleware> middleware) {
-        scope_.add(method, std::move(pattern), parameters, std::move(endpoint),
-                   std::move(middleware));
-        return *this;
-    }
+    app_parts::Scope scope() const { return scope_; }
 
     app_parts::Scope scope_;
 };

@@ -78,16 +78,4 @@ void Scope::add_fastcgi(route::PlacedPattern placed, const std::string& address,
 }
 
 }  // namespace app_parts
-
-App& App::cgi(route::PlacedPattern prefix, const std::string& folder) {
-    app_parts::Scope{this, 0}.add_cgi(std::move(prefix), folder);
-    return *this;
-}
-
-App& App::fastcgi(route::PlacedPattern pattern, const std::string& address,
-                  const std::string& root) {
-    app_parts::Scope{this, 0}.add_fastcgi(std::move(pattern), address, root);
-    return *this;
-}
-
 }  // namespace tiderace::http

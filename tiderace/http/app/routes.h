@@ -29,8 +29,7 @@ template <typename F>
 using SocketOptions = typename SocketEndpointOf<F>::Options;
 }  // namespace app_parts
 
-// Self::add_route(method, pattern, parameters of the handler, endpoint, middleware) does it.
-// `prefix_parameters`: of the path before the patterns.
+// Self::scope() is where they go (group.h). `prefix_parameters`: of the path before the patterns.
 template <typename Self, std::size_t prefix_parameters>
 class Routes {
   public:
@@ -192,8 +191,8 @@ class Routes {
                       " tiderace/http/app/ready_middleware.h, as in time_limit(5s)");
         std::vector<Middleware> own;
         if constexpr (are_middleware) (own.push_back(Middleware(std::move(middleware))), ...);
-        self().add_route(method, std::move(pattern), parameters, std::move(endpoint),
-                         std::move(own));
+        self().scope().add(method, std::move(pattern), parameters, std::move(endpoint),
+                           std::move(own));
     }
 };
 
