@@ -1,9 +1,6 @@
 #include "server/site/site.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -17,6 +14,7 @@
 #include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/cors.h"
 #include "tiderace/http/filter/rate_limit.h"
+#include "tiderace/net/lan_address.h"
 
 namespace tiderace::server {
 namespace {
@@ -187,10 +185,8 @@ Setting::Make rule_of_this_machine(const ServeOptions& options) {
         if (!address || !address->is_loopback()) return {};
     }
     return [](LayerPlace&) {
-        std::array<char, 256> name{};
-        if (::gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';
         return Layer(std::make_shared<http::filter::AllowedHosts>(
-            std::vector<std::string>{name.data()},
+            std::vector<std::string>{net::host_name()},
             "This server answers for names of this machine alone. Start it with --listen to serve "
             "others.\n"));
     };

@@ -4,6 +4,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -102,6 +103,12 @@ std::vector<std::string> lan_addresses(std::span<const InterfaceAddress> interfa
         addresses.push_back(each->address);
     }
     return addresses;
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    if (::gethostname(name.data(), name.size() - 1) != 0) return {};
+    return name.data();
 }
 
 }  // namespace tiderace::net

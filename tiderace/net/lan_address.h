@@ -1,4 +1,4 @@
-// The addresses at which other machines reach this one.
+// The addresses at which other machines reach this one, and its name.
 #pragma once
 
 #include <span>
@@ -21,5 +21,8 @@ std::vector<InterfaceAddress> interface_addresses();
 // IPv4, IPv6; interfaces of containers and virtual machines after all of these. Link-local ones are
 // left out.
 std::vector<std::string> lan_addresses(std::span<const InterfaceAddress> interfaces);
+
+// As this machine calls itself; "": it has no name.
+std::string host_name();
 
 }  // namespace tiderace::net

@@ -1,6 +1,7 @@
 #include "tiderace/net/lan_address.h"
 
 #include <gtest/gtest.h>
+#include <sys/utsname.h>
 
 namespace tiderace::net {
 namespace {
@@ -60,6 +61,12 @@ TEST(InterfaceAddresses, OfThisMachineAreNumeric) {
         seen += loops;
     }
     if (seen == 0) GTEST_SKIP() << "no loopback interface here";
+}
+
+TEST(HostName, IsTheKernels) {
+    utsname facts{};
+    ASSERT_EQ(::uname(&facts), 0);
+    EXPECT_EQ(host_name(), facts.nodename);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -182,10 +181,8 @@ Result<SelfSigned> self_signed(const std::string& folder, std::string_view host_
 Result<SelfSigned> self_signed() {
     auto folder = self_signed_folder();
     if (!folder) return fail(folder.error());
-    std::array<char, 256> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return self_signed(*folder, host.data(), net::lan_addresses(net::interface_addresses()),
+    return self_signed(*folder, net::host_name(), net::lan_addresses(net::interface_addresses()),
                        std::chrono::duration_cast<std::chrono::seconds>(now).count());
 }
 
