@@ -40,14 +40,16 @@
 #include "tiderace/http/app/file.h"         // File: a file of the disk as an answer
 #include "tiderace/http/app/form.h"         // Query<T>, Form<T>
 #include "tiderace/http/app/from_request/from_request.h"  // FromRequest<T>: your own
-#include "tiderace/http/app/multipart.h"                  // Multipart: uploads
-#include "tiderace/http/app/observe/logger.h"             // Logger: lines with their request
-#include "tiderace/http/app/pages/error_page.h"           // ErrorAnswer: an App's own error pages
-#include "tiderace/http/app/pages/page.h"                 // Page: answers made of templates
-#include "tiderace/http/app/ready_middleware.h"           // rate_limit, cors, basic_auth …
-#include "tiderace/http/app/reply.h"    // Reply, Cookie, Problem, Created, Redirect
-#include "tiderace/http/app/results.h"  // what a handler may return
-#include "tiderace/http/app/session.h"  // Session, sessions()
-#include "tiderace/http/app/stream.h"   // Events; bodies from a Generator
-#include "tiderace/serve/serve.h"       // ServeOptions
-#include "tiderace/task.h"              // Task, sleep, within, Scope …
+#include "tiderace/http/app/group.h"      // use, group, files, cgi, error_page: of App and groups
+#include "tiderace/http/app/multipart.h"  // Multipart: uploads
+#include "tiderace/http/app/observe/logger.h"    // Logger: lines with their request
+#include "tiderace/http/app/pages/error_page.h"  // ErrorAnswer: an App's own error pages
+#include "tiderace/http/app/pages/page.h"        // Page: answers made of templates
+#include "tiderace/http/app/ready_middleware.h"  // rate_limit, cors, basic_auth …
+#include "tiderace/http/app/reply.h"             // Reply, Cookie, Problem, Created, Redirect
+#include "tiderace/http/app/results.h"           // what a handler may return
+#include "tiderace/http/app/routes.h"            // get, post, ws …: a function for each method
+#include "tiderace/http/app/session.h"           // Session, sessions()
+#include "tiderace/http/app/stream.h"            // Events; bodies from a Generator
+#include "tiderace/serve/serve.h"                // ServeOptions
+#include "tiderace/task.h"                       // Task, sleep, within, Scope …

@@ -1,4 +1,4 @@
-// Internal. Group: routes below a prefix, or of a host, with middleware of their own.
+// Group: routes below a prefix, or of a host, with middleware of their own.
 //
 //   auto api = app.group("/api").use(rate_limit({.per_minute = 600}));
 //   api.get<"/users/{id}">(show_user);                                  // /api/users/{id}

@@ -1,4 +1,4 @@
-// Internal. Routes: what an App and its groups have in common: a function for each method.
+// Routes: what an App and its groups have in common: a function for each method.
 //
 //   app.get<"/users/{id}">(handler);
 //   app.post<"/users">(handler, rate_limit({.per_minute = 5}));      middleware of this route alone
