@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -13,6 +12,8 @@
 #include <map>
 #include <set>
 #include <sstream>
+
+#include "tiderace/base/ascii.h"
 
 namespace tiderace::load {
 namespace {
@@ -24,14 +25,10 @@ std::string hex_ip4(const core::Address& address) {
     sockaddr_storage storage;
     address.to_sockaddr(storage);
     if (storage.ss_family != AF_INET) return {};
-    std::array<char, core::Address::ip_text_bytes_max> text;
-    const std::string dotted(text.data(), address.format_ip(text.data()));
-    std::array<unsigned, 4> parts{};
-    std::sscanf(dotted.c_str(), "%u.%u.%u.%u", &parts[0], &parts[1], &parts[2], &parts[3]);
+    const core::Address::Ip& ip = address.ip();
     std::array<char, 9> hex;
     // In the byte order of the machine, little-endian here.
-    std::snprintf(hex.data(), hex.size(), "%02X%02X%02X%02X", parts[3] & 255, parts[2] & 255,
-                  parts[1] & 255, parts[0] & 255);
+    std::snprintf(hex.data(), hex.size(), "%02X%02X%02X%02X", ip[15], ip[14], ip[13], ip[12]);
     return hex.data();
 }
 
@@ -82,9 +79,7 @@ std::vector<int> all_pids(const std::string& proc) {
     for (fs::directory_iterator all(proc, failure), end; !failure && all != end;
          all.increment(failure)) {
         const std::string name = all->path().filename();
-        int pid = 0;
-        const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
-        if (read.ec == std::errc{} && read.ptr == name.data() + name.size()) pids.push_back(pid);
+        if (const auto pid = parse_number<int>(name)) pids.push_back(*pid);
     }
     std::ranges::sort(pids);
     return pids;

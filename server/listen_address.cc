@@ -1,7 +1,6 @@
 #include "server/listen_address.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "tiderace/base/ascii.h"
 
@@ -11,13 +10,6 @@ namespace {
 // sockaddr_un::sun_path is 108 bytes with its final NUL on Linux. Where it has 104 (BSD, macOS),
 // core::Address::parse() refuses what is between.
 constexpr std::size_t unix_path_bytes_max = 107;
-
-std::optional<std::uint16_t> parse_port(std::string_view text) {
-    std::uint16_t port = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return port;
-}
 
 bool is_ipv6_character(char c) {
     return hex_value(c) >= 0 || c == ':' || c == '.';
@@ -68,7 +60,7 @@ std::optional<ListenAddress> parse_listen_address(std::string_view text) {
     // The last colon: the colons of an IPv6 address come before it, in brackets.
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) return std::nullopt;
-    const auto port = parse_port(text.substr(colon + 1));
+    const auto port = parse_number<std::uint16_t>(text.substr(colon + 1));
     if (!port) return std::nullopt;
     std::string_view host = text.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']')) {

@@ -5,15 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/thread_refusal.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
@@ -28,12 +26,6 @@ std::string usage(const Program& program) {
     text += " [--listen ADDRESS] [--threads N]";
     for (const std::string_view name : program.switches) text.append(" [").append(name).append("]");
     return text;
-}
-
-bool read_threads(std::string_view word, unsigned& threads) {
-    const auto read = std::from_chars(word.data(), word.data() + word.size(), threads);
-    return read.ec == std::errc{} && read.ptr == word.data() + word.size() && threads > 0 &&
-           threads <= threads_max;
 }
 
 Result<std::vector<core::Descriptor>> open_listeners(core::Address address, unsigned count) {
@@ -91,9 +83,11 @@ std::expected<ProgramOptions, std::string> parse_words(const Program& program,
             if (!address) return std::unexpected(address.error().message());
             options.listen = std::move(*address);
         } else if (word == "--threads" && has_value) {
-            if (!read_threads(words[++i], options.threads)) {
+            const auto threads = parse_number<unsigned>(words[++i]);
+            if (!threads || *threads == 0 || *threads > threads_max) {
                 return std::unexpected("--threads takes 1 to " + std::to_string(threads_max));
             }
+            options.threads = *threads;
         } else if (std::ranges::find(program.switches, word) != program.switches.end()) {
             options.switches.emplace_back(word);
         } else if (!word.starts_with("-") && options.served.empty()) {

@@ -61,4 +61,13 @@ bool equals_ignoring_case(ByteView a, ByteView b) {
     return true;
 }
 
+std::string hex_text(std::span<const unsigned char> bytes) {
+    std::string text;
+    for (const unsigned char byte : bytes) {
+        text += hex_digits[byte >> 4];
+        text += hex_digits[byte & 15];
+    }
+    return text;
+}
+
 }  // namespace tiderace

@@ -1,10 +1,13 @@
-// ASCII: classes of characters, small and capital letters, blanks around a text.
+// ASCII: classes of characters, small and capital letters, blanks around a text, numbers in digits.
 //
 // The same in every locale. A byte above 0x7F is in no class and has one case.
 //
 // Thread   Any: pure functions.
 #pragma once
 
+#include <charconv>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -70,6 +73,19 @@ constexpr ByteView trim_ows(ByteView text) {
     return trim<is_ows>(text);
 }
 
+// All of the text is a number that T can hold; nothing before or after it.
+template <typename T>
+std::optional<T> parse_number(std::string_view text) {
+    T value{};
+    const char* const end = text.data() + text.size();
+    const auto [stop, fault] = std::from_chars(text.data(), end, value);
+    return fault == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+inline constexpr std::string_view hex_digits = "0123456789abcdef";
+inline constexpr std::string_view capital_hex_digits = "0123456789ABCDEF";
+// Two digits for each byte.
+std::string hex_text(std::span<const unsigned char> bytes);
 // 0 to 15; -1: no hexadecimal digit of either case.
 constexpr int hex_value(char c) {
     if (is_digit(c)) return c - '0';

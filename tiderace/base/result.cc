@@ -19,7 +19,6 @@ std::string describe_errno(int code) {
 
 std::string one_line(std::string text) {
     if (std::ranges::none_of(text, is_control_character)) return text;
-    constexpr std::string_view digits = "0123456789abcdef";
     std::string line;
     for (const char c : text) {
         if (!is_control_character(c)) {
@@ -27,8 +26,8 @@ std::string one_line(std::string text) {
         } else if (c == '\r' || c == '\n') {
             line += c == '\r' ? "\\r" : "\\n";
         } else {
-            line.append("\\x") += digits[static_cast<unsigned char>(c) >> 4];
-            line += digits[c & 15];
+            line.append("\\x") += hex_digits[static_cast<unsigned char>(c) >> 4];
+            line += hex_digits[c & 15];
         }
     }
     return line;

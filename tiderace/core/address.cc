@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <optional>
 #include <span>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/check.h"
 
 namespace tiderace::core {
@@ -27,14 +27,6 @@ std::unexpected<Error> refuse(std::string_view text, std::string_view why) {
     return fail(Error(0, "address", '"' + std::string(text) + '"', why));
 }
 
-std::optional<std::uint16_t> parse_port(std::string_view text) {
-    std::uint16_t port = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data(), end, port);
-    if (failure != std::errc{} || stop != end) return std::nullopt;
-    return port;
-}
-
 // inet_pton() needs a NUL at the end. A text too long for the buffer is no address.
 template <typename Out>
 bool parse_ip(int family, std::string_view text, Out& out) {
@@ -46,10 +38,7 @@ bool parse_ip(int family, std::string_view text, Out& out) {
 
 // "2" or "eth0"; 0 is no interface.
 std::uint32_t parse_scope(std::string_view text) {
-    std::uint32_t scope = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data(), end, scope);
-    if (failure == std::errc{} && stop == end) return scope;
+    if (const auto scope = parse_number<std::uint32_t>(text)) return *scope;
     if (text.contains('\0')) return 0;
     return ::if_nametoindex(std::string(text).c_str());
 }
@@ -57,7 +46,7 @@ std::uint32_t parse_scope(std::string_view text) {
 // A guess at the intended address, for a text without any ':'.
 std::string advise_without_colon(std::string_view text) {
     std::string advice = "there is no ':' before a port; did you mean ";
-    if (parse_port(text)) return advice.append(":").append(text);
+    if (parse_number<std::uint16_t>(text)) return advice.append(":").append(text);
     if (text.contains('/')) return advice.append(unix_prefix).append(text);
     return advice.append(text).append(":8080");
 }
@@ -146,7 +135,7 @@ Result<Address> Address::parse(std::string_view text) {
     if (!host.starts_with('[') && host.contains(':')) {
         return refuse(text, "write an IPv6 address in brackets, as in [::1]:8080");
     }
-    const auto port = parse_port(text.substr(colon + 1));
+    const auto port = parse_number<std::uint16_t>(text.substr(colon + 1));
     if (!port) return refuse(text, "the port is not a number from 0 to 65535");
     Result<Address> address = parse_host(host, text);
     if (address) address->port_ = *port;

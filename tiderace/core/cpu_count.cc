@@ -1,7 +1,6 @@
 #include "tiderace/core/cpu_count.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <string>
@@ -14,6 +13,8 @@
 #include <sys/cpuset.h>
 #include <sys/param.h>
 #endif
+
+#include "tiderace/base/ascii.h"
 
 namespace tiderace::core {
 namespace {
@@ -35,11 +36,9 @@ std::string first_line(const fs::path& file) {
 }
 
 std::optional<double> parse_positive(std::string_view text) {
-    long long number = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, failure] = std::from_chars(text.data(), end, number);
-    if (failure != std::errc{} || stop != end || number <= 0) return std::nullopt;
-    return static_cast<double>(number);
+    const auto number = parse_number<long long>(text);
+    if (!number || *number <= 0) return std::nullopt;
+    return static_cast<double>(*number);
 }
 
 // Microseconds of CPU time per period. "max" and "-1" are not positive: no quota.

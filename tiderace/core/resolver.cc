@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/check.h"
 
 namespace tiderace::core {
@@ -55,13 +55,8 @@ Result<HostPort> HostPort::parse(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) return refuse("write a port behind it, as in host:80");
     std::string_view host = text.substr(0, colon);
-    const std::string_view digits = text.substr(colon + 1);
-    std::uint16_t port = 0;
-    const char* end = digits.data() + digits.size();
-    const auto [stop, fault] = std::from_chars(digits.data(), end, port);
-    if (fault != std::errc{} || stop != end || port == 0) {
-        return refuse("the port is a number from 1 to 65535");
-    }
+    const auto port = parse_number<std::uint16_t>(text.substr(colon + 1));
+    if (!port || *port == 0) return refuse("the port is a number from 1 to 65535");
     if (host.starts_with('[') && host.ends_with(']')) {
         if (auto address = Address::parse(text); !address) return fail(address.error());
         host = host.substr(1, host.size() - 2);
@@ -70,7 +65,7 @@ Result<HostPort> HostPort::parse(std::string_view text) {
     } else if (!is_host_name(host)) {
         return refuse("write a host name or an IP address before the port");
     }
-    return HostPort{.host = std::string(host), .port = port};
+    return HostPort{.host = std::string(host), .port = *port};
 }
 
 std::vector<Address> HostPort::literal() const {

@@ -1,9 +1,7 @@
 #include "tiderace/db/row.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cmath>
 #include <numeric>
 
 #include "tiderace/base/utf8.h"
@@ -89,12 +87,9 @@ double read_real(const Place& place) {
     const Cell& cell = place.cell;
     if (cell.kind == Kind::real) return cell.real;
     if (cell.kind == Kind::integer) return static_cast<double>(cell.integer);
-    double value = 0;
-    if (cell.kind != Kind::decimal) refuse(place, "a number");
-    const char* const end = cell.bytes.data() + cell.bytes.size();
-    const auto read = std::from_chars(cell.bytes.data(), end, value);
-    if (read.ec != std::errc() || read.ptr != end) refuse(place, "a number");
-    return value;
+    const auto value = cell.kind == Kind::decimal ? parse_number<double>(cell.bytes) : std::nullopt;
+    if (!value) refuse(place, "a number");
+    return *value;
 }
 
 // Checked, because SQLite stores any bytes as text, and the program passes it on as UTF-8 (JSON).

@@ -1,11 +1,10 @@
 #include "tiderace/db/url.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
-#include "tiderace/base/enum_names.h"
+#include "tiderace/base/ascii.h"
 #include "tiderace/db/error.h"
 
 namespace tiderace::db {
@@ -25,11 +24,9 @@ std::optional<std::string_view> take_before(std::string_view& text, std::string_
 }
 
 std::uint16_t port_of(std::string_view digits) {
-    std::uint16_t port = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, port);
-    if (read.ec != std::errc() || read.ptr != end || port == 0) refuse("the port");
-    return port;
+    const auto port = parse_number<std::uint16_t>(digits);
+    if (!port || *port == 0) refuse("the port");
+    return *port;
 }
 
 void read_options(Url& url, std::string_view text) {
@@ -60,14 +57,13 @@ std::string unescaped(std::string_view text) {
             out += text[i];
             continue;
         }
-        unsigned value = 0;
-        const std::string_view digits = text.substr(i + 1, 2);
-        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+        const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
+        const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
         // No NUL: the client libraries take C strings.
-        if (digits.size() != 2 || read.ptr != digits.data() + 2 || value == 0) {
+        if (high < 0 || low < 0 || high + low == 0) {
             refuse("a % without two hexadecimal digits behind it");
         }
-        out += static_cast<char>(value);
+        out += static_cast<char>(high << 4 | low);
         i += 2;
     }
     return out;

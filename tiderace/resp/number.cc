@@ -4,7 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <system_error>
+
+#include "tiderace/base/ascii.h"
 
 namespace tiderace::resp {
 namespace {
@@ -16,11 +17,7 @@ std::optional<T> parse(ByteView text) {
         text.remove_prefix(1);
         if (text.starts_with('-')) return std::nullopt;
     }
-    T value{};
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end) return std::nullopt;
-    return value;
+    return parse_number<T>(text);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 namespace tiderace::text {
 namespace {
 
-constexpr std::string_view hex_digits = "0123456789ABCDEF";
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
 
 constexpr std::array<bool, 256> marks(std::string_view characters) {
@@ -127,8 +126,8 @@ void append_html(std::string& out, std::string_view text) {
 void append_percent(std::string& out, char c) {
     const auto byte = static_cast<unsigned char>(c);
     out += '%';
-    out += hex_digits[byte >> 4];
-    out += hex_digits[byte & 15];
+    out += capital_hex_digits[byte >> 4];
+    out += capital_hex_digits[byte & 15];
 }
 
 void append_url_part(std::string& out, std::string_view text) {
@@ -179,8 +178,8 @@ void append_js_string(std::string& out, std::string_view text) {
         const auto byte = static_cast<unsigned char>(c);
         if (byte != 0xE2) {  // a backslash, too, so that one before the value cannot pair with it
             out += "\\u00";
-            out += hex_digits[byte >> 4];
-            out += hex_digits[byte & 15];
+            out += capital_hex_digits[byte >> 4];
+            out += capital_hex_digits[byte & 15];
         } else if (text.substr(at, 3) == "\xE2\x80\xA8" || text.substr(at, 3) == "\xE2\x80\xA9") {
             out += text[at + 2] == '\xA8' ? "\\u2028" : "\\u2029";
             return std::size_t{3};

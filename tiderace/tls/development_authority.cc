@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -446,12 +444,11 @@ std::string fingerprint(std::string_view certificate_pem) {
         X509_digest(certificate.get(), EVP_sha256(), digest.data(), &size) != 1) {
         return {};
     }
-    constexpr std::string_view digits = "0123456789ABCDEF";
     std::string text;
     for (unsigned i = 0; i < size; ++i) {
         if (i > 0) text += ':';
-        text += digits[digest[i] >> 4];
-        text += digits[digest[i] & 15];
+        text += capital_hex_digits[digest[i] >> 4];
+        text += capital_hex_digits[digest[i] & 15];
     }
     return text;
 }

@@ -1,8 +1,8 @@
 #include "tiderace/db/redis/place.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/db/error.h"
 #include "tiderace/db/url.h"
 
@@ -14,11 +14,9 @@ namespace {
 }
 
 std::uint32_t database_of(std::string_view digits) {
-    std::uint32_t number = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end) refuse("the number of the database");
-    return number;
+    const auto number = parse_number<std::uint32_t>(digits);
+    if (!number) refuse("the number of the database");
+    return *number;
 }
 
 // With everything behind the '?': a path may hold each character that ends a part elsewhere.

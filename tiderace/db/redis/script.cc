@@ -2,24 +2,12 @@
 
 #include <optional>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/sha1.h"
 
 namespace tiderace::db::redis {
-namespace {
 
-std::string hex(const std::array<std::uint8_t, 20>& bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const std::uint8_t byte : bytes) {
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
-}
-
-}  // namespace
-
-Script::Script(std::string source) : source_(std::move(source)), name_(hex(sha1(source_))) {}
+Script::Script(std::string source) : source_(std::move(source)), name_(hex_text(sha1(source_))) {}
 
 // `all`: as many keys, then the arguments.
 task::Task<Reply> Script::reply_of(Client redis, std::size_t keys,

@@ -2,8 +2,8 @@
 
 #include <array>
 #include <string>
-#include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/check.h"
 #include "tiderace/base/random.h"
 
@@ -25,9 +25,8 @@ std::array<char, 32> make_boundary() {
     std::array<char, 32> text;
     char* at = text.data();
     for (const unsigned char byte : random) {
-        constexpr ByteView digits = "0123456789abcdef";
-        *at++ = digits[byte >> 4];
-        *at++ = digits[byte & 15];
+        *at++ = hex_digits[byte >> 4];
+        *at++ = hex_digits[byte & 15];
     }
     return text;
 }

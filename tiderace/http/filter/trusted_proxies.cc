@@ -1,7 +1,6 @@
 #include "tiderace/http/filter/trusted_proxies.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -127,13 +126,9 @@ std::string TrustedProxies::add(std::string_view text) {
     const unsigned before = is_ip4 ? 96 : 0;
     unsigned bits = 128;
     if (slash != text.npos) {
-        const ByteView digits = text.substr(slash + 1);
-        const char* const end = digits.data() + digits.size();
-        const auto [stop, failure] = std::from_chars(digits.data(), end, bits);
-        if (failure != std::errc{} || stop != end || bits > 128 - before) {
-            return "has a bad number of bits";
-        }
-        bits += before;
+        const auto named = parse_number<unsigned>(text.substr(slash + 1));
+        if (!named || *named > 128 - before) return "has a bad number of bits";
+        bits = *named + before;
     }
     Network network{.ip = address->ip(), .bits = bits};
     for (unsigned bit = bits; bit < 128; ++bit) {

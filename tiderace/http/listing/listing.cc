@@ -24,13 +24,7 @@ constexpr std::size_t batch_bytes = 48_KiB;  // with its last row, at most 56 Ki
 std::string make_nonce() {
     std::array<unsigned char, 16> random;
     secure_random(random);
-    std::string text;
-    for (const unsigned char byte : random) {
-        constexpr ByteView digits = "0123456789abcdef";
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
+    return hex_text(random);
 }
 
 ListingOrder order_of(const Request& request) {

@@ -11,18 +11,9 @@ bool stands_for_itself(char c) {
 
 template <typename Stays>
 bool append_encoded(BoundedText& out, ByteView text, Stays stays) {
-    constexpr ByteView digits = "0123456789ABCDEF";
     const std::size_t start = out.size();
     for (std::size_t at = 0; at < text.size(); ++at) {
-        const auto byte = static_cast<unsigned char>(text[at]);
-        bool fits;
-        if (stays(at)) {
-            fits = out.append(text[at]);
-        } else {
-            const char escape[] = {'%', digits[byte >> 4], digits[byte & 15]};
-            fits = out.append(ByteView(escape, sizeof escape));
-        }
-        if (!fits) {
+        if (!(stays(at) ? out.append(text[at]) : append_escape(out, text[at]))) {
             out.shrink_to(start);
             return false;
         }
@@ -31,6 +22,12 @@ bool append_encoded(BoundedText& out, ByteView text, Stays stays) {
 }
 
 }  // namespace
+
+bool append_escape(BoundedText& out, char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    const char escape[] = {'%', capital_hex_digits[byte >> 4], capital_hex_digits[byte & 15]};
+    return out.append(ByteView(escape, sizeof escape));
+}
 
 bool append_path_segment(BoundedText& out, ByteView segment) {
     return append_encoded(out, segment,

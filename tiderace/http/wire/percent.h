@@ -23,6 +23,9 @@ constexpr std::optional<unsigned char> decode_escape(ByteView text) {
     return static_cast<unsigned char>(high << 4 | low);
 }
 
+// "%2F" for '/'. False, and nothing appended, when it does not fit.
+bool append_escape(BoundedText& out, char c);
+
 // Appends `segment` so that it stands for exactly these bytes in a link: "a b/c" -> "a%20b%2Fc".
 // False, and nothing appended, when it does not fit. A relative link that begins with such a
 // segment needs "./" before it, or a ':' in the segment would read as a scheme.

@@ -7,13 +7,10 @@ namespace {
 
 // The set of the URL standard: letters, digits, "*-._"; a space is '+'.
 bool append_form_text(BoundedText& out, ByteView text) {
-    constexpr ByteView digits = "0123456789ABCDEF";
     for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        const char escape[] = {'%', digits[byte >> 4], digits[byte & 15]};
         const bool fits = is_letter_or_digit(c) || ByteView("*-._").contains(c) ? out.append(c)
                           : c == ' '                                            ? out.append('+')
-                                     : out.append(ByteView(escape, sizeof escape));
+                                     : append_escape(out, c);
         if (!fits) return false;
     }
     return true;

@@ -1,5 +1,6 @@
 #include "tiderace/http/wire/text/json_escape.h"
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/text/append_escaped.h"
 
 namespace tiderace::http::wire {
@@ -31,8 +32,7 @@ bool append_ascii_to_json(BoundedText& out, char c) {
         default:
             break;
     }
-    constexpr ByteView digits = "0123456789abcdef";
-    const char escape[] = {'\\', 'u', '0', '0', digits[c >> 4 & 15], digits[c & 15]};
+    const char escape[] = {'\\', 'u', '0', '0', hex_digits[c >> 4 & 15], hex_digits[c & 15]};
     return out.append(ByteView(escape, sizeof escape));
 }
 
