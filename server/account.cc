@@ -7,10 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <system_error>
 
+#include "server/terminal.h"
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/check.h"
 
 namespace tiderace::server {
@@ -21,29 +22,11 @@ constexpr uid_t default_number = 65'534;  // of a system without a list of users
 constexpr std::string_view advice = "--user takes NAME, NAME:GROUP or numbers";
 constexpr std::string_view stay = "--user root stays root";
 
-template <typename Id>
-std::optional<Id> number(std::string_view text) {
-    Id id = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), id);
-    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return id;
-}
-
 Result<gid_t> find_group(const std::string& text) {
     if (const group* found = ::getgrnam(text.c_str())) return found->gr_gid;
     // A number is taken without an entry, because containers often run with numbers alone.
-    if (const auto id = number<gid_t>(text)) return *id;
+    if (const auto id = parse_number<gid_t>(text)) return *id;
     return fail(Error(0, "find group", text, "there is none of that name; " + std::string(advice)));
-}
-
-// As a word of a shell's command.
-std::string word(const std::string& text) {
-    constexpr std::string_view plain =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+,@%:=";
-    if (text.find_first_not_of(plain) == std::string::npos) return text;
-    std::string quoted = "'";
-    for (const char c : text) c == '\'' ? quoted += "'\\''" : quoted += c;
-    return quoted + "'";
 }
 
 // `last` opens the folder; before it, whatever is needed to open those above, from the first on
@@ -53,9 +36,10 @@ std::string command_that_opens(const std::string& path, const std::string& last)
     for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
          slash = path.find('/', slash + 1)) {
         const std::string folder = path.substr(0, slash);
-        if (!above.empty() || ::access(folder.c_str(), X_OK) != 0) above += " " + word(folder);
+        if (!above.empty() || ::access(folder.c_str(), X_OK) != 0)
+            above += " " + shell_word(folder);
     }
-    return (above.empty() ? "" : "chmod a+x" + above + " && ") + last + " " + word(path);
+    return (above.empty() ? "" : "chmod a+x" + above + " && ") + last + " " + shell_word(path);
 }
 
 // Root may read every folder. Its owner may as well, which helps only where the folders above it
@@ -87,7 +71,7 @@ Result<> check_folder(const std::string& path, int mode, const Account& account,
 Result<Account> find_account(std::string_view text) {
     const std::size_t colon = text.find(':');
     Account account{.name = std::string(text.substr(0, colon))};
-    const auto id = number<uid_t>(account.name);
+    const auto id = parse_number<uid_t>(account.name);
     // A name of digits is a name first, as chown(1) has it.
     const passwd* found = ::getpwnam(account.name.c_str());
     if (found == nullptr && id) found = ::getpwuid(*id);
@@ -153,7 +137,7 @@ Result<> check_readable_folder(const std::string& path, const Account& account) 
 
 Result<> check_writable_folder(const std::string& path, const Account& account) {
     return check_folder(path, R_OK | W_OK | X_OK, account, "write to", "write to",
-                        "chown " + word(account.name));
+                        "chown " + shell_word(account.name));
 }
 
 Result<> check_log_folder(const std::string& file, const Account& account) {

@@ -29,6 +29,21 @@ std::string printable(std::string_view text) {
     return shown;
 }
 
+// In '...' a quote ends the string, comes escaped, and reopens it.
+std::string shell_quoted(std::string_view text) {
+    std::string quoted = "'";
+    for (const char c : text) c == '\'' ? quoted += "'\\''" : quoted += c;
+    return quoted += '\'';
+}
+
+std::string shell_word(std::string_view text) {
+    const auto is_plain = [](char c) {
+        return is_letter_or_digit(c) || std::string_view("-._/").contains(c);
+    };
+    const bool may_stay = !text.empty() && std::ranges::all_of(text, is_plain);
+    return may_stay ? std::string(text) : shell_quoted(text);
+}
+
 int print(std::string_view program, std::string_view text) {
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     // fflush() as well: what the buffer still holds would fail unseen at the exit.

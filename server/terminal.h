@@ -1,5 +1,5 @@
-// Terminal: the two things that the programs of this room write there, and how; and that there is
-// something at the other end of the standard streams.
+// Terminal: the two things that the programs of this room write there, and how; words that a shell
+// reads back; and that there is something at the other end of the standard streams.
 //
 // Errors   An output that cannot be written is reported on standard error.
 // Thread   Any.
@@ -13,6 +13,10 @@ namespace tiderace::server {
 // `text` with "?" in the place of control characters: words of a command line, and names of files,
 // may hold what moves the cursor or changes the title.
 std::string printable(std::string_view text);
+
+// A word that a shell reads back as `text`: in quotes where it needs them.
+std::string shell_word(std::string_view text);
+std::string shell_quoted(std::string_view text);
 
 // A text on standard output. Returns the exit status of `program`: 0 also where the reader, such as
 // `head`, has seen enough.

@@ -30,6 +30,13 @@ TEST(Terminal, NothingThatMovesItsCursorIsShown) {
               "e");
 }
 
+TEST(Terminal, AWordIsWhatAShellReads) {
+    EXPECT_EQ(shell_word("/a/b-c_d.pem"), "/a/b-c_d.pem");
+    EXPECT_EQ(shell_word(""), "''");
+    EXPECT_EQ(shell_word("/a b"), "'/a b'");
+    EXPECT_EQ(shell_word("it's;rm"), "'it'\\''s;rm'");
+}
+
 TEST(Terminal, ATextGoesOutAsItIs) {
     CaptureStdout();
     const int status = print("tiderace", "one\n\x1b[1mtwo\n");

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tiderace/base/ascii.h"
+#include "server/terminal.h"
 #include "tiderace/base/calendar.h"
 
 namespace tiderace::server {
@@ -27,39 +27,26 @@ constexpr std::array system_stores{
 };
 constexpr const char* keychain_tool = "/usr/bin/security";
 
-bool is_plain(char c) {
-    return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_' || c == '/';
-}
-
 // Chrome on Linux reads its own database and not the system's store, so there are two commands; on
 // macOS both read the keychain.
-void add_system(std::string& text, const std::string& authority,
-                const std::function<bool(const std::string&)>& exists) {
+std::string system_text(const std::string& authority,
+                        const std::function<bool(const std::string&)>& exists) {
     // macOS: one store for the system and its browsers.
     if (exists(keychain_tool)) {
-        text.append("Safari, Chrome and this system:\n  security add-trusted-cert -r trustRoot ")
-            .append("-k ~/Library/Keychains/login.keychain-db ")
-            .append(authority)
-            .append("\n\n");
-        return;
+        return "Safari, Chrome and this system:\n  security add-trusted-cert -r trustRoot "
+               "-k ~/Library/Keychains/login.keychain-db " +
+               authority + "\n\n";
     }
-    text.append("Chrome and Chromium (certutil is in libnss3-tools or nss-tools):\n")
-        .append("  certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n tiderace -i ")
-        .append(authority)
-        .append("\n\n");
-    for (const SystemStore& store : system_stores) {
-        if (!exists(store.folder)) continue;
-        text.append("This system (curl, git, most programs):\n  sudo cp ")
-            .append(authority)
-            .append(" ")
-            .append(store.folder)
-            .append("/")
-            .append(store.file)
-            .append("\n  ")
-            .append(store.command)
-            .append("\n\n");
-        return;
+    const std::string text =
+        "Chrome and Chromium (certutil is in libnss3-tools or nss-tools):\n"
+        "  certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n tiderace -i " +
+        authority + "\n\n";
+    for (const auto& [folder, file, command] : system_stores) {
+        if (!exists(folder)) continue;
+        return text + "This system (curl, git, most programs):\n  sudo cp " + authority + " " +
+               folder + "/" + file + "\n  " + command + "\n\n";
     }
+    return text;
 }
 
 std::string date_text(UnixSeconds time) {
@@ -91,35 +78,20 @@ std::string power_text(const tls::SelfSigned& certificate) {
     // It has a line of its own, with what is below it.
     std::erase(hosts, "localhost");
     std::vector<std::string> addresses = certificate.authority_names.addresses;
-    std::string text;
-    text.append("On devices that trust it, its key can make certificates of servers, until ")
-        .append(date_text(certificate.authority_ends))
-        .append(",\nwith these names and addresses:\n\n");
+    std::string text =
+        "On devices that trust it, its key can make certificates of servers, until " +
+        date_text(certificate.authority_ends) + ",\nwith these names and addresses:\n\n";
     add_list(text, "any of", {"localhost and what is below it (app.localhost)"});
     add_list(text, "exactly", hosts);
     add_list(text, "exactly", addresses);
     add_list(text, "any of", certificate.private_ranges);
-    text.append(
-            "\nIt can make none for another name or address, for a name below the exact ones,\n")
-        .append("for anything but servers, or for a further authority. Anyone with the key can\n")
-        .append("pass for these, also where another machine has the name or private address.\n");
-    return text;
+    return text +
+           "\nIt can make none for another name or address, for a name below the exact ones,\n"
+           "for anything but servers, or for a further authority. Anyone with the key can\n"
+           "pass for these, also where another machine has the name or private address.\n";
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& text) {
-    if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
-    std::string quoted = "'";
-    for (const char c : text) {
-        if (c == '\'') {
-            quoted += "'\\''";
-        } else {
-            quoted += c;
-        }
-    }
-    return quoted += '\'';
-}
 
 std::string names_text(const tls::LocalNames& names) {
     std::string text;
@@ -141,25 +113,17 @@ std::string trust_text(const tls::SelfSigned& certificate,
     const std::string& print = certificate.authority_fingerprint;
     // Behind a colon, so that each of the two lines has whole bytes.
     const std::size_t half = std::min(print.size(), print.size() / 2 + 1);
-    std::string text;
-    text.append("The certificate of --tls-self-signed is signed by an authority of this machine.\n")
-        .append(power_text(certificate))
-        .append("\n  ")
-        .append(certificate.authority_file)
-        .append("\n  SHA-256 ")
-        .append(print.substr(0, half))
-        .append("\n          ")
-        .append(print.substr(half))
-        .append("\n\n");
-    add_system(text, authority, exists);
-    text.append("Firefox: Settings, Privacy & Security, View Certificates, Authorities, Import.\n")
-        .append("A phone: send it the file, install it, and switch trust on in its settings.\n")
-        .append("One command: curl --cacert ")
-        .append(authority)
-        .append(" https://localhost:8443/\n\n")
-        .append("To be rid of it, delete the folder; the next start makes another, which no\n")
-        .append("device trusts yet. The key beside it signs: never send that one.\n");
-    return text;
+    return "The certificate of --tls-self-signed is signed by an authority of this machine.\n" +
+           power_text(certificate) + "\n  " + certificate.authority_file + "\n  SHA-256 " +
+           print.substr(0, half) + "\n          " + print.substr(half) + "\n\n" +
+           system_text(authority, exists) +
+           "Firefox: Settings, Privacy & Security, View Certificates, Authorities, Import.\n"
+           "A phone: send it the file, install it, and switch trust on in its settings.\n"
+           "One command: curl --cacert " +
+           authority +
+           " https://localhost:8443/\n\n"
+           "To be rid of it, delete the folder; the next start makes another, which no\n"
+           "device trusts yet. The key beside it signs: never send that one.\n";
 }
 
 std::string trust_text(const tls::SelfSigned& certificate) {

@@ -19,7 +19,4 @@ std::string trust_text(const tls::SelfSigned& certificate);
 // "localhost, box, 192.168.1.5": its names, without the names that every machine has.
 std::string names_text(const tls::LocalNames& names);
 
-// A word as a shell reads it back, in quotes where it needs them.
-std::string shell_word(const std::string& text);
-
 }  // namespace tiderace::server

@@ -81,10 +81,6 @@ TEST(Trust, SaysWhatToTypeOnEachSystem) {
 }
 
 TEST(Trust, WritesPathsAsAShellReadsThem) {
-    EXPECT_EQ(shell_word("/a/b-c_d.pem"), "/a/b-c_d.pem");
-    EXPECT_EQ(shell_word(""), "''");
-    EXPECT_EQ(shell_word("/a b"), "'/a b'");
-    EXPECT_EQ(shell_word("it's;rm"), "'it'\\''s;rm'");
     EXPECT_THAT(text_where("", "/a b/authority.pem"), HasSubstr("-i '/a b/authority.pem'"));
 }
 

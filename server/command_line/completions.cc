@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "server/command_line/flags.h"
+#include "server/terminal.h"
 
 namespace tiderace::server {
 namespace {
@@ -30,20 +31,6 @@ std::string escaped(std::string_view text, std::string_view special) {
         copy += c;
     }
     return copy;
-}
-
-// For the inside of '...' in bash and zsh, where a quote ends the string, comes escaped, and
-// reopens it.
-std::string single_quoted(std::string_view text) {
-    std::string copy = "'";
-    for (const char c : text) {
-        if (c == '\'') {
-            copy += "'\\''";
-        } else {
-            copy += c;
-        }
-    }
-    return copy += '\'';
 }
 
 // "serve:--listen|serve:-l"
@@ -113,7 +100,7 @@ std::string zsh_argument(const FlagHelp& flag) {
         if (flag.completes == Completes::file) rest += "_files";
         if (flag.completes == Completes::directory) rest += "_directories";
     }
-    return line + single_quoted(rest);
+    return line + shell_quoted(rest);
 }
 
 std::string zsh_operand(const CommandSpec& command) {
@@ -185,7 +172,7 @@ std::string zsh_completions() {
         "#compdef tiderace\n\n_tiderace() {\n    local -a commands\n    commands=(\n";
     for (const CommandSpec& command : commands()) {
         script.append("        ");
-        script.append(single_quoted(std::string(command.name) + ":" + escaped(command.about, ":")));
+        script.append(shell_quoted(std::string(command.name) + ":" + escaped(command.about, ":")));
         script += '\n';
     }
     script +=
