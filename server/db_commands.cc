@@ -8,7 +8,6 @@
 
 #include "server/command_line/command_words.h"
 #include "server/command_line/help_text.h"
-#include "server/command_line/suggest.h"
 #include "server/version.h"
 #include "tiderace/db.h"
 #include "tiderace/task.h"
@@ -20,43 +19,11 @@ constexpr std::string_view program = "tiderace db";
 constexpr const char* url_variable = "DATABASE_URL";
 constexpr std::string_view operands = "URL DIR";
 
-std::span<const CommandSpec> table() {
-    static const std::vector<FlagHelp> only_help{
-        {{.name = "help", .letter = 'h', .about = "this page"}}};
-    static const std::array<CommandSpec, 3> all{
-        CommandSpec{"migrate",
-                    operands,
-                    "run the files of SQL in DIR that the database has not seen, in the order of "
-                    "their numbers",
-                    only_help,
-                    {},
-                    program},
-        CommandSpec{"status",
-                    operands,
-                    "list them with their states; changes nothing",
-                    only_help,
-                    {},
-                    program},
-        CommandSpec{"help", "[COMMAND]", "this page, or a command's", only_help, {}, program},
-    };
-    return all;
-}
-
-const CommandSpec* find_database_command(std::string_view name) {
-    const auto found = std::ranges::find(table(), name, &CommandSpec::name);
-    return found == table().end() ? nullptr : &*found;
-}
-
 std::string help_page() {
-    std::string page = "tiderace db " + std::string(version()) +
-                       ": migrations of a database\n\n"
-                       "Usage: tiderace db COMMAND\n\nCommands\n";
-    for (const CommandSpec& command : table()) {
-        std::string left = "  " + std::string(command.name) + " " + std::string(command.operand);
-        left.resize(std::max<std::size_t>(left.size() + 2, 23), ' ');
-        page.append(left).append(wrap(command.about, 57, 23)).append("\n");
-    }
-    return page +=
+    return "tiderace db " + std::string(version()) +
+           ": migrations of a database\n\n"
+           "Usage: tiderace db COMMAND\n\nCommands\n" +
+           command_list(database_commands()) +
            "\nDIR holds files called NUMBER_NAME.sql; NUMBER_NAME.postgres.sql takes the place\n"
            "of one on PostgreSQL. URL is the database:\n"
            "  sqlite:app.db\n"
@@ -68,23 +35,10 @@ std::string help_page() {
            "  tiderace db status postgres://app@db.example.org/app migrations\n";
 }
 
-std::unexpected<CliFailure> refuse(std::string sentence) {
-    return std::unexpected(CliFailure{std::move(sentence)});
-}
-
-std::string unknown_database_command(std::string_view word) {
-    std::string sentence = "unknown command " + std::string(word);
-    std::vector<std::string_view> names;
-    for (const CommandSpec& command : table()) names.push_back(command.name);
-    const std::string_view nearest = nearest_spelling(word, names);
-    if (!nearest.empty()) return sentence.append("; did you mean ").append(nearest).append("?");
-    return sentence + "; tiderace db help lists them";
-}
-
 std::expected<DatabaseCommand, CliFailure> parse_help(const CommandWords& words) {
     if (words.operands.empty()) return DatabaseCommand(Printout{help_page()});
-    const CommandSpec* const about = find_database_command(words.operands[0]);
-    if (about == nullptr) return refuse(unknown_database_command(words.operands[0]));
+    const CommandSpec* const about = find_command(words.operands[0], database_commands());
+    if (about == nullptr) return refuse(unknown_command(words.operands[0], database_commands()));
     return DatabaseCommand(Printout{command_help(*about)});
 }
 
@@ -196,7 +150,22 @@ DatabaseOutcome report_states(const std::vector<db::Migration>& all,
 }  // namespace
 
 std::span<const CommandSpec> database_commands() {
-    return table();
+    static const std::array<CommandSpec, 3> all{{
+        {.name = "migrate",
+         .operand = operands,
+         .about = "run the files of SQL in DIR that the database has not seen, in the order of "
+                  "their numbers",
+         .program = program},
+        {.name = "status",
+         .operand = operands,
+         .about = "list them with their states; changes nothing",
+         .program = program},
+        {.name = "help",
+         .operand = "[COMMAND]",
+         .about = "this page, or a command's",
+         .program = program},
+    }};
+    return all;
 }
 
 std::expected<DatabaseCommand, CliFailure> parse_database_command_line(
@@ -207,8 +176,8 @@ std::expected<DatabaseCommand, CliFailure> parse_database_command_line(
     if (words[0] == "--version" || words[0] == "-V") {
         return DatabaseCommand(Printout{version_line()});
     }
-    const CommandSpec* const command = find_database_command(words[0]);
-    if (command == nullptr) return refuse(unknown_database_command(words[0]));
+    const CommandSpec* const command = find_command(words[0], database_commands());
+    if (command == nullptr) return refuse(unknown_command(words[0], database_commands()));
     return parse_one(*command, words.subspan(1));
 }
 

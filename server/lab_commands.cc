@@ -50,67 +50,23 @@ std::vector<ServeFlag> all_serve_flags() {
     }
     flags.push_back(
         {{.name = "echo", .group = Group::engine, .about = "no HTTP: what comes in goes out"},
-         ServeFlag::Switch{[](ServeOptions& o) -> bool& { return o.echo; }}});
+         ServeFlag::Switch{place<&ServeOptions::echo>}});
     return flags;
 }
 
-struct Table {
-    std::vector<ServeFlag> serve = all_serve_flags();
-    std::vector<FlagHelp> only_help{{{.name = "help", .letter = 'h', .about = "this page"}}};
-    std::array<CommandSpec, 5> commands{
-        CommandSpec{"run",
-                    "",
-                    "put every engine and server under every load, in turns",
-                    describe(run_flags()),
-                    {},
-                    program},
-        CommandSpec{"report",
-                    "DIR",
-                    "write the pages of a run again: index.html and report.md",
-                    only_help,
-                    {},
-                    program},
-        CommandSpec{"serve",
-                    "[DIR]",
-                    "serve a folder, on any engine of the lab",
-                    describe(std::span<const ServeFlag>(serve)),
-                    {},
-                    program},
-        CommandSpec{"engines",
-                    "",
-                    "engines, other servers and workloads: what each is, and whether it is here",
-                    only_help,
-                    {},
-                    program},
-        CommandSpec{
-            "help", "[COMMAND]", "this page, or the flags of a command", only_help, {}, program},
-    };
-};
-
-// Made once and never changed: the commands point into its flags.
-const Table& table() {
-    static const Table all;
-    return all;
+// Made once and never changed: the command points into them.
+std::span<const ServeFlag> lab_serve_flags() {
+    static const std::vector<ServeFlag> flags = all_serve_flags();
+    return flags;
 }
 
 using Parsed = std::expected<LabCommand, CliFailure>;
 
-const CommandSpec* find_lab_command(std::string_view name) {
-    const auto found = std::ranges::find(table().commands, name, &CommandSpec::name);
-    return found == table().commands.end() ? nullptr : &*found;
-}
-
 std::string lab_help() {
-    std::string page = "tiderace lab " + std::string(version()) +
-                       ": compares ways of building a server\n\n"
-                       "Usage: tiderace lab COMMAND [flags]\n\nCommands\n";
-    for (const CommandSpec& command : table().commands) {
-        std::string left = "  " + std::string(command.name);
-        if (!command.operand.empty()) left.append(" ").append(command.operand);
-        left.resize(std::max<std::size_t>(left.size() + 2, 23), ' ');
-        page.append(left).append(command.about).append("\n");
-    }
-    return page +=
+    return "tiderace lab " + std::string(version()) +
+           ": compares ways of building a server\n\n"
+           "Usage: tiderace lab COMMAND [flags]\n\nCommands\n" +
+           command_list(lab_commands()) +
            "\nExamples\n"
            "  tiderace lab engines\n"
            "  tiderace lab run --quick\n"
@@ -120,7 +76,7 @@ std::string lab_help() {
 
 // An engine that is known but absent is refused with its reason, before anything is opened.
 Parsed parse_lab_serve(const CommandWords& words) {
-    auto options = parse_serve(words, table().serve);
+    auto options = parse_serve(words, lab_serve_flags());
     if (!options) return std::unexpected(options.error());
     const auto* engine = lab::engine::find_engine(options->engine);
     // Status 1, as for other things that the machine lacks: the command line itself is right.
@@ -136,7 +92,7 @@ Parsed parse_lab_serve(const CommandWords& words) {
 Parsed parse_run(const CommandWords& words, std::span<const std::string_view> typed) {
     lab::run::RunOptions options;
     if (auto applied = apply_flags(words, run_flags(), options); !applied) {
-        return std::unexpected(CliFailure{applied.error()});
+        return refuse(applied.error());
     }
     options.version = version_and_commit();
     options.build = build_text();
@@ -148,36 +104,30 @@ Parsed parse_run(const CommandWords& words, std::span<const std::string_view> ty
 
 Parsed parse_report(const CommandWords& words) {
     if (words.operands.empty()) {
-        return std::unexpected(
-            CliFailure{"report expects the folder of a run, as in tiderace lab "
-                       "report lab-results"});
+        return refuse("report expects the folder of a run, as in tiderace lab report lab-results");
     }
     return LabCommand(lab::report::ReportOptions{words.operands[0]});
 }
 
 Parsed parse_one(const CommandSpec& command, std::span<const std::string_view> rest) {
     const auto words = split_command_words(command, rest);
-    if (!words) return std::unexpected(CliFailure{words.error()});
+    if (!words) return refuse(words.error());
     if (words->has("help")) return LabCommand(Printout{command_help(command)});
     // Before the operands are counted: serve itself explains what a second folder means.
     if (command.name == "serve") return parse_lab_serve(*words);
     const std::size_t allowed = command.operand.empty() ? 0 : 1;
     if (words->operands.size() > allowed) {
-        return std::unexpected(CliFailure{std::string(command.name) + " does not take the word " +
-                                          words->operands[allowed]});
+        return refuse(std::string(command.name) + " does not take the word " +
+                      words->operands[allowed]);
     }
     if (command.name == "run") return parse_run(*words, rest);
     if (command.name == "report") return parse_report(*words);
     if (command.name == "engines") return LabCommand(Printout{engine_list()});
     if (words->operands.empty()) return LabCommand(Printout{lab_help()});
-    const CommandSpec* asked = find_lab_command(words->operands[0]);
+    const CommandSpec* asked = find_command(words->operands[0], lab_commands());
     if (asked != nullptr) return LabCommand(Printout{command_help(*asked)});
-    return std::unexpected(CliFailure{unknown_command(words->operands[0], lab_commands())});
+    return refuse(unknown_command(words->operands[0], lab_commands()));
 }
-
-}  // namespace
-
-namespace {
 
 // One list entry: a name, with its description beside it.
 std::string entry(std::string_view name, std::string_view what, const std::string& why_absent) {
@@ -192,7 +142,29 @@ std::string entry(std::string_view name, std::string_view what, const std::strin
 }  // namespace
 
 std::span<const CommandSpec> lab_commands() {
-    return table().commands;
+    static const std::array<CommandSpec, 5> all{{
+        {.name = "run",
+         .about = "put every engine and server under every load, in turns",
+         .flags = describe(run_flags()),
+         .program = program},
+        {.name = "report",
+         .operand = "DIR",
+         .about = "write the pages of a run again: index.html and report.md",
+         .program = program},
+        {.name = "serve",
+         .operand = "[DIR]",
+         .about = "serve a folder, on any engine of the lab",
+         .flags = describe(lab_serve_flags()),
+         .program = program},
+        {.name = "engines",
+         .about = "engines, other servers and workloads: what each is, and whether it is here",
+         .program = program},
+        {.name = "help",
+         .operand = "[COMMAND]",
+         .about = "this page, or the flags of a command",
+         .program = program},
+    }};
+    return all;
 }
 
 std::expected<LabCommand, CliFailure> parse_lab_command_line(
@@ -201,10 +173,10 @@ std::expected<LabCommand, CliFailure> parse_lab_command_line(
         return LabCommand(Printout{lab_help()});
     }
     if (words[0] == "--version" || words[0] == "-V") return LabCommand(Printout{version_line()});
-    if (const CommandSpec* command = find_lab_command(words[0])) {
+    if (const CommandSpec* command = find_command(words[0], lab_commands())) {
         return parse_one(*command, words.subspan(1));
     }
-    return std::unexpected(CliFailure{unknown_command(words[0], lab_commands())});
+    return refuse(unknown_command(words[0], lab_commands()));
 }
 
 std::string engine_list() {

@@ -85,6 +85,26 @@ struct DefaultText {
     }
 };
 
+// The name in help of a value that the flag itself gives none.
+struct ValueName {
+    template <typename Field>
+    std::string_view operator()(const Field&) const {
+        return "";
+    }
+    template <typename Options>
+    std::string_view operator()(const DurationField<Options>&) const {
+        return "TIME";
+    }
+    template <typename Options>
+    std::string_view operator()(const BytesField<Options>&) const {
+        return "SIZE";
+    }
+    template <typename Options>
+    std::string_view operator()(const CountField<Options>&) const {
+        return "N";
+    }
+};
+
 // Writes the value into the options.
 template <typename Options>
 Applied apply_flag(const Flag<Options>& flag, std::string_view value,
@@ -96,6 +116,7 @@ Applied apply_flag(const Flag<Options>& flag, std::string_view value,
 template <typename Options>
 FlagHelp describe(const Flag<Options>& flag, Options& defaults) {
     FlagHelp help{flag.text};
+    if (help.value.empty()) help.value = std::visit(ValueName{}, flag.field);
     help.default_text = std::visit(DefaultText<Options>{flag.text, defaults}, flag.field);
     if (const auto* choice = std::get_if<ChoiceField<Options>>(&flag.field)) {
         help.choices = choice->names;
@@ -107,7 +128,11 @@ template <typename Options>
 std::vector<FlagHelp> describe(std::span<const Flag<Options>> flags) {
     std::vector<FlagHelp> all;
     Options defaults;
-    for (const Flag<Options>& flag : flags) all.push_back(describe(flag, defaults));
+    for (const Flag<Options>& flag : flags) {
+        FlagHelp help = describe(flag, defaults);
+        if (help.group == Group::as_above) help.group = all.back().group;
+        all.push_back(std::move(help));
+    }
     return all;
 }
 

@@ -20,10 +20,6 @@ namespace {
 
 using Parsed = std::expected<Command, CliFailure>;
 
-std::unexpected<CliFailure> refuse(std::string sentence) {
-    return std::unexpected(CliFailure{std::move(sentence)});
-}
-
 // A flag where the command should stand.
 std::string flag_without_command(std::string_view word) {
     const CommandSpec& serve = *find_command("serve");
@@ -159,8 +155,9 @@ std::string unknown_command(std::string_view word, std::span<const CommandSpec> 
     const std::string program(commands.front().program);
     std::error_code fault;
     // `tiderace site/` is how several other servers are started.
-    if (word.find_first_of("./~") != std::string_view::npos ||
-        std::filesystem::is_directory(word, fault)) {
+    if (find_command("serve", commands) != nullptr &&
+        (word.find_first_of("./~") != std::string_view::npos ||
+         std::filesystem::is_directory(word, fault))) {
         return sentence + "; did you mean " + program + " serve " + std::string(word) + "?";
     }
     std::vector<std::string_view> names;

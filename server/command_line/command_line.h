@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct CliFailure {
     std::string sentence;  // one line, no final stop, without the program's name
     int exit_status = 2;
 };
+inline std::unexpected<CliFailure> refuse(std::string sentence) {
+    return std::unexpected(CliFailure{std::move(sentence)});
+}
 
 // `words` are the arguments after the program's name.
 std::expected<Command, CliFailure> parse_command_line(std::span<const std::string_view> words);

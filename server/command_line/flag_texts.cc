@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -54,15 +53,8 @@ std::vector<std::string_view> pieces_of(std::string_view text) {
     return pieces;
 }
 
-std::optional<std::uint32_t> number_of(std::string_view digits) {
-    std::uint32_t number = 0;
-    const char* const last = digits.data() + digits.size();
-    const auto [end, failure] = std::from_chars(digits.data(), last, number);
-    return failure == std::errc{} && end == last ? std::optional(number) : std::nullopt;
-}
-
 bool is_port(std::string_view text) {
-    return number_of(text).value_or(65536) <= 65535;
+    return parse_number<std::uint16_t>(text).has_value();
 }
 
 // The response directives of RFC 9111, 5861 and 8246. No pattern is likely to be spelled like one.
@@ -205,7 +197,7 @@ Read<http::wire::AvailableCodings> read_codings(std::string_view value) {
 
 Read<ErrorPage> read_error_page(std::string_view value) {
     const auto sides = split(value, '=');
-    const std::uint32_t code = sides ? number_of(sides->first).value_or(0) : 0;
+    const std::uint32_t code = sides ? parse_number<std::uint32_t>(sides->first).value_or(0) : 0;
     // Codes of errors alone: other answers have a body of their own, or none.
     if (code < 400 || code > 599) {
         return std::unexpected(
@@ -433,8 +425,9 @@ constexpr std::uint32_t rate_per_minute_max = 1'000'000;
 Read<http::filter::RateLimitOptions> read_rate(std::string_view value) {
     const std::size_t comma = value.find(',');
     http::filter::RateLimitOptions limit;
-    limit.per_minute = number_of(value.substr(0, comma)).value_or(0);
-    if (comma != value.npos) limit.burst = number_of(value.substr(comma + 1)).value_or(0);
+    limit.per_minute = parse_number<std::uint32_t>(value.substr(0, comma)).value_or(0);
+    if (comma != value.npos)
+        limit.burst = parse_number<std::uint32_t>(value.substr(comma + 1)).value_or(0);
     const auto fits = [](std::uint32_t number) {
         return number > 0 && number <= rate_per_minute_max;
     };

@@ -1,7 +1,6 @@
 #include "server/command_line/flag_values.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "server/command_line/suggest.h"
 #include "tiderace/base/ascii.h"
@@ -40,10 +39,8 @@ std::expected<std::uint64_t, std::string> bytes_value(std::string_view value,
 std::expected<std::uint64_t, std::string> count_value(std::string_view value,
                                                       std::uint64_t smallest,
                                                       std::uint64_t largest) {
-    std::uint64_t count = 0;
-    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), count);
-    const bool whole = failure == std::errc{} && end == value.data() + value.size();
-    if (whole && count >= smallest && count <= largest) return count;
+    const auto count = parse_number<std::uint64_t>(value);
+    if (count && *count >= smallest && *count <= largest) return *count;
     return std::unexpected("expects a whole number from " + std::to_string(smallest) + " to " +
                            std::to_string(largest));
 }

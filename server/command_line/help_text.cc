@@ -54,7 +54,7 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
     return wrapped;
 }
 
-std::string flag_usage(const FlagText& flag, bool align) {
+std::string flag_usage(const FlagHelp& flag, bool align) {
     std::string usage;
     if (flag.letter != 0) {
         usage.append("-").append(1, flag.letter).append(", ");
@@ -106,16 +106,22 @@ std::string command_help(const CommandSpec& command) {
     return page;
 }
 
+std::string command_list(std::span<const CommandSpec> commands) {
+    std::string list;
+    for (const CommandSpec& command : commands) {
+        std::string left(command.name);
+        if (!command.operand.empty()) left.append(" ").append(command.operand);
+        if (command.name == "version") left += " [-v]";
+        add_entry(list, left, command.about, 23);
+    }
+    return list;
+}
+
 std::string program_help() {
     std::string page = "tiderace " + std::string(version()) +
                        ": serves a folder over HTTP and HTTPS\n\n"
                        "Usage: tiderace COMMAND [flags]\n\nCommands\n";
-    for (const CommandSpec& command : commands()) {
-        std::string left(command.name);
-        if (!command.operand.empty()) left.append(" ").append(command.operand);
-        if (command.name == "version") left += " [-v]";
-        add_entry(page, left, command.about, 23);
-    }
+    page += command_list(commands());
     page += "\nExamples\n";
     add_entry(page, "tiderace serve", "this folder, at http://localhost:8080", 42);
     add_entry(page, "tiderace serve site --open", "a site, and a browser to see it", 42);
@@ -127,6 +133,8 @@ std::string program_help() {
 
 std::string_view group_title(Group group) {
     switch (group) {
+        case Group::as_above:
+            break;
         case Group::listening:
             return "Addresses";
         case Group::encryption:

@@ -255,9 +255,9 @@ TEST(Wrap, BreaksAtSpacesAndIndentsWhatFollows) {
 }
 
 TEST(FlagUsage, ShowsLetterValueAndWhetherItMayBeLeftOut) {
-    const FlagText plain{.name = "listing"};
-    const FlagText letter{.name = "listen", .letter = 'l', .value = "ADDR"};
-    const FlagText optional{.name = "spa", .value = "FILE", .value_if_bare = "index.html"};
+    const FlagHelp plain{{.name = "listing"}};
+    const FlagHelp letter{{.name = "listen", .letter = 'l', .value = "ADDR"}};
+    const FlagHelp optional{{.name = "spa", .value = "FILE", .value_if_bare = "index.html"}};
     EXPECT_EQ(flag_usage(plain, true), "    --listing");
     EXPECT_EQ(flag_usage(plain, false), "--listing");
     EXPECT_EQ(flag_usage(letter, true), "-l, --listen ADDR");

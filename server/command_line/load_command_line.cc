@@ -1,7 +1,5 @@
 #include "server/command_line/load_command_line.h"
 
-#include <string>
-
 #include "server/command_line/apply_flag.h"
 #include "server/command_line/command_words.h"
 #include "server/command_line/flags.h"
@@ -19,10 +17,6 @@ const CommandSpec& load_command() {
         return load;
     }();
     return command;
-}
-
-std::unexpected<CliFailure> refuse(std::string sentence) {
-    return std::unexpected(CliFailure{std::move(sentence)});
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <vector>
 
@@ -70,14 +69,12 @@ std::string folder(const RunOptions& options) {
 }
 
 Applied set_seconds(RunOptions& options, std::string_view value) {
-    double seconds = 0;
-    const auto [end, failure] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+    const auto seconds = parse_number<double>(value);
     // Not `seconds < 0.01`, which a NaN would pass.
-    if (failure != std::errc{} || end != value.data() + value.size() || !(seconds >= 0.01) ||
-        seconds > seconds_max) {
+    if (!seconds || !(*seconds >= 0.01) || *seconds > seconds_max) {
         return std::unexpected("expects seconds, from 0.01 to 3600");
     }
-    options.cell_time = Duration(static_cast<std::int64_t>(seconds * 1e9));
+    options.cell_time = Duration(static_cast<std::int64_t>(*seconds * 1e9));
     return {};
 }
 
@@ -97,36 +94,28 @@ constexpr std::array flags{
             RunFlag::Text{set_workloads}},
     RunFlag{{.name = "quick",
              .letter = 'q',
-             .group = Group::amount,
              .about = "under 3 minutes: fewer workloads, one round, short cells"},
-            RunFlag::Switch{[](RunOptions& o) -> bool& { return o.quick; }}},
+            RunFlag::Switch{place<&RunOptions::quick>}},
     RunFlag{{.name = "rounds",
              .letter = 'n',
-             .value = "N",
-             .group = Group::amount,
              .about = "how often everybody has a turn",
              .unset_means = "3, or 1 if quick"},
-            RunFlag::Count{[](RunOptions& o) -> std::uint64_t& { return o.rounds; }, 0, 1'000}},
+            RunFlag::Count{place<&RunOptions::rounds>, 0, 1'000}},
     RunFlag{{.name = "seconds",
              .letter = 's',
              .value = "S",
-             .group = Group::amount,
              .about = "of load for each cell (otherwise what the time allows)"},
             RunFlag::Text{set_seconds}},
     RunFlag{{.name = "out",
              .letter = 'o',
              .value = "DIR",
-             .group = Group::amount,
              .about = "where results.json, index.html and report.md go",
              .completes = Completes::directory},
             RunFlag::Text{set_folder, folder}},
-    RunFlag{{.name = "force",
-             .letter = 'f',
-             .group = Group::amount,
-             .about = "write over the results of an earlier run"},
-            RunFlag::Switch{[](RunOptions& o) -> bool& { return o.force; }}},
+    RunFlag{{.name = "force", .letter = 'f', .about = "write over the results of an earlier run"},
+            RunFlag::Switch{place<&RunOptions::force>}},
 
-    RunFlag{{.name = "help", .letter = 'h', .about = "this page"}, NoField{}},
+    RunFlag{help_flag, NoField{}},
 };
 
 }  // namespace
