@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tiderace/base/secret_text.h"
+#include "tiderace/core/kernel.h"
 #include "tiderace/net/lan_address.h"
 
 namespace tiderace::tls {
@@ -19,20 +20,11 @@ constexpr std::size_t file_bytes_max = 64 << 10;
 constexpr mode_t private_folder = 0700;
 constexpr mode_t private_file = 0600;
 
-class Handle {
-  public:
-    explicit Handle(int fd) : fd_(fd) {}
-    ~Handle() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    Handle(Handle&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Handle& operator=(Handle&&) = delete;
-    int get() const { return fd_; }
-    explicit operator bool() const { return fd_ >= 0; }
+using core::Descriptor;
 
-  private:
-    int fd_;
-};
+Descriptor held(int fd) {
+    return {core::system_kernel(), fd};
+}
 
 std::string environment(const char* name) {
     // Before the loops start.
@@ -42,13 +34,13 @@ std::string environment(const char* name) {
 
 // The folder is ours alone, and locked until the handle is closed, so that two servers that start
 // at once do not make two authorities.
-Result<Handle> open_folder(const std::string& path, Duration lock_wait_max) {
+Result<Descriptor> open_folder(const std::string& path, Duration lock_wait_max) {
     std::error_code fault;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), fault);
     if (::mkdir(path.c_str(), private_folder) != 0 && errno != EEXIST) {
         return fail(Error::last("make", path, "set XDG_DATA_HOME to a folder that you may write"));
     }
-    Handle folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    Descriptor folder = held(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!folder) return fail(Error::last("open", path));
     struct stat facts{};
     if (::fstat(folder.get(), &facts) != 0) return fail(Error::last("look at", path));
@@ -74,8 +66,9 @@ Result<Handle> open_folder(const std::string& path, Duration lock_wait_max) {
 
 // "" if there is none, or if it is not a plain file of ours that only we may read. O_NOFOLLOW: a
 // link could point the server at another's key; O_NONBLOCK: a FIFO could hang it.
-SecretText read(const Handle& folder, const char* name) {
-    const Handle file(::openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+SecretText read(const Descriptor& folder, const char* name) {
+    const Descriptor file =
+        held(::openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat facts{};
     if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
         facts.st_uid != ::geteuid() || (facts.st_mode & 0077) != 0 ||
@@ -99,13 +92,14 @@ bool write_all(int file, std::string_view text) {
     return ::fsync(file) == 0;
 }
 
-Result<> write(const Handle& folder, const std::string& path, const char* name,
+Result<> write(const Descriptor& folder, const std::string& path, const char* name,
                std::string_view text) {
     const std::string whole = path + "/" + name;
     const std::string beside = std::string(name) + ".new";
     ::unlinkat(folder.get(), beside.c_str(), 0);  // of a run that was cut off; we hold the lock
-    const Handle file(::openat(folder.get(), beside.c_str(),
-                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, private_file));
+    const Descriptor file =
+        held(::openat(folder.get(), beside.c_str(),
+                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, private_file));
     if (!file || !write_all(file.get(), text) ||
         ::renameat(folder.get(), beside.c_str(), folder.get(), name) != 0) {
         return fail(Error::last("write", whole));
@@ -114,13 +108,13 @@ Result<> write(const Handle& folder, const std::string& path, const char* name,
 }
 
 // Write the key first, so that a crash never leaves a certificate without one.
-Result<> write_pair(const Handle& folder, const std::string& path, const std::string& stem,
+Result<> write_pair(const Descriptor& folder, const std::string& path, const std::string& stem,
                     const CertificateAndKey& pair) {
     if (auto done = write(folder, path, (stem + "-key.pem").c_str(), pair.key); !done) return done;
     return write(folder, path, (stem + ".pem").c_str(), pair.certificate);
 }
 
-CertificateAndKey read_pair(const Handle& folder, const std::string& stem) {
+CertificateAndKey read_pair(const Descriptor& folder, const std::string& stem) {
     return {std::string(read(folder, (stem + ".pem").c_str())),
             read(folder, (stem + "-key.pem").c_str())};
 }
