@@ -13,22 +13,6 @@
 namespace tiderace::http {
 namespace {
 
-// Fields that we set ourselves. A handler's own could contradict the framing, and let a proxy see
-// another end of the answer than the client (response splitting).
-bool is_framing(wire::FieldName name) {
-    switch (name) {
-        case wire::FieldName::content_length:
-        case wire::FieldName::transfer_encoding:
-        case wire::FieldName::connection:
-        case wire::FieldName::keep_alive:
-        case wire::FieldName::date:
-        case wire::FieldName::server:
-            return true;
-        default:
-            return false;
-    }
-}
-
 // A body that was given whole, by a source or a handler, continues in pieces that a queue can hold.
 // Without it, one body of copied bytes could pass queue_bytes_max, which closes the connection.
 class Portions final : public BodySource {
@@ -276,7 +260,7 @@ void H1Exchange::render_head(wire::ResponseHeadWriter& writer, const Response& r
     writer.lines(service_->standing_fields());
     if (response.block() != nullptr) writer.lines(response.block()->lines());
     for (const ResponseField& field : response.fields()) {
-        if (is_framing(field.id)) continue;
+        if (wire::is_framing(field.id)) continue;
         if (field.id != wire::FieldName::other) {
             writer.field(field.id, field.value);
         } else {

@@ -83,19 +83,8 @@ InPlace write_in_place(core::BlockPool& blocks, core::SendQueue& queue, wire::Hp
 
 // Skips fields that the connection writes itself, to avoid sending them twice.
 bool is_h2_connection_field(wire::FieldName name) {
-    switch (name) {
-        case wire::FieldName::content_length:
-        case wire::FieldName::transfer_encoding:
-        case wire::FieldName::connection:
-        case wire::FieldName::keep_alive:
-        case wire::FieldName::upgrade:
-        case wire::FieldName::te:
-        case wire::FieldName::date:
-        case wire::FieldName::server:
-            return true;
-        default:
-            return false;
-    }
+    return wire::is_framing(name) || name == wire::FieldName::upgrade ||
+           name == wire::FieldName::te;
 }
 
 bool write_h2_answer_head(core::BlockPool& blocks, core::SendQueue& queue,

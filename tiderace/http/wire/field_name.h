@@ -105,6 +105,22 @@ inline std::string_view to_lower_string(FieldName name) {
 // The canonical spelling as the start of a line: "Content-Length: "; "" for `other`.
 std::string_view to_line_start(FieldName name);
 
+// Fields that we set ourselves. A handler's own could contradict the framing, and let a proxy see
+// another end of the answer than the client (response splitting).
+constexpr bool is_framing(FieldName name) {
+    switch (name) {
+        case FieldName::content_length:
+        case FieldName::transfer_encoding:
+        case FieldName::connection:
+        case FieldName::keep_alive:
+        case FieldName::date:
+        case FieldName::server:
+            return true;
+        default:
+            return false;
+    }
+}
+
 struct Field {
     ByteView name;   // as it was sent
     ByteView value;  // without the space around it; may hold bytes above 0x7f
