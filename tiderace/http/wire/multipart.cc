@@ -129,6 +129,15 @@ std::optional<bool> MultipartReader::begins_with_boundary(ByteView input) const 
     return false;
 }
 
+// At the start of the body or of a part's data. True: the boundary is there, and used.
+std::optional<bool> MultipartReader::skip_boundary_at_start(ByteView input) {
+    if (!at_start_) return false;
+    const auto begins = begins_with_boundary(input);
+    if (begins) at_start_ = false;
+    if (begins == true) state_ = State::after_delimiter;
+    return begins;
+}
+
 // Bytes before the next delimiter, as far as they are certain.
 std::size_t MultipartReader::bytes_before(ByteView input, std::size_t delimiter_at) const {
     if (delimiter_at != ByteView::npos) return delimiter_at;
@@ -141,15 +150,9 @@ std::size_t MultipartReader::bytes_before(ByteView input, std::size_t delimiter_
 
 // The first boundary stands at the start, or begins a line of a short preamble.
 MultipartReader::Step MultipartReader::step_preamble(ByteView input) {
-    if (at_start_) {
-        const auto begins = begins_with_boundary(input);
-        if (!begins) return {Event::need_more};
-        at_start_ = false;
-        if (*begins) {
-            state_ = State::after_delimiter;
-            return {Event::need_more, delimiter_bytes_ - 2};
-        }
-    }
+    const auto skipped = skip_boundary_at_start(input);
+    if (!skipped) return {Event::need_more};
+    if (*skipped) return {Event::need_more, delimiter_bytes_ - 2};
     const std::size_t at = input.find(delimiter());
     const std::size_t over = bytes_before(input, at);
     // Browsers send no preamble. Without a limit, a body without its boundary would be searched to
@@ -260,16 +263,10 @@ bool MultipartReader::read_disposition(ByteView value) {
 }
 
 MultipartReader::Step MultipartReader::step_data(ByteView input) {
-    if (at_start_) {
-        // An empty part may end with the line's end of its head (RFC 2046 5.1.1).
-        const auto begins = begins_with_boundary(input);
-        if (!begins) return {Event::need_more};
-        at_start_ = false;
-        if (*begins) {
-            state_ = State::after_delimiter;
-            return {Event::part_end, delimiter_bytes_ - 2};
-        }
-    }
+    // An empty part may end with the line's end of its head (RFC 2046 5.1.1).
+    const auto skipped = skip_boundary_at_start(input);
+    if (!skipped) return {Event::need_more};
+    if (*skipped) return {Event::part_end, delimiter_bytes_ - 2};
     const std::size_t at = input.find(delimiter());
     if (at == 0) {
         state_ = State::after_delimiter;

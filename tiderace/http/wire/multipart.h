@@ -103,6 +103,7 @@ class MultipartReader {
     ByteView delimiter() const { return {delimiter_.data(), delimiter_bytes_}; }
     Step fail(MultipartFault fault);
     std::optional<bool> begins_with_boundary(ByteView input) const;
+    std::optional<bool> skip_boundary_at_start(ByteView input);
     std::size_t bytes_before(ByteView input, std::size_t delimiter_at) const;
     Step step_once(ByteView input);
     Step step_preamble(ByteView input);
