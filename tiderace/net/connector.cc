@@ -14,7 +14,6 @@
 #include "tiderace/net/tcp_transport.h"
 
 namespace tiderace::net {
-namespace {
 
 std::string_view advice_for_connecting(int error) {
     switch (error) {
@@ -30,8 +29,6 @@ std::string_view advice_for_connecting(int error) {
             return "";
     }
 }
-
-}  // namespace
 
 // From connect() to its outcome. Reports it at the end of the turn, when no callback of the backend
 // is on the stack.

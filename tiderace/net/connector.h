@@ -13,9 +13,9 @@
 // Keywords: connect, connect time-out
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +31,9 @@ struct ConnectorOptions {
     Duration timeout = 10s;                // for the peer to answer
     std::size_t connections_max = 10'000;  // attempts among them
 };
+
+// What to do about an error of connect(); "" where nothing is known.
+std::string_view advice_for_connecting(int error);
 
 // Where to, and how the socket is made.
 struct Route {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tiderace/base/moment.h"
+#include "tiderace/net/connector.h"
 #include "tiderace/task/backoff.h"
 #include "tiderace/task/lookup.h"
 #include "tiderace/task/sleep.h"
@@ -17,24 +18,11 @@ task::Runner& runner_here() {
     return *task::Context::here().runner;
 }
 
-std::string_view advice_for(int error) {
-    switch (error) {
-        case ECONNREFUSED:
-            return "nothing listens there";
-        case ETIMEDOUT:
-            return "no answer in time; a firewall may drop what is sent there";
-        case EMFILE:
-            return "no descriptor is left; raise the limit on open files";
-        default:
-            return "";
-    }
-}
-
 Error describe(std::string_view to, const Race::Outcome& lost) {
     std::string object(to);
     const std::string address = lost.address.to_string();
     if (address != to) object.append(" at ").append(address);
-    return Error(lost.error, "connect to", object, advice_for(lost.error));
+    return Error(lost.error, "connect to", object, net::advice_for_connecting(lost.error));
 }
 
 Result<Dialed> dress(Race::Outcome&& won, const std::string& host, const ConnectOptions& options) {
