@@ -27,9 +27,12 @@
 #include "lab/opponent/program.h"
 #include "lab/opponent/request_parser.h"
 #include "lab/opponent/served_folder.h"
+#include "tiderace/http/wire/status.h"
 
 namespace tiderace::lab::opponent {
 namespace {
+
+using http::wire::reason_phrase;
 
 using asio::ip::tcp;
 
@@ -72,7 +75,7 @@ void write_head(Reply& reply, int status, std::string_view type, std::uint64_t b
                 std::string_view more, bool keeps_alive) {
     reply.head = keeps_alive ? "HTTP/1.1 " : "HTTP/1.0 ";
     reply.head += std::to_string(status);
-    reply.head.append(" ").append(reason_of(status));
+    reply.head.append(" ").append(reason_phrase(status));
     reply.head.append("\r\nContent-Length: ").append(std::to_string(bytes));
     reply.head.append("\r\nContent-Type: ").append(type);
     reply.head.append(more);
@@ -82,7 +85,7 @@ void write_head(Reply& reply, int status, std::string_view type, std::uint64_t b
 
 Reply reply_in_words(int status, std::string_view more, bool closes, bool keeps_alive) {
     Reply reply{.closes = closes};
-    reply.content = std::to_string(status) + ' ' + std::string(reason_of(status)) + '\n';
+    reply.content = std::to_string(status) + ' ' + std::string(reason_phrase(status)) + '\n';
     write_head(reply, status, "text/plain", reply.content.size(), more, keeps_alive);
     return reply;
 }

@@ -24,9 +24,12 @@
 #include "lab/opponent/served_folder.h"
 #include "tiderace/base/check.h"
 #include "tiderace/base/units.h"
+#include "tiderace/http/wire/status.h"
 
 namespace tiderace::lab::opponent {
 namespace {
+
+using http::wire::reason_phrase;
 
 // Below this one read next to the head costs less than a sendfile of its own.
 constexpr std::uint64_t read_bytes_max = 32_KiB;
@@ -60,13 +63,14 @@ void add_field(evhttp_request* request, const char* name, const std::string& val
 }
 
 void answer_in_words(evhttp_request* request, int status) {
-    const std::string text = std::to_string(status) + ' ' + std::string(reason_of(status)) + '\n';
+    const std::string text =
+        std::to_string(status) + ' ' + std::string(reason_phrase(status)) + '\n';
     add_field(request, "Content-Type", "text/plain");
     add_field(request, "Content-Length", std::to_string(text.size()));
     if (evhttp_request_get_command(request) != EVHTTP_REQ_HEAD) {
         evbuffer_add(evhttp_request_get_output_buffer(request), text.data(), text.size());
     }
-    evhttp_send_reply(request, status, std::string(reason_of(status)).c_str(), nullptr);
+    evhttp_send_reply(request, status, std::string(reason_phrase(status)).c_str(), nullptr);
 }
 
 bool add_body(evbuffer* out, ServedFile& found, bool by_sendfile) {

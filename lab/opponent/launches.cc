@@ -37,11 +37,11 @@ std::string descriptors() {
     return std::to_string(limit ? std::min<std::uint64_t>(limit->after, 1'000'000) : 1024);
 }
 
-Replacements defaults(const OpponentPlan& plan, const core::Address& address) {
-    return {{"root", plan.folder},
-            {"port", std::to_string(address.port())},
-            {"workers", std::to_string(plan.workers)},
-            {"room", std::to_string(plan.connections_max)},
+Replacements defaults(const OpponentStart& start) {
+    return {{"root", start.plan.folder},
+            {"port", std::to_string(start.address.port())},
+            {"workers", std::to_string(start.plan.workers)},
+            {"room", std::to_string(start.plan.connections_max)},
             {"descriptors", descriptors()}};
 }
 
@@ -54,12 +54,11 @@ ServerLaunch with_config(std::vector<std::string> words, std::string name, std::
     return launch;
 }
 
-ServerLaunch own_program(const std::string& program, const std::string& served,
-                         const OpponentPlan& plan, const core::Address& address) {
+ServerLaunch own_program(const OpponentStart& start, const std::string& served) {
     ServerLaunch launch;
-    launch.child.arguments = {program,     served,
-                              "--listen",  address.to_string(),
-                              "--threads", std::to_string(plan.workers)};
+    launch.child.arguments = {start.program, served,
+                              "--listen",    start.address.to_string(),
+                              "--threads",   std::to_string(start.plan.workers)};
     return launch;
 }
 
@@ -226,77 +225,73 @@ std::string apache_modules() {
 
 }  // namespace
 
-ServerLaunch launch_evhttp(const std::string& program, const OpponentPlan& plan,
-                           const core::Address& address) {
-    return own_program(program, plan.folder, plan, address);
+ServerLaunch launch_evhttp(const OpponentStart& start) {
+    return own_program(start, start.plan.folder);
 }
 
-ServerLaunch launch_evhttp_sendfile(const std::string& program, const OpponentPlan& plan,
-                                    const core::Address& address) {
-    return by_sendfile(launch_evhttp(program, plan, address));
+ServerLaunch launch_evhttp_sendfile(const OpponentStart& start) {
+    return by_sendfile(launch_evhttp(start));
 }
 
-ServerLaunch launch_asio_http(const std::string& program, const OpponentPlan& plan,
-                              const core::Address& address) {
-    ServerLaunch launch = own_program(program, plan.folder, plan, address);
+ServerLaunch launch_asio_http(const OpponentStart& start) {
+    ServerLaunch launch = own_program(start, start.plan.folder);
     // The example that it follows closes after every answer: where the load does so too, it stays
     // as it is.
-    if (!plan.closes) launch.child.arguments.emplace_back("--keep-alive");
+    if (!start.plan.closes) launch.child.arguments.emplace_back("--keep-alive");
     return launch;
 }
 
-ServerLaunch launch_nginx(const std::string& program, const OpponentPlan& plan,
-                          const core::Address& address) {
-    Replacements values = defaults(plan, address);
+ServerLaunch launch_nginx(const OpponentStart& start) {
+    Replacements values = defaults(start);
     values.emplace_back("user", is_root() ? "user root;\n" : "");
     // A listener for each worker, as our own server has.
-    values.emplace_back("spread", plan.workers > 1 ? " reuseport" : "");
-    return with_config({program, "-p", "{folder}", "-c", "{folder}/nginx.conf", "-e", "stderr"},
-                       "nginx.conf", fill(nginx_config, values));
+    values.emplace_back("spread", start.plan.workers > 1 ? " reuseport" : "");
+    return with_config(
+        {start.program, "-p", "{folder}", "-c", "{folder}/nginx.conf", "-e", "stderr"},
+        "nginx.conf", fill(nginx_config, values));
 }
 
 // One process has one loop: workers are further processes, and a single one runs without a master.
-ServerLaunch launch_lighttpd(const std::string& program, const OpponentPlan& plan,
-                             const core::Address& address) {
-    Replacements values = defaults(plan, address);
-    values.emplace_back(
-        "processes",
-        plan.workers > 1 ? "server.max-worker = " + std::to_string(plan.workers) + '\n' : "");
-    return with_config({program, "-D", "-f", "{folder}/lighttpd.conf"}, "lighttpd.conf",
+ServerLaunch launch_lighttpd(const OpponentStart& start) {
+    Replacements values = defaults(start);
+    values.emplace_back("processes",
+                        start.plan.workers > 1
+                            ? "server.max-worker = " + std::to_string(start.plan.workers) + '\n'
+                            : "");
+    return with_config({start.program, "-D", "-f", "{folder}/lighttpd.conf"}, "lighttpd.conf",
                        fill(lighttpd_config, values));
 }
 
-ServerLaunch launch_h2o(const std::string& program, const OpponentPlan& plan,
-                        const core::Address& address) {
-    Replacements values = defaults(plan, address);
+ServerLaunch launch_h2o(const OpponentStart& start) {
+    Replacements values = defaults(start);
     values.emplace_back("user", is_root() ? "user: root\n" : "");
-    return with_config({program, "-c", "{folder}/h2o.conf"}, "h2o.conf", fill(h2o_config, values));
+    return with_config({start.program, "-c", "{folder}/h2o.conf"}, "h2o.conf",
+                       fill(h2o_config, values));
 }
 
-ServerLaunch launch_apache(const std::string& program, const OpponentPlan& plan,
-                           const core::Address& address) {
+ServerLaunch launch_apache(const OpponentStart& start) {
     // While no thread of a process is free it closes kept connections that wait for their next
     // request, so that with fewer threads than clients its answers are mostly "Connection: close".
-    const std::size_t threads = std::clamp(plan.connections / plan.workers + apache_spare_threads,
-                                           apache_threads_min, apache_threads_max);
-    Replacements values = defaults(plan, address);
-    const std::size_t all = threads * plan.workers;
+    const std::size_t threads =
+        std::clamp(start.plan.connections / start.plan.workers + apache_spare_threads,
+                   apache_threads_min, apache_threads_max);
+    Replacements values = defaults(start);
+    const std::size_t all = threads * start.plan.workers;
     values.emplace_back("threads", std::to_string(threads));
     values.emplace_back("all", std::to_string(all));
-    values.emplace_back("factor", std::to_string(plan.connections_max / all + 1));
+    values.emplace_back("factor", std::to_string(start.plan.connections_max / all + 1));
     values.emplace_back("modules", apache_modules());
     values.emplace_back("user", is_root() ? "User #65534\nGroup #65534\n" : "");  // not as root
-    return with_config({program, "-DFOREGROUND", "-f", "{folder}/httpd.conf"}, "httpd.conf",
+    return with_config({start.program, "-DFOREGROUND", "-f", "{folder}/httpd.conf"}, "httpd.conf",
                        fill(apache_config, values));
 }
 
 // GOMAXPROCS is what workers are elsewhere: how many threads run goroutines at a time.
-ServerLaunch launch_caddy(const std::string& program, const OpponentPlan& plan,
-                          const core::Address& address) {
-    ServerLaunch launch = with_config({program, "run", "--config", "{folder}/caddy.json"},
-                                      "caddy.json", fill(caddy_config, defaults(plan, address)));
+ServerLaunch launch_caddy(const OpponentStart& start) {
+    ServerLaunch launch = with_config({start.program, "run", "--config", "{folder}/caddy.json"},
+                                      "caddy.json", fill(caddy_config, defaults(start)));
     // It writes its state under HOME and XDG_*: those are not to be the user's own.
-    launch.child.environment = {{"GOMAXPROCS", std::to_string(plan.workers)},
+    launch.child.environment = {{"GOMAXPROCS", std::to_string(start.plan.workers)},
                                 {"HOME", "{folder}"},
                                 {"XDG_CONFIG_HOME", "{folder}"},
                                 {"XDG_DATA_HOME", "{folder}"}};
@@ -304,25 +299,22 @@ ServerLaunch launch_caddy(const std::string& program, const OpponentPlan& plan,
 }
 
 // The answer is read when it starts, and has to fit into a buffer with its head.
-ServerLaunch launch_haproxy(const std::string& program, const OpponentPlan& plan,
-                            const core::Address& address) {
-    Replacements values = defaults(plan, address);
-    values.emplace_back("path", file_of(plan.path));
+ServerLaunch launch_haproxy(const OpponentStart& start) {
+    Replacements values = defaults(start);
+    values.emplace_back("path", file_of(start.plan.path));
     values.emplace_back("buffer", std::to_string(haproxy_buffer_bytes));
-    return with_config({program, "-db", "-f", "{folder}/haproxy.cfg"}, "haproxy.cfg",
+    return with_config({start.program, "-db", "-f", "{folder}/haproxy.cfg"}, "haproxy.cfg",
                        fill(haproxy_config, values));
 }
 
-ServerLaunch launch_floor(const std::string& program, const OpponentPlan& plan,
-                          const core::Address& address) {
-    ServerLaunch launch = own_program(program, plan.folder + file_of(plan.path), plan, address);
-    if (plan.closes) launch.child.arguments.emplace_back("--close");
+ServerLaunch launch_floor(const OpponentStart& start) {
+    ServerLaunch launch = own_program(start, start.plan.folder + file_of(start.plan.path));
+    if (start.plan.closes) launch.child.arguments.emplace_back("--close");
     return launch;
 }
 
-ServerLaunch launch_floor_sendfile(const std::string& program, const OpponentPlan& plan,
-                                   const core::Address& address) {
-    return by_sendfile(launch_floor(program, plan, address));
+ServerLaunch launch_floor_sendfile(const OpponentStart& start) {
+    return by_sendfile(launch_floor(start));
 }
 
 }  // namespace tiderace::lab::opponent

@@ -19,27 +19,16 @@ namespace tiderace::lab::opponent {
 inline constexpr std::uint64_t haproxy_buffer_bytes = 65'536;
 inline constexpr std::uint64_t haproxy_answer_bytes_max = haproxy_buffer_bytes - 4'096;  // its head
 
-ServerLaunch launch_evhttp(const std::string& program, const OpponentPlan& plan,
-                           const core::Address& address);
-ServerLaunch launch_evhttp_sendfile(const std::string& program, const OpponentPlan& plan,
-                                    const core::Address& address);
-ServerLaunch launch_asio_http(const std::string& program, const OpponentPlan& plan,
-                              const core::Address& address);
-ServerLaunch launch_nginx(const std::string& program, const OpponentPlan& plan,
-                          const core::Address& address);
-ServerLaunch launch_lighttpd(const std::string& program, const OpponentPlan& plan,
-                             const core::Address& address);
-ServerLaunch launch_h2o(const std::string& program, const OpponentPlan& plan,
-                        const core::Address& address);
-ServerLaunch launch_apache(const std::string& program, const OpponentPlan& plan,
-                           const core::Address& address);
-ServerLaunch launch_caddy(const std::string& program, const OpponentPlan& plan,
-                          const core::Address& address);
-ServerLaunch launch_haproxy(const std::string& program, const OpponentPlan& plan,
-                            const core::Address& address);
-ServerLaunch launch_floor(const std::string& program, const OpponentPlan& plan,
-                          const core::Address& address);
-ServerLaunch launch_floor_sendfile(const std::string& program, const OpponentPlan& plan,
-                                   const core::Address& address);
+ServerLaunch launch_evhttp(const OpponentStart& start);
+ServerLaunch launch_evhttp_sendfile(const OpponentStart& start);
+ServerLaunch launch_asio_http(const OpponentStart& start);
+ServerLaunch launch_nginx(const OpponentStart& start);
+ServerLaunch launch_lighttpd(const OpponentStart& start);
+ServerLaunch launch_h2o(const OpponentStart& start);
+ServerLaunch launch_apache(const OpponentStart& start);
+ServerLaunch launch_caddy(const OpponentStart& start);
+ServerLaunch launch_haproxy(const OpponentStart& start);
+ServerLaunch launch_floor(const OpponentStart& start);
+ServerLaunch launch_floor_sendfile(const OpponentStart& start);
 
 }  // namespace tiderace::lab::opponent

@@ -216,7 +216,7 @@ Result<ServerLaunch> plan_launch(const Opponent& opponent, const OpponentPlan& p
     }
     auto address = choose_address();
     if (!address) return fail(address.error());
-    ServerLaunch launch = opponent.launch(*program, plan, *address);
+    ServerLaunch launch = opponent.launch({*program, plan, *address});
     launch.child.cpus = plan.cpus;
     launch.address = *address;
     launch.path = plan.path;

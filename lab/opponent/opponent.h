@@ -36,6 +36,13 @@ struct OpponentPlan {
     Wait wait = {};       // ServerLaunch's
 };
 
+// A start of it: what its command line and its config are made of.
+struct OpponentStart {
+    const std::string& program;
+    const OpponentPlan& plan;
+    const core::Address& address;
+};
+
 struct Opponent {
     std::string_view name;
     std::string_view what;     // three sentences
@@ -44,8 +51,7 @@ struct Opponent {
     // Names of its program; the first one found is started. Ours lie beside our own program.
     std::span<const std::string_view> programs;
     std::span<const std::string_view> version_words;  // after the program
-    ServerLaunch (*launch)(const std::string& program, const OpponentPlan& plan,
-                           const core::Address& address);
+    ServerLaunch (*launch)(const OpponentStart& start);
 };
 
 std::span<const Opponent> opponents();

@@ -71,8 +71,9 @@ TEST_P(EveryOpponent, StartsAnswersAndIsGone) {
 TEST(Opponents, ThoseWithOneAnswerGiveThatOfAFoldersIndex) {
     const OpponentPlan plan{.folder = "/srv", .path = "/"};
     const core::Address address = core::Address::loopback(80);
-    EXPECT_EQ(opponent::launch_floor("floor", plan, address).child.arguments[1], "/srv/index.html");
-    const ServerLaunch proxy = opponent::launch_haproxy("haproxy", plan, address);
+    EXPECT_EQ(opponent::launch_floor({"floor", plan, address}).child.arguments[1],
+              "/srv/index.html");
+    const ServerLaunch proxy = opponent::launch_haproxy({"haproxy", plan, address});
     EXPECT_NE(proxy.files.front().second.find("/index.html\""), std::string::npos)
         << proxy.files.front().second;
     EXPECT_NE(proxy.files.front().second.find("tune.bufsize 65536\n"), std::string::npos)
@@ -92,8 +93,9 @@ TEST(Opponents, ApacheHasAThreadForEachClientUpToItsBound) {
                  {10'000, 1, "ThreadsPerChild 1024\nMaxRequestWorkers 1024\n"}};
     for (const auto& each : cases) {
         const ServerLaunch launch =
-            opponent::launch_apache("httpd", {.workers = each.workers, .connections = each.clients},
-                                    core::Address::loopback(80));
+            opponent::launch_apache({"httpd",
+                                     {.workers = each.workers, .connections = each.clients},
+                                     core::Address::loopback(80)});
         EXPECT_NE(launch.files.front().second.find(each.said), std::string::npos)
             << launch.files.front().second;
     }

@@ -32,7 +32,6 @@ int status_of(int error) {
 // What may stand in a Location: all but the unreserved and '/' as escapes.
 std::string escaped(std::string_view path) {
     // The path is decoded by now: sent as it is, a space or a line end would break the head.
-    constexpr std::string_view digits = "0123456789ABCDEF";
     std::string out;
     for (const char letter : path) {
         const auto byte = static_cast<unsigned char>(letter);
@@ -40,36 +39,13 @@ std::string escaped(std::string_view path) {
         if (plain) {
             out += letter;
         } else {
-            out.append({'%', digits[byte >> 4], digits[byte & 15]});
+            out.append({'%', capital_hex_digits[byte >> 4], capital_hex_digits[byte & 15]});
         }
     }
     return out;
 }
 
 }  // namespace
-
-std::string_view reason_of(int status) {
-    switch (status) {
-        case 200:
-            return "OK";
-        case 301:
-            return "Moved Permanently";
-        case 400:
-            return "Bad Request";
-        case 403:
-            return "Forbidden";
-        case 404:
-            return "Not Found";
-        case 405:
-            return "Method Not Allowed";
-        case 431:
-            return "Request Header Fields Too Large";
-        case 503:
-            return "Service Unavailable";
-        default:
-            return "Internal Server Error";
-    }
-}
 
 // Held open: a folder that is renamed or replaced meanwhile does not change what is served.
 Result<ServedFolder> ServedFolder::open(const std::string& path) {

@@ -40,6 +40,4 @@ class ServedFolder final {
     http::wire::MimeTable types_;
 };
 
-std::string_view reason_of(int status);
-
 }  // namespace tiderace::lab::opponent

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tiderace/http/wire/status.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::lab::opponent {
@@ -52,7 +53,7 @@ TEST(ServedFolder, SaysWhatAPathStandsFor) {
         EXPECT_EQ(found.type, one.type) << one.path;
         EXPECT_EQ(found.location, one.location) << one.path;
         EXPECT_EQ(static_cast<bool>(found.file), one.status == 200) << one.path;
-        EXPECT_FALSE(reason_of(found.status).empty());
+        EXPECT_FALSE(http::wire::reason_phrase(found.status).empty());
     }
 }
 

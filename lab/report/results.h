@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tiderace/base/enum_names.h"
+
 namespace tiderace::lab::report {
 
 // The outcome of a cell.
@@ -25,10 +27,14 @@ enum class CellState : std::uint8_t {
     hung,     // it answered nothing at all, and still ran
     died,     // its process ended
 };
-std::string_view to_string(CellState state);
+constexpr std::string_view to_string(CellState state) {
+    return enum_name(state);
+}
 // It did its work well enough for its figures to stand beside others; `refused` and `starved` with
 // a mark.
-bool has_figures(CellState state);
+constexpr bool has_figures(CellState state) {
+    return state == CellState::ok || state == CellState::refused || state == CellState::starved;
+}
 
 // A share of the answers, and how many microseconds they took at most: {0.99, 400}.
 using LatencyPoint = std::array<double, 2>;
@@ -63,7 +69,6 @@ struct Cell {
 };
 
 enum class SubjectKind : std::uint8_t { engine, opponent, floor };
-std::string_view to_string(SubjectKind kind);
 
 // One server of the run.
 struct Subject {

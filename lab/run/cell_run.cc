@@ -5,9 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "lab/run/load_run.h"
 #include "load/figures.h"
+#include "load/plan.h"
 #include "load/server_watch.h"
+#include "load/team.h"
 #include "tiderace/core/clock.h"
 
 namespace tiderace::lab::run {
@@ -22,6 +23,54 @@ constexpr std::uint64_t few_of = 1'000;     // one error in so many fails no cel
 constexpr std::uint64_t starved_part = 10;  // of a hundred: more, and the cell is not about all
 
 constexpr std::array<double, 10> shares{0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.9990, 1};
+
+// One load on threads of its own, watched while it runs. What `tiderace load` does, without its
+// report.
+//
+//   start() -> progress() … -> stop() -> finish(): the tally
+//
+// start() fails when no loop can be made; what the server does is in the tally. The threads of the
+// load inherit the CPUs of the one that starts it.
+class LoadRun {
+  public:
+    // `options.url` names the server.
+    static Result<std::unique_ptr<LoadRun>> start(load::LoadOptions options);
+
+    load::LoadProgress progress() const { return team_->progress(); }
+    void stop() { team_->stop(); }
+    void set_latency_window(load::LatencyWindow to) { team_->set_latency_window(to); }
+    // Waits for the end of the load, which stop() hastens.
+    const load::LoadTally& finish();
+    // CPU time of its busiest loop by the time that it ran; after finish().
+    double busy() const { return sum_ != nullptr ? sum_->busiest_loop : 0; }
+    std::uint64_t connections() const { return plan_.options.connections; }
+
+  private:
+    explicit LoadRun(load::LoadPlan plan) : plan_(std::move(plan)) {}
+
+    load::LoadPlan plan_;
+    std::unique_ptr<load::LoadTeam> team_;  // reads the plan
+    std::unique_ptr<load::LoadSum> sum_;
+};
+
+Result<std::unique_ptr<LoadRun>> LoadRun::start(load::LoadOptions options) {
+    const std::string url = options.url;
+    auto plan = load::plan_load(std::move(options));
+    if (!plan) return fail(Error(0, "load", url, plan.error()));
+    std::unique_ptr<LoadRun> run(new LoadRun(std::move(*plan)));
+    const load::LoadOptions& told = run->plan_.options;
+    const std::uint64_t threads = std::clamp<std::uint64_t>(told.threads, 1, told.loops_max());
+    auto team = load::start_threads(run->plan_, whole_of(run->plan_), threads);
+    if (!team) return fail(team.error());
+    run->team_ = std::move(*team);
+    return run;
+}
+
+const load::LoadTally& LoadRun::finish() {
+    // Once: the threads are joined by it. Later calls return the same sum.
+    if (sum_ == nullptr) sum_ = team_->finish();
+    return sum_->tally;
+}
 
 std::vector<report::LatencyPoint> curve_of(const load::LatencyHistogram& histogram) {
     std::vector<report::LatencyPoint> curve;

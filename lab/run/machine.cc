@@ -2,7 +2,6 @@
 
 #include <sys/utsname.h>
 
-#include <cstdint>
 #include <fstream>
 
 #if defined(__linux__)
