@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <string>
 #include <string_view>
 
 namespace tiderace::load {

@@ -10,8 +10,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "load/progress.h"
 #include "load/worker.h"

@@ -1,5 +1,4 @@
 // The program: reads the command line, then prints or serves.
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>

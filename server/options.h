@@ -9,7 +9,6 @@
 //          control characters). Whether a folder, a file or an address exists is not known here.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -20,7 +20,6 @@
 #include <asio/io_context.hpp>
 #include <asio/strand.hpp>
 #include <atomic>
-#include <string>
 #include <utility>
 #include <vector>
 

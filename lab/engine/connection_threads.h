@@ -18,7 +18,6 @@
 #include <atomic>
 #include <deque>
 #include <mutex>
-#include <optional>
 
 #include "lab/engine/blocking_backend.h"
 #include "tiderace/net/loop_group.h"

@@ -27,7 +27,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <limits>
 #include <new>
 #include <utility>
 #include <vector>

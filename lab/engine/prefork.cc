@@ -26,7 +26,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <string>
 #include <utility>
 #include <vector>
 

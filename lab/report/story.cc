@@ -1,7 +1,6 @@
 #include "lab/report/story.h"
 
 #include <algorithm>
-#include <array>
 
 #include "lab/report/portraits.h"
 #include "lab/report/tables.h"

@@ -3,7 +3,6 @@
 // Thread   Any: pure functions and constants.
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>

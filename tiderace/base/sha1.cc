@@ -1,7 +1,6 @@
 #include "tiderace/base/sha1.h"
 
 #include <bit>
-#include <cstddef>
 
 namespace tiderace {
 namespace {

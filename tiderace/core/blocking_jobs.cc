@@ -1,6 +1,5 @@
 #include "tiderace/core/blocking_jobs.h"
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>

@@ -21,7 +21,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <memory>
 #include <optional>
 
 #include "tiderace/db/connection.h"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tiderace/base/moment.h"
-#include "tiderace/db/execution.h"
 #include "tiderace/task/sleep.h"
 
 namespace tiderace::db {

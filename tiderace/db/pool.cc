@@ -1,7 +1,5 @@
 #include "tiderace/db/pool.h"
 
-#include <utility>
-
 #include "tiderace/task/backoff.h"
 
 namespace tiderace::db {

@@ -1,9 +1,6 @@
 #include "tiderace/db/transaction.h"
 
-#include <algorithm>
-
 #include "tiderace/db/execution.h"
-#include "tiderace/task/sleep.h"
 
 namespace tiderace::db {
 namespace {

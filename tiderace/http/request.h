@@ -6,10 +6,6 @@
 // Thread   The loop's.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string_view>
-
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/address.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "tiderace/base/check.h"
 #include "tiderace/core/peer_address.h"

@@ -1,6 +1,5 @@
 #include "tiderace/net/loop_group.h"
 
-#include <cerrno>
 #include <string>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "tiderace/resp/inline_command.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "tiderace/base/ascii.h"
 

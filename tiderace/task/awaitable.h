@@ -2,7 +2,6 @@
 // tasks alone.
 #pragma once
 
-#include <type_traits>
 #include <utility>
 
 #include "tiderace/task/task.h"

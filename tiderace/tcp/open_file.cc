@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <cerrno>
-
 namespace tiderace::tcp {
 
 Result<OpenFile::Opened> OpenFile::open(const std::string& path) {

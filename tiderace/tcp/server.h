@@ -24,7 +24,6 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "tiderace/tcp/peer.h"
 #include "tiderace/tcp/run.h"

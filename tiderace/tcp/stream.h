@@ -23,7 +23,6 @@
 
 #include <coroutine>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

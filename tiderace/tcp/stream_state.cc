@@ -1,6 +1,5 @@
 #include "tiderace/tcp/stream_state.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "tiderace/base/check.h"

@@ -1,7 +1,5 @@
 #include "tiderace/text/cursor.h"
 
-#include <algorithm>
-
 namespace tiderace::text {
 
 std::string_view Cursor::peek_word() {

@@ -1,13 +1,10 @@
 #include "tiderace/text/filter.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "tiderace/base/ascii.h"
 #include "tiderace/base/utf8.h"
 #include "tiderace/text/escape.h"
-#include "tiderace/text/fault.h"
 #include "tiderace/text/type_of.h"
 
 namespace tiderace::text {

@@ -20,7 +20,6 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>

@@ -5,7 +5,6 @@
 // Limits   The caller's: the text is in memory.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 

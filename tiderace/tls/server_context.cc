@@ -1,7 +1,6 @@
 #include "tiderace/tls/server_context.h"
 
 #include <openssl/core_names.h>
-#include <openssl/hmac.h>
 #include <openssl/rand.h>
 
 #include <array>

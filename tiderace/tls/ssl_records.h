@@ -7,7 +7,6 @@
 //          afterwards: no record buffer between two calls.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <utility>
 

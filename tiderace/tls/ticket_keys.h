@@ -11,7 +11,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
-#include <string>
 #include <utility>
 
 #include "tiderace/base/check.h"

@@ -19,7 +19,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "tiderace/db/connection.h"
 #include "tiderace/db/pool.h"

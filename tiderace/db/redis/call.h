@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <string_view>
 #include <utility>
 
 #include "tiderace/base/intrusive_list.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "tiderace/base/ascii.h"
 #include "tiderace/db/error.h"

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/log/logger.h"

@@ -19,8 +19,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "tiderace/base/result.h"
 #include "tiderace/base/units.h"

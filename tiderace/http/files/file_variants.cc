@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
 

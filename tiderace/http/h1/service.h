@@ -7,7 +7,6 @@
 // Keywords: time-out, Date
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -7,7 +7,6 @@
 // Memory   The queue's block. On the stack, for a head that is larger than what is left of it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 

@@ -1,7 +1,6 @@
 #include "tiderace/http/h2/connection.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "tiderace/base/check.h"
 #include "tiderace/base/moment.h"

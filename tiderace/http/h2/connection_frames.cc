@@ -1,6 +1,5 @@
 // H2Connection: the effect of each frame. connection.cc has its life.
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 

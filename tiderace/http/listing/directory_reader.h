@@ -8,7 +8,6 @@
 // Memory   One buffer of buffer_bytes, whatever the directory's size.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>

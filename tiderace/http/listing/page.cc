@@ -1,6 +1,5 @@
 #include "tiderace/http/listing/page.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "tiderace/base/calendar.h"

@@ -21,8 +21,6 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

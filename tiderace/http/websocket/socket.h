@@ -22,12 +22,10 @@
 
 #include <coroutine>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tiderace/base/intrusive_list.h"
 #include "tiderace/http/websocket/handler.h"

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/http/wire/field_name.h"

@@ -13,7 +13,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/http/wire/bounded_text.h"

@@ -1,6 +1,5 @@
 #include "tiderace/http/wire/sha256.h"
 
-#include <cstddef>
 #include <cstring>
 
 #include "tiderace/http/wire/sha256_block.h"

@@ -1,7 +1,6 @@
 #include "tiderace/http/wire/h2/hpack_table.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "tiderace/base/check.h"

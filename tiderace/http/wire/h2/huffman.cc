@@ -1,7 +1,6 @@
 #include "tiderace/http/wire/h2/huffman.h"
 
 #include <array>
-#include <bit>
 
 #include "tiderace/base/check.h"
 #include "tiderace/http/wire/h2/big_endian.h"

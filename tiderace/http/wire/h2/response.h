@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/units.h"
