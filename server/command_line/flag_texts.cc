@@ -272,11 +272,6 @@ Applied set_basic_auth(ServeOptions& options, std::string_view value) {
     return add(read_users(value), options.basic_auth);
 }
 
-Applied set_compress_cache(ServeOptions& options, std::string_view value) {
-    options.compress.folder = value;
-    return {};
-}
-
 Applied set_mime(ServeOptions& options, std::string_view value) {
     const auto sides = split(value, '=');
     const auto halves = sides ? split(sides->second, '/') : std::nullopt;
@@ -374,11 +369,6 @@ Applied set_fastcgi(ServeOptions& options, std::string_view value) {
         return std::unexpected("this pattern is given twice");
     }
     routes.push_back({std::move(pattern), std::move(*address)});
-    return {};
-}
-
-Applied set_access_log(ServeOptions& options, std::string_view value) {
-    options.access_log = value;
     return {};
 }
 

@@ -16,7 +16,6 @@ Applied set_listen(ServeOptions& options, std::string_view value);
 Applied set_index(ServeOptions& options, std::string_view value);
 Applied set_spa(ServeOptions& options, std::string_view value);
 Applied set_compress(ServeOptions& options, std::string_view value);
-Applied set_compress_cache(ServeOptions& options, std::string_view value);
 Applied set_error_page(ServeOptions& options, std::string_view value);
 Applied set_mime(ServeOptions& options, std::string_view value);
 Applied set_cache_control(ServeOptions& options, std::string_view value);
@@ -25,7 +24,6 @@ Applied set_cgi(ServeOptions& options, std::string_view value);
 Applied set_fastcgi(ServeOptions& options, std::string_view value);
 Applied set_cors(ServeOptions& options, std::string_view value);
 Applied set_basic_auth(ServeOptions& options, std::string_view value);
-Applied set_access_log(ServeOptions& options, std::string_view value);
 Applied set_path_log(ServeOptions& options, std::string_view value);
 // Each of these is PATH=VALUE, and has the form of the site's own flag behind the '='.
 Applied set_path_auth(ServeOptions& options, std::string_view value);

@@ -25,11 +25,6 @@ constexpr std::array<std::string_view, 5> lab_command_names{"serve", "engines", 
                                                             "help"};
 constexpr std::array<std::string_view, 3> database_command_names{"migrate", "status", "help"};
 
-std::size_t engine_index(const ServeOptions& options) {
-    const auto found = std::ranges::find(engine_choices, options.engine);
-    return static_cast<std::size_t>(found - engine_choices.begin());
-}
-
 // In the order of the help page. A line that grows over the page's width is wrapped there.
 constexpr std::array serve_table{
     ServeFlag{{.name = "listen",
@@ -85,7 +80,7 @@ constexpr std::array serve_table{
                .value = "FILE",
                .about = "the authorities that sign client certificates (PEM)",
                .completes = Completes::file},
-              ServeFlag::Text{set_client_ca}},
+              ServeFlag::Text{take_text<&ServeOptions::tls, &TlsOptions::client_ca>}},
 
     ServeFlag{{.name = "index",
                .value = "NAMES",
@@ -141,7 +136,7 @@ constexpr std::array serve_table{
                .value = "DIR",
                .about = "keep compressed files in DIR over a restart",
                .completes = Completes::directory},
-              ServeFlag::Text{set_compress_cache}},
+              ServeFlag::Text{take_text<&ServeOptions::compress, &CompressOptions::folder>}},
     ServeFlag{{.name = "hidden", .about = "serve names that begin with a dot, too"},
               ServeFlag::Switch{place<&ServeOptions::hidden_files>}},
     ServeFlag{{.name = "symlinks", .value = "POLICY", .about = "which links may lead on"},
@@ -227,7 +222,7 @@ constexpr std::array serve_table{
                .group = Group::logging,
                .about = "a line per request; - is standard output",
                .completes = Completes::file},
-              ServeFlag::Text{set_access_log, get_access_log}},
+              ServeFlag::Text{take_text<&ServeOptions::access_log>, get_access_log}},
     ServeFlag{{.name = "path-log",
                .value = "PATH=FILE|-|off",
                .about = "the access log of PATH and all below it: /api=api.log, /healthz=off",
@@ -257,11 +252,8 @@ constexpr std::array serve_table{
          .unset_means = "one per CPU"},
         // Each loop has a ring in every log, which has at most log::Stream::rings_max of them.
         ServeFlag::Count{place<&ServeOptions::threads>, 0, 1024}},
-    ServeFlag{
-        {.name = "engine", .value = "NAME", .about = "how a loop asks the kernel"},
-        ServeFlag::Choice{engine_choices,
-                          [](ServeOptions& o, std::size_t i) { o.engine = engine_choices[i]; },
-                          engine_index, systems_of_engine}},
+    ServeFlag{{.name = "engine", .value = "NAME", .about = "how a loop asks the kernel"},
+              engine_choice<ServeOptions>()},
     ServeFlag{{.name = "accept", .value = "MODE", .about = "which thread accepts new connections"},
               choice_of<&ServeOptions::accept>(accept_names)},
     ServeFlag{

@@ -9,6 +9,7 @@
 // Keywords: flags, options, HSTS
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@
 
 #include "server/command_line/flag_values.h"
 #include "server/options.h"
+#include "server/version.h"
 
 namespace tiderace::server {
 
@@ -129,6 +131,24 @@ struct TextField {
     Applied (*set)(Options&, std::string_view);
     std::string (*get)(const Options&) = nullptr;  // the default's text; null: there is none
 };
+// A text that its field takes as it is.
+template <auto first, auto... inner>
+Applied take_text(decltype(owner_of(first))& options, std::string_view value) {
+    reach<first, inner...>(options) = value;
+    return {};
+}
+
+// The engine of a loop, by the names of those that this build has.
+template <typename Options>
+constexpr ChoiceField<Options> engine_choice() {
+    return {engine_choices,
+            [](Options& options, std::size_t index) { options.engine = engine_choices[index]; },
+            [](const Options& options) {
+                const auto found = std::ranges::find(engine_choices, options.engine);
+                return static_cast<std::size_t>(found - engine_choices.begin());
+            },
+            systems_of_engine};
+}
 
 template <typename Options>
 struct Flag {

@@ -16,8 +16,6 @@ constexpr std::array<std::string_view, 7> method_names{"GET",   "HEAD",   "POST"
                                                        "PATCH", "DELETE", "OPTIONS"};
 constexpr std::array<std::string_view, 3> http_names{"1.0", "1.1", "2"};
 constexpr std::array<std::string_view, 3> drip_names{"all", "head", "body"};
-constexpr std::array http_versions{load::LoadHttp::v1_0, load::LoadHttp::v1_1, load::LoadHttp::v2};
-constexpr std::array drips{load::LoadDrips::all, load::LoadDrips::head, load::LoadDrips::body};
 
 // A broken field would make every answer of the run a 400, and measure error pages.
 Applied add_field(LoadOptions& options, std::string_view value) {
@@ -64,26 +62,6 @@ Applied set_hash(LoadOptions& options, std::string_view value) {
     return {};
 }
 
-Applied set_body_file(LoadOptions& options, std::string_view value) {
-    options.body_file = value;
-    return {};
-}
-
-Applied set_ca(LoadOptions& options, std::string_view value) {
-    options.ca = value;
-    return {};
-}
-
-template <std::size_t count>
-std::size_t index_in(const std::array<std::string_view, count>& names, std::string_view name) {
-    return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
-}
-
-std::size_t engine_index(const LoadOptions& options) {
-    const auto found = std::ranges::find(engine_choices, options.engine);
-    return static_cast<std::size_t>(found - engine_choices.begin());
-}
-
 // In the order of the help page.
 constexpr std::array flags{
     LoadFlag{{.name = "connections",
@@ -116,13 +94,14 @@ constexpr std::array flags{
               .value = "VERSION",
               .group = Group::request,
               .about = "the version of HTTP; 2 without TLS by prior knowledge"},
-             LoadFlag::Choice{
-                 http_names, [](LoadOptions& o, std::size_t i) { o.http = http_versions[i]; },
-                 [](const LoadOptions& o) { return index_in(http_names, to_string(o.http)); }}},
+             choice_of<&LoadOptions::http>(http_names)},
     LoadFlag{{.name = "method", .value = "NAME", .about = "the method (with a body: POST)"},
-             LoadFlag::Choice{
-                 method_names, [](LoadOptions& o, std::size_t i) { o.method = method_names[i]; },
-                 [](const LoadOptions& o) { return index_in(method_names, o.verb()); }}},
+             LoadFlag::Choice{method_names,
+                              [](LoadOptions& o, std::size_t i) { o.method = method_names[i]; },
+                              [](const LoadOptions& o) {
+                                  const auto found = std::ranges::find(method_names, o.verb());
+                                  return static_cast<std::size_t>(found - method_names.begin());
+                              }}},
     LoadFlag{{.name = "header",
               .letter = 'H',
               .value = "NAME:VALUE",
@@ -133,7 +112,7 @@ constexpr std::array flags{
               .value = "FILE",
               .about = "the contents of FILE as the body of each request",
               .completes = Completes::file},
-             LoadFlag::Text{set_body_file}},
+             LoadFlag::Text{take_text<&LoadOptions::body_file>}},
     LoadFlag{{.name = "body-size",
               .about = "a generated body of this size for each request",
               .unset_means = "none"},
@@ -154,7 +133,7 @@ constexpr std::array flags{
               .value = "FILE",
               .about = "https: certificates of authorities to trust, PEM",
               .completes = Completes::file},
-             LoadFlag::Text{set_ca}},
+             LoadFlag::Text{take_text<&LoadOptions::ca>}},
     LoadFlag{{.name = "resume",
               .about = "https: resume sessions (otherwise each handshake is a full one)"},
              LoadFlag::Switch{place<&LoadOptions::resume>}},
@@ -176,13 +155,10 @@ constexpr std::array flags{
              LoadFlag::Count{place<&LoadOptions::slow_senders>, 0, 100}},
     LoadFlag{{.name = "slow-send-rate", .about = "what a slow sender sends in a second"},
              LoadFlag::Size{place<&LoadOptions::slow_send_rate>, 1, 1_GiB}},
-    LoadFlag{
-        {.name = "slow-drips",
-         .value = "PART",
-         .about = "the part of a request that a slow sender sends slowly"},
-        LoadFlag::Choice{
-            drip_names, [](LoadOptions& o, std::size_t i) { o.slow_drips = drips[i]; },
-            [](const LoadOptions& o) { return index_in(drip_names, to_string(o.slow_drips)); }}},
+    LoadFlag{{.name = "slow-drips",
+              .value = "PART",
+              .about = "the part of a request that a slow sender sends slowly"},
+             choice_of<&LoadOptions::slow_drips>(drip_names)},
     LoadFlag{{.name = "source-addresses",
               .about = "addresses in 127/8 to come from",
               .unset_means = "as the ports need"},
@@ -220,9 +196,7 @@ constexpr std::array flags{
          .about = "processes of the load, each with --threads and its own limit on open files"},
         LoadFlag::Count{place<&LoadOptions::processes>, 1, 64}},
     LoadFlag{{.name = "engine", .value = "NAME", .about = "how a loop asks the kernel"},
-             LoadFlag::Choice{engine_choices,
-                              [](LoadOptions& o, std::size_t i) { o.engine = engine_choices[i]; },
-                              engine_index, systems_of_engine}},
+             engine_choice<LoadOptions>()},
     LoadFlag{{.name = "server-pid",
               .value = "PID",
               .about = "the process whose CPU and memory are reported",

@@ -46,11 +46,6 @@ Applied set_https_redirect(ServeOptions& options, std::string_view value) {
     return {};
 }
 
-Applied set_client_ca(ServeOptions& options, std::string_view value) {
-    options.tls.client_ca = value;
-    return {};
-}
-
 Applied settle_tls(ServeOptions& options, bool has_tls) {
     const TlsOptions& tls = options.tls;
     if (tls.on() && !has_tls) {

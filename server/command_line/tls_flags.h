@@ -14,7 +14,6 @@ namespace tiderace::server {
 
 Applied set_tls(ServeOptions& options, std::string_view value);
 Applied set_https_redirect(ServeOptions& options, std::string_view value);
-Applied set_client_ca(ServeOptions& options, std::string_view value);
 
 // Once all flags are read: refuses flags that make no sense together, or all of them in a program
 // that has no TLS (other_program.h; not asked where none of them is on), and gives the default
