@@ -51,5 +51,6 @@
 #include "tiderace/http/app/routes.h"            // get, post, ws …: a function for each method
 #include "tiderace/http/app/session.h"           // Session, sessions()
 #include "tiderace/http/app/stream.h"            // Events; bodies from a Generator
+#include "tiderace/metrics/metrics.h"            // Counter, Gauge, Histogram
 #include "tiderace/serve/serve.h"                // ServeOptions
 #include "tiderace/task.h"                       // Task, sleep, within, Scope …

@@ -56,10 +56,11 @@ APPLICATION = {
 PURE = {"json", "text", "resp"}
 DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb", "db/redis"}
 PROTOCOLS = HTTP | DATABASES | {"tls", "tcp"}
-EVERYTHING = BELOW_NET | {"net", "task"} | PURE | PROTOCOLS
+EVERYTHING = BELOW_NET | {"metrics", "net", "task"} | PURE | PROTOCOLS
 ARROWS = {
     "base": set(),
     "log": {"base"},
+    "metrics": {"base"},
     "core": {"base", "log", "core/backend"},
     "core/backend": {"base", "log", "core"},
     "task": BELOW_NET,
@@ -97,7 +98,8 @@ ARROWS = {
         "http/wire/request_head.h",
     },
     "http/route": {"base", "http/wire"},
-    "http": BELOW_NET | {"net", "task", "http/wire", "http/wire/h2", "http/route"},
+    "http": BELOW_NET
+    | {"metrics", "net", "task", "http/wire", "http/wire/h2", "http/route"},
     "http/h2": BELOW_NET | {"net", "http", "http/wire", "http/wire/h2"},
     "http/h1": BELOW_NET | {"net", "http", "http/h2", "http/wire", "http/wire/h2"},
     "http/websocket": BELOW_NET
@@ -106,7 +108,7 @@ ARROWS = {
     **dict.fromkeys(
         APPLICATION,
         BELOW_NET
-        | {"net", "task", "json", "text", "http", "http/wire", "http/route"}
+        | {"metrics", "net", "task", "json", "text", "http", "http/wire", "http/route"}
         | {"http/coding", "http/files", "http/handler", "http/filter", "http/cgi"}
         | APPLICATION,
     ),

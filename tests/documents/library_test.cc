@@ -251,6 +251,16 @@ TEST_F(Library, WhatHandlersLog) {
                 HasSubstr("\"route\":\"/orders/{id}\",\"type\":\"std::out_of_range\",\"what\":"));
 }
 
+TEST_F(Library, Counting) {
+    Program program = start("metrics/counting");
+    EXPECT_EQ(ask("POST", program.url("/buy/7"), "").body, "sold\n");
+    const std::string page(get(program.url("/metrics")).body);
+    EXPECT_THAT(page, HasSubstr("\nshop_sold_total{shop=\"harbour\"} 1\n"));
+    EXPECT_THAT(page, HasSubstr("\nshop_stock -1.0\n"));
+    EXPECT_THAT(page, HasSubstr("\nshop_price_euros_bucket{le=\"20.0\"} 1\n"));
+    EXPECT_EQ(program.end(), 0);
+}
+
 TEST_F(Library, Sessions) {
     Program program = start("authentication/sessions");
     EXPECT_EQ(get(program.url("/")).body, "hello \n");

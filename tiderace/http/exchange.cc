@@ -43,7 +43,14 @@ struct Exchange::Waiting final : core::Deadline {
 };
 
 Exchange::Exchange() = default;
-Exchange::~Exchange() = default;
+Exchange::~Exchange() {
+    leave_flight();
+}
+
+void Exchange::end_flight() {
+    std::atomic<std::uint64_t>& all = *std::exchange(in_flight_, nullptr);
+    all.store(all.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+}
 
 Exchange::Waiting& Exchange::waiting() {
     if (waiting_ == nullptr) waiting_ = std::make_unique<Waiting>(*this);
@@ -222,6 +229,7 @@ void Exchange::set_deadline(Instant when, int status) {
 }
 
 void Exchange::stop_waiting() {
+    leave_flight();
     attachments_ = {};
     observers_.clear();
     waiting_.reset();
@@ -229,6 +237,7 @@ void Exchange::stop_waiting() {
 }
 
 void Exchange::abandon() {
+    leave_flight();
     abandoned_ = true;
     const std::unique_ptr<Waiting> waiting = std::move(waiting_);
     AbandonObservers observers;

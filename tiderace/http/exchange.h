@@ -23,6 +23,7 @@
 // Thread   The loop's. Other threads have an ExchangeHandle.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -49,10 +50,8 @@ class SiteLoop;
 class Exchange : public core::Shared {
   public:
     ~Exchange() override;
-
     const Request& request() const { return request_; }
     virtual core::EventLoop& loop() = 0;
-
     // Answers. Once. Runs the filters of its scope, then the connection's own writer.
     void respond(Response& response);
     void respond(Response&& response) { respond(response); }
@@ -172,6 +171,11 @@ class Exchange : public core::Shared {
 
   private:
     friend class SiteLoop;
+    void leave_flight() {
+        if (in_flight_ != nullptr) [[unlikely]]
+            end_flight();
+    }
+    [[gnu::cold]] void end_flight();
     struct Waiting;
     Waiting& waiting();
     void write(Response& response) TR_ON_LOOP;
@@ -184,6 +188,7 @@ class Exchange : public core::Shared {
     const Chain* chain_ = nullptr;  // SiteLoop's, as the next four are
     const Matched* matched_ = nullptr;
     Handler* handler_ = nullptr;
+    std::atomic<std::uint64_t>* in_flight_ = nullptr;  // counts it (request_metrics.h)
     std::size_t rules_done_ = 0;
     route::Parameters parameters_;
     AbandonObservers observers_;

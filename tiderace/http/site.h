@@ -70,6 +70,7 @@ class Site {
     const std::vector<Scope>& scopes() const { return scopes_; }  // the first: all else is inside
     Endpoint& endpoint(std::uint32_t number) { return endpoints_[number]; }
     const std::vector<Endpoint>& endpoints() const { return endpoints_; }
+    const std::string& host_name(std::uint32_t host) const { return hosts_[host].name; }
     // What the settings say about logs: each once.
     std::vector<AccessLogTarget> access_logs() const;
 

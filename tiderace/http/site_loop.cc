@@ -6,6 +6,7 @@
 
 #include "tiderace/core/contain.h"
 #include "tiderace/http/exchange_registry.h"
+#include "tiderace/http/request_metrics.h"
 #include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::http {
@@ -328,12 +329,17 @@ void SiteLoop::set_log(AccessLog* otherwise,
         chain.log = chain.target->path == "off" ? nullptr : find(*chain.target);
     };
     tree_->change(log_);
-    logs_ = observer_ || tree_->logs();
+    logs_ = observer_ || metrics_ != nullptr || tree_->logs();
 }
 
 void SiteLoop::set_observer(shared_function<void(const AccessRecord&)> observer) {
     observer_ = std::move(observer);
     logs_ |= static_cast<bool>(observer_);
+}
+
+void SiteLoop::set_metrics(LoopMetrics& metrics) {
+    metrics_ = &metrics;
+    logs_ = true;
 }
 
 std::shared_ptr<ExchangeRegistry> SiteLoop::registry(core::EventLoop& loop) {
@@ -351,6 +357,11 @@ const Chain& SiteLoop::chain_of(ByteView authority, ByteView path) const {
 
 void SiteLoop::serve(Exchange& exchange) {
     exchange.set_site(*this);
+    if (metrics_ != nullptr) {
+        exchange.in_flight_ = &metrics_->in_flight();
+        metrics_->in_flight().store(metrics_->in_flight().load(std::memory_order_relaxed) + 1,
+                                    std::memory_order_relaxed);
+    }
     exchange.run([&] {
         tree_->match(exchange);
         run_stages(exchange);
@@ -387,6 +398,7 @@ void SiteLoop::filter(Exchange& exchange, Response& response) const {
 }
 
 void SiteLoop::write_log(log::Logger* faults, const AccessRecord& record) const {
+    if (metrics_ != nullptr) metrics_->count(record);
     core::contain(faults, "http", "the access log", [&] {
         AccessLog* const log = (record.chain != nullptr ? *record.chain : tree_->chain(0)).log;
         if (log != nullptr) log->write(record);

@@ -27,6 +27,7 @@
 namespace tiderace::http {
 
 class ExchangeRegistry;
+class LoopMetrics;
 
 // The stages of a scope and of the scopes around it, laid out flat: a request looks at one chain,
 // however deep its scope is.
@@ -83,6 +84,9 @@ class SiteLoop {
     // Called for each answer that ended.
     void set_observer(shared_function<void(const AccessRecord&)> observer);
 
+    // Counts each request of this loop; it outlives this.
+    void set_metrics(LoopMetrics& metrics);
+
     // Runs access and handler. Their exceptions are answered 500.
     void serve(Exchange& exchange);
     // For the answer to its preflight (the Fetch standard): the methods of its path's endpoints, or
@@ -119,6 +123,7 @@ class SiteLoop {
     Change log_ = [](Chain&) {};
     bool logs_ = false;
     shared_function<void(const AccessRecord&)> observer_;
+    LoopMetrics* metrics_ = nullptr;
     std::shared_ptr<ExchangeRegistry> registry_;
     ExceptionLog exceptions_;
 };

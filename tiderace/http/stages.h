@@ -63,7 +63,8 @@ class ResponseFilter {
 struct AccessRecord {
     const Request* request = nullptr;
     int status = 0;
-    std::uint64_t body_bytes = 0;  // sent, or queued where the answer was small
+    std::uint64_t body_bytes = 0;      // sent, or queued where the answer was small
+    std::uint64_t received_bytes = 0;  // of the request's body
     Duration duration{};  // from the request's first complete head to the answer's last byte
     UnixSeconds when = 0;
     const Chain* chain = nullptr;  // of the request's scope; nullptr: it was answered before that

@@ -134,9 +134,11 @@ void App::add(std::uint32_t scope, wire::Method method, route::PlacedPattern pla
 App& App::mount(std::string prefix, App&& other) {
     if (fault_.empty()) fault_ = other.fault_;
     // These are of all requests of the App that serves, so below a prefix they would do nothing.
-    if (fault_.empty() && (other.on_answer_ || other.site_->before_all)) {
+    if (fault_.empty() && (other.on_answer_ || other.metrics_ || other.site_->before_all)) {
         fault_ = "mount " + prefix + ": " +
-                 (other.on_answer_ ? "on_answer()" : "trusted_proxies()") +
+                 (other.on_answer_ ? "on_answer()"
+                  : other.metrics_ ? "metrics()"
+                                   : "trusted_proxies()") +
                  " is for the App that serves; call it there";
     }
     // The handlers of the other App take the parameters of its own patterns alone.

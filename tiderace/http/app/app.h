@@ -10,9 +10,8 @@
 //   }
 //
 // What a handler may take stands in http/app/arguments.h, what it may return in http/app/results.h,
-// how a path is matched in http/route/pattern.h.
-//
-// Handlers are shared by all loops and called as const: what changes belongs into a state.
+// how a path is matched in http/route/pattern.h. Handlers are shared by all loops and called
+// as const: what changes belongs into a state.
 //
 // Owner    The program; built before it serves, then constant.
 // Thread   One, until it serves; then all loops read it.
@@ -43,10 +42,13 @@
 #include "tiderace/http/filter/trusted_proxies.h"
 #include "tiderace/http/stages.h"
 
+namespace tiderace::metrics {
+class Registry;
+}
 namespace tiderace::http {
-
 class Site;
 namespace app_parts {
+class AppMetrics;
 class OpenApiDocument;
 class TemplateFolder;
 }  // namespace app_parts
@@ -106,6 +108,8 @@ class App : public Scoped<App, 0> {
     App& ready(route::PlacedPattern path, F check, Duration limit = 5s) {
         return add_ready(std::move(path), limit, app_parts::ready_rule(std::move(check)));
     }
+    // GET: what is counted, for Prometheus; the program adds its own (metrics/metrics.h).
+    metrics::Registry& metrics(route::PlacedPattern path, std::vector<Middleware> middleware = {});
     // Beside the requests, once or on each loop (http/app/life/background.h).
     template <typename F>
     App& background(F task, BackgroundOptions options = {}) {
@@ -115,13 +119,12 @@ class App : public Scoped<App, 0> {
     // Called on its loop for each answer that ended, for logs and counters.
     App& on_answer(shared_function<void(const AccessRecord&)> call);
 
-    // Serves until SIGTERM or SIGINT, which drain. 0: an orderly end; 1: one sentence on standard
-    // error says why it could not start.
+    // Serves until SIGTERM or SIGINT, which drain. 0: an orderly end; 1: it could not start.
     int serve(const ServeOptions& options);
-    // Ends serving as SIGTERM does. Any thread; again: nothing happens.
+    // While it serves, on any thread. drain() ends it as SIGTERM does; again: nothing happens.
     void drain() const;
     bool draining() const;
-    void set_log_level(log::Level level);  // while it serves; any thread
+    void set_log_level(log::Level level);
 
     const AppOptions& options() const { return options_; }
     // What is wrong with the first route that cannot be; "": nothing.
@@ -160,6 +163,7 @@ class App : public Scoped<App, 0> {
     std::vector<app_parts::PageUse> page_uses_;
     std::vector<app_parts::Background> background_;
     std::shared_ptr<app_parts::Life> life_;
+    std::shared_ptr<app_parts::AppMetrics> metrics_;  // nullptr: nothing is counted
     shared_function<void(const AccessRecord&)> on_answer_;
     std::string fault_;
 };

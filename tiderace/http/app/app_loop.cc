@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tiderace/http/app/life/life.h"
+#include "tiderace/http/app/observe/app_metrics.h"
 #include "tiderace/http/app/pages/template_folder.h"
 #include "tiderace/http/app/stream.h"
 #include "tiderace/task/detached.h"
@@ -29,6 +30,11 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     site_.emplace(app.site_, place);
     fault_ = std::move(place.fault);
     site_->set_observer(app.on_answer_);
+    if (app.metrics_ != nullptr) {
+        LoopMetrics& metrics = app.metrics_->add_loop(app.site());
+        site_->set_metrics(metrics);
+        lag_.emplace(loop, metrics);
+    }
     bodies_ = core::make_ref<core::Budget>(loop, "request bodies", bodies_bytes_max());
     // A background task without each_loop runs once in the process, on the loop that claims it.
     first_loop_ = app.life_->claim_first_loop();

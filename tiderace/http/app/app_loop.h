@@ -13,6 +13,7 @@
 #include "tiderace/core/budget.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/app/app.h"
+#include "tiderace/http/request_metrics.h"
 #include "tiderace/http/site_loop.h"
 #include "tiderace/task/runner.h"
 
@@ -47,7 +48,8 @@ class AppLoop final {
     States states_;
     std::optional<Error> fault_;
     std::optional<SiteLoop> site_;
-    task::Runner runner_;  // its tasks end before what they use
+    std::optional<LagProbe> lag_;  // with metrics
+    task::Runner runner_;          // its tasks end before what they use
     core::Ref<core::Budget> bodies_;
     bool first_loop_ = false;
     std::optional<app_parts::BackgroundTasks> background_;

@@ -195,6 +195,7 @@ AccessRecord H1Exchange::record(std::uint64_t unsent_bytes) const {
     return {.request = &request_,
             .status = status_,
             .body_bytes = answer_bytes_ - std::min(answer_bytes_, unsent_bytes),
+            .received_bytes = body_bytes_,
             // The real clock: most requests begin and end within one turn, whose time stands still.
             .duration = service_->loop().clock().now() - started_,
             .when = service_->loop().unix_now(),

@@ -204,6 +204,7 @@ AccessRecord H2Exchange::record() const {
     return {.request = &request_,
             .status = status_,
             .body_bytes = answer_bytes_,
+            .received_bytes = body_bytes(),
             // The real clock: most requests begin and end within one turn, whose time stands still.
             .duration = service_->loop().clock().now() - started_,
             .when = service_->loop().unix_now(),

@@ -1,0 +1,45 @@
+#include "tiderace/http/app/observe/app_metrics.h"
+
+#include <vector>
+
+#include "tiderace/http/app/app.h"
+#include "tiderace/http/app/reply.h"
+#include "tiderace/http/site.h"
+#include "tiderace/metrics/process.h"
+
+namespace tiderace::http {
+namespace app_parts {
+
+AppMetrics::AppMetrics() {
+    registry_.add_source([this](metrics::Page& page) { add_to(page); });
+}
+
+LoopMetrics& AppMetrics::add_loop(const Site& site) {
+    const std::lock_guard held(lock_);
+    if (site_ == nullptr) site_ = std::make_unique<SiteMetrics>(site);
+    return site_->add_loop();
+}
+
+void AppMetrics::add_to(metrics::Page& page) const {
+    const std::lock_guard held(lock_);
+    if (site_ != nullptr) site_->add_to(page);
+    metrics::add_process(page);
+}
+
+}  // namespace app_parts
+
+metrics::Registry& App::metrics(route::PlacedPattern path, std::vector<Middleware> middleware) {
+    if (metrics_ == nullptr) metrics_ = std::make_shared<app_parts::AppMetrics>();
+    const std::uint32_t scope = add_scope(0, "");
+    for (Middleware& one : middleware) site_->scope(scope).settings.push_back(std::move(one));
+    Group<0>({this, scope})
+        .route(wire::Method::get, std::move(path), [shown = metrics_](const Request& request) {
+            const auto format = metrics::page_format(request.header(wire::FieldName::accept));
+            return Reply()
+                .header("Cache-Control", "no-store")
+                .body(std::string(metrics::media_type(format)), shown->page(format));
+        });
+    return metrics_->registry();
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,221 @@
+#include "tiderace/http/request_metrics.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "tiderace/base/check.h"
+#include "tiderace/http/site.h"
+#include "tiderace/http/site_loop.h"
+#include "tiderace/http/wire/status.h"
+
+namespace tiderace::http {
+namespace {
+
+// Nanoseconds: those of OpenTelemetry (metrics::Histogram::durations()).
+constexpr auto duration_bounds =
+    std::to_array<std::uint64_t>({5'000'000, 10'000'000, 25'000'000, 50'000'000, 75'000'000,
+                                  100'000'000, 250'000'000, 500'000'000, 750'000'000, 1'000'000'000,
+                                  2'500'000'000, 5'000'000'000, 7'500'000'000, 10'000'000'000});
+constexpr auto size_bounds = std::to_array<std::uint64_t>(
+    {0, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000});
+
+// One thread writes it, so a plain addition would do; others read it.
+void add(std::atomic<std::uint64_t>& cell, std::uint64_t n) {
+    cell.store(cell.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
+template <typename Buckets, std::size_t size>
+void observe(Buckets& buckets, const std::array<std::uint64_t, size>& bounds, std::uint64_t value) {
+    static_assert(std::tuple_size_v<decltype(buckets.counts)> == size + 1);
+    std::size_t i = 0;
+    while (i < size && value > bounds[i]) ++i;
+    add(buckets.counts[i], 1);
+    add(buckets.sum, value);
+}
+
+std::uint64_t nanoseconds(Duration duration) {
+    const auto all = std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
+    return all > 0 ? static_cast<std::uint64_t>(all) : 0;
+}
+
+std::string_view name_of(std::size_t method) {
+    const std::string_view known = wire::to_string(static_cast<wire::Method>(method));
+    return known.empty() ? "other" : known;
+}
+
+constexpr std::array<std::string_view, 3> protocols{"1.0", "1.1", "2"};
+
+}  // namespace
+
+LoopMetrics::LoopMetrics(const SiteMetrics& site) : site_(&site) {
+    for (std::size_t i = 0; i < site.routes_.size(); ++i) {
+        routes_.push_back(std::make_unique<Route>());
+    }
+}
+
+LoopMetrics::Route::~Route() {
+    for (auto& of_method : statuses) {
+        for (std::atomic<Statuses*>& one : of_method) delete one.load(std::memory_order_relaxed);
+    }
+}
+
+void LoopMetrics::count(const AccessRecord& record) {
+    const Matched* const matched = record.matched;
+    const std::size_t number = matched != nullptr && matched->number < site_->by_endpoint_.size()
+                                   ? site_->by_endpoint_[matched->number]
+                                   : routes_.size() - 1;
+    Route& route = *routes_[number];
+    observe(route.durations, duration_bounds, nanoseconds(record.duration));
+    observe(route.sent, size_bounds, record.body_bytes);
+    observe(route.received, size_bounds, record.received_bytes);
+    const Request& request = *record.request;
+    const auto method = request.head != nullptr ? request.method() : wire::Method::other;
+    std::atomic<Statuses*>& statuses =
+        route.statuses[static_cast<std::size_t>(method)][static_cast<std::size_t>(request.version)];
+    Statuses* counts = statuses.load(std::memory_order_relaxed);
+    if (counts == nullptr) {
+        counts = new (std::nothrow) Statuses;
+        if (counts == nullptr) return;
+        statuses.store(counts, std::memory_order_release);  // to the thread that makes a page
+    }
+    const auto status = static_cast<std::size_t>(record.status - 100);
+    add(counts->counts[status < site_->status_index_.size() ? site_->status_index_[status] : 0], 1);
+}
+
+void LoopMetrics::lag(Duration late) {
+    observe(lags_, duration_bounds, nanoseconds(late));
+}
+
+SiteMetrics::SiteMetrics(const Site& site) {
+    for (const Site::Endpoint& endpoint : site.endpoints()) {
+        const std::string host(site.host_name(site.scopes()[endpoint.scope].host));
+        const auto known = std::ranges::find_if(routes_, [&](const Route& route) {
+            return route.site == host && route.pattern == endpoint.pattern;
+        });
+        by_endpoint_.push_back(static_cast<std::uint32_t>(known - routes_.begin()));
+        if (known == routes_.end()) routes_.push_back({host, endpoint.pattern});
+    }
+    routes_.push_back({});
+    for (int status = 100; status < 600; ++status) {
+        if (wire::reason_phrase(status).empty()) continue;
+        status_index_[static_cast<std::size_t>(status - 100)] =
+            static_cast<std::uint8_t>(statuses_.size());
+        statuses_.push_back(status);
+    }
+    TR_CHECK(statuses_.size() <= LoopMetrics::statuses_max, "room for each registered status");
+}
+
+LoopMetrics& SiteMetrics::add_loop() {
+    auto made = std::make_unique<LoopMetrics>(*this);
+    const std::lock_guard held(lock_);
+    return *loops_.emplace_back(std::move(made));
+}
+
+void SiteMetrics::add_requests(metrics::Page& page) const {
+    page.begin(metrics::Type::counter, "tiderace_http_requests_total", "Requests answered.");
+    for (std::size_t r = 0; r < routes_.size(); ++r) {
+        for (std::size_t m = 0; m < LoopMetrics::methods; ++m) {
+            for (std::size_t v = 0; v < LoopMetrics::versions; ++v) {
+                std::array<std::uint64_t, LoopMetrics::statuses_max> sums{};
+                for (const auto& loop : loops_) {
+                    const auto* const counts =
+                        loop->routes_[r]->statuses[m][v].load(std::memory_order_acquire);
+                    if (counts == nullptr) continue;
+                    for (std::size_t s = 0; s < statuses_.size(); ++s) {
+                        sums[s] += counts->counts[s].load(std::memory_order_relaxed);
+                    }
+                }
+                for (std::size_t s = 0; s < statuses_.size(); ++s) {
+                    if (sums[s] == 0) continue;
+                    page.value({{"site", routes_[r].site},
+                                {"route", routes_[r].pattern},
+                                {"method", std::string(name_of(m))},
+                                {"code", s == 0 ? "other" : std::to_string(statuses_[s])},
+                                {"protocol", std::string(protocols[v])}},
+                               sums[s]);
+                }
+            }
+        }
+    }
+}
+
+namespace {
+
+template <typename Buckets>
+void sum_up(metrics::HistogramValue& value, const Buckets& buckets, double per_unit) {
+    for (std::size_t i = 0; i < value.counts.size(); ++i) {
+        value.counts[i] += buckets.counts[i].load(std::memory_order_relaxed);
+    }
+    value.sum += static_cast<double>(buckets.sum.load(std::memory_order_relaxed)) / per_unit;
+}
+
+metrics::HistogramValue empty_value(std::span<const std::uint64_t> bounds, double per_unit) {
+    metrics::HistogramValue value;
+    for (const std::uint64_t bound : bounds) {
+        value.bounds.push_back(static_cast<double>(bound) / per_unit);
+    }
+    value.counts.resize(bounds.size() + 1);
+    return value;
+}
+
+// Divided, not multiplied: 0.005 is then the nearest to it.
+constexpr double per_second = 1e9;
+
+}  // namespace
+
+template <typename Member>
+void SiteMetrics::add_histogram(metrics::Page& page, Member member,
+                                std::span<const std::uint64_t> bounds, double per_unit) const {
+    for (std::size_t r = 0; r < routes_.size(); ++r) {
+        metrics::HistogramValue value = empty_value(bounds, per_unit);
+        for (const auto& loop : loops_) sum_up(value, *loop->routes_[r].*member, per_unit);
+        if (std::ranges::all_of(value.counts, [](std::uint64_t n) { return n == 0; })) continue;
+        page.histogram({{"site", routes_[r].site}, {"route", routes_[r].pattern}}, value);
+    }
+}
+
+void SiteMetrics::add_to(metrics::Page& page) const {
+    using metrics::Type;
+    const std::lock_guard held(lock_);
+    add_requests(page);
+    page.begin(Type::gauge, "tiderace_http_requests_in_flight", "Requests not answered yet.");
+    std::uint64_t in_flight = 0;
+    metrics::HistogramValue lags = empty_value(duration_bounds, per_second);
+    for (const auto& loop : loops_) {
+        in_flight += loop->in_flight_.load(std::memory_order_relaxed);
+        sum_up(lags, loop->lags_, per_second);
+    }
+    page.value({}, in_flight);
+    page.begin(Type::histogram, "tiderace_http_request_duration_seconds",
+               "From a request's head to the last byte of its answer.");
+    add_histogram(page, &Kind::durations, duration_bounds, per_second);
+    page.begin(Type::histogram, "tiderace_http_request_body_size_bytes",
+               "Bytes of a request's body that were received.");
+    add_histogram(page, &Kind::received, size_bounds, 1);
+    page.begin(Type::histogram, "tiderace_http_response_body_size_bytes",
+               "Bytes of an answer's body that were sent.");
+    add_histogram(page, &Kind::sent, size_bounds, 1);
+    page.begin(Type::histogram, "tiderace_loop_lag_seconds", "How late a timer of a loop was.");
+    page.histogram({}, lags);
+}
+
+LagProbe::LagProbe(core::EventLoop& loop, LoopMetrics& metrics) : loop_(&loop), metrics_(&metrics) {
+    arm();
+}
+
+LagProbe::~LagProbe() {
+    loop_->cancel(*this);
+}
+
+void LagProbe::arm() {
+    loop_->arm(*this, loop_->now() + period);
+    due_ = due();  // the end of its tick
+}
+
+void LagProbe::on_expired() {
+    metrics_->lag(loop_->now() - due_);
+    arm();
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,131 @@
+// Internal. SiteMetrics: what is counted of a site's requests, on all loops. LoopMetrics: the part
+// of one loop.
+//
+//   SiteLoop --began(), count(record)--> LoopMetrics   plain stores into memory of the loop
+//   page     --> SiteMetrics::add_to()   sums up the loops
+//
+//   tiderace_http_requests_total{site,route,method,code,protocol}
+//   tiderace_http_requests_in_flight
+//   tiderace_http_request_duration_seconds{site,route}         to the last byte of the answer
+//   tiderace_http_request_body_size_bytes, tiderace_http_response_body_size_bytes{site,route}
+//   tiderace_loop_lag_seconds                                  how late a timer of a loop was
+//
+// Labels come from the site and never from a request: `site` is the name of its host, `route` the
+// pattern, both "" for what no endpoint answers (404, 405, what could not be read); `method` one of
+// nine, or "other"; `code` a registered status, or "other". So no client makes a series.
+//
+// Owner    SiteMetrics: the front, and the loops. LoopMetrics: SiteMetrics. LagProbe: the loop's.
+// Thread   add_loop(), add_to(): any. LoopMetrics: its loop's.
+// Errors   Without memory for a series' first request, that request is not counted by status.
+// Limits   Of a site that is replaced, those that the first one has keep their numbers; others
+//          count as without a route.
+// Memory   For a loop 500 bytes a route, and 560 more for each method and version it was asked by.
+// Keywords: Prometheus, latency, RED
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tiderace/core/event_loop.h"
+#include "tiderace/http/stages.h"
+#include "tiderace/metrics/page.h"
+
+namespace tiderace::http {
+
+class Site;
+class SiteMetrics;
+
+class LoopMetrics final {
+  public:
+    explicit LoopMetrics(const SiteMetrics& site);
+
+    // A request began; the pointer's number goes down when it is answered or abandoned.
+    std::atomic<std::uint64_t>& in_flight() { return in_flight_; }
+    void count(const AccessRecord& record);
+    void lag(Duration late);
+
+  private:
+    friend class SiteMetrics;
+    using Cell = std::atomic<std::uint64_t>;  // of one writer
+
+    static constexpr std::size_t methods = 10;
+    static constexpr std::size_t versions = 3;
+    static constexpr std::size_t durations_max = 14;
+    static constexpr std::size_t sizes_max = 8;
+    static constexpr std::size_t statuses_max = 70;
+
+    struct Statuses {
+        std::array<Cell, statuses_max> counts{};
+    };
+    template <std::size_t bounds>
+    struct Buckets {
+        std::array<Cell, bounds + 1> counts{};
+        Cell sum = 0;
+    };
+    struct Route {
+        std::array<std::array<std::atomic<Statuses*>, versions>, methods> statuses{};
+        Buckets<durations_max> durations;  // nanoseconds
+        Buckets<sizes_max> received;
+        Buckets<sizes_max> sent;
+        ~Route();
+    };
+
+    const SiteMetrics* site_;
+    std::vector<std::unique_ptr<Route>> routes_;  // the last: of none
+    Cell in_flight_ = 0;
+    Buckets<durations_max> lags_;
+};
+
+class SiteMetrics final {
+  public:
+    explicit SiteMetrics(const Site& site);
+
+    // It lives as long as this.
+    LoopMetrics& add_loop();
+    void add_to(metrics::Page& page) const;
+
+  private:
+    friend class LoopMetrics;
+    struct Route {
+        std::string site;
+        std::string pattern;
+    };
+    using Kind = LoopMetrics::Route;
+
+    void add_requests(metrics::Page& page) const;
+    template <typename Member>
+    void add_histogram(metrics::Page& page, Member member, std::span<const std::uint64_t> bounds,
+                       double per_unit) const;
+
+    std::vector<Route> routes_;  // the last: of none
+    std::vector<std::uint32_t> by_endpoint_;
+    std::array<std::uint8_t, 500> status_index_{};  // from 100 on; 0: "other"
+    std::vector<int> statuses_{0};                  // by that index
+    mutable std::mutex lock_;                       // for loops_
+    std::vector<std::unique_ptr<LoopMetrics>> loops_;
+};
+
+// Measures how late the loop's timers are, four times a second.
+class LagProbe final : private core::Timer {
+  public:
+    LagProbe(core::EventLoop& loop, LoopMetrics& metrics);
+    ~LagProbe() override;
+
+  private:
+    static constexpr Duration period = 250ms;
+
+    void arm();
+    void on_expired() override;
+
+    core::EventLoop* loop_;
+    LoopMetrics* metrics_;
+    Instant due_{};
+};
+
+}  // namespace tiderace::http

@@ -1,0 +1,166 @@
+#include "tiderace/http/request_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tiderace/http/site_loop.h"
+#include "tiderace/testing/fake_world.h"
+#include "tiderace/testing/recorded_exchange.h"
+
+namespace tiderace::http {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::RecordedExchange;
+
+class Nothing final : public Handler {
+  public:
+    void handle(Exchange& exchange) override { exchange.respond_status(204); }
+};
+
+class RequestMetricsTest : public ::testing::Test {
+  protected:
+    RequestMetricsTest() {
+        add(0, wire::Method::get, "/users/{id}");
+        add(0, wire::Method::post, "/users/{id}");
+        Site::Scope& scope = site_.scope(site_.add_scope(0, ""));
+        scope.host = site_.host("a.example");
+        add(1, wire::Method::get, "/users/{id}");
+        metrics_.emplace(site_);
+    }
+    void add(std::uint32_t scope, wire::Method method, const char* pattern) {
+        EXPECT_TRUE(site_.add({.pattern = pattern, .method = method, .scope = scope, .make = {}}));
+    }
+    void count(LoopMetrics& loop, std::string_view method, const Matched* matched, int status,
+               Duration duration = 1ms, HttpVersion version = HttpVersion::http_1_1) {
+        wire::RequestHead head;
+        head.set_method(method);
+        Request request;
+        request.head = &head;
+        request.version = version;
+        loop.count({.request = &request,
+                    .status = status,
+                    .body_bytes = 612,
+                    .received_bytes = 0,
+                    .duration = duration,
+                    .matched = matched});
+    }
+    std::string page() const {
+        metrics::Page page(metrics::PageFormat::prometheus);
+        metrics_->add_to(page);
+        return std::move(page).take();
+    }
+    static std::string requests(const std::string& labels, int count) {
+        return "\ntiderace_http_requests_total{" + labels + "} " + std::to_string(count) + "\n";
+    }
+
+    Site site_;
+    std::optional<SiteMetrics> metrics_;
+    const Matched get_{"/users/{id}", 0};
+    const Matched post_{"/users/{id}", 1};
+    const Matched other_host_{"/users/{id}", 2};
+};
+
+TEST_F(RequestMetricsTest, LoopsAreSummedUpByRouteMethodStatusAndVersion) {
+    LoopMetrics& one = metrics_->add_loop();
+    LoopMetrics& two = metrics_->add_loop();
+    for (int i = 0; i < 3; ++i) count(one, "GET", &get_, 200);
+    for (int i = 0; i < 4; ++i) count(two, "GET", &get_, 200);
+    count(one, "HEAD", &get_, 200);
+    count(one, "GET", &get_, 200, 1ms, HttpVersion::http_2);
+    count(two, "POST", &post_, 500);
+    count(two, "GET", &other_host_, 404);
+    const std::string all = page();
+    const std::string route = R"(site="",route="/users/{id}",)";
+    EXPECT_THAT(all, HasSubstr(requests(route + R"(method="GET",code="200",protocol="1.1")", 7)));
+    EXPECT_THAT(all, HasSubstr(requests(route + R"(method="HEAD",code="200",protocol="1.1")", 1)));
+    EXPECT_THAT(all, HasSubstr(requests(route + R"(method="GET",code="200",protocol="2")", 1)));
+    EXPECT_THAT(all, HasSubstr(requests(route + R"(method="POST",code="500",protocol="1.1")", 1)));
+    EXPECT_THAT(all, HasSubstr(requests(R"(site="a.example",route="/users/{id}",method="GET",)"
+                                        R"(code="404",protocol="1.1")",
+                                        1)));
+}
+
+TEST_F(RequestMetricsTest, NoClientMakesASeries) {
+    LoopMetrics& loop = metrics_->add_loop();
+    const Matched unknown{"/of/another/site", 99};
+    for (int i = 0; i < 1'000; ++i) {
+        count(loop, "BREW" + std::to_string(i), nullptr, 501);
+        count(loop, "GET", &unknown, 299);
+        count(loop, "GET", nullptr, i);
+    }
+    const std::string all = page();
+    EXPECT_THAT(all, Not(HasSubstr("BREW")));
+    EXPECT_THAT(all, HasSubstr(requests(
+                         R"(site="",route="",method="other",code="501",protocol="1.1")", 1'000)));
+    EXPECT_LT(std::ranges::count(all, '\n'), 200);
+}
+
+TEST_F(RequestMetricsTest, DurationsAndSizesFallIntoTheirBuckets) {
+    LoopMetrics& loop = metrics_->add_loop();
+    for (const Duration duration : {Duration(0ms), Duration(5ms), Duration(6ms), Duration(1h)}) {
+        count(loop, "GET", &get_, 200, duration);
+    }
+    const std::string all = page();
+    const std::string bucket =
+        "\ntiderace_http_request_duration_seconds_bucket{site=\"\","
+        "route=\"/users/{id}\",le=";
+    EXPECT_THAT(all, HasSubstr(bucket + "\"0.005\"} 2\n"));
+    EXPECT_THAT(all, HasSubstr(bucket + "\"0.01\"} 3\n"));
+    EXPECT_THAT(all, HasSubstr(bucket + "\"10.0\"} 3\n"));
+    EXPECT_THAT(all, HasSubstr(bucket + "\"+Inf\"} 4\n"));
+    EXPECT_THAT(all, HasSubstr("duration_seconds_sum{site=\"\",route=\"/users/{id}\"} 3600.011\n"));
+    EXPECT_THAT(
+        all, HasSubstr("response_body_size_bytes_sum{site=\"\",route=\"/users/{id}\"} 2448.0\n"));
+    EXPECT_THAT(
+        all, HasSubstr(
+                 "request_body_size_bytes_bucket{site=\"\",route=\"/users/{id}\",le=\"0.0\"} 4\n"));
+}
+
+TEST_F(RequestMetricsTest, InFlightIsWhatHasNoAnswerYet) {
+    testing::FakeWorld world;
+    std::vector<core::Ref<Exchange>> held;
+    class Keeper final : public Handler {
+      public:
+        explicit Keeper(std::vector<core::Ref<Exchange>>& all) : held(&all) {}
+        void handle(Exchange& exchange) override { held->push_back(exchange.defer()); }
+        std::vector<core::Ref<Exchange>>* held;
+    } keeper(held);
+    SiteLoop loop(keeper);
+    loop.set_metrics(metrics_->add_loop());
+    EXPECT_TRUE(loop.logs());
+    const auto gauge = [&] {
+        const std::string all = page();
+        const std::string name = "\ntiderace_http_requests_in_flight ";
+        return all.substr(all.find(name) + name.size(), 1);
+    };
+    for (int i = 0; i < 3; ++i) {
+        const auto one = core::make_ref<RecordedExchange>(world.loop(), "GET", "/");
+        loop.serve(*one);
+        if (i == 0) one->hang_up();
+    }
+    EXPECT_EQ(gauge(), "2");
+    held.clear();
+    EXPECT_EQ(gauge(), "0");
+}
+
+TEST(LagProbe, MeasuresHowLateTimersAre) {
+    testing::FakeWorld world;
+    Site site;
+    SiteMetrics metrics(site);
+    {
+        LagProbe probe(world.loop(), metrics.add_loop());
+        world.advance(10s);
+    }
+    metrics::Page page(metrics::PageFormat::prometheus);
+    metrics.add_to(page);
+    const std::string all = std::move(page).take();
+    EXPECT_THAT(all, HasSubstr("\ntiderace_loop_lag_seconds_count "));
+    EXPECT_THAT(all, Not(HasSubstr("\ntiderace_loop_lag_seconds_count 0\n")));
+}
+
+}  // namespace
+}  // namespace tiderace::http

@@ -1,0 +1,67 @@
+// Internal. Page: the text that a monitoring system reads, in one of two formats:
+//
+//   # HELP shop_sold_total Items sold.
+//   # TYPE shop_sold_total counter             Prometheus text 0.0.4
+//   shop_sold_total{kind="book"} 7
+//
+// OpenMetrics 1.0 names a counter's family without _total, has # UNIT, and ends with # EOF.
+//
+// Owner    A value, of the code that answers with it.
+// Thread   One.
+// Security Names, help and labels are the program's; values of labels and help are escaped.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tiderace/base/bytes.h"
+
+namespace tiderace::metrics {
+
+enum class PageFormat : std::uint8_t { prometheus, open_metrics };
+enum class Type : std::uint8_t { counter, gauge, histogram };
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+struct HistogramValue {
+    std::vector<double> bounds;         // without +Inf
+    std::vector<std::uint64_t> counts;  // of each bucket alone; one more than bounds
+    double sum = 0;
+};
+
+// The Content-Type.
+std::string_view media_type(PageFormat format);
+// What an Accept field prefers.
+PageFormat page_format(ByteView accept);
+
+// "shop_sold_total": letters, digits, '_' and ':', not a digit first.
+bool is_metric_name(std::string_view name);
+// The same without ':', and not "le", which a histogram has.
+bool is_label_name(std::string_view name);
+
+class Page {
+  public:
+    explicit Page(PageFormat format) : format_(format) {}
+
+    // All series of a family follow its begin.
+    void begin(Type type, std::string_view name, std::string_view help);
+    void value(const Labels& labels, std::uint64_t value);
+    void value(const Labels& labels, double value);
+    void histogram(const Labels& labels, const HistogramValue& value);
+
+    std::string take() &&;
+
+  private:
+    void sample(std::string_view ending, const Labels& labels, std::string_view bound = {});
+
+    PageFormat format_;
+    Type type_ = Type::counter;
+    std::string name_;  // without _total
+    std::string text_;
+};
+
+}  // namespace tiderace::metrics
