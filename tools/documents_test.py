@@ -7,9 +7,7 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")]
-)
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 YET_TO_MAKE = ("build/", "examples/hello")
 FOREIGN_COMMAND = re.compile(r"^\W*(curl|certbot|testssl|nghttp|openssl|cmake)\b")
 FOREIGN_FLAGS = {"gtest"}  # GoogleTest's --gtest_filter

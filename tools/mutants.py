@@ -238,7 +238,8 @@ class Source:
         """Looks for the bodies of lambdas among the tokens of an expression."""
         while i < end:
             opens = self.is_(i, "[") and not (
-                self.tokens[i - 1].kind == "name" and not self.is_(i - 1, "return")
+                self.tokens[i - 1].kind == "name"
+                and not self.is_(i - 1, "return")
                 or self.is_(i - 1, ")", "]")
             )
             if opens:
@@ -332,9 +333,7 @@ def _whole(source, region):
     if words & UNNOTICED:
         return
     if region.kind == "condition" and not (words & {"true", "false"} and last - first == 1):
-        yield Mutant(
-            source.line(first), "negated", region, before=shown, after=f"!({shown})"
-        )
+        yield Mutant(source.line(first), "negated", region, before=shown, after=f"!({shown})")
     elif region.kind == "statement" and not source.is_(first, "return") and not LOGS.search(shown):
         yield Mutant(source.line(first), "removed", region, before=shown, after="(nothing)")
 

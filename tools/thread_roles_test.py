@@ -15,12 +15,12 @@ HEAD = """#include <thread>
 using namespace tiderace;
 """
 RIGHT = [
-    "void f(net::Connection& c) { c.loop().assert_on_loop(); c.write(\"x\"); }",
-    "void f(net::Connection& c) TR_ON_LOOP { c.write(\"x\"); }",
+    'void f(net::Connection& c) { c.loop().assert_on_loop(); c.write("x"); }',
+    'void f(net::Connection& c) TR_ON_LOOP { c.write("x"); }',
     "void f(core::EventLoop& l) { l.post([&l] { l.assert_on_loop(); l.stop(); }); }",
 ]
 WRONG = [
-    "void f(net::Connection& c) { c.write(\"x\"); }",
+    'void f(net::Connection& c) { c.write("x"); }',
     "void f(core::EventLoop& l, core::Timer& t) { l.arm(t, {}); }",
     "void f(net::Connection& c) TR_ON_LOOP { std::thread t([&c] { c.finish(); }); t.join(); }",
     "void f(core::WorkerPool& p, net::Connection& c) { p.submit([&c] { c.finish(); }); }",
@@ -31,8 +31,9 @@ WRONG = [
 
 @pytest.fixture(scope="module", name="compile_text")
 def fixture_compile_text(tmp_path_factory):
-    return clang_check.compiler(tmp_path_factory.mktemp("head"), HEAD, "-Wthread-safety",
-                                "-Werror=thread-safety")
+    return clang_check.compiler(
+        tmp_path_factory.mktemp("head"), HEAD, "-Wthread-safety", "-Werror=thread-safety"
+    )
 
 
 @pytest.mark.parametrize("text", RIGHT)

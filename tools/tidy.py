@@ -50,8 +50,8 @@ HTTP = WIRE | {
 }
 # Pages, and what happens around the requests, are parts of an application: one target.
 APPLICATION = {
-    *("http/app", "http/app/from_request", "http/app/openapi", "http/app/pages", "http/app/life"),
-    "http/app/observe",
+    *("http/app", "http/app/checks", "http/app/from_request", "http/app/openapi"),
+    *("http/app/pages", "http/app/life", "http/app/observe"),
 }
 PURE = {"json", "text", "resp"}
 DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb", "db/redis"}

@@ -48,6 +48,9 @@ template <> struct FromRequest<Own<7>> { static Own<7> from(Own<7>); };
 template <> struct FromRequest<Own<8>> { static Own<8> from(Own<6>); };
 template <> struct FromRequest<Own<9>> { static Own<9> from(Session&); };
 template <> struct FromRequest<Own<10>> { static Task<Own<10>> from(Session); };
+template <> struct FromRequest<Own<11>> {
+    static std::expected<Own<11>, std::string_view> from(Session);
+};
 }
 void answer(const Request&) {}
 void quietly(const Request&) noexcept {}
@@ -61,6 +64,8 @@ NO_MUTABLE = "no `mutable` lambda"
 UNKNOWN = "cannot take a parameter of this type"
 ONE_BODY = "one argument of a handler takes the body"
 STREAMED = "is a coroutine: return a Task"
+OWNED = "may refer to what is gone; return a std::string, or a copy"
+TEMPLATE = "the pattern is a template argument"
 NO_JSON = "this type has no JSON form"
 BY_VALUE = "take it by value"  # a reference to what is made for the call would dangle
 MIDDLEWARE = "a middleware is a function, or one of tiderace/http/app/ready_middleware.h"
@@ -77,6 +82,8 @@ RIGHT = [
     'app.get<"/{id}/{name}">([](int, std::string_view) { return 1; });',
     'app.group<"/{shop}">().get<"/{id}">([](std::string, int) { return 1; });',
     'app.get<"/{rest...}">([](std::string_view) { return 1; });',
+    'app.get<"/x">([] { return "a literal"; });',
+    'app.get<"/x">([]() -> std::optional<const char*> { return "a literal"; });',
     'app.post<"/{id}">([](const Request&, int, Json<Item>, Item&, const Item&) { return 1; });',
     'app.route(wire::Method::get, "/{id}", [](int) { return 1; });',
     "app.use([](const Request&) {});",
@@ -98,7 +105,31 @@ RIGHT = [
 WRONG = [
     ('app.get<"/{id}">([] { return 1; });', NUMBER),
     ('app.get<"/users">([](int) { return 1; });', NUMBER),
-    ('app.get<"/{id}">([](Item) { return 1; });', NUMBER),
+    ('app.get<"/{id}">([](Item) { return 1; });', UNKNOWN),
+    ('app.get<"/{id}">([](std::vector<int>) { return 1; });', UNKNOWN),
+    ('app.get<"/{id}">([](std::optional<int>) { return 1; });', UNKNOWN),
+    ('app.get<"/x">([]() -> const std::string& { static std::string s; return s; });', OWNED),
+    ('app.get<"/x">([](const Item& item) -> const auto& { return item; });', OWNED),
+    ('app.get<"/x">([](const Request& r) { return r.path; });', OWNED),
+    ('app.get<"/x">([] { return std::string_view("x"); });', OWNED),
+    ('app.get<"/x">([] { return std::span<const int>(); });', OWNED),
+    ('app.get<"/x">([]() -> Task<std::string_view> { co_return "x"; });', OWNED),
+    ('app.get<"/x">([]() -> std::optional<std::string_view> { return "x"; });', OWNED),
+    ('app.get<"/x">([]() -> std::expected<std::string_view, Problem> { return "x"; });', OWNED),
+    (
+        'app.get<"/x">([]() -> Task<std::expected<int, std::string_view>> { co_return 1; });',
+        OWNED,
+    ),
+    ('app.get<"/x">([]() -> std::variant<int, std::span<int>> { return 1; });', OWNED),
+    ('app.get<"/x">([] { return Json(std::string_view("x")); });', OWNED),
+    ("app.use([]() -> std::optional<std::string_view> { return {}; });", OWNED),
+    ("app.use([](const Item&) -> std::expected<void, std::string_view> { return {}; });", OWNED),
+    ("app.error_page([](const ErrorAnswer&) -> std::string_view { return {}; });", OWNED),
+    ('app.get<"/">([](Own<11>) { return 1; });', OWNED),
+    ('app.get("/x", [] { return 1; });', TEMPLATE),
+    ('app.post("/x", [](int) { return 1; }, time_limit(std::chrono::seconds(5)));', TEMPLATE),
+    ('app.ws("/x", [](WebSocket&) -> Task<> { co_return; });', TEMPLATE),
+    ('app.group("/a").del("/x", [] { return 1; });', TEMPLATE),
     ('app.group<"/{shop}">().get<"/{id}">([](int) { return 1; });', NUMBER),
     ('app.ws<"/{room}">([](WebSocket&) -> Task<> { co_return; });', NUMBER),
     ('app.get<"/{id}">([](const std::string& id) { return id; });', BY_VALUE),

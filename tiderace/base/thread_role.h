@@ -43,6 +43,8 @@ class TR_THREAD_ATTRIBUTE(capability("role")) ThreadRole {
         current = nullptr;
     }
     bool held_here() const { return current == this; }
+    // This thread has a role: a loop turns on it.
+    static bool any_here() { return current != nullptr; }
     // Aborts elsewhere.
     void assert_here() const TR_THREAD_ATTRIBUTE(assert_capability(this)) {
         TR_CHECK(current == this, "called on the wrong thread; use EventLoop::post");

@@ -100,6 +100,14 @@ struct Layer {
     }
 };
 
+// What a function takes that the program has to give: a state, or what a middleware leaves.
+struct Need {
+    const void* key;  // state_key of its type
+    std::string_view type;
+    bool constant = false;  // of a state: `const S&`
+    bool left = false;      // by a middleware before it (Setting::leaves)
+};
+
 // What is set counts for its scope and the scopes inside; the innermost counts.
 struct Setting {
     using Make = shared_function<Layer(LayerPlace&)>;
@@ -109,6 +117,8 @@ struct Setting {
     std::optional<json::Unknown> unknown_members = {};
     std::optional<Duration> handler_timeout = {};
     std::shared_ptr<const AccessLogTarget> access_log = {};
+    std::vector<Need> needs = {};
+    const void* leaves = nullptr;  // state_key of a type that functions behind it may take
 };
 
 }  // namespace tiderace::http

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "tiderace/base/thread_role.h"
 #include "tiderace/core/worker_pool.h"
 
 namespace tiderace::task {
@@ -25,6 +26,8 @@ class Program final : public Root {
 }  // namespace
 
 void run_to_end(Task<> task) {
+    TR_CHECK(Context::current() == nullptr && !ThreadRole::any_here(),
+             "run() on a thread whose loop turns: in a handler or a task, co_await the task");
     auto loop = core::EventLoop::create({});
     if (!loop) throw std::runtime_error(loop.error().message());
     core::WorkerPool pool;

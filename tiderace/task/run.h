@@ -2,7 +2,8 @@
 //
 //   int main() { return tiderace::run(copy_all(source, target)); }
 //
-// Thread   Any that runs no loop; it becomes the loop's until run() returns.
+// Thread   Any that runs no loop; it becomes the loop's until run() returns. In a handler or a task
+//          run() aborts: co_await the task there.
 // Errors   What the task throws is thrown by run(). A loop that cannot be made: std::system_error.
 #pragma once
 

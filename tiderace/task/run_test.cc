@@ -23,5 +23,22 @@ TEST(Run, WhatTheTaskThrowsIsThrown) {
                  std::domain_error);
 }
 
+TEST(RunDeathTest, OnALoopsThreadSaysWhatToDo) {
+    const auto run_twice = [] {
+        tiderace::run([]() -> Task<> {
+            tiderace::run([]() -> Task<> { co_return; }());
+            co_return;
+        }());
+    };
+    const auto run_later = [] {
+        tiderace::run([]() -> Task<> {
+            co_await tiderace::sleep(1ms);  // now the loop turns
+            tiderace::run([]() -> Task<> { co_return; }());
+        }());
+    };
+    EXPECT_DEATH(run_twice(), "co_await the task");
+    EXPECT_DEATH(run_later(), "co_await the task");
+}
+
 }  // namespace
 }  // namespace tiderace

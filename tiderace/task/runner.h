@@ -16,10 +16,12 @@
 // Keywords: coroutine, executor, cancellation
 #pragma once
 
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tiderace/base/intrusive_list.h"
@@ -36,6 +38,18 @@ namespace tiderace::task {
 
 class OffloadBase;
 class Root;
+
+// A function without arguments whose task has no value.
+template <typename F>
+concept TaskFunction = requires(F& function) {
+    { function() } -> std::same_as<Task<>>;
+};
+
+// The parameter lives in the frame, for as long as the task of it runs.
+template <TaskFunction F>
+Task<> run_kept(F function) {
+    co_await function();
+}
 
 class Runner final : private core::TurnEnd {
   public:
@@ -59,6 +73,11 @@ class Runner final : private core::TurnEnd {
 
     // Runs a task that nothing awaits. A failure is one log line.
     void spawn(Task<> task);
+    // Keeps the callable until its task has ended, because the task reads what a lambda captured.
+    template <TaskFunction F>
+    void spawn(F function) {
+        spawn(run_kept(std::move(function)));
+    }
     void cancel_spawned();  // all of them
     std::size_t spawned() const { return spawned_.size(); }
 

@@ -2,6 +2,7 @@
 //
 //   Scope scope;
 //   for (auto& peer : peers) scope.spawn(greet(peer));
+//   scope.spawn([name]() -> Task<> { co_await greet(name); });     // the scope keeps the lambda
 //   co_await scope.join();             // all have ended; the first failure is thrown here
 //
 // Leaving the scope cancels what still runs. A task that fails cancels the others.
@@ -17,6 +18,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tiderace/task/runner.h"
@@ -34,6 +36,11 @@ class Scope final {
 
     // Runs the task until it first waits.
     void spawn(Task<> task);
+    // Keeps the callable until its task has ended, because the task reads what a lambda captured.
+    template <TaskFunction F>
+    void spawn(F function) {
+        spawn(run_kept(std::move(function)));
+    }
     // Cancels all, without waiting for those that are on the stack.
     void cancel();
     std::size_t size() const { return children_.size(); }

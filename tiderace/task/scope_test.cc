@@ -127,5 +127,22 @@ TEST_F(ScopeTest, ACancelledJoinLeavesTheScopeUsable) {
     EXPECT_EQ(sum, 1);
 }
 
+TEST_F(ScopeTest, KeepsTheLambdaForAsLongAsItsTaskRuns) {
+    std::string log;
+    run([](std::string& text) -> Task<> {
+        Scope scope;
+        {
+            // Long enough not to lie in the string itself, so that a sanitizer sees it go.
+            const std::string word(100, 'w');
+            scope.spawn([word, &text]() -> Task<> {
+                co_await sleep(1ms);
+                text += word;
+            });
+        }
+        co_await scope.join();
+    }(log));
+    EXPECT_EQ(log, std::string(100, 'w'));
+}
+
 }  // namespace
 }  // namespace tiderace::task

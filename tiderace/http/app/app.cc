@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "tiderace/http/app/life/life.h"
 #include "tiderace/http/app/pages/template_folder.h"
 #include "tiderace/http/app/route_handler.h"
+#include "tiderace/http/app/session.h"
 #include "tiderace/http/site.h"
 
 namespace tiderace::http {
@@ -237,10 +239,80 @@ void App::check_pages(std::size_t first_use) {
     }
 }
 
-const std::string& App::fault() const {
-    static const std::string no_templates =
-        "a handler returns a page, but App::templates was not called";
-    return fault_.empty() && pages_ == nullptr && !page_uses_.empty() ? no_templates : fault_;
+std::string App::fault() const {
+    if (!fault_.empty()) return fault_;
+    if (pages_ == nullptr && !page_uses_.empty()) {
+        return "a handler returns a page, but App::templates was not called";
+    }
+    return missing();
+}
+
+// What the first function takes that nobody gives: only now are all states and middleware known.
+std::string App::missing() const {
+    std::vector<Need> needs;
+    for (std::uint32_t i = 0; i < routes_.size(); ++i) {
+        if (routes_[i] == nullptr || routes_[i]->kind().list_needs == nullptr) continue;
+        needs.clear();
+        routes_[i]->kind().list_needs(needs);
+        const Site::Endpoint& route = site_->endpoint(i);
+        const std::string why = missing(needs, route.scope, SIZE_MAX);
+        if (why.empty()) continue;
+        return "route " + route.pattern + to_string(route.place) + ": its handler takes " + why;
+    }
+    for (std::uint32_t scope = 0; scope < site_->scopes().size(); ++scope) {
+        const Site::Scope& in = site_->scopes()[scope];
+        for (std::size_t i = 0; i < in.settings.size(); ++i) {
+            const std::string why = missing(in.settings[i].needs, scope, i);
+            if (why.empty()) continue;
+            return "a middleware of " + (in.prefix.empty() ? "the App" : "group " + in.prefix) +
+                   " takes " + why;
+        }
+    }
+    for (const app_parts::Background& task : background_) {
+        const std::string why = missing(task.needs, 0, 0);
+        if (!why.empty()) return "a background task takes " + why;
+    }
+    return "";
+}
+
+// "": nothing. Of `scope`, the first `settings` stand before what has the needs.
+std::string App::missing(const std::vector<Need>& needs, std::uint32_t scope,
+                         std::size_t settings) const {
+    const auto leaves = [](const Need& need) {
+        return [&need](const Setting& setting) { return setting.leaves == need.key; };
+    };
+    const auto is_left = [&](const Need& need) {
+        std::size_t count = settings;
+        for (std::uint32_t at = scope; at != Site::no_scope; at = site_->scopes()[at].parent) {
+            const auto& all = site_->scopes()[at].settings;
+            const auto before = std::span(all).first(std::min(count, all.size()));
+            if (std::ranges::any_of(before, leaves(need))) return true;
+            count = SIZE_MAX;
+        }
+        return false;
+    };
+    for (const Need& need : needs) {
+        const std::string type(need.type);
+        if (need.left) {
+            if (is_left(need)) continue;
+            return "a " + type + ", and no middleware before it gives one" +
+                   (need.key == state_key<Session> ? ": app.use(sessions(…))" : "");
+        }
+        if (need.key == state_key<AppLoop>) continue;
+        const bool is_life = need.key == state_key<Life>;
+        const auto has = [&](bool shared) {
+            return std::ranges::any_of(states_, [&](const State& state) {
+                return state.key == need.key && (state.shared != nullptr) == shared;
+            });
+        };
+        if (has(false) || (need.constant && (is_life || has(true)))) continue;
+        if (is_life || has(true)) {
+            return type + "&, which all loops share: take it as const " + type + "&";
+        }
+        return (need.constant ? "const " + type : type) + "&, which nobody gives: App::state<" +
+               type + ">()" + (need.constant ? ", or App::share() for all loops" : "");
+    }
+    return "";
 }
 
 }  // namespace tiderace::http

@@ -127,8 +127,9 @@ class App : public Scoped<App, 0> {
     void set_log_level(log::Level level);
 
     const AppOptions& options() const { return options_; }
-    // What is wrong with the first route that cannot be; "": nothing.
-    const std::string& fault() const;
+    // What is wrong with the first route that cannot be, or that takes what nobody gives; "":
+    // nothing.
+    std::string fault() const;
     const Site& site() const { return *site_; }
 
   private:
@@ -151,6 +152,9 @@ class App : public Scoped<App, 0> {
     void add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
              std::size_t parameters, shared_function<std::shared_ptr<Handler>(LayerPlace&)> make);
     void check_pages(std::size_t first_use);
+    std::string missing() const;
+    std::string missing(const std::vector<Need>& needs, std::uint32_t scope,
+                        std::size_t settings) const;
     void set_error_page(std::uint32_t scope, app_parts::CheckedErrorPage page);
     App& add_ready(route::PlacedPattern path, Duration limit, Middleware check);
 

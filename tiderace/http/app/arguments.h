@@ -184,14 +184,13 @@ struct Argument<S&> {
         "a handler's argument that is made for the call: take it by value, as `Session` or"
         " `Json<T>`, not by reference");
 
+    using State = std::remove_const_t<S>;
+
     static std::optional<S*> find(Call& call) {
-        using State = std::remove_const_t<S>;
         void* state = call.states.find(state_key<State>, std::is_const_v<S>);
-        if (state == nullptr) {
-            call.fail_state();
-            return std::nullopt;
-        }
-        return static_cast<S*>(state);
+        if (state != nullptr) return static_cast<S*>(state);
+        call.fail_state();
+        return std::nullopt;
     }
     static S& pass(std::optional<S*>& found) { return **found; }
 };

@@ -159,8 +159,10 @@ std::optional<std::string> token_of_parts(ByteView boundary, ByteView body) {
 }  // namespace
 
 Middleware csrf() {
-    return Middleware(Middleware::Make(
+    Middleware made(Middleware::Make(
         [](LayerPlace& place) { return Layer(std::make_shared<CsrfRule>(place)); }));
+    app_parts::NeedsOf<Session>::list(made.needs);
+    return made;
 }
 
 task::Task<std::string> csrf_token(Session session) {

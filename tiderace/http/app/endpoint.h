@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "tiderace/http/app/call.h"
+#include "tiderace/http/app/checks/needs.h"
 #include "tiderace/http/app/from_request/made_argument.h"
 #include "tiderace/http/app/from_request/signature.h"
 #include "tiderace/http/app/invocation.h"
@@ -45,6 +46,8 @@ struct EndpointKind {
     void (*list_pages)(std::vector<PageUse>&) = nullptr;
     // Appends what it takes and returns, for documents (http/app/openapi/openapi.h).
     void (*describe)(RouteShape&) = nullptr;
+    // Appends what it takes that the program has to give.
+    void (*list_needs)(std::vector<Need>&) = nullptr;
 };
 
 class Endpoint {
@@ -88,6 +91,7 @@ inline constexpr EndpointKind kind_of{
         Signature::template Arguments<PagesOf<typename Signature::Result>::template With>::list,
     .describe =
         Signature::template Arguments<ShapeOf<typename Signature::Result>::template With>::list,
+    .list_needs = Signature::template Arguments<NeedsOf>::list,
 };
 
 // Routes has checked that F is a handler. A program has one for each of its routes, so all that

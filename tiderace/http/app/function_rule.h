@@ -80,8 +80,12 @@ consteval bool is_rule() {
     static_assert(is_known,
                   "a middleware cannot take a parameter of this type;"
                   " tiderace/http/app/arguments.h lists those that it can");
+    constexpr bool owns = !borrows<typename Signature::Result>;
+    static_assert(owns,
+                  "a middleware answers with a value: a reference, a std::string_view or a"
+                  " std::span may refer to what is gone; return a std::string, or a copy");
     return Signature::constant && Signature::path_parameters == 0 &&
-           Signature::body_arguments == 0 && is_known;
+           Signature::body_arguments == 0 && is_known && owns;
 }
 
 template <typename F>

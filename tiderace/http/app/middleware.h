@@ -53,7 +53,13 @@ class Middleware : public Setting {
                   } else {
                       return Layer();
                   }
-              })) {}
+              })) {
+        if constexpr (!app_parts::AnswerFunction<F>) {
+            if constexpr (app_parts::is_rule<F>()) {
+                app_parts::SignatureOf<F>::template Arguments<app_parts::NeedsOf>::list(needs);
+            }
+        }
+    }
 };
 
 }  // namespace tiderace::http

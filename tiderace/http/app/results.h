@@ -1,6 +1,6 @@
 // Results: what a handler may return, and what it becomes.
 //
-//   std::string, const char*, std::string_view   text/plain
+//   std::string, const char* (a literal)         text/plain
 //   Reply                                        as it is
 //   Problem                                      application/problem+json
 //   Redirect                                     its status and Location
@@ -16,12 +16,17 @@
 //   Json<T>, any other type that has a JSON form application/json
 //   Task<T>                                      T, later
 //
+// A reference, a std::string_view and a std::span do not compile, because what they refer to may be
+// gone before it is sent.
+//
 // Thread   The loop's.
 // Keywords: return value, JSON response
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -108,6 +113,24 @@ template <typename T>
 inline constexpr bool is_json = false;
 template <typename T>
 inline constexpr bool is_json<Json<T>> = true;
+
+// Refers to what the function that returns it has on its stack, or may change before it is sent.
+template <typename R>
+inline constexpr bool borrows = std::is_reference_v<R> || std::is_same_v<R, std::string_view>;
+template <typename T, std::size_t size>
+inline constexpr bool borrows<std::span<T, size>> = true;
+template <typename T>
+inline constexpr bool borrows<task::Task<T>> = borrows<T>;
+template <typename T>
+inline constexpr bool borrows<std::optional<T>> = borrows<T>;
+template <typename T, typename E>
+inline constexpr bool borrows<std::expected<T, E>> = borrows<T> || borrows<E>;
+template <typename... T>
+inline constexpr bool borrows<std::variant<T...>> = (borrows<T> || ...);
+template <typename T>
+inline constexpr bool borrows<Json<T>> = borrows<T>;
+template <typename T>
+inline constexpr bool borrows<Created<T>> = borrows<T>;
 
 template <typename T>
 concept AnswersItself = requires(T result, Exchange& exchange, task::Runner& runner) {

@@ -8,11 +8,14 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tiderace/http/app/checks/route_checks.h"
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/app/middleware.h"
 #include "tiderace/http/route/pattern.h"
@@ -64,7 +67,7 @@ class Routes {
     //   app.ws<"/chat">(chat, {.message_bytes_max = 4_KiB}, basic_auth(…));
     template <route::RoutePattern pattern, typename F, typename... M>
     Self& ws(F handler, app_parts::SocketOptions<F> options = {}, M... middleware) {
-        if constexpr (fits<pattern.text, F>()) {
+        if constexpr (app_parts::fits<pattern.text, F, prefix_parameters>()) {
             add_endpoint(
                 wire::Method::get, placed(pattern), app_parts::SignatureOf<F>::path_parameters,
                 Owned(new app_parts::SocketEndpointOf<F>(std::move(handler), std::move(options))),
@@ -85,6 +88,35 @@ class Routes {
                       " its parameters have types: no `auto`");
         return self();
     }
+    // The pattern is a template argument: these are the sentence for a program that passes one.
+    template <typename... A>
+    Self& get(std::string_view, const A&...) {
+        return not_a_template<A...>();
+    }
+    template <typename... A>
+    Self& post(std::string_view, const A&...) {
+        return not_a_template<A...>();
+    }
+    template <typename... A>
+    Self& put(std::string_view, const A&...) {
+        return not_a_template<A...>();
+    }
+    template <typename... A>
+    Self& patch(std::string_view, const A&...) {
+        return not_a_template<A...>();
+    }
+    template <typename... A>
+    Self& del(std::string_view, const A&...) {
+        return not_a_template<A...>();
+    }
+    template <typename... A>
+    Self& any(std::string_view, const A&...) {
+        return not_a_template<A...>();
+    }
+    template <typename... A>
+    Self& ws(std::string_view, const A&...) {
+        return not_a_template<A...>();
+    }
     // For patterns that the program makes. The parameters are counted when it serves.
     template <typename F, typename... M>
     Self& route(wire::Method method, route::PlacedPattern pattern, F handler, M... middleware) {
@@ -97,86 +129,29 @@ class Routes {
 
     Self& self() { return static_cast<Self&>(*this); }
 
+    template <typename... A>
+    Self& not_a_template() {
+        static_assert(sizeof...(A) == SIZE_MAX,
+                      "the pattern is a template argument, as in app.get<\"/x\">(handler);"
+                      " App::route takes one that the program makes");
+        return self();
+    }
+
     template <std::size_t size>
     static route::PlacedPattern placed(const route::RoutePattern<size>& pattern) {
         return {std::string(pattern.view()), pattern.place()};
     }
 
-    // The checks below stop at the first fault, whose sentence is the only error: what has one is
-    // not compiled any further.
-    template <typename F>
-    static consteval bool is_function() {
-        if constexpr (!app_parts::HasSignature<F>) {
-            static_assert(app_parts::HasSignature<F>,
-                          "a handler is a function or a lambda whose parameters have types:"
-                          " no `auto`");
-            return false;
-        } else if constexpr (!app_parts::SignatureOf<F>::constant) {
-            static_assert(app_parts::SignatureOf<F>::constant,
-                          "a handler is shared by all loops and called as const: no `mutable`"
-                          " lambda; keep what changes in a state (App::state)");
-            return false;
-        } else {
-            return app_parts::SignatureOf<F>::is_well_made;
-        }
-    }
-    template <typename F>
-    static consteval bool is_handler() {
-        if constexpr (!is_function<F>()) {
-            return false;
-        } else {
-            using Signature = app_parts::SignatureOf<F>;
-            constexpr bool waits_for_body = Signature::body != app_parts::BodyUse::streamed ||
-                                            app_parts::is_task<typename Signature::Result>;
-            static_assert(Signature::is_known,
-                          "a handler cannot take a parameter of this type;"
-                          " tiderace/http/app/arguments.h lists the types that it can");
-            static_assert(Signature::body_arguments <= 1,
-                          "one argument of a handler takes the body");
-            static_assert(waits_for_body,
-                          "a handler that takes its body as it comes is a coroutine:"
-                          " return a Task");
-            return Signature::is_known && Signature::body_arguments <= 1 && waits_for_body;
-        }
-    }
-    template <route::PatternText pattern>
-    static consteval bool is_pattern() {
-        constexpr route::PatternFault fault = route::check_pattern(pattern);
-        constexpr bool has_slash = fault != route::PatternFault::no_slash;
-        constexpr bool has_brace = fault == route::PatternFault::brace_in_literal;
-        static_assert(has_slash, "a pattern begins with '/'");
-        static_assert(!has_brace,
-                      "a parameter is a whole segment of the pattern, as in \"/users/{id}\"");
-        static_assert(fault == route::PatternFault::none || !has_slash || has_brace,
-                      "the pattern is not valid; see tiderace/http/route/pattern.h");
-        return fault == route::PatternFault::none;
-    }
-    template <route::PatternText pattern, typename F>
-    static consteval bool fits() {
-        if constexpr (!is_pattern<pattern>() || !is_function<F>()) {
-            return false;
-        } else {
-            using Signature = app_parts::SignatureOf<F>;
-            constexpr std::size_t named = route::count_parameters(pattern) + prefix_parameters;
-            constexpr bool by_value = !Signature::refers_to_parameters;
-            static_assert(by_value,
-                          "a parameter of the path: take it by value, as `int` or `std::string`,"
-                          " not by reference");
-            static_assert(!by_value || named == Signature::path_parameters,
-                          "the parameters of the pattern and of the handler (numbers, enums,"
-                          " strings) differ in number");
-            return by_value && named == Signature::path_parameters;
-        }
-    }
     // A program has one of each of these for each of its routes: they do little.
     template <route::RoutePattern pattern, typename F, typename... M>
     Self& add(wire::Method method, F& handler, M&... middleware) {
-        if constexpr (fits<pattern.text, F>()) add(method, placed(pattern), handler, middleware...);
+        if constexpr (app_parts::fits<pattern.text, F, prefix_parameters>())
+            add(method, placed(pattern), handler, middleware...);
         return self();
     }
     template <typename F, typename... M>
     Self& add(wire::Method method, route::PlacedPattern pattern, F& handler, M&... middleware) {
-        if constexpr (is_handler<F>()) {
+        if constexpr (app_parts::is_handler<F>()) {
             add_endpoint(method, std::move(pattern), app_parts::SignatureOf<F>::path_parameters,
                          Owned(new app_parts::EndpointOf<F>(std::move(handler))), middleware...);
         }

@@ -284,9 +284,11 @@ class SessionLayer final : public AccessRule, public ResponseFilter {
 }  // namespace
 
 Middleware sessions(std::shared_ptr<SessionStore> store, SessionOptions options) {
-    return Middleware(Middleware::Make([store = std::move(store), options](LayerPlace& place) {
+    Middleware made(Middleware::Make([store = std::move(store), options](LayerPlace& place) {
         return Layer(std::make_shared<SessionLayer>(store, options, place));
     }));
+    made.leaves = state_key<Session>;
+    return made;
 }
 
 core::Ref<Session::Record> Session::record() const {

@@ -24,7 +24,8 @@
 //
 // Owner    The request; copies are the same session.
 // Thread   The loop's. One task at a time.
-// Errors   What the store throws. A route without sessions() before it: 500, and a line in the log.
+// Errors   What the store throws. Without sessions() before a route that takes one, an App does not
+//          serve.
 //          set() and erase() of a session that another request has ended meanwhile: 409, thrown as
 //          a Problem; it has no values then, and the browser keeps its cookie, which may be new.
 // Limits   SessionStore::data_bytes_max for all values; above: 413, thrown as a Problem.
@@ -117,6 +118,12 @@ template <>
 struct Argument<Session> {
     static std::optional<Session> find(Call& call);
     static Session pass(std::optional<Session>& found) { return *found; }
+};
+template <>
+struct ArgumentNeeds<Session> {
+    static void list(std::vector<Need>& needs) {
+        needs.push_back({.key = state_key<Session>, .type = "Session", .left = true});
+    }
 };
 
 }  // namespace app_parts

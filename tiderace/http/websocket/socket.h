@@ -14,7 +14,8 @@
 //
 // Owner    The application, which lends it to the handler's task. Its end closes the socket, with
 //          1000.
-// Thread   The loop's. One receive at a time; sends of several tasks leave one after the other.
+// Thread   The loop's; a call on another loop's thread aborts (Topics reach sockets of all loops).
+//          One receive at a time; sends of several tasks leave one after the other.
 // Errors   receive() gives nothing and send() is false once the socket has ended: see close_code().
 // Limits   WebSocketOptions; held_bytes_max and one message that were not received yet.
 // Memory   With its connection about 700 bytes, and no buffer while it waits.

@@ -63,6 +63,7 @@ void WebSocketState::refuse_held() {
 }
 
 void WebSocketState::wait(WebSocketReceive& receive) {
+    if (connection_ != nullptr) connection_->service().loop().assert_on_loop();
     TR_CHECK(receiver_ == nullptr, "a WebSocket has one receive at a time");
     receiver_ = &receive;
     if (has_news()) return receive.waiter_.wake();  // it was this task's turn to give way
@@ -98,6 +99,8 @@ std::optional<WebSocketMessage> WebSocketState::take(WebSocketReceive& receive) 
 // --- sending ---------------------------------------------------------------------------------
 
 bool WebSocketState::begin(WebSocketSending& sending) {
+    // Also where it would only wait, or fail: on another loop's thread that is a race.
+    if (connection_ != nullptr) connection_->service().loop().assert_on_loop();
     if (!may_send()) {
         // Reported once: a task that goes on sending is stuck, and does not turn in a circle.
         sending.settled_ = !std::exchange(sender_notified_, true);

@@ -5,9 +5,11 @@
 
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "tiderace/http/websocket/accept.h"
 #include "tiderace/http/websocket/socket_state.h"
+#include "tiderace/task/run.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/websocket_stage.h"
@@ -151,6 +153,24 @@ TEST_F(SocketOfATask, ReceivesInOrderWhatArrivesBetween) {
     say(4);
     receive(6);
     EXPECT_EQ(said_, "0 1 2 3 4 5 6 7 8 9 10 11 ");
+}
+
+using SocketOfATaskDeathTest = SocketOfATask;
+
+// Also where the send would only fail: the other thread has no business with the socket.
+TEST_F(SocketOfATaskDeathTest, IsOfOneLoop) {
+    auto peer = open();
+    socket_->close();
+    const auto on_another_loop = [this](auto&& use) {
+        const auto started = world_.loop().post(
+            [this, use] { std::thread([this, use] { task::run(use(*socket_)); }).join(); });
+        ASSERT_TRUE(started);
+        world_.settle();
+    };
+    const auto send = [](WebSocket& socket) -> Task<> { co_await socket.send("x"); };
+    const auto receive = [](WebSocket& socket) -> Task<> { co_await socket.receive(); };
+    EXPECT_DEATH(on_another_loop(send), "called on the wrong thread");
+    EXPECT_DEATH(on_another_loop(receive), "called on the wrong thread");
 }
 
 }  // namespace

@@ -87,7 +87,12 @@ consteval bool is_well_made() {
             static_assert(Signature::is_known,
                           "FromRequest<T>::from cannot take a parameter of this type;"
                           " tiderace/http/app/arguments.h lists those that it can");
-            if constexpr (Signature::is_known) return Signature::is_well_made;
+            constexpr bool owns = std::is_same_v<typename ValueOf<Result>::Type, T> ||
+                                  !borrows<typename ValueOf<Result>::Type>;
+            static_assert(owns,
+                          "FromRequest<T>::from answers with a value: a std::string_view or a"
+                          " std::span may refer to what is gone; return a std::string, or a copy");
+            if constexpr (Signature::is_known && owns) return Signature::is_well_made;
         }
     }
     return false;

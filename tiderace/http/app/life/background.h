@@ -12,8 +12,8 @@
 //
 // Owner    The App; BackgroundTasks: AppLoop.
 // Thread   The thread of the loop that it runs on: the first, or each.
-// Errors   An exception is one line of the log. A state that the App does not have: one line, and
-//          the task does not run.
+// Errors   An exception is one line of the log. An App without a state that one takes does not
+//          serve.
 // Keywords: background task, cron, periodic
 #pragma once
 
@@ -52,6 +52,7 @@ struct Background {
     // nullopt: a state is missing.
     shared_function<std::optional<task::Task<>>(const States&)> start;
     BackgroundOptions options;
+    std::vector<Need> needs = {};
 };
 
 // Calls a function whose parameters are states.
@@ -60,6 +61,9 @@ struct CallWithStates {
     static_assert((std::is_lvalue_reference_v<A> && ...),
                   "a background task takes states alone: `S&`, or `const S&` for a shared one");
 
+    static void list([[maybe_unused]] std::vector<Need>& needs) {
+        (needs.push_back(state_need<std::remove_reference_t<A>>()), ...);
+    }
     template <typename F>
     static std::optional<task::Task<>> call(const F& function, const States& states) {
         const std::tuple found{find<std::remove_reference_t<A>>(states)...};
@@ -82,9 +86,11 @@ struct CallWithStates {
 template <typename F>
 Background background(F task, BackgroundOptions options) {
     using Arguments = typename SignatureOf<F>::template Arguments<CallWithStates>;
-    return {
+    Background made{
         [task = std::move(task)](const States& states) { return Arguments::call(task, states); },
         options};
+    Arguments::list(made.needs);
+    return made;
 }
 
 class BackgroundTasks final : private core::TurnEnd {

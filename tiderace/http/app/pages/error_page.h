@@ -92,11 +92,16 @@ consteval bool is_error_page() {
     static_assert(is_function,
                   "an error page is a function of const ErrorAnswer&, called as const");
     if constexpr (is_function) {
-        using Result = std::remove_cvref_t<std::invoke_result_t<const F&, const ErrorAnswer&>>;
+        using Made = std::invoke_result_t<const F&, const ErrorAnswer&>;
+        using Result = std::remove_cvref_t<Made>;
         static_assert(is_error_reply<Result>,
                       "an error page is a Reply, a Page, a Problem, a text, or a std::optional or "
                       "std::variant of these; no Task");
-        return is_error_reply<Result>;
+        constexpr bool owns = !borrows<Made> || !is_error_reply<Result>;
+        static_assert(owns,
+                      "an error page is a value: a reference or a std::string_view may refer to "
+                      "what is gone; return a std::string, or a copy");
+        return is_error_reply<Result> && owns;
     } else {
         return false;
     }

@@ -110,6 +110,11 @@ struct SocketArgument<WebSocket&> {
     static WebSocket& pass(std::optional<WebSocket*>& found) { return **found; }
 };
 
+template <>
+struct ArgumentNeeds<WebSocket&> {
+    static void list(std::vector<Need>&) {}
+};
+
 template <typename F>
 class SocketEndpointOf final : public SocketEndpoint {
   public:
@@ -131,7 +136,11 @@ class SocketEndpointOf final : public SocketEndpoint {
     }
 
   private:
-    static constexpr EndpointKind kind{.keeps_views = Signature::takes_views, .is_websocket = true};
+    static constexpr EndpointKind kind{
+        .keeps_views = Signature::takes_views,
+        .is_websocket = true,
+        .list_needs = Signature::template Arguments<NeedsOf>::list,
+    };
 
     template <typename... A>
     struct With {
