@@ -50,9 +50,9 @@ User ada() {
 
 void add_text(http::App& app, std::string_view kind) {
     if (kind == "coroutine") {
-        app.get<"/hello.txt">([]() -> Task<std::string_view> { co_return "hello\n"; });
+        app.get<"/hello.txt">([]() -> Task<const char*> { co_return "hello\n"; });
     } else if (kind == "waiting") {
-        app.get<"/hello.txt">([]() -> Task<std::string_view> {
+        app.get<"/hello.txt">([]() -> Task<const char*> {
             co_await tiderace::yield();
             co_return "hello\n";
         });
