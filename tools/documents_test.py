@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 YET_TO_MAKE = ("build/", "examples/hello")
 FOREIGN_COMMAND = re.compile(r"^\W*(curl|certbot|testssl|nghttp|openssl|cmake)\b")
-FOREIGN_FLAGS = {"gtest"}  # GoogleTest's --gtest_filter
+FOREIGN_FLAGS = {"gtest", "gc-sections"}  # GoogleTest's --gtest_filter, and the linker's
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

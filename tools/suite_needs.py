@@ -55,6 +55,11 @@ def cross_environment():
 
 
 @once
+def conan_environment():
+    return pinned_packages("venv-conan", "tests/conan_requirements.txt")
+
+
+@once
 def docs_environment():
     return pinned_packages("venv-docs", "docs/requirements.txt")
 
@@ -193,6 +198,7 @@ def redis_tests():
 
 
 FOR_SLOW_SUITES = {
+    "test_conan": conan_environment,
     "test_docs_site": docs_environment,
     "test_http2_clients": go_client,
     "test_http2_h2spec": h2spec,
