@@ -224,6 +224,15 @@ TEST_F(Library, GroupsAndMiddleware) {
     EXPECT_EQ(program.end(), 0);
 }
 
+TEST_F(Library, ARequestsTraceGoesOn) {
+    Program server = start("routes/routes");
+    Program program = start("middleware/request_ids_and_traces", server.url("/"));
+    EXPECT_EQ(get(program.url("/price")).body, "hello\n");
+    EXPECT_EQ(server.end(), 0);
+    EXPECT_EQ(get(program.url("/price")).body, "none\n");
+    EXPECT_EQ(program.end(), 0);
+}
+
 TEST_F(Library, ErrorPages) {
     folder.write("templates/error.html", "<h1>{{ status }} {{ title }}</h1><p>{{ detail }}</p>");
     Program program = start("errors/error_pages");
