@@ -45,12 +45,14 @@
 #include "tiderace/http/app/observe/logger.h"    // Logger: lines with their request
 #include "tiderace/http/app/pages/error_page.h"  // ErrorAnswer: an App's own error pages
 #include "tiderace/http/app/pages/page.h"        // Page: answers made of templates
+#include "tiderace/http/app/problem.h"           // Problem, Created, Redirect
 #include "tiderace/http/app/ready_middleware.h"  // rate_limit, cors, basic_auth …
-#include "tiderace/http/app/reply.h"             // Reply, Cookie, Problem, Created, Redirect
 #include "tiderace/http/app/results.h"           // what a handler may return
 #include "tiderace/http/app/routes.h"            // get, post, ws …: a function for each method
 #include "tiderace/http/app/session.h"           // Session, sessions()
 #include "tiderace/http/app/stream.h"            // Events; bodies from a Generator
+#include "tiderace/http/cookie.h"                // Cookie: one for the client
+#include "tiderace/http/response.h"              // Response: status, headers, body
 #include "tiderace/metrics/metrics.h"            // Counter, Gauge, Histogram
 #include "tiderace/serve/serve.h"                // ServeOptions
 #include "tiderace/task.h"                       // Task, sleep, within, Scope …

@@ -14,7 +14,7 @@
 //         app.get<"/todos">([](Todos& todos) { return todos.all; });
 //         app.post<"/todos">([](Json<Todo> todo, Todos& todos) {
 //             todos.all.push_back(*todo);
-//             return Reply(201);
+//             return Response(201);
 //         });
 //         app.get<"/ticks">([]() -> Events {
 //             for (int i = 0;; ++i) {

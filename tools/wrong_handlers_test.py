@@ -69,7 +69,7 @@ TEMPLATE = "the pattern is a template argument"
 NO_JSON = "this type has no JSON form"
 BY_VALUE = "take it by value"  # a reference to what is made for the call would dangle
 MIDDLEWARE = "a middleware is a function, or one of tiderace/http/app/ready_middleware.h"
-PAGE = "an error page is a Reply, a Page, a Problem, a text"
+PAGE = "an error page is a Response, a Page, a Problem, a text"
 PAGE_FUNCTION = "an error page is a function of const ErrorAnswer&, called as const"
 STATE = "a state is made by a function of core::EventLoop& that returns a std::unique_ptr"
 LASTING = "share() keeps a reference: no temporary"
@@ -96,7 +96,7 @@ RIGHT = [
     "app.use(time_limit(std::chrono::seconds(5))).use(answer);",
     'const auto limit = body_limit(5); app.use(limit).group("/a").use(limit);',
     'app.error_page([](const ErrorAnswer&) { return "text"; });',
-    "app.error_page([](const ErrorAnswer&) -> std::optional<Reply> { return std::nullopt; });",
+    "app.error_page([](const ErrorAnswer&) -> std::optional<Response> { return std::nullopt; });",
     "app.error_page([](const auto& error) { return Problem{.status = error.status}; });",
     "app.state<Item>([](core::EventLoop&) { return std::make_unique<Item>(); });",
     "app.state<Item>([](auto&) { return std::make_shared<Larger>(); });",
@@ -170,8 +170,8 @@ WRONG = [
     ("app.use([](auto&) {});", MIDDLEWARE),
     ('app.group("/a").use("x");', MIDDLEWARE),
     ("app.error_page([](const ErrorAnswer&) { return 5; });", PAGE),
-    ("app.error_page([](const ErrorAnswer&) -> std::variant<Reply, int> { return 5; });", PAGE),
-    ("app.error_page([](const ErrorAnswer&) -> Task<Reply> { co_return Reply(); });", PAGE),
+    ("app.error_page([](const ErrorAnswer&) -> std::variant<Response, int> { return 5; });", PAGE),
+    ("app.error_page([](const ErrorAnswer&) -> Task<Response> { co_return Response(); });", PAGE),
     ("app.error_page([](const ErrorAnswer&) {});", PAGE),
     ('app.error_page([](int) { return "x"; });', PAGE_FUNCTION),
     ('app.error_page([n = 0](const ErrorAnswer&) mutable { ++n; return "x"; });', PAGE_FUNCTION),

@@ -66,7 +66,7 @@ std::string client_of(const Request& request) {
 
 // --- the page and its form --------------------------------------------------------------------
 
-Task<Page> show(Shared uploads, std::string fault = "", Reply reply = Reply()) {
+Task<Page> show(Shared uploads, std::string fault = "", Response response = Response()) {
     auto list = [uploads] { return uploads->files(); };
     const std::vector<StoredFile> files = co_await offload(list);
     auto look = [uploads] { return uploads->room(now()); };
@@ -75,7 +75,7 @@ Task<Page> show(Shared uploads, std::string fault = "", Reply reply = Reply()) {
     for (const StoredFile& file : files) {
         shown.files.push_back({file.name, readable(file.bytes), readable_date(file.changed)});
     }
-    co_return page<"files.html">(std::move(shown), std::move(reply));
+    co_return page<"files.html">(std::move(shown), std::move(response));
 }
 
 Task<> write(const WriterRef& writer, std::string bytes) {
@@ -130,7 +130,7 @@ void add_page(App& app, const Shared& uploads) {
                 kept = false;
             }
             if (kept) co_return Redirect{"/"};
-            Reply status(fault.status);
+            Response status(fault.status);
             co_return co_await show(uploads, fault.detail, std::move(status));
         },
         body_limit(uploads->limits().file_bytes_max));
@@ -143,8 +143,8 @@ void add_page(App& app, const Shared& uploads) {
 
 // --- uploads that can be resumed --------------------------------------------------------------
 
-Reply with_state(int status, const UploadState& state) {
-    return Reply(status)
+Response with_state(int status, const UploadState& state) {
+    return Response(status)
         .header("Upload-Offset", std::to_string(state.offset))
         .header("Upload-Length", std::to_string(state.length))
         .header("Upload-Expires", tus::http_date(state.expires))
@@ -168,7 +168,7 @@ Task<UploadState> receive(const Shared& uploads, std::string id, std::uint64_t o
     co_return co_await finish(writer);
 }
 
-Task<Reply> create(const Shared& uploads, const Request& request, BodyStream& body) {
+Task<Response> create(const Shared& uploads, const Request& request, BodyStream& body) {
     const std::uint64_t length = tus::number(request, "Upload-Length");
     const auto name = tus::metadata(request.header("Upload-Metadata"), "filename");
     const auto digest = tus::checksum(request);
@@ -184,12 +184,12 @@ Task<Reply> create(const Shared& uploads, const Request& request, BodyStream& bo
     co_return with_state(201, state).header("Location", "/uploads/" + id);
 }
 
-Task<Reply> show_state(Shared uploads, std::string id) {
+Task<Response> show_state(Shared uploads, std::string id) {
     auto step = [uploads, id = std::move(id)] { return uploads->find(id); };
     co_return with_state(200, co_await offload(step));
 }
 
-Task<Reply> go_on(Shared uploads, std::string id, const Request& request, BodyStream body) {
+Task<Response> go_on(Shared uploads, std::string id, const Request& request, BodyStream body) {
     if (!has_bytes(request)) {
         throw Problem{.status = 415,
                       .detail = "send Content-Type: application/offset+octet-stream"};
@@ -199,37 +199,38 @@ Task<Reply> go_on(Shared uploads, std::string id, const Request& request, BodySt
     co_return with_state(204, co_await receive(uploads, std::move(id), offset, digest, body));
 }
 
-Task<Reply> remove(Shared uploads, std::string id) {
+Task<Response> remove(Shared uploads, std::string id) {
     auto step = [uploads, id = std::move(id)] { uploads->remove(id); };
     co_await offload(step);
-    co_return Reply(204);
+    co_return Response(204);
 }
 
-Task<Reply> no_such_method() {
-    co_return Reply(405).header("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS");
+Task<Response> no_such_method() {
+    co_return Response(405).header("Allow", "GET, HEAD, PATCH, DELETE, OPTIONS");
 }
 
 // The fields of every answer of the protocol, and the answer to OPTIONS.
 void describe(const UploadLimits& limits, const Request& request, Response& response) {
-    response.set("Tus-Resumable", "1.0.0");
+    response.set_header("Tus-Resumable", "1.0.0");
     if (request.method() != wire::Method::options) return;
-    response.set("Tus-Version", "1.0.0");
-    response.set("Tus-Extension", "creation,creation-with-upload,expiration,checksum,termination");
-    response.set("Tus-Checksum-Algorithm", tus::checksum_algorithms);
-    response.set("Tus-Max-Size", response.keep(std::to_string(limits.file_bytes_max)));
+    response.set_header("Tus-Version", "1.0.0");
+    response.set_header("Tus-Extension",
+                        "creation,creation-with-upload,expiration,checksum,termination");
+    response.set_header("Tus-Checksum-Algorithm", tus::checksum_algorithms);
+    response.set_header("Tus-Max-Size", std::to_string(limits.file_bytes_max));
 }
 
 void add_uploads(Group<0> tus, const Shared& uploads) {
     tus.use([limits = uploads->limits()](const Request& request, Response& response) {
         describe(limits, request, response);
     });
-    tus.use([](const Request& request) -> std::optional<Reply> {
+    tus.use([](const Request& request) -> std::optional<Response> {
         const bool asks = request.method() == wire::Method::options;
         if (asks || request.header("Tus-Resumable") == "1.0.0") return std::nullopt;
-        return Reply(412).header("Tus-Version", "1.0.0").text("send Tus-Resumable: 1.0.0\n");
+        return Response(412).header("Tus-Version", "1.0.0").text("send Tus-Resumable: 1.0.0\n");
     });
     tus.use(body_limit(uploads->limits().file_bytes_max));
-    tus.post<"/">([uploads](const Request& request, BodyStream body) -> Task<Reply> {
+    tus.post<"/">([uploads](const Request& request, BodyStream body) -> Task<Response> {
         co_return co_await create(uploads, request, body);
     });
     // HEAD, too: how far it came.
@@ -258,12 +259,12 @@ App make_files(const std::shared_ptr<Uploads>& uploads, const std::vector<std::s
     // An uploaded file is saved, never shown: a page among it would be one of this site's.
     app.use([](const Request& request, Response& response) {
         if (!request.path.starts_with("/files/") || response.status() >= 400) return;
-        response.set("Content-Disposition", "attachment");
-        response.set("Content-Security-Policy", "sandbox; default-src 'none'");
+        response.set_header("Content-Disposition", "attachment");
+        response.set_header("Content-Security-Policy", "sandbox; default-src 'none'");
     });
     // The next new upload may come in half a second (UploadLimits::rate).
     app.use([](const Request&, Response& response) {
-        if (response.status() == 429) response.set("Retry-After", "1");
+        if (response.status() == 429) response.set_header("Retry-After", "1");
     });
     app.templates(FILES_FOLDER "/templates");
     app.files("/static", FILES_FOLDER "/page").files("/files", uploads->folder());

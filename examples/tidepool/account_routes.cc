@@ -95,7 +95,7 @@ Task<Answer> sign_up(Guest visitor, Form<SignUpForm> form, const Request& reques
     if (!member) {
         // The typed text stays, except for the passwords.
         SignUpPage again{visitor.frame(), form->name, form->username, form->email, member.error()};
-        co_return page<"sign_up.html">(std::move(again), Reply(422));
+        co_return page<"sign_up.html">(std::move(again), Response(422));
     }
     co_await log_in(site, session, request, *member, "");
     co_return std::unexpected(Redirect{"/"});
@@ -128,13 +128,13 @@ Task<Answer> check_log_in(Visitor visitor, Form<LogInForm> form, const Request& 
     const bool allowed = co_await site.limits.allows_guess(std::move(key), std::move(place));
     if (!allowed) {
         shown.fault = words.too_many_tries;
-        co_return page<"log_in.html">(std::move(shown), Reply(429).header("Retry-After", "60"));
+        co_return page<"log_in.html">(std::move(shown), Response(429).header("Retry-After", "60"));
     }
     const std::int64_t member = account ? account->id : 0;
     const bool matches = co_await site.accounts.check(std::move(account), form->password);
     if (!matches) {
         shown.fault = words.wrong_log_in;
-        co_return page<"log_in.html">(std::move(shown), Reply(403));
+        co_return page<"log_in.html">(std::move(shown), Response(403));
     }
     std::string former;
     if (visitor.is_member()) former = visitor.viewer().login;

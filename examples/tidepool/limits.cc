@@ -149,14 +149,14 @@ std::string place_of(const Request& request) {
 
 Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate) {
     return [name = std::move(name), rate](const Request& request,
-                                          Site& site) -> Task<std::optional<Reply>> {
+                                          Site& site) -> Task<std::optional<Response>> {
         if (!site.limits.shared()) co_return std::nullopt;
         std::string key = name + ":" + place_of(request);
         if (co_await site.limits.allows(std::move(key), rate)) co_return std::nullopt;
         const std::string seconds = std::to_string(interval_of(rate) / 1'000 + 1);
-        Reply reply(429);
-        reply.header("Retry-After", seconds);
-        co_return reply;
+        Response response(429);
+        response.header("Retry-After", seconds);
+        co_return response;
     };
 }
 

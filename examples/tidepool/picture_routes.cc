@@ -179,8 +179,8 @@ std::optional<Problem> only_pictures(const Request& request) {
 void keep_for_ever(const Request&, Response& response) {
     if (response.status() >= 400) return;
     // The name has the hash of the content, so a name never gets another content.
-    response.set("Cache-Control", "public, max-age=31536000, immutable");
-    response.set("Cross-Origin-Resource-Policy", "same-origin");
+    response.set_header("Cache-Control", "public, max-age=31536000, immutable");
+    response.set_header("Cross-Origin-Resource-Policy", "same-origin");
 }
 
 }  // namespace

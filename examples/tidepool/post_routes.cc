@@ -63,7 +63,7 @@ Task<Page> feed_page(Site& site, const Visitor& visitor, std::int64_t before, Un
                   .posts = std::move(posts.posts),
                   .next = next_of("/", posts),
                   .empty = visitor.words().post.nothing_here};
-    co_return page<"feed.html">(std::move(feed), Reply(unsent.status));
+    co_return page<"feed.html">(std::move(feed), Response(unsent.status));
 }
 
 // A post with its replies, and the form for one.
@@ -90,7 +90,7 @@ Task<Page> thread_page(Site& site, Visitor visitor, std::int64_t id, std::int64_
                       .empty = words.post.no_replies};
     // An answer to a form has the form's address.
     thread.frame.back = "/posts/" + std::to_string(id);
-    co_return page<"thread.html">(std::move(thread), Reply(unsent.status));
+    co_return page<"thread.html">(std::move(thread), Response(unsent.status));
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ Task<Page> unsent_page(Site& site, Visitor visitor, std::string path, Unsent uns
     }
     EditPage again{visitor.frame(), id, std::move(unsent.text), std::move(unsent.fault)};
     again.frame.back = path;
-    co_return page<"edit.html">(std::move(again), Reply(unsent.status));
+    co_return page<"edit.html">(std::move(again), Response(unsent.status));
 }
 
 namespace {
@@ -167,7 +167,7 @@ Task<Answer> edit_post(Visitor visitor, std::int64_t id, Form<EditForm> form, Si
     if (!is_body(body)) {
         EditPage again{visitor.frame(), id, std::move(body),
                        std::string(visitor.words().post.post_empty)};
-        co_return page<"edit.html">(std::move(again), Reply(422));
+        co_return page<"edit.html">(std::move(again), Response(422));
     }
     // Also a post of another member: which numbers exist is not shown to forged forms.
     if (!co_await site.posts.edit(visitor.id(), id, std::move(body))) co_return not_found(visitor);

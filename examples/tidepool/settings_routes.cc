@@ -51,7 +51,7 @@ Task<Page> settings_page(Site& site, const Visitor& visitor, Frame frame, std::s
                           .logins = std::move(logins),
                           .more_logins = more_logins,
                           .fault = std::move(fault)};
-    co_return page<"settings.html">(std::move(settings), Reply(status));
+    co_return page<"settings.html">(std::move(settings), Response(status));
 }
 
 namespace {
@@ -144,10 +144,10 @@ Task<Answer> show_hidden(Member visitor, Query<FromPerson> query, Site& site) {
     co_return page<"people.html">(std::move(shown));
 }
 
-using Exported = std::expected<Reply, Redirect>;
+using Exported = std::expected<Response, Redirect>;
 
 Task<Exported> export_data(Member visitor, Site& site) {
-    co_return Reply()
+    co_return Response()
         // A file to keep, and a body that is made piece by piece while it is sent.
         .header("Content-Disposition", "attachment; filename=\"tidepool.json\"")
         .body("application/json", site.accounts.exported(visitor.id()));

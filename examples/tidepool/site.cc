@@ -69,14 +69,14 @@ Page not_found(const Visitor& visitor, std::string draft) {
     const Words& words = visitor.words();
     return page<"fault.html">(FaultPage{visitor.frame(), std::string(words.fault.not_found),
                                         std::string(words.fault.not_found_more), std::move(draft)},
-                              Reply(404));
+                              Response(404));
 }
 
 Page refused(const Visitor& visitor) {
     const Words& words = visitor.words();
     return page<"fault.html">(FaultPage{visitor.frame(), std::string(words.fault.refused),
                                         std::string(words.fault.refused_more)},
-                              Reply(403));
+                              Response(403));
 }
 
 Redirect to_log_in(const Visitor& visitor) {
@@ -88,7 +88,7 @@ Page log_in_with(const Visitor& visitor, std::string path, std::string text) {
                                          .back = std::move(path),
                                          .draft = std::move(text),
                                          .fault = std::string(visitor.words().form.logged_out)},
-                               Reply(403));
+                               Response(403));
 }
 
 // The second is sent to origins that a browser trusts: TLS, also where a proxy in front of us has

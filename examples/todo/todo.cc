@@ -78,7 +78,8 @@ void add_sign_in(App& app, const std::string& password) {
         [password](Form<SignIn> form, Session session)
             -> Task<std::variant<PageOf<"sign_in.html", SignInPage>, Redirect>> {
             if (!equals_in_constant_time(password, form->password)) {
-                co_return page<"sign_in.html">(SignInPage{"This is not the password."}, Reply(403));
+                co_return page<"sign_in.html">(SignInPage{"This is not the password."},
+                                               Response(403));
             }
             co_await session.renew();  // an id from before the sign-in is worth nothing
             co_await session.set("user", *form->name);

@@ -94,7 +94,11 @@ void Exchange::write(Response& response) {
     responded_ = true;
     bool begun = false;
     if (contain("a filter or the answer's body", [&] {
+            // Again behind the filters: one of them may have set another source.
+            response.attach_source(*this);
             if (site_ != nullptr) site_->filter(*this, response);
+            response.attach_source(*this);
+            if (response.cookie_fault() != wire::CookieFault::none) log_cookie_fault(response);
             // RFC 9110, 15.3.6. Unlike 204, it says so by its length.
             if (response.status() == 205) response.drop_body();
             response.share_large_body();
@@ -109,6 +113,17 @@ void Exchange::write(Response& response) {
     Response fault(500);
     // Without filters: one of them may be what threw.
     if (!contain("the answer", [&] { send(fault); })) break_connection();
+}
+
+void Exchange::log_cookie_fault(const Response& response) {
+    if (log::Logger* const log = loop().log()) {
+        log->error("http", "a cookie was not set",
+                   log::field("why", to_string(response.cookie_fault())));
+    }
+}
+
+task::Runner* Exchange::runner() const {
+    return site_ != nullptr ? site_->runner() : nullptr;
 }
 
 void Exchange::respond_status(int status) {

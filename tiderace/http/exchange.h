@@ -12,8 +12,7 @@
 //            is answered over our head (a deadline, a body too large), every observer is notified
 //            once, and answering does nothing. An observer unhooks when it dies.
 // Deadline   set_deadline(): answers 503, or the given status, by itself.
-// Bodies     In: receive_body(); set_body_reading(false) pushes back on the client. Out: a
-//            BodySource is pulled while there is room, and says `wait` until body_ready().
+// Bodies     In: receive_body(). Out: a BodySource, pulled while there is room.
 // Errors     What throws (a handler, rule, filter, source, receiver, observer) is logged in one
 //            line. 500 is answered where no answer began; otherwise the exchange breaks off, so
 //            that the client sees it. A handler that neither answers, defers nor asks for the body
@@ -39,6 +38,10 @@
 #include "tiderace/http/response.h"
 #include "tiderace/http/route/pattern.h"
 #include "tiderace/net/session.h"
+
+namespace tiderace::task {
+class Runner;
+}
 
 namespace tiderace::http {
 
@@ -66,13 +69,11 @@ class Exchange : public core::Shared {
     bool abandoned() const { return abandoned_; }  // gone, or answered over our head
     // False: it is abandoned or answered already, and `observer` will not be called.
     bool observe(AbandonObserver& observer);
-    // The same for a callback, kept until the exchange is answered or abandoned.
-    void on_abandoned(unique_function<void()> callback);
+    void on_abandoned(unique_function<void()> callback);  // the same, until the answer
     // Answers `status` by itself if no answer came by then, and abandons. The last call counts;
     // Instant::max() for none.
     void set_deadline(Instant when, int status = 503);
-    // The connection drops it, and a reference remains: copies the views it needs.
-    void outlive_connection() { origin_.keep(request_); }
+    void outlive_connection() { origin_.keep(request_); }  // copies the views that it needs
 
     // False: the request came without one, and a receiver would learn nothing but its end.
     virtual bool has_body() const { return true; }
@@ -97,8 +98,7 @@ class Exchange : public core::Shared {
     }
 
     void trust_request_id() { request_.trusts_id = true; }  // that it was sent with
-    // As a trusted proxy reports it: Request::peer, secure and id from here on.
-    void set_client(const core::Address& client, bool is_secure);
+    void set_client(const core::Address& client, bool is_secure);  // as a trusted proxy reports it
 
     // Kept until the exchange is answered to its last byte, or abandoned and released.
     void attach(core::Ref<Attachment> one);
@@ -110,10 +110,10 @@ class Exchange : public core::Shared {
     const Chain* chain() const { return chain_; }
     // The endpoint that its path and method have; nullptr: none, as with 404 and 405.
     const Matched* matched() const { return matched_; }
+    task::Runner* runner() const;  // its site's; nullptr: none
     const route::Parameters& parameters() const { return parameters_; }  // of its path
     void set_site(SiteLoop& site) { site_ = &site; }
-    // What it was matched in, which has its chain and its handler: for what goes on after it.
-    const core::Ref<core::Shared>& tree() const { return tree_; }
+    const core::Ref<core::Shared>& tree() const { return tree_; }  // that it was matched in
 
   protected:
     Exchange();
@@ -134,8 +134,7 @@ class Exchange : public core::Shared {
     // Answers without the handler, and says why; observers are notified.
     [[gnu::cold]] void answer_over_head(int status, ByteView sentence);
     void abandon();  // the peer is gone: notifies every observer
-    // It is answered, or will be reused: cancels all waits.
-    void stop_waiting();
+    void stop_waiting();  // it is answered, or will be reused: cancels all waits
     void reset_answer();
     bool waits_for_handler() const {
         return !responded_ && !deferred_ && !abandoned_ && receiver_ == nullptr;
@@ -183,6 +182,7 @@ class Exchange : public core::Shared {
     void retire(std::unique_ptr<BodyReceiver> receiver);
     void receiver_returned(bool sound);
     [[gnu::cold]] void report_misuse(std::string_view what);
+    [[gnu::cold]] void log_cookie_fault(const Response& response);
     static void tell(Waiting* waiting, AbandonObservers& observers, log::Logger* log);
 
     const Chain* chain_ = nullptr;  // SiteLoop's, as the next four are

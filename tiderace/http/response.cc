@@ -1,11 +1,16 @@
 #include "tiderace/http/response.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "tiderace/base/ascii.h"
+#include "tiderace/http/generator_source.h"
+#include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/http/wire/percent.h"
 
 namespace tiderace::http {
 namespace {
@@ -23,20 +28,125 @@ struct UnsentBody final : BodySource {
 
 }  // namespace
 
-Response& Response::push(const ResponseField& field) {
-    // Most answers have few fields and allocate nothing.
-    if (more_fields_.empty() && field_count_ < fields_inline) {
-        inline_fields_[field_count_++] = field;
-        return *this;
+void ResponseFields::push_more(const ResponseField& field) {
+    if (more_.empty()) {
+        more_.reserve(2 * inline_max);
+        more_.assign(inline_, inline_ + count_);
     }
-    if (more_fields_.empty()) more_fields_.assign(inline_fields_, inline_fields_ + field_count_);
-    more_fields_.push_back(field);
+    more_.push_back(field);
+}
+
+void ResponseFields::take(ResponseFields& other) noexcept {
+    count_ = std::exchange(other.count_, 0);
+    more_ = std::exchange(other.more_, {});
+    std::copy_n(other.inline_, more_.empty() ? count_ : 0, inline_);
+}
+
+ByteView Response::header(ByteView name) const {
+    const wire::FieldName id = wire::intern_field_name(name);
+    if (id != wire::FieldName::other) {
+        const auto found = find(id);
+        return found ? found->value : ByteView{};
+    }
+    for (const ResponseField& field : fields()) {
+        if (field.id == id && equals_ignoring_case(field.name, name)) return field.value;
+    }
+    return {};
+}
+
+Response& Response::header(ByteView name, ByteView value) & {
+    const wire::FieldName id = wire::intern_field_name(name);
+    if (id == wire::FieldName::location) {
+        if (value.empty()) return *this;
+        std::string memory(wire::uri_growth_max * value.size(), '\0');
+        wire::BoundedText uri(memory);
+        wire::append_uri_reference(uri, value);
+        return set(id, keep(uri.view()));
+    }
+    if (!wire::is_field_value(value)) return *this;
+    if (id == wire::FieldName::content_type) return set(id, keep(value));
+    if (id != wire::FieldName::other) return add(id, keep(value));
+    if (!wire::is_token(name)) return *this;
+    fields_.push({id, keep(name), keep(value)});
     return *this;
+}
+
+Response& Response::set_header(ByteView name, ByteView value) {
+    // One that is left out leaves what is there.
+    if (!wire::is_token(name) || !wire::is_field_value(value)) return *this;
+    remove_called(name);
+    return header(name, value);
+}
+
+Response& Response::cookie(const Cookie& cookie) & {
+    wire::SetCookie one{.name = cookie.name,
+                        .value = cookie.value,
+                        .path = cookie.path,
+                        .domain = cookie.domain,
+                        .same_site = cookie.same_site,
+                        .secure = cookie.secure,
+                        .http_only = cookie.http_only,
+                        .partitioned = cookie.partitioned};
+    if (cookie.max_age) {
+        one.max_age = std::chrono::duration_cast<std::chrono::seconds>(*cookie.max_age).count();
+    }
+    std::array<char, wire::set_cookie_bytes_max> memory;
+    wire::BoundedText text(memory);
+    if (wire::append_set_cookie(text, one)) {
+        return add(wire::FieldName::set_cookie, keep(text.view()));
+    }
+    // Reported by the exchange, which has a log.
+    cookie_fault_ = wire::check_cookie(one);
+    return *this;
+}
+
+Response& Response::text(std::string body) & {
+    set(wire::FieldName::content_type, "text/plain; charset=utf-8");
+    set_body(std::move(body));
+    return *this;
+}
+
+Response& Response::html(std::string body) & {
+    set(wire::FieldName::content_type, "text/html; charset=utf-8");
+    set_body(std::move(body));
+    return *this;
+}
+
+Response& Response::body(ByteView type, std::string bytes) & {
+    set(wire::FieldName::content_type, keep(type));
+    set_body(std::move(bytes));
+    return *this;
+}
+
+Response& Response::body(ByteView type, std::unique_ptr<BodySource> source) & {
+    set(wire::FieldName::content_type, keep(type));
+    set_body(std::move(source));
+    return *this;
+}
+
+Response& Response::body(ByteView type, task::Generator<std::string> pieces) & {
+    return body(type, std::make_unique<GeneratorSource>(std::move(pieces)));
+}
+
+void Response::take_content(Response&& other) {
+    other.take_block_apart();
+    for (const ResponseField& field : other.fields()) {
+        const bool one = field.id == wire::FieldName::content_type;
+        if (one) remove(field.id);
+        fields_.push({field.id, keep(field.name), keep(field.value)});
+    }
+    if (cookie_fault_ == wire::CookieFault::none) cookie_fault_ = other.cookie_fault_;
+    if (const ByteView copied = other.copied_body(); !copied.empty() && !other.owner_) {
+        return set_body(std::string(copied));  // it may be a text that `other` keeps
+    }
+    body_ = std::move(other.body_);
+    owner_ = std::move(other.owner_);
 }
 
 Response& Response::add(ByteView name, ByteView value) {
     const wire::FieldName id = wire::intern_field_name(name);
-    return push({id, id == wire::FieldName::other ? name : ByteView{}, value});
+    fields_.push({id, id == wire::FieldName::other ? name : ByteView{}, value});
+    return *this;
 }
 
 Response& Response::add(wire::FieldName name, std::uint64_t value) {
@@ -45,23 +155,22 @@ Response& Response::add(wire::FieldName name, std::uint64_t value) {
     return add(name, keep({digits, static_cast<std::size_t>(end - digits)}));
 }
 
-std::span<ResponseField> Response::mutable_fields() {
-    return more_fields_.empty() ? std::span<ResponseField>(inline_fields_, field_count_)
-                                : std::span<ResponseField>(more_fields_);
-}
-
-void Response::shrink_to(std::size_t count) {
-    if (!more_fields_.empty()) more_fields_.resize(count);
-    // An emptied vector means that the inline ones count again: they are none then.
-    if (more_fields_.empty()) field_count_ = count;
-}
-
 void Response::remove(wire::FieldName name) {
     take_block_apart();
-    const std::span<ResponseField> all = mutable_fields();
+    const std::span<ResponseField> all = fields_.all();
     const auto end = std::remove_if(all.begin(), all.end(),
                                     [&](const ResponseField& field) { return field.id == name; });
-    shrink_to(static_cast<std::size_t>(end - all.begin()));
+    fields_.shrink_to(static_cast<std::size_t>(end - all.begin()));
+}
+
+void Response::remove_called(ByteView name) {
+    const wire::FieldName id = wire::intern_field_name(name);
+    if (id != wire::FieldName::other) return remove(id);
+    const std::span<ResponseField> all = fields_.all();
+    const auto end = std::remove_if(all.begin(), all.end(), [&](const ResponseField& field) {
+        return field.id == id && equals_ignoring_case(field.name, name);
+    });
+    fields_.shrink_to(static_cast<std::size_t>(end - all.begin()));
 }
 
 Response& Response::set(wire::FieldName name, ByteView value) {
@@ -70,13 +179,7 @@ Response& Response::set(wire::FieldName name, ByteView value) {
 }
 
 Response& Response::set(ByteView name, ByteView value) {
-    const wire::FieldName id = wire::intern_field_name(name);
-    if (id != wire::FieldName::other) return set(id, value);
-    const std::span<ResponseField> all = mutable_fields();
-    const auto end = std::remove_if(all.begin(), all.end(), [&](const ResponseField& field) {
-        return field.id == wire::FieldName::other && equals_ignoring_case(field.name, name);
-    });
-    shrink_to(static_cast<std::size_t>(end - all.begin()));
+    remove_called(name);
     return add(name, value);
 }
 
@@ -98,8 +201,15 @@ void Response::take_block_apart() {
 }
 
 ByteView Response::keep(ByteView text) {
-    if (text.size() > text_inline_bytes - text_bytes_) return keep_string(std::string(text));
-    char* copy = inline_text_ + text_bytes_;
+    if (text.empty()) return {};
+    if (text.size() > kept_bytes) return keep_string(std::string(text));
+    if (text_ == nullptr) {
+        text_ = std::make_unique_for_overwrite<char[]>(kept_bytes);
+        text_bytes_ = 0;
+    } else if (text.size() > kept_bytes - text_bytes_) {
+        return keep_string(std::string(text));
+    }
+    char* copy = text_.get() + text_bytes_;
     std::memcpy(copy, text.data(), text.size());
     text_bytes_ += text.size();
     return {copy, text.size()};
@@ -117,7 +227,9 @@ void Response::set_body(std::string text) {
         // The first one without an allocation. Views of it stay good, whatever body follows.
         if (!body_text_.empty()) return set_body(keep_string(std::move(text)), {});
         body_text_ = std::move(text);
-        return set_body(body_text_, {});
+        owner_ = {};
+        body_.emplace<OwnText>();
+        return;
     }
     auto owned = core::make_ref<OwnedText>(std::move(text));
     set_body(owned->text, owned);
@@ -143,6 +255,7 @@ bool Response::has_body() const {
 }
 
 std::optional<std::uint64_t> Response::body_bytes() const {
+    if (std::holds_alternative<OwnText>(body_)) return body_text_.size();
     if (const auto* copied = std::get_if<ByteView>(&body_)) return copied->size();
     if (const auto* queue = std::get_if<core::SendQueue>(&body_)) return queue->bytes();
     if (const auto* source = std::get_if<Source>(&body_)) return source->length;

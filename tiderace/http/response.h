@@ -1,72 +1,96 @@
-// Internal. Response: status, fields and body of one answer, the same for every version of HTTP.
+// Response: status, headers and body of one answer, the same for every version of HTTP: what
+// handlers return, what middleware sees, and what is sent.
+//
+//   return Response(201).header("Location", "/users/7").text("made\n");
+//   app.use([](const Request&, Response& response) { response.header("X-Harbour", "north"); });
 //
 // Framing fields (Content-Length, Transfer-Encoding, Connection, Date, Server) are the connection's
 // business: it adds them from the body and drops any that were set here.
 //
-// Owner    Made on the stack by a handler, consumed by Exchange::respond.
+// Owner    The handler, until it returns it or gives it to Exchange::respond.
 // Thread   One loop's.
-// Memory   Views are not copied: they live until respond() returns. keep() makes a copy that does.
-//          No allocation up to fields_inline fields and text_inline_bytes kept bytes.
-// Keywords: header, status
+// Errors   header() leaves out what no message may hold: a line break in a value would begin a
+//          field of its author's. With add() and set() such an answer becomes a 500.
+// Memory   header(), cookie() and the bodies that are strings are the Response's own. add() and
+//          set() copy nothing: what they are given lives until respond() returns, or is kept by
+//          keep(). A move moves no text, so views of it stay good. No allocation up to
+//          ResponseFields::inline_max fields and without a kept text.
+// Keywords: Response, answer, header, status
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/core/send_queue.h"
+#include "tiderace/http/body_source.h"
+#include "tiderace/http/cookie.h"
 #include "tiderace/http/field_block.h"
+#include "tiderace/http/response_fields.h"
 #include "tiderace/http/wire/field_name.h"
+
+namespace tiderace::task {
+template <typename T>
+class Generator;
+}
 
 namespace tiderace::http {
 
-// A body that is made while it is sent. Pulled when the connection has room; never while it has
-// not.
-class BodySource {
-  public:
-    enum class State : std::uint8_t {
-        more,  // pull again when there is room; without bytes, see empty_pulls_max
-        wait,  // nothing now: call Exchange::body_ready() when there is
-        end,
-        failed,  // cannot go on: the connection is broken off, so that the peer sees it
-    };
-    static constexpr std::size_t pull_bytes = 31_KiB;  // with its frame it fits in a block
-    // After so many pulls in a row that returned `more` without a byte, the next comes in the next
-    // turn of the loop, so that others are served. It keeps the loop busy: `wait` costs nothing.
-    static constexpr std::uint8_t empty_pulls_max = 16;
-
-    virtual ~BodySource() = default;
-    // Appends about `bytes_wanted` to `out`. Called on the loop; must not block.
-    virtual State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted) = 0;
-};
-
-struct ResponseField {
-    wire::FieldName id;  // FieldName::other: `name` has it
-    ByteView name;
-    ByteView value;
-};
-
 class Response {
   public:
-    static constexpr std::size_t fields_inline = 24;
-    static constexpr std::size_t text_inline_bytes = 512;
+    static constexpr std::size_t kept_bytes = 512;           // of texts, in one allocation
     static constexpr std::size_t copied_bytes_max = 64_KiB;  // larger bodies are shared
 
     explicit Response(int status = 200) : status_(status) {}
-    Response(const Response&) = delete;
-    Response& operator=(const Response&) = delete;
+    Response(Response&&) noexcept = default;
+    Response& operator=(Response&&) noexcept = default;
 
     int status() const { return status_; }
     void set_status(int status) { status_ = status; }
 
+    // The value of the first header of that name, in any case; "" without one.
+    ByteView header(ByteView name) const;
+    // Adds a header; Content-Type and Location, of which there is one, are replaced. In a Location,
+    // what a URI cannot hold is escaped.
+    Response& header(ByteView name, ByteView value) &;
+    Response&& header(ByteView name, ByteView value) && { return std::move(header(name, value)); }
+    // The same in the place of all of that name.
+    Response& set_header(ByteView name, ByteView value);
+    // Sets a cookie. One that no client would keep (wire::check_cookie) is left out, with a line
+    // in the log.
+    Response& cookie(const Cookie& cookie) &;
+    Response&& cookie(const Cookie& one) && { return std::move(cookie(one)); }
+
+    // The body and its type; the last one counts. HEAD, 204 and 304 send none, whatever is set.
+    Response& text(std::string body) &;
+    Response& html(std::string body) &;
+    Response& body(ByteView type, std::string bytes) &;
+    Response& body(ByteView type, std::unique_ptr<BodySource> source) &;
+    // A body that is made while it is sent, as a handler's result of pieces alone
+    // (http/app/stream.h): a client that reads slowly slows the generator down. It may take views
+    // of the request that the handler was given, but none of the handler's own variables.
+    Response& body(ByteView type, task::Generator<std::string> pieces) &;
+    Response&& text(std::string body) && { return std::move(text(std::move(body))); }
+    Response&& html(std::string body) && { return std::move(html(std::move(body))); }
+    template <typename B>
+    Response&& body(ByteView type, B&& bytes_or_source) && {
+        return std::move(body(type, std::forward<B>(bytes_or_source)));
+    }
+    // Takes the body and the headers of another, whose status does not count. Without a body, its
+    // own is dropped.
+    void take_content(Response&& other);
+
     // Adds a field; does not look whether there is one of that name.
-    Response& add(wire::FieldName name, ByteView value) { return push({name, {}, value}); }
+    Response& add(wire::FieldName name, ByteView value) {
+        fields_.push({name, {}, value});
+        return *this;
+    }
     Response& add(ByteView name, ByteView value);
     Response& add(wire::FieldName name, std::uint64_t value);
     // Replaces all of that name.
@@ -79,14 +103,11 @@ class Response {
     // The first of that name, in the block or beside it.
     std::optional<ResponseField> find(wire::FieldName name) const;
     // The fields beside the block.
-    std::span<const ResponseField> fields() const {
-        return more_fields_.empty() ? std::span<const ResponseField>(inline_fields_, field_count_)
-                                    : std::span<const ResponseField>(more_fields_);
-    }
+    std::span<const ResponseField> fields() const { return fields_.all(); }
     // A copy of `text` that lives as long as this object.
     ByteView keep(ByteView text);
 
-    // The body, one of these; the last one counts. HEAD, 204 and 304 send none, whatever is set.
+    // A body without a type.
     void set_body(ByteView copied) { set_body(copied, {}); }
     // Bytes that `owner` keeps: copied if that is cheaper, or if the answer does not wait for the
     // peer.
@@ -123,6 +144,7 @@ class Response {
 
     // "" unless it is one
     ByteView copied_body() const {
+        if (std::holds_alternative<OwnText>(body_)) return body_text_;
         const auto* copied = std::get_if<ByteView>(&body_);
         return copied != nullptr ? *copied : ByteView{};
     }
@@ -137,6 +159,12 @@ class Response {
         if (copied_body().size() > copied_bytes_max) share_body();
     }
     void drop_body() { body_ = std::monostate{}; }
+    // BodySource::attach, where it has one.
+    void attach_source(Exchange& exchange) {
+        auto* made = std::get_if<Source>(&body_);
+        if (made != nullptr && made->source != nullptr) made->source->attach(exchange);
+    }
+    wire::CookieFault cookie_fault() const { return cookie_fault_; }
 
   private:
     struct Source {
@@ -144,27 +172,24 @@ class Response {
         std::optional<std::uint64_t> length;
     };
 
-    Response& push(const ResponseField& field);
+    struct OwnText {};  // body_text_; a view of it would not survive a move
+
     ByteView keep_string(std::string text);
-    std::span<ResponseField> mutable_fields();
-    void shrink_to(std::size_t count);
+    void remove_called(ByteView name);
     void take_block_apart();
 
     int status_;
     bool as_is_ = false;
+    wire::CookieFault cookie_fault_ = wire::CookieFault::none;
     ByteView explanation_;
     const FieldBlock* block_ = nullptr;
-    std::size_t field_count_ = 0;
+    std::variant<std::monostate, ByteView, OwnText, core::SendQueue, Source> body_;
+    core::Ref<core::Shared> owner_;  // of the copied body; empty if it lives on the stack
+    std::string body_text_;          // the body, where it was given as a small text
+    std::unique_ptr<char[]> text_;   // kept texts, kept_bytes together
     std::size_t text_bytes_ = 0;
-    std::variant<std::monostate, ByteView, core::SendQueue, Source> body_;
-    core::Ref<core::Shared> owner_;           // of the copied body; empty if it lives on the stack
-    std::vector<ResponseField> more_fields_;  // all of them, once there are more than fit inside
-    std::string body_text_;                   // the body, where it was given as a small text
     std::vector<std::unique_ptr<std::string>> more_text_;
-    union {  // so that they are not initialised: a request is answered in 300 ns
-        ResponseField inline_fields_[fields_inline];
-    };
-    char inline_text_[text_inline_bytes];
+    ResponseFields fields_;
 };
 
 }  // namespace tiderace::http

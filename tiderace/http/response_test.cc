@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tiderace::http {
 namespace {
@@ -75,12 +77,12 @@ TEST(Response, NumbersAreWrittenOutWhole) {
 TEST(Response, HoldsMoreFieldsThanFitInsideAndChangesThemToo) {
     Response response;
     std::string expected;
-    for (std::size_t i = 0; i < 3 * Response::fields_inline; ++i) {
+    for (std::size_t i = 0; i < 3 * ResponseFields::inline_max; ++i) {
         const ByteView number = response.keep(std::to_string(i));
         response.add(i % 2 == 0 ? FieldName::etag : FieldName::vary, number);
         if (i % 2 == 0) expected += "ETag=" + std::to_string(i) + ";";
     }
-    EXPECT_EQ(response.fields().size(), 3 * Response::fields_inline);
+    EXPECT_EQ(response.fields().size(), 3 * ResponseFields::inline_max);
     response.remove(FieldName::vary);
     EXPECT_EQ(text_of(response), expected);
     response.set(FieldName::etag, "last");
@@ -89,7 +91,7 @@ TEST(Response, HoldsMoreFieldsThanFitInsideAndChangesThemToo) {
 
 TEST(Response, AllFieldsCanBeRemovedAlsoWhenThereWereMany) {
     Response response;
-    for (std::size_t i = 0; i < Response::fields_inline + 1; ++i) {
+    for (std::size_t i = 0; i < ResponseFields::inline_max + 1; ++i) {
         response.add(FieldName::etag, "x");
     }
     response.remove(FieldName::etag);
@@ -112,25 +114,115 @@ TEST(Response, KeptTextStaysWhereItIsWhateverIsKeptAfterIt) {
     }
 }
 
-TEST(Response, KeptTextMayFillTheInsideToTheLastByte) {
+TEST(Response, KeptTextMayFillItsRoomToTheLastByte) {
     Response response;
-    const std::string full(Response::text_inline_bytes, 'x');
+    const std::string full(Response::kept_bytes, 'x');
     EXPECT_EQ(response.keep(full), full);
     EXPECT_EQ(response.keep(""), "");
     EXPECT_EQ(response.keep("y"), "y");
 }
 
-TEST(Response, KeepsShortTextInsideAndTheRestOutside) {
+// Text behind a pointer stays where it is in a move, and a short string does not: each form of
+// text, field and body has to be good in the new place, and the old one may be used again.
+TEST(Response, AMovedOneHasItsFieldsItsTextsAndItsBody) {
+    for (const std::size_t fields : {0U, 1U, 8U, 9U, 30U}) {
+        for (const std::size_t bytes : {0U, 1U, 15U, 16U, 5'000U, 70'000U}) {
+            auto first = std::make_unique<Response>(201);
+            std::string expected = "Content-Type=text/plain; charset=utf-8;";
+            first->text(std::string(bytes, 'b'));
+            for (std::size_t i = 0; i < fields; ++i) {
+                const std::string name = "X-" + std::to_string(i);
+                const std::string value = i % 5 == 4 ? std::string(600, 'v') : name + "!";
+                first->header(name, value);
+                expected += name + "=" + value + ";";
+            }
+            Response second = std::move(*first);
+            first->header("X-Again", "1").text("again");
+            EXPECT_EQ(first->header("X-Again"), "1");
+            EXPECT_EQ(first->copied_body(), "again");
+            first.reset();
+            Response third(500);
+            third.text("dropped").header("X-Dropped", "1");
+            third = std::move(second);
+            EXPECT_EQ(third.status(), 201);
+            EXPECT_EQ(text_of(third), expected);
+            EXPECT_EQ(third.copied_body(), std::string(bytes, 'b'));
+            EXPECT_EQ(static_cast<bool>(third.body_owner()), bytes > Response::copied_bytes_max);
+        }
+    }
+}
+
+TEST(Response, AMovedOneHasItsSourceAndItsQueue) {
+    int alive = 0;
+    core::BlockPool blocks;
+    Response first;
+    first.body("text/csv", std::make_unique<NoBytes>(alive));
+    Response second = std::move(first);
+    EXPECT_TRUE(second.has_source());
+    EXPECT_EQ(alive, 1);
+    core::SendQueue queue;
+    queue.append(blocks, "queued");
+    second.set_body(std::move(queue));
+    EXPECT_EQ(alive, 0);
+    Response third = std::move(second);
+    ASSERT_NE(third.queued_body(), nullptr);
+    EXPECT_EQ(third.body_bytes(), 6U);
+    third.drop_body();
+    EXPECT_EQ(blocks.taken(), 0U);
+}
+
+TEST(Response, AHeaderIsACopyThatAMessageMayHold) {
     Response response;
-    const auto is_inside = [&](ByteView text) {
-        const auto* const begin = reinterpret_cast<const char*>(&response);
-        return std::less_equal<>()(begin, text.data()) &&
-               std::less<>()(text.data(), begin + sizeof response);
-    };
-    EXPECT_TRUE(is_inside(response.keep("short")));
-    EXPECT_FALSE(is_inside(response.keep(std::string(Response::text_inline_bytes, 'x'))));
-    EXPECT_TRUE(is_inside(response.keep(std::string(Response::text_inline_bytes - 5, 'x'))));
-    EXPECT_FALSE(is_inside(response.keep("y")));
+    std::string value = "one";
+    response.header("x-a", value).header("Vary", value);
+    value = "two";
+    response.header("x-bad", "1\r\nx-injected: 2").header("x bad", "3").header("", "4");
+    EXPECT_EQ(text_of(response), "x-a=one;Vary=one;");
+    EXPECT_EQ(response.header("X-A"), "one");
+    EXPECT_EQ(response.header("vary"), "one");
+    EXPECT_EQ(response.header("x-bad"), "");
+}
+
+TEST(Response, ThereIsOneContentTypeAndOneLocation) {
+    Response response;
+    response.text("a").header("content-type", "text/x-own").header("Location", "/old");
+    response.header("location", "/a b").header("location", "");
+    EXPECT_EQ(text_of(response), "Content-Type=text/x-own;Location=/a%20b;");
+    response.html("b");
+    EXPECT_EQ(response.header("Content-Type"), "text/html; charset=utf-8");
+    EXPECT_EQ(response.copied_body(), "b");
+    EXPECT_EQ(response.fields().size(), 2U);
+}
+
+TEST(Response, AHeaderThatIsSetReplacesTheOthersUnlessNoMessageMayHoldIt) {
+    Response response;
+    response.header("x-a", "1").header("X-A", "2").header("Vary", "3");
+    response.set_header("X-a", "4\n").set_header("X-a", "5").set_header("vary", "6");
+    EXPECT_EQ(text_of(response), "X-a=5;Vary=6;");
+}
+
+TEST(Response, ACookieThatNoClientWouldKeepIsLeftOutAndRemembered) {
+    Response response = Response().cookie({.name = "a", .value = "1"});
+    EXPECT_EQ(response.cookie_fault(), wire::CookieFault::none);
+    response.cookie({.name = "b;", .value = "1"});
+    EXPECT_NE(response.cookie_fault(), wire::CookieFault::none);
+    EXPECT_EQ(response.fields().size(), 1U);
+}
+
+TEST(Response, TakesTheContentOfAnotherThatIsGoneAfterwards) {
+    Response response(404);
+    response.header("Allow", "GET").text("plain");
+    {
+        Response page(200);
+        page.text("first").html("page").header("X-Page", std::string(3, 'p'));
+        response.take_content(std::move(page));
+    }
+    EXPECT_EQ(response.status(), 404);
+    EXPECT_EQ(text_of(response), "Allow=GET;Content-Type=text/html; charset=utf-8;X-Page=ppp;");
+    EXPECT_EQ(response.copied_body(), "page");
+    response.take_content(Response());
+    EXPECT_FALSE(response.has_body());
+    EXPECT_EQ(response.header("X-Page"), "ppp");
 }
 
 TEST(Response, ABodyIsSharedAboveItsLimit) {

@@ -267,7 +267,7 @@ void SiteLoop::Tree::Refusal::handle(Exchange& exchange) {
 SiteLoop::SiteLoop(Handler& handler) : tree_(core::make_ref<Tree>(handler)) {}
 
 SiteLoop::SiteLoop(std::shared_ptr<const Site> site, LayerPlace& place)
-    : tree_(core::make_ref<Tree>(std::move(site), place)) {}
+    : runner_(&place.runner), tree_(core::make_ref<Tree>(std::move(site), place)) {}
 
 SiteLoop::~SiteLoop() {
     if (registry_ != nullptr) registry_->close();

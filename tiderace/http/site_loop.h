@@ -102,6 +102,8 @@ class SiteLoop {
     // The way back from other threads, made when it is first asked for.
     std::shared_ptr<ExchangeRegistry> registry(core::EventLoop& loop);
     ExceptionLog& exceptions() { return exceptions_; }
+    // The place's; nullptr for a site of one endpoint.
+    task::Runner* runner() const { return runner_; }
     const Chain& chain_of(std::uint32_t scope) const;
     // What a GET of this path would walk through.
     const Chain& chain_of(ByteView authority, ByteView path) const;
@@ -116,6 +118,7 @@ class SiteLoop {
     void add_change(Change change);
     void run_stages(Exchange& exchange);
 
+    task::Runner* runner_ = nullptr;
     core::Ref<Tree> tree_;
     // Those before it that have requests; shared with the work at a turn's end.
     std::shared_ptr<std::vector<core::Ref<Tree>>> before_;

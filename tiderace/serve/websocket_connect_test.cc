@@ -74,7 +74,7 @@ TEST_F(ConnectToApp, AnAppThatIsThroughSaysGoodbye) {
 TEST_F(ConnectToApp, ASocketOfAClientOfHttp2HasAConnectionOfItsOwn) {
     auto version = HttpVersion::http_2;
     std::string cookie;
-    app.get<"/">([] { return Reply().header("Set-Cookie", "a=1").text("page"); });
+    app.get<"/">([] { return Response().header("Set-Cookie", "a=1").text("page"); });
     app.ws<"/once">([&](WebSocket& socket, const Request& request) -> task::Task<> {
         version = request.version;
         cookie = request.header("Cookie");

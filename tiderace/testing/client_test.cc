@@ -16,8 +16,8 @@ namespace {
 using http::App;
 using http::Body;
 using http::Json;
-using http::Reply;
 using http::Request;
+using http::Response;
 using task::Task;
 
 struct User {
@@ -59,7 +59,7 @@ TEST(Client, BodiesAndFieldsAreSent) {
         return std::string(request.head->method_text()) + " " + field_of(request, "Content-Type") +
                " " + field_of(request, "X-A") + " " + std::move(body).text();
     });
-    app.post<"/users">([](Json<User> user) { return Reply(201).text(user->name); });
+    app.post<"/users">([](Json<User> user) { return Response(201).text(user->name); });
     Client client(app);
     EXPECT_EQ(client.post("/echo", "text").text(), "POST text/plain; charset=utf-8  text");
     EXPECT_EQ(client.put("/echo", form({{"a", "1 2"}})).text(),
@@ -78,7 +78,7 @@ TEST(Client, BodiesAndFieldsAreSent) {
 TEST(Client, CookiesAreKeptAndExpireByTheClock) {
     App app;
     app.get<"/in">([] {
-        return Reply(204)
+        return Response(204)
             .header("Set-Cookie", "s=1; Secure; HttpOnly; Max-Age=60")
             .header("Set-Cookie", "t=2; Path=/deep");
     });

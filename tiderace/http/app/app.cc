@@ -189,7 +189,7 @@ App& App::health(route::PlacedPattern path) {
     const std::uint32_t scope = add_scope(0, "");
     site_->scope(scope).asks_nobody = true;
     Group<0>({this, scope}).route(wire::Method::get, std::move(path), [] {
-        return Reply().header("Cache-Control", "no-store").text("ok\n");
+        return Response().header("Cache-Control", "no-store").text("ok\n");
     });
     return *this;
 }
@@ -211,7 +211,7 @@ App& App::add_ready(route::PlacedPattern path, Duration limit, Middleware check)
     };
     return route(
         wire::Method::get, std::move(path),
-        [] { return Reply().header("Cache-Control", "no-store").text("ready\n"); },
+        [] { return Response().header("Cache-Control", "no-store").text("ready\n"); },
         Middleware(Setting{.handler_timeout = limit}), Middleware(stays), std::move(check));
 }
 

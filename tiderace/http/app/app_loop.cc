@@ -6,7 +6,7 @@
 #include "tiderace/http/app/life/life.h"
 #include "tiderace/http/app/observe/app_metrics.h"
 #include "tiderace/http/app/pages/template_folder.h"
-#include "tiderace/http/app/stream.h"
+#include "tiderace/http/generator_source.h"
 #include "tiderace/task/detached.h"
 
 namespace tiderace::http {

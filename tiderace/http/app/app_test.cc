@@ -100,7 +100,7 @@ TEST_F(AppTest, WhatAHandlerReturnsBecomesTheAnswer) {
         .get<"/map">([] { return std::map<std::string, int>{{"x", 1}}; })
         .get<"/nothing">([] {})
         .get<"/away">([] { return Redirect{"/list"}; })
-        .get<"/reply">([] { return Reply(201).header("X-A", "1").html("<p>"); })
+        .get<"/reply">([] { return Response(201).header("X-A", "1").html("<p>"); })
         .get<"/problem">([] { return Problem{.status = 409, .detail = "taken"}; })
         .get<"/either/{n}">([](int n) -> std::expected<User, Problem> {
             if (n == 0) return std::unexpected(Problem{.status = 403});
@@ -128,7 +128,7 @@ TEST_F(AppTest, ALocationIsAlwaysOne) {
     app.get<"/redirect">([] { return Redirect{"/a b?c=d e#f\r\nSet-Cookie: x"}; })
         .get<"/made">([] { return Created<User>{"/caf\xC3\xA9", {7, "ann"}}; })
         .get<"/nowhere">([] { return Created<User>{"", {7, "ann"}}; })
-        .get<"/reply">([] { return Reply(302).header("location", "/%41 b"); });
+        .get<"/reply">([] { return Response(302).header("location", "/%41 b"); });
     EXPECT_NE(get("/redirect").find("Location: /a%20b?c=d%20e#f%0D%0ASet-Cookie:%20x\r\n"),
               std::string::npos);
     EXPECT_NE(get("/made").find("Location: /caf%C3%A9\r\n"), std::string::npos);
@@ -139,7 +139,7 @@ TEST_F(AppTest, ALocationIsAlwaysOne) {
 
 // RFC 9110, 15.3.6.
 TEST_F(AppTest, AnAnswer205HasNoContent) {
-    app.get<"/reset">([] { return Reply(205).text("gone"); });
+    app.get<"/reset">([] { return Response(205).text("gone"); });
     EXPECT_EQ(status_of(get("/reset")), "205");
     EXPECT_NE(get("/reset").find("Content-Length: 0\r\n"), std::string::npos);
     EXPECT_EQ(body_of(get("/reset")), "");

@@ -2,7 +2,7 @@
 //
 //   integers, floating point, enums, std::string     the pattern's parameters, in their order
 //   std::string_view                                 the same, valid as long as the handler and the
-//                                                    Generator, Events or Reply of it run
+//                                                    Generator, Events or Response of it run
 //   const Request&                                   the request's head
 //   Query<T>                                         its query, as a plain struct (form.h)
 //   Cookies                                          its cookies (cookies.h)
@@ -32,7 +32,7 @@
 
 #include "tiderace/base/enum_names.h"
 #include "tiderace/http/app/call.h"
-#include "tiderace/http/app/reply.h"
+#include "tiderace/http/app/problem.h"
 #include "tiderace/json.h"
 
 namespace tiderace::http {

@@ -37,7 +37,7 @@ std::string sentence(const json::Fault& fault) {
 
 void Call::fail(const Problem& problem) {
     // Several arguments may fail; the first one has answered.
-    if (!exchange.responded()) problem.reply().send(exchange);
+    if (!exchange.responded()) exchange.respond(problem.response());
 }
 
 void Call::fail_pairs(int status, std::string detail, const json::Faults& faults) {

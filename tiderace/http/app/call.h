@@ -13,7 +13,7 @@
 
 #include "tiderace/core/budget.h"
 #include "tiderace/http/app/app_options.h"
-#include "tiderace/http/app/reply.h"
+#include "tiderace/http/app/problem.h"
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/layer.h"
 #include "tiderace/json/fault.h"

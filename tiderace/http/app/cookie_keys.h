@@ -4,7 +4,7 @@
 //   app.get<"/">([&](Cookies cookies) {
 //       const auto theme = keys.get(cookies, "theme");       // nullopt: none, or not signed by us
 //       …
-//       return Reply().cookie({.name = "theme", .value = keys.sign("theme", "dark")});
+//       return Response().cookie({.name = "theme", .value = keys.sign("theme", "dark")});
 //   });
 //
 //   dark.<HMAC-SHA-256 of the name, a zero byte and the value, in hexadecimal>

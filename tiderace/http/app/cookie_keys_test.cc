@@ -59,7 +59,7 @@ class SignedCookieTest : public AppTest {};
 TEST_F(SignedCookieTest, GoesToTheClientAndComesBack) {
     const CookieKeys keys({new_key});
     app.get<"/">([&](Cookies cookies) {
-        return Reply()
+        return Response()
             .cookie({.name = "user", .value = keys.sign("user", "ann")})
             .text("[" + std::string(keys.get(cookies, "user").value_or("nobody")) + "]");
     });

@@ -1,7 +1,7 @@
 // Cookies: the client's cookies. Cookie: one for the client to keep.
 //
 //   app.get<"/">([](Cookies cookies) {
-//       return Reply().cookie({.name = "seen", .value = "yes", .max_age = 24h}).text(
+//       return Response().cookie({.name = "seen", .value = "yes", .max_age = 24h}).text(
 //           cookies.get("seen") ? "welcome\n" : "hello\n");
 //   });
 //

@@ -38,15 +38,15 @@ TEST_F(CookiesTest, OutliveTheReceiveBufferInATask) {
     EXPECT_EQ(body_of(first->heard()), "first");
 }
 
-TEST_F(CookiesTest, AReplySetsThem) {
+TEST_F(CookiesTest, AResponseSetsThem) {
     app.get<"/set">([] {
-        return Reply()
+        return Response()
             .cookie({.name = "id", .value = "7", .max_age = 1h})
             .cookie({.name = "gone", .value = "", .max_age = 0s, .http_only = false})
             .text("set");
     });
     app.get<"/bad">([] {
-        return Reply()
+        return Response()
             .cookie({.name = "a", .value = "x\r\nSet-Cookie: b=1"})
             .cookie({.name = "__Host-a", .value = "x", .secure = false})
             .text("none");

@@ -199,10 +199,10 @@ FormCheck check_csrf_token(Exchange& exchange, ByteView body, bool ended) {
 }
 
 void refuse_csrf(Exchange& exchange) {
-    Problem{.status = 403,
-            .detail = "the request shows no token of this session: load the page and send it again"}
-        .reply()
-        .send(exchange);
+    const Problem problem{
+        .status = 403,
+        .detail = "the request shows no token of this session: load the page and send it again"};
+    exchange.respond(problem.response());
 }
 
 }  // namespace app_parts

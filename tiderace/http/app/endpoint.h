@@ -74,7 +74,7 @@ inline constexpr bool runs_on<task::Generator<T>> = true;
 template <>
 inline constexpr bool runs_on<Events> = true;
 template <>
-inline constexpr bool runs_on<Reply> = true;  // its body may be a generator
+inline constexpr bool runs_on<Response> = true;  // its body may be a generator
 template <typename T>
 inline constexpr bool runs_on<std::optional<T>> = runs_on<T>;
 template <typename T, typename E>

@@ -48,7 +48,7 @@ TEST_F(AppFilesTest, AFolderIsServedBelowItsPrefix) {
 
 TEST_F(AppFilesTest, MiddlewareOfAFolderIsForItsFilesAlone) {
     app.files("/other", folder.path());
-    const auto mark = [](const Request&, Response& r) { r.set("X-Folder", "static"); };
+    const auto mark = [](const Request&, Response& r) { r.set_header("X-Folder", "static"); };
     const auto only_a = [](const Request& request) -> std::optional<Problem> {
         if (request.path.ends_with("/a.txt")) return std::nullopt;
         return Problem{.status = 404};

@@ -7,9 +7,7 @@ namespace tiderace::http::app_parts {
 bool answer_passing(Exchange& exchange, const TransientError& fault) {
     if (!fault.is_transient() || exchange.responded()) return false;
     exchange.log_exception("a handler");
-    Reply reply(503);
-    reply.header("Retry-After", "2");
-    std::move(reply).send(exchange);
+    exchange.respond(Response(503).header("Retry-After", "2"));
     return true;
 }
 

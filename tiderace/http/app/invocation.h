@@ -30,7 +30,7 @@ void answer_problems(Exchange& exchange, Code&& code) {
         code();
     } catch (const Problem& problem) {
         if (exchange.responded()) throw;  // a body that was sent already
-        problem.reply().send(exchange);
+        exchange.respond(problem.response());
     } catch (const TransientError& fault) {
         if (!answer_passing(exchange, fault)) throw;
     }

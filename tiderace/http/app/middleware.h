@@ -5,7 +5,7 @@
 //       return std::nullopt;
 //   });
 //   app.use([](Cookies cookies, Users& users) -> Task<std::optional<Redirect>> { … });   // a task
-//   app.use([](const Request&, Response& response) { response.set("X-Frame-Options", "DENY"); });
+//   app.use([](const Request&, Response& response) { response.header("X-Harbour", "north"); });
 //   app.group("/admin").use(basic_auth({.verify = …})).get<"/">(page);
 //   app.post<"/login">(login, rate_limit({.per_minute = 5}));          // of one route
 //

@@ -25,7 +25,7 @@ auto in(std::string& log, std::string name) {
     return [&log, name] { log += name; };
 }
 auto out(std::string name) {
-    return [name](const Request&, Response& response) { response.add("X-Out", name); };
+    return [name](const Request&, Response& response) { response.header("X-Out", name); };
 }
 
 TEST_F(MiddlewareTest, RunsFromTheOutsideInAndBack) {

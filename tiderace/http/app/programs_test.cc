@@ -54,7 +54,7 @@ TEST_F(AppProgramsTest, ProgramsAnswerAndRedirect) {
     program("near", "echo 'Location: /route#part'; echo");
     app.cgi("/cgi-bin", folder.path());
     app.group("/shop")
-        .use([](const Request&, Response& response) { response.set("X-Shop", "1"); })
+        .use([](const Request&, Response& response) { response.set_header("X-Shop", "1"); })
         .cgi("/", folder.path())
         .files("/files", folder.path());
     app.host("other.example").cgi("/", folder.path());

@@ -27,7 +27,7 @@ class ReadyMiddlewareTest : public AppTest {
 TEST_F(ReadyMiddlewareTest, FieldsAreOnEveryAnswerButAHandlersOwnCount) {
     app.use(request_ids()).use(security_headers()).use(entity_tags());
     app.get<"/">([] { return "hello"; });
-    app.get<"/own">([] { return Reply().header("x-frame-options", "SAMEORIGIN").text("own"); });
+    app.get<"/own">([] { return Response().header("x-frame-options", "SAMEORIGIN").text("own"); });
     for (const char* path : {"/", "/nowhere"}) {
         const std::string answer = get(path);
         EXPECT_TRUE(says(answer, "X-Request-Id: ")) << answer;
@@ -243,7 +243,7 @@ class CompressionTest : public AppTest {
         app.get<"/">([this] { return page; });
         app.get<"/short">([] { return "short"; });
         app.get<"/cookie">(
-            [this] { return Reply().cookie({.name = "a", .value = "b"}).text(page); });
+            [this] { return Response().cookie({.name = "a", .value = "b"}).text(page); });
         app.get<"/ticks">([]() -> Events {
             for (int i = 0; i < 2; ++i) {
                 co_yield {.data = std::to_string(i)};
@@ -279,7 +279,7 @@ TEST_F(CompressionTest, IsNegotiated) {
 TEST_F(CompressionTest, WhatHasNotChangedVariesAsBefore) {
     app.use(compress()).use(entity_tags());
     app.get<"/">([this] { return page; });
-    app.get<"/own">([] { return Reply(304).header("ETag", "\"a\""); });
+    app.get<"/own">([] { return Response(304).header("ETag", "\"a\""); });
     const std::string answer = gzip("/");
     const std::size_t tag = answer.find("ETag: ");
     ASSERT_NE(tag, std::string::npos) << answer;

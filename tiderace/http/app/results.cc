@@ -1,12 +1,11 @@
 #include "tiderace/http/app/results.h"
 
+#include "tiderace/http/generator_source.h"
+
 namespace tiderace::http::app_parts {
 
 void answer_text(Exchange& exchange, std::string text) {
-    Response response;
-    response.add(wire::FieldName::content_type, "text/plain; charset=utf-8");
-    response.set_body(std::move(text));
-    exchange.respond(response);
+    exchange.respond(Response().text(std::move(text)));
 }
 
 void answer_text(Exchange& exchange, std::string_view lasting) {
@@ -23,29 +22,19 @@ void answer_json(Exchange& exchange, std::string text) {
     exchange.respond(response);
 }
 
-namespace {
-
-void answer_with(Exchange& exchange, std::string_view type,
-                 std::unique_ptr<GeneratorSource> source) {
-    Response response;
-    response.add(wire::FieldName::content_type, type);
-    // A cache or a proxy that gathers the pieces would make a stream useless.
-    response.add(wire::FieldName::cache_control, "no-store");
-    response.set_body(std::move(source));
-    exchange.respond(response);
+// A cache or a proxy that gathers the pieces would make a stream useless.
+void answer_stream(Exchange& exchange, task::Generator<std::string> pieces) {
+    exchange.respond(Response()
+                         .header("Cache-Control", "no-store")
+                         .body("text/plain; charset=utf-8", std::move(pieces)));
 }
 
-}  // namespace
-
-void answer_stream(Exchange& exchange, task::Runner& runner, task::Generator<std::string> pieces) {
-    answer_with(exchange, "text/plain; charset=utf-8",
-                std::make_unique<GeneratorSource>(exchange, runner, std::move(pieces)));
-}
-
-void answer_events(Exchange& exchange, task::Runner& runner, Events events) {
-    auto source = std::make_unique<GeneratorSource>(exchange, runner, std::move(events).take());
+void answer_events(Exchange& exchange, Events events) {
+    auto source = std::make_unique<GeneratorSource>(std::move(events).take());
     source->end_when_draining();
-    answer_with(exchange, "text/event-stream", std::move(source));
+    exchange.respond(Response()
+                         .header("Cache-Control", "no-store")
+                         .body("text/event-stream", std::move(source)));
 }
 
 }  // namespace tiderace::http::app_parts

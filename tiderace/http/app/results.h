@@ -1,11 +1,11 @@
 // Results: what a handler may return, and what it becomes.
 //
 //   std::string, const char* (a literal)         text/plain
-//   Reply                                        as it is
+//   Response                                     as it is
 //   Problem                                      application/problem+json
 //   Redirect                                     its status and Location
 //   std::optional<T>                             T, or 404
-//   std::expected<T, E>                          T, or E (a Problem, a Reply …)
+//   std::expected<T, E>                          T, or E (a Problem, a Response …)
 //   std::variant<T…>                             the one that it holds
 //   Created<T>                                   201, Location, and T as JSON
 //   Generator<std::string>                       a body made while it is sent, text/plain
@@ -35,7 +35,7 @@
 #include <vector>
 
 #include "tiderace/http/app/arguments.h"
-#include "tiderace/http/app/reply.h"
+#include "tiderace/http/app/problem.h"
 #include "tiderace/http/app/stream.h"
 #include "tiderace/json.h"
 #include "tiderace/task/task.h"
@@ -90,8 +90,8 @@ struct PagesOf {
 void answer_text(Exchange& exchange, std::string text);
 void answer_text(Exchange& exchange, std::string_view lasting);
 void answer_json(Exchange& exchange, std::string text);
-void answer_stream(Exchange& exchange, task::Runner& runner, task::Generator<std::string> pieces);
-void answer_events(Exchange& exchange, task::Runner& runner, Events events);
+void answer_stream(Exchange& exchange, task::Generator<std::string> pieces);
+void answer_events(Exchange& exchange, Events events);
 
 template <typename T>
 inline constexpr bool is_optional = false;
@@ -165,27 +165,28 @@ void answer(Exchange& exchange, task::Runner& runner, T&& result) {
         answer_text(exchange, std::string(std::forward<T>(result)));
     } else if constexpr (std::is_convertible_v<T&&, std::string_view>) {
         answer_text(exchange, std::string_view(result));
+    } else if constexpr (std::is_same_v<R, Response>) {
+        exchange.respond(std::move(result));
     } else if constexpr (AnswersItself<R>) {
         std::move(result).answer(exchange, runner);
     } else if constexpr (std::is_same_v<R, Problem>) {
-        result.reply().send(exchange);
+        exchange.respond(result.response());
     } else if constexpr (std::is_same_v<R, Redirect>) {
-        Reply(result.status).header("Location", result.to).send(exchange);
+        exchange.respond(Response(result.status).header("Location", result.to));
     } else if constexpr (std::is_same_v<R, std::monostate>) {
         exchange.respond_status(204);
     } else if constexpr (is_optional<R> || is_expected<R> || is_variant<R>) {
         answer_wrapped(exchange, runner, std::forward<T>(result));
     } else if constexpr (is_created<R>) {
-        Reply(201)
-            .header("Location", result.location)
-            .body("application/json", json::write(result.value))
-            .send(exchange);
+        exchange.respond(Response(201)
+                             .header("Location", result.location)
+                             .body("application/json", json::write(result.value)));
     } else if constexpr (is_json<R>) {
         answer_json(exchange, json::write(*result));
     } else if constexpr (std::is_same_v<R, task::Generator<std::string>>) {
-        answer_stream(exchange, runner, std::move(result));
+        answer_stream(exchange, std::move(result));
     } else if constexpr (std::is_same_v<R, Events>) {
-        answer_events(exchange, runner, std::move(result));
+        answer_events(exchange, std::move(result));
     } else {
         answer_json(exchange, json::write(result));
     }

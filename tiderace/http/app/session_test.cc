@@ -65,7 +65,7 @@ TEST_F(SessionTest, IsMadeAtTheFirstSetAndKept) {
 TEST_F(SessionTest, AnAnswerThatDependsOnItIsThisBrowsersAlone) {
     serve_sessions();
     app.get<"/public">([] { return "the same for all"; });
-    app.get<"/own">([](Session) { return Reply().header("Cache-Control", "max-age=9").text("x"); });
+    app.get<"/own">([](Session) { return Response().header("cache-control", "max-age=9"); });
     app.get<"/fails">([](Session) -> std::string { throw Problem{.status = 404}; });
     app.group("/members").use(signed_in("user", Redirect{"/login"})).get<"/">([] { return "hi"; });
     const std::string id = id_of(ask("POST", "/login"));

@@ -19,16 +19,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "tiderace/base/intrusive_list.h"
-#include "tiderace/core/event_loop.h"
-#include "tiderace/http/exchange.h"
 #include "tiderace/task/generator.h"
-#include "tiderace/task/runner.h"
 
 namespace tiderace::http {
 
@@ -62,58 +57,6 @@ class Events::promise_type : public task::Generator<std::string>::promise_type {
 
     Events get_return_object() noexcept { return Events(Base::get_return_object()); }
     auto yield_value(const Event& event) { return Base::yield_value(render(event)); }
-};
-
-// Pulls a generator as the connection has room.
-class GeneratorSource final : public BodySource, private task::Root {
-  public:
-    GeneratorSource(Exchange& exchange, task::Runner& runner, task::Generator<std::string> pieces)
-        : exchange_(&exchange), runner_(&runner), pieces_(std::move(pieces)) {}
-    // The task waits for the generator, which is a member and would end before it.
-    ~GeneratorSource() override;
-
-    State pull(core::BlockPool& blocks, core::SendQueue& out, std::size_t bytes_wanted) override;
-    // Draining ends it.
-    void end_when_draining();
-
-  private:
-    friend class EventStreams;
-    struct Place final : tiderace::ListHook {
-        explicit Place(GeneratorSource& s) : source(&s) {}
-        GeneratorSource* source;
-    };
-
-    void finish();
-    void on_done(std::exception_ptr failure) override;
-    task::Task<> make_next();
-
-    Exchange* exchange_;
-    task::Runner* runner_;
-    task::Generator<std::string> pieces_;
-    std::string piece_;
-    bool ended_ = false;
-    bool failed_ = false;
-    bool pulling_ = false;
-    Place place_{*this};  // among the EventStreams
-};
-
-// The event streams of one loop: Runner::local<EventStreams>().
-class EventStreams final : private core::TurnEnd {
-  public:
-    explicit EventStreams(task::Runner& runner) : runner_(&runner) {}
-    ~EventStreams() override { runner_->loop().forget_turn_end(*this); }
-    // Ends the open streams, and later ones as they begin.
-    void drain();
-
-  private:
-    friend class GeneratorSource;
-
-    void add(GeneratorSource::Place& place);
-    void on_turn_end() override;
-
-    task::Runner* runner_;
-    IntrusiveList<GeneratorSource::Place> open_;
-    bool draining_ = false;
 };
 
 }  // namespace tiderace::http

@@ -57,24 +57,24 @@ TEST_F(StreamTest, AGeneratorIsSentPieceByPiece) {
     }
 }
 
-TEST_F(StreamTest, AReplyGivesAGeneratorItsStatusTypeAndFields) {
+TEST_F(StreamTest, AResponseGivesAGeneratorItsStatusTypeAndFields) {
     const auto pieces = []() -> task::Generator<std::string> {
         co_yield "{\"a\":";
         co_await task::sleep(1ms);
         co_yield "1}";
     };
     app.get<"/export">([=] {
-        return Reply(203)
+        return Response(203)
             .header("Content-Disposition", "attachment")
             .body("application/json", pieces());
     });
-    app.get<"/later">([=]() -> Task<std::expected<Reply, Problem>> {
+    app.get<"/later">([=]() -> Task<std::expected<Response, Problem>> {
         co_await task::sleep(1ms);
-        co_return Reply().body("application/json", pieces());
+        co_return Response().body("application/json", pieces());
     });
-    app.get<"/text">([=] { return Reply().body("application/json", pieces()).text("a text"); });
+    app.get<"/text">([=] { return Response().body("application/json", pieces()).text("a text"); });
     app.get<"/shop/lost">([] { return Problem{.status = 404}; });
-    app.error_page([=](const ErrorAnswer&) { return Reply().body("text/html", pieces()); });
+    app.error_page([=](const ErrorAnswer&) { return Response().body("text/html", pieces()); });
     const std::string answer = get("/export");
     EXPECT_THAT(answer, ::testing::StartsWith("HTTP/1.1 203 "));
     EXPECT_THAT(answer, ::testing::HasSubstr("Content-Type: application/json\r\n"));
@@ -87,22 +87,36 @@ TEST_F(StreamTest, AReplyGivesAGeneratorItsStatusTypeAndFields) {
     EXPECT_EQ(unchunked(body_of(page)), "{\"a\":1}");
 }
 
-// The generator of a Reply goes on when its handler has returned, and may have taken its views.
-TEST_F(StreamTest, AReplysGeneratorKeepsItsViewsOfTheRequest) {
+TEST_F(StreamTest, AFunctionAfterTheHandlerMayGiveAGeneratorToo) {
+    const auto pieces = []() -> task::Generator<std::string> {
+        co_yield "one ";
+        co_await task::sleep(1ms);
+        co_yield "two";
+    };
+    app.use([=](const Request&, Response& response) { response.body("text/plain", pieces()); });
+    app.get<"/text">([] { return "a text"; });
+    app.get<"/pieces">([=] { return Response().body("text/html", pieces()); });
+    for (const char* path : {"/text", "/pieces", "/nothing"}) {
+        EXPECT_EQ(unchunked(body_of(get(path))), "one two") << path;
+    }
+}
+
+// The generator of a Response goes on when its handler has returned, and may have taken its views.
+TEST_F(StreamTest, AResponsesGeneratorKeepsItsViewsOfTheRequest) {
     const auto late = [](std::string_view text,
                          const Request& request) -> task::Generator<std::string> {
         co_await task::sleep(10ms);
         co_yield std::string(text) + " " + std::string(request.path);
     };
     app.get<"/reply/{text}">([=](std::string_view text, const Request& request) {
-        return Reply().body("text/plain", late(text, request));
+        return Response().body("text/plain", late(text, request));
     });
     app.get<"/held/{text}">([=](std::string_view text, const Request& request) {
-        return std::optional(Reply().body("text/plain", late(text, request)));
+        return std::optional(Response().body("text/plain", late(text, request)));
     });
     app.group("/rule")
-        .use([=](const Request& request) -> std::optional<Reply> {
-            return Reply().body("text/plain", late(request.query, request));
+        .use([=](const Request& request) -> std::optional<Response> {
+            return Response().body("text/plain", late(request.query, request));
         })
         .get<"/x">([] { return "not reached"; });
     for (const std::string path : {"/reply/aaaa", "/held/aaaa", "/rule/x?aaaa"}) {

@@ -40,7 +40,7 @@ class VersionsAgree : public AppTest {
             co_yield "two";
         });
         app.get<"/no-pieces">([]() -> task::Generator<std::string> { co_return; });
-        app.get<"/status/{code}">([](int code) { return Reply(code).text("a body"); });
+        app.get<"/status/{code}">([](int code) { return Response(code).text("a body"); });
         app.get<"/field/{which}">([](int which) {
             static const std::pair<const char*, const char*> all[] = {
                 {"Content-Length", "3"},
@@ -58,7 +58,7 @@ class VersionsAgree : public AppTest {
                 {"X-Bytes", "\xC3\xA9\xFF"},
                 {"Set-Cookie", "a=1"},
             };
-            return Reply().header(all[which].first, all[which].second).text("a body");
+            return Response().header(all[which].first, all[which].second).text("a body");
         });
     }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tiderace/http/app/reply.h"
+#include "tiderace/http/response.h"
 
 namespace tiderace::http::app_parts {
 
@@ -24,7 +24,7 @@ void WholeBody::refuse() {
     shrink_to(0);
     exchange->withdraw_body();  // this object may be gone from here on
     if (exchange->responded() || exchange->abandoned()) return;
-    Reply(503).header("Retry-After", "2").send(*exchange);
+    exchange->respond(Response(503).header("Retry-After", "2"));
 }
 
 }  // namespace tiderace::http::app_parts

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "tiderace/http/app/middleware.h"
-#include "tiderace/http/app/reply.h"
+#include "tiderace/http/app/problem.h"
 
 namespace tiderace::http::app_parts {
 

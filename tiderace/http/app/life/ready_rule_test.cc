@@ -20,8 +20,9 @@ struct Database {
 TEST_F(ReadyTest, HealthIs200AndNeverCached) {
     app.health("/healthz");
     EXPECT_EQ(get("/healthz"),
-              "HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n"
-              "Cache-Control: no-store\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n");
+              "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\n"
+              "Content-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\nConnection: "
+              "close\r\n\r\nok\n");
 }
 
 // Sessions and users may be in a database that is away: that is no reason to end the process.
@@ -32,7 +33,8 @@ TEST_F(ReadyTest, HealthAsksNoMiddleware) {
         return Problem{.status = 503};
     };
     app.use(fails).health("/healthz").ready("/readyz").get<"/page">([] { return "page"; });
-    app.use([](const Request&, Response& response) { response.set("X-Frame-Options", "DENY"); });
+    app.use(
+        [](const Request&, Response& response) { response.set_header("X-Frame-Options", "DENY"); });
     App shop;
     shop.use(fails).health("/healthz");
     app.mount("/shop", std::move(shop));

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tiderace/http/app/app.h"
-#include "tiderace/http/app/reply.h"
+#include "tiderace/http/response.h"
 #include "tiderace/http/site.h"
 #include "tiderace/metrics/process.h"
 
@@ -35,7 +35,7 @@ metrics::Registry& App::metrics(route::PlacedPattern path, std::vector<Middlewar
     Group<0>({this, scope})
         .route(wire::Method::get, std::move(path), [shown = metrics_](const Request& request) {
             const auto format = metrics::page_format(request.header(wire::FieldName::accept));
-            return Reply()
+            return Response()
                 .header("Cache-Control", "no-store")
                 .body(std::string(metrics::media_type(format)), shown->page(format));
         });

@@ -139,7 +139,7 @@ class DocumentRule final : public AccessRule {
         if (!exchange.request().is_get_or_head()) return Verdict::pass;  // it will be a 405
         // At the first request, because routes may be added after openapi().
         if (text_.empty()) text_ = OpenApiDocument(*app_, path_).write(info_);
-        Reply().body("application/json", text_).send(exchange);
+        exchange.respond(Response().body("application/json", text_));
         return Verdict::answered;
     }
 

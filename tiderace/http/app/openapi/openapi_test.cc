@@ -92,7 +92,8 @@ TEST_F(OpenApiTest, PathsParametersBodiesAndResults) {
     });
     app.get<"/search/{colour}">([](DocColour, Query<DocSearch>) { return std::vector<DocUser>(); });
     app.post<"/form">([](Form<DocNewUser>) -> task::Task<Redirect> { co_return Redirect{"/"}; });
-    app.del<"/users/{id}">([](std::string) -> std::variant<Reply, std::string> { return "gone"; });
+    app.del<"/users/{id}">(
+        [](std::string) -> std::variant<Response, std::string> { return "gone"; });
     const Doc doc = document();
     EXPECT_EQ(doc.openapi, "3.1.0");
     EXPECT_TRUE(says(R"("info":{"title":"Harbour","version":"1.2"})"));

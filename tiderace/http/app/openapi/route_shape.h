@@ -120,7 +120,7 @@ struct ResultShape {
             add(shape, 200, "text/plain");
         } else if constexpr (std::is_same_v<R, Events>) {
             add(shape, 200, "text/event-stream");
-        } else if constexpr (AnswersItself<R>) {
+        } else if constexpr (std::is_same_v<R, Response> || AnswersItself<R>) {
             add(shape, 0);
         } else {
             add(shape, 200, "application/json", &json::type_of<R>);

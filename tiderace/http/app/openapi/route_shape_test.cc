@@ -38,7 +38,7 @@ TEST(RouteShape, HasTheArgumentsInTheirOrder) {
 
 TEST(RouteShape, HasEachAnswerThatTheResultMayBe) {
     EXPECT_EQ(shape_of([] { return "text"; }), "answer 200 text/plain; ");
-    EXPECT_EQ(shape_of([] { return Reply(); }), "answer; ");
+    EXPECT_EQ(shape_of([] { return Response(); }), "answer; ");
     EXPECT_EQ(shape_of([]() -> std::optional<Json<ShapeTest>> { return std::nullopt; }),
               "answer 200 application/json it; answer 404; ");
     EXPECT_EQ(shape_of([]() -> task::Task<std::expected<Created<ShapeTest>, Problem>> {

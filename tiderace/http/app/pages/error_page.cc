@@ -67,17 +67,17 @@ class ErrorPageFilter final : public ResponseFilter {
         const ByteView accept = exchange.request().header(wire::FieldName::accept);
         if (!wants_page(response, accept)) return;
         const ErrorAnswer error = describe(exchange.request(), response);
-        std::optional<Reply> made;
+        std::optional<Response> made;
         // A program gets JSON, whatever pages the App has: HTML would be of no use to it.
         if (wire::prefers_json(accept)) {
-            made = Problem{.status = error.status, .detail = error.detail}.reply();
+            made = Problem{.status = error.status, .detail = error.detail}.response();
         } else {
             // One that throws leaves the answer to the next page, or to the plain answer.
             core::contain(exchange.loop().log(), "http", "an error page",
                           [&] { made = page_(error, *runner_); });
         }
         if (!made) return;
-        std::move(*made).dress(response, exchange, *runner_);
+        response.take_content(std::move(*made));
         // The explanation is in the page now; no other page must be made on top of it.
         response.explain({});
         response.add(wire::FieldName::vary, "Accept");

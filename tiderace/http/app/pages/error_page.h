@@ -4,9 +4,9 @@
 //   app.error_page([](const ErrorAnswer& error) {
 //       return page<"error.html">(ErrorView{error.status, error.title, error.detail});
 //   });
-//   app.group("/shop").error_page([](const ErrorAnswer& error) -> std::optional<Reply> {
+//   app.group("/shop").error_page([](const ErrorAnswer& error) -> std::optional<Response> {
 //       if (error.status != 404) return std::nullopt;         // the App's page then
-//       return Reply().html("<h1>Not in this shop</h1>");
+//       return Response().html("<h1>Not in this shop</h1>");
 //   });
 //
 //   answer of 400 and above --> the innermost group's page --> … --> the App's --> the built-in
@@ -37,7 +37,7 @@
 #include "tiderace/base/shared_function.h"
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/app/pages/page.h"
-#include "tiderace/http/app/reply.h"
+#include "tiderace/http/app/problem.h"
 #include "tiderace/http/app/results.h"
 #include "tiderace/http/layer.h"
 #include "tiderace/http/request.h"
@@ -53,32 +53,32 @@ struct ErrorAnswer {
 };
 
 // The function that an application registers. nullopt: the next page outwards.
-using ErrorPage = shared_function<std::optional<Reply>(const ErrorAnswer&, task::Runner&)>;
+using ErrorPage = shared_function<std::optional<Response>(const ErrorAnswer&, task::Runner&)>;
 
 namespace app_parts {
 
 template <typename R>
-std::optional<Reply> error_reply(R&& result, task::Runner& runner) {
+std::optional<Response> error_reply(R&& result, task::Runner& runner) {
     using T = std::remove_cvref_t<R>;
     if constexpr (is_optional<T>) {
         if (!result) return std::nullopt;
         return error_reply(*std::forward<R>(result), runner);
     } else if constexpr (is_variant<T>) {
         return std::visit([&](auto& held) { return error_reply(std::move(held), runner); }, result);
-    } else if constexpr (std::is_same_v<T, Reply>) {
+    } else if constexpr (std::is_same_v<T, Response>) {
         return std::forward<R>(result);
     } else if constexpr (std::is_base_of_v<Page, T>) {
         return std::move(result).make(runner);
     } else if constexpr (std::is_same_v<T, Problem>) {
-        return result.reply();
+        return result.response();
     } else {
-        return Reply().text(std::string(std::string_view(result)));
+        return Response().text(std::string(std::string_view(result)));
     }
 }
 
 template <typename T>
 inline constexpr bool is_error_reply =
-    std::is_same_v<T, Reply> || std::is_base_of_v<Page, T> || std::is_same_v<T, Problem> ||
+    std::is_same_v<T, Response> || std::is_base_of_v<Page, T> || std::is_same_v<T, Problem> ||
     std::is_convertible_v<T, std::string_view>;
 template <typename T>
 inline constexpr bool is_error_reply<std::optional<T>> = is_error_reply<T>;
@@ -94,9 +94,10 @@ consteval bool is_error_page() {
     if constexpr (is_function) {
         using Made = std::invoke_result_t<const F&, const ErrorAnswer&>;
         using Result = std::remove_cvref_t<Made>;
-        static_assert(is_error_reply<Result>,
-                      "an error page is a Reply, a Page, a Problem, a text, or a std::optional or "
-                      "std::variant of these; no Task");
+        static_assert(
+            is_error_reply<Result>,
+            "an error page is a Response, a Page, a Problem, a text, or a std::optional or "
+            "std::variant of these; no Task");
         constexpr bool owns = !borrows<Made> || !is_error_reply<Result>;
         static_assert(owns,
                       "an error page is a value: a reference or a std::string_view may refer to "

@@ -31,7 +31,7 @@ class ErrorPageTest : public PagesTest {
             std::string line = "<p>" + std::to_string(error.status) + " " + error.title + " [" +
                                error.detail + "] " + std::string(error.request.path);
             for (const auto& fault : error.faults) line += " " + fault.name + ": " + fault.detail;
-            return Reply().html(line);
+            return Response().html(line);
         });
     }
     // The answer to bytes that no client would send.
@@ -113,7 +113,7 @@ TEST_F(ErrorPageTest, AProblemIsAPageForBrowsersAlone) {
 
 TEST_F(ErrorPageTest, AHandlersOwnBodyIsLeftAlone) {
     show_lines();
-    app.get<"/own">([] { return Reply(404).html("own"); });
+    app.get<"/own">([] { return Response(404).html("own"); });
     EXPECT_EQ(body_of(ask("GET", "/own", browser)), "own");
     EXPECT_FALSE(says(ask("OPTIONS", "/own", browser), "Vary")) << "204 is no error";
 }
@@ -121,9 +121,9 @@ TEST_F(ErrorPageTest, AHandlersOwnBodyIsLeftAlone) {
 TEST_F(ErrorPageTest, AGroupHasItsOwnAndAsksTheAppsForTheRest) {
     show_lines();
     auto shop = app.group("/shop");
-    shop.error_page([](const ErrorAnswer& error) -> std::optional<Reply> {
+    shop.error_page([](const ErrorAnswer& error) -> std::optional<Response> {
         if (error.status != 404) return std::nullopt;
-        return Reply().html("not in this shop");
+        return Response().html("not in this shop");
     });
     shop.get<"/{id}">([](int) -> std::optional<std::string> { return std::nullopt; });
     EXPECT_EQ(body_of(get("/shop/7")), "not in this shop");
@@ -146,13 +146,13 @@ TEST_F(ErrorPageTest, AMountedAppKeepsItsOwn) {
 TEST_F(ErrorPageTest, OneThatThrowsLeavesTheNextPage) {
     show_lines();
     auto broken = app.group("/broken");
-    broken.error_page([](const ErrorAnswer&) -> Reply { throw std::runtime_error("no page"); });
+    broken.error_page([](const ErrorAnswer&) -> Response { throw std::runtime_error("no page"); });
     broken.get<"/x">([]() -> std::string { throw std::runtime_error("low tide"); });
     EXPECT_EQ(body_of(get("/broken/x")), "<p>500 Internal Server Error [] /broken/x");
 }
 
 TEST_F(ErrorPageTest, WithoutAnotherPageTheAnswerIsAsItWas) {
-    app.error_page([](const ErrorAnswer&) -> Reply { throw std::runtime_error("no page"); });
+    app.error_page([](const ErrorAnswer&) -> Response { throw std::runtime_error("no page"); });
     app.get<"/x">([]() -> std::string { throw std::runtime_error("low tide"); });
     const std::string answer = get("/x");
     EXPECT_EQ(status_of(answer), "500");
@@ -179,10 +179,10 @@ TEST_F(ErrorPageTest, ATemplateIsCheckedAtStartAndShownEscaped) {
 TEST_F(ErrorPageTest, FiltersSeeThePage) {
     app.use(security_headers());
     app.use([](const Request&, Response& response) {
-        response.add("X-Bytes", response.keep(std::to_string(response.copied_body().size())));
+        response.header("X-Bytes", std::to_string(response.copied_body().size()));
     });
-    app.error_page([](const ErrorAnswer&) -> std::variant<Reply, Problem> {
-        return Reply(200).header("X-Page", "mine").text("12345");
+    app.error_page([](const ErrorAnswer&) -> std::variant<Response, Problem> {
+        return Response(200).header("X-Page", "mine").text("12345");
     });
     const std::string answer = get("/nowhere");
     EXPECT_EQ(status_of(answer), "404") << "the status stays";

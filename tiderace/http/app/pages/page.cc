@@ -10,7 +10,8 @@ namespace tiderace::http {
 namespace {
 
 // nullopt: strangers do not see what is wrong.
-std::optional<Reply> reply_of_fault(core::EventLoop& loop, const std::string& fault, bool shown) {
+std::optional<Response> response_of_fault(core::EventLoop& loop, const std::string& fault,
+                                          bool shown) {
     if (log::Logger* const log = loop.log()) {
         log->error("http", "a page cannot be shown", log::field("why", fault));
     }
@@ -18,7 +19,7 @@ std::optional<Reply> reply_of_fault(core::EventLoop& loop, const std::string& fa
     std::string html =
         "<!doctype html><meta charset=\"utf-8\"><title>A template is broken</title>\n<pre>";
     text::append_escaped(html, text::Escape::html, fault);
-    return Reply(500).html(html + "</pre>\n");
+    return Response(500).html(html + "</pre>\n");
 }
 
 }  // namespace
@@ -29,18 +30,20 @@ void Page::answer(Exchange& exchange, task::Runner& runner) && {
     std::string text = std::exchange(loop.room, std::string());
     if (auto fault = render(text, runner)) {
         if (!fault->shown) return exchange.respond_status(500);
-        return std::move(*fault->shown).send(exchange);
+        return exchange.respond(*fault->shown);
     }
-    std::move(content_->reply).send(exchange, type(), text);
+    content_->response.set(wire::FieldName::content_type, type());
+    content_->response.set_body(ByteView(text));
+    exchange.respond(content_->response);
     if (text.capacity() > app_parts::LoopPages::room_bytes_max) return;
     text.clear();
     loop.room = std::move(text);
 }
 
-std::optional<Reply> Page::make(task::Runner& runner) && {
+std::optional<Response> Page::make(task::Runner& runner) && {
     std::string text;
     if (auto fault = render(text, runner)) return std::move(fault->shown);
-    return std::move(content_->reply).body(std::string(type()), std::move(text));
+    return std::move(content_->response).body(type(), std::move(text));
 }
 
 std::string_view Page::type() const {
@@ -53,12 +56,12 @@ std::optional<Page::Fault> Page::render(std::string& out, task::Runner& runner) 
     if (pages == nullptr) {
         // App::fault() reports this before serving for pages that are declared results. A page that
         // a handler makes in another way comes here.
-        return Fault{reply_of_fault(runner.loop(),
-                                    content_->name + ": App::templates was not called", false)};
+        return Fault{response_of_fault(runner.loop(),
+                                       content_->name + ": App::templates was not called", false)};
     }
     const auto done = pages->render(out, content_->name, content_->value);
     if (done) return std::nullopt;
-    return Fault{reply_of_fault(runner.loop(), done.error(), pages->shows_faults())};
+    return Fault{response_of_fault(runner.loop(), done.error(), pages->shows_faults())};
 }
 
 }  // namespace tiderace::http

@@ -4,7 +4,7 @@
 //
 //   app.templates("templates");                             // a folder of .html and .txt files
 //   app.get<"/">([] { return page<"feed.html">(Feed{…}); });
-//   return page<"sign_in.html">(SignIn{"wrong"}, Reply(403));       // status, fields, cookies
+//   return page<"sign_in.html">(SignIn{"wrong"}, Response(403));    // status, headers …
 //
 //   App::templates(), serve() --> all compiled; each PageOf that a route returns checked
 //                                   \-> a fault: one sentence with file, line and caret; no start
@@ -23,8 +23,8 @@
 // Thread   The loop's.
 // Errors   A template that cannot show the value (the check at start finds that for a PageOf,
 //          except in text::Value) is answered with 500 and one entry of the log.
-// Memory   One allocation for the value and the reply. The text is made in room that the loop keeps
-//          up to 64 KiB.
+// Memory   One allocation for the value and the response. The text is made in room that the loop
+//          keeps up to 64 KiB.
 // Keywords: server-side rendering, HTML
 #pragma once
 
@@ -36,8 +36,8 @@
 #include <utility>
 #include <vector>
 
-#include "tiderace/http/app/reply.h"
 #include "tiderace/http/app/results.h"
+#include "tiderace/http/response.h"
 #include "tiderace/http/route/pattern.h"
 #include "tiderace/text/filter.h"
 #include "tiderace/text/type_of.h"
@@ -57,33 +57,33 @@ struct TemplateOptions {
 
 class Page {
   public:
-    // `reply` gives status, fields and cookies.
+    // `response` gives status, headers and cookies.
     template <typename T>
-    Page(std::string_view name, T value, Reply reply = Reply())
-        : Page(std::make_unique<ContentOf<T>>(name, std::move(value), std::move(reply))) {}
+    Page(std::string_view name, T value, Response response = Response())
+        : Page(std::make_unique<ContentOf<T>>(name, std::move(value), std::move(response))) {}
 
     void answer(Exchange& exchange, task::Runner& runner) &&;
     // It may be any page, but needs the templates of one.
     static app_parts::PageUse use() { return {{}, nullptr}; }
-    // The whole reply; nullopt: the template cannot show the value, which is logged.
-    std::optional<Reply> make(task::Runner& runner) &&;
+    // All of it; nullopt: the template cannot show the value, which is logged.
+    std::optional<Response> make(task::Runner& runner) &&;
 
   protected:
     // On its way from the handler to the answer a page is moved several times, so all of it is
     // behind one pointer.
     struct Content {
-        Content(std::string_view template_name, Reply&& given)
-            : name(template_name), reply(std::move(given)) {}
+        Content(std::string_view template_name, Response&& given)
+            : name(template_name), response(std::move(given)) {}
         virtual ~Content() = default;
 
         std::string name;
-        Reply reply;
+        Response response;
         text::Ref value = {};
     };
     template <typename T>
     struct ContentOf final : Content {
         template <typename V>
-        ContentOf(std::string_view template_name, V&& from, Reply&& given)
+        ContentOf(std::string_view template_name, V&& from, Response&& given)
             : Content(template_name, std::move(given)), shown(std::forward<V>(from)) {
             value = text::ref_to(shown);
         }
@@ -95,7 +95,7 @@ class Page {
 
   private:
     struct Fault {
-        std::optional<Reply> shown;
+        std::optional<Response> shown;
     };
 
     std::optional<Fault> render(std::string& out, task::Runner& runner) const;
@@ -110,20 +110,20 @@ class PageOf : public Page {
   public:
     template <typename V = T>
         requires std::is_same_v<std::remove_cvref_t<V>, T>
-    explicit PageOf(V&& value, Reply reply = Reply())
+    explicit PageOf(V&& value, Response response = Response())
         : Page(std::make_unique<ContentOf<T>>(name.view(), std::forward<V>(value),
-                                              std::move(reply))) {}
+                                              std::move(response))) {}
 
     static app_parts::PageUse use() { return {name.view(), &text::type_of<T>}; }
 };
 
 template <route::PatternText name, typename T>
-PageOf<name, std::remove_cvref_t<T>> page(T&& value, Reply reply = Reply()) {
-    return PageOf<name, std::remove_cvref_t<T>>(std::forward<T>(value), std::move(reply));
+PageOf<name, std::remove_cvref_t<T>> page(T&& value, Response response = Response()) {
+    return PageOf<name, std::remove_cvref_t<T>>(std::forward<T>(value), std::move(response));
 }
 template <typename T>
-Page page(std::string_view name, T value, Reply reply = Reply()) {
-    return Page(name, std::move(value), std::move(reply));
+Page page(std::string_view name, T value, Response response = Response()) {
+    return Page(name, std::move(value), std::move(response));
 }
 
 }  // namespace tiderace::http

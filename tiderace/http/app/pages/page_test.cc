@@ -30,12 +30,12 @@ TEST_F(PagesTest, AValueBecomesAPageThatIsEscapedByPlace) {
     EXPECT_EQ(body_of(mail), "<i>: 2\n");
 }
 
-TEST_F(PagesTest, AReplyGivesStatusFieldsAndCookies) {
+TEST_F(PagesTest, AResponseGivesStatusHeadersAndCookies) {
     app.templates(folder.path());
     app.get<"/">([] {
         return page<"feed.html">(
             Feed{"closed", {}},
-            Reply(403).header("X-Tide", "low").cookie({.name = "seen", .value = "1"}));
+            Response(403).header("X-Tide", "low").cookie({.name = "seen", .value = "1"}));
     });
     const std::string answer = get("/");
     EXPECT_EQ(status_of(answer), "403");
