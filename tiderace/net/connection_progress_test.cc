@@ -15,13 +15,13 @@ namespace {
 
 constexpr ByteView asked = "asked";
 
-struct Lasting final : core::Shared {};
+struct KeptFrame final : core::Shared {};
 const std::string& plenty() {
     static const std::string bytes(32 << 20, 'x');  // more than any socket's buffers
     return bytes;
 }
 Backlog send_plenty(Connection& connection) {
-    connection.queue().append_shared(plenty(), core::make_ref<Lasting>());
+    connection.queue().append_shared(plenty(), core::make_ref<KeptFrame>());
     return connection.written();
 }
 

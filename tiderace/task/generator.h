@@ -22,7 +22,7 @@
 #include <optional>
 #include <utility>
 
-#include "tiderace/task/lasting.h"
+#include "tiderace/task/kept_frame.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/task/transfer.h"
 
@@ -63,7 +63,7 @@ class [[nodiscard]] Generator final {
 };
 
 template <typename T>
-class Generator<T>::promise_type : private Lasting {
+class Generator<T>::promise_type : private KeptFrame {
   public:
     static void* operator new(std::size_t bytes) { return FramePool::allocate(bytes); }
     static void operator delete(void* block, std::size_t bytes) noexcept {

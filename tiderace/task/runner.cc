@@ -97,7 +97,7 @@ void Runner::destroy_later(std::unique_ptr<Root> root) {
     if (depth_ > 0) dying_.push_back(std::move(root));
 }
 
-void Runner::keep(Lasting& frame) {
+void Runner::keep(KeptFrame& frame) {
     frame.unlink();
     kept_.push_back(frame);
 }

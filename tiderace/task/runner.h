@@ -30,7 +30,7 @@
 #include "tiderace/core/event_loop.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/task/context.h"
-#include "tiderace/task/lasting.h"
+#include "tiderace/task/kept_frame.h"
 #include "tiderace/task/locals.h"
 #include "tiderace/task/task.h"
 
@@ -93,7 +93,7 @@ class Runner final : private core::TurnEnd {
     bool idle() const { return depth_ == 0 && !settling_ && ready_.empty(); }
     void run_ready();
     void destroy_later(std::unique_ptr<Root> root);  // once no task is running
-    void keep(Lasting& frame);                       // which another one may have kept
+    void keep(KeptFrame& frame);                     // which another one may have kept
     // What runs on while no task awaits it belongs to this one.
     Root& absent() { return *absent_; }
 
@@ -121,7 +121,7 @@ class Runner final : private core::TurnEnd {
     Locals locals_;
     std::unique_ptr<core::BlockingJobs> jobs_;  // with a pool
     IntrusiveList<OffloadBase> offloads_waiting_;
-    IntrusiveList<Lasting> kept_;
+    IntrusiveList<KeptFrame> kept_;
     std::unique_ptr<Root> absent_;
     Retry retry_{*this};
     IntrusiveList<Waiter> ready_;

@@ -1,4 +1,4 @@
-#include "tiderace/task/lasting.h"
+#include "tiderace/task/kept_frame.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using LastingTest = TaskTest;
 
-class Frame final : public Lasting {
+class Frame final : public KeptFrame {
   public:
     explicit Frame(int& ended) : ended_(&ended) {}
 

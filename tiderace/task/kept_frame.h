@@ -1,4 +1,4 @@
-// Internal. Lasting: a frame that may outlive the tasks which used it, but not their Runner: a
+// Internal. KeptFrame: a frame that may outlive the tasks which used it, but not their Runner: a
 // Generator's.
 //
 // It may stand at an await of this loop, and hold what ends with the loop, such as a connection.
@@ -11,17 +11,17 @@
 
 namespace tiderace::task {
 
-class Lasting : private ListHook {
+class KeptFrame : private ListHook {
   public:
     // The Runner ends: it destroys itself, and its holder forgets it.
     virtual void end() = 0;
 
   protected:
-    virtual ~Lasting() = default;
+    virtual ~KeptFrame() = default;
 
   private:
     friend class Runner;
-    friend class IntrusiveList<Lasting>;
+    friend class IntrusiveList<KeptFrame>;
 };
 
 }  // namespace tiderace::task
