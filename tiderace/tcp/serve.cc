@@ -22,16 +22,16 @@ task::Task<> run_handler(const Handler& handler, Stream stream, bool is_secured)
 
 }  // namespace
 
-class Tasks::Served final : public task::Root, private StreamKeeper {
+class Tasks::Served final : public task::Root, private StreamObserver {
   public:
     Served(Tasks& tasks, StreamState& state, std::size_t index)
         : tasks_(&tasks), state_(&state), index_(index) {
-        state.set_keeper(this);
+        state.set_observer(this);
     }
     ~Served() override {
         // While the members that the task uses are there: ~Root() would come after them.
         end_frame();
-        if (state_ != nullptr) state_->set_keeper(nullptr);
+        if (state_ != nullptr) state_->set_observer(nullptr);
     }
 
     void begin() {

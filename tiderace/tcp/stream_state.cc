@@ -219,7 +219,7 @@ bool StreamState::begin(StreamWriter& writer) {
 bool StreamState::try_settle(StreamWriter& writer) {
     if (connection_ == nullptr) {
         // A task that ignores what writes return would go on for ever: wait() ends it.
-        return !std::exchange(end_reported_, true) || keeper_ == nullptr;
+        return !std::exchange(end_reported_, true) || observer_ == nullptr;
     }
     // Settled, as not sent.
     if (connection_->sending_finished() || finish_asked_) return true;
@@ -235,7 +235,7 @@ void StreamState::wait(StreamWriter& writer, std::coroutine_handle<> handle) {
     if (writer.settled_) {
         writer.waiter_.wake();  // the others have their turn
     } else if (connection_ == nullptr) {
-        keeper_->on_abandoned();
+        observer_->on_abandoned();
     } else {
         writers_.push_back(writer);
     }
@@ -335,7 +335,7 @@ void StreamState::on_close(net::Connection& connection, net::CloseReason reason)
         return;
     }
     // An operation that waits reports the end to its task. Without one, a task that does something
-    // else would never notice: the keeper ends it.
+    // else would never notice: the observer ends it.
     const bool reported = reader_ != nullptr || !writers_.empty() || securing_ != nullptr;
     if (securing_ != nullptr) securing_->end(connection.handshake_failure());
     if (waiting()) {
@@ -346,10 +346,10 @@ void StreamState::on_close(net::Connection& connection, net::CloseReason reason)
         end_reported_ = true;
         writers_.pop_front().waiter_.wake();
     }
-    // Last: the keeper may end the task, its Stream, and this.
+    // Last: the observer may end the task, its Stream, and this.
     const bool orderly =
         reason == net::CloseReason::finished || reason == net::CloseReason::peer_finished;
-    if (!reported && !orderly && keeper_ != nullptr) keeper_->on_abandoned();
+    if (!reported && !orderly && observer_ != nullptr) observer_->on_abandoned();
 }
 
 task::Task<std::string> until_secured(StreamState& state) {

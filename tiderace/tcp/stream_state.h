@@ -92,8 +92,8 @@ class StreamWriter : private ListHook {
     bool sent_ = false;
 };
 
-// Told what becomes of the stream of a served connection.
-class StreamKeeper {
+// Notified of what becomes of the stream of a served connection.
+class StreamObserver {
   public:
     // The peer is gone and no operation of the stream will report it: its task ends.
     virtual void on_abandoned() = 0;
@@ -101,7 +101,7 @@ class StreamKeeper {
     virtual void on_state_ended() = 0;
 
   protected:
-    ~StreamKeeper() = default;
+    ~StreamObserver() = default;
 };
 
 class StreamState final : public net::Session, private core::Timer {
@@ -109,12 +109,12 @@ class StreamState final : public net::Session, private core::Timer {
     StreamState(net::Connection& connection, std::size_t read_bytes_max, Duration idle);
 
     ~StreamState() override {
-        if (keeper_ != nullptr) keeper_->on_state_ended();
+        if (observer_ != nullptr) observer_->on_state_ended();
     }
 
     // The Stream is gone: ends the connection in order, and this when that is done.
     void disown() TR_ON_LOOP;
-    void set_keeper(StreamKeeper* keeper) { keeper_ = keeper; }
+    void set_observer(StreamObserver* observer) { observer_ = observer; }
     void set_idle(Duration idle) { idle_ = idle; }
 
     // True: settled, see frame() and end().
@@ -172,7 +172,7 @@ class StreamState final : public net::Session, private core::Timer {
 
     net::Connection* connection_;
     core::Address peer_;
-    StreamKeeper* keeper_ = nullptr;
+    StreamObserver* observer_ = nullptr;
     StreamReader* reader_ = nullptr;  // until its outcome is taken
     Secured* securing_ = nullptr;
     IntrusiveList<StreamWriter> writers_;

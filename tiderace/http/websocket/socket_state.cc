@@ -13,7 +13,7 @@ namespace tiderace::http {
 // Both ends may go first. The state frees itself with the second: here if no connection is left,
 // else in on_close or on_refused.
 void WebSocketState::disown(std::uint16_t code) {
-    keeper_ = nullptr;
+    observer_ = nullptr;
     // Without a connection, and without a client's handshake under way, no callback will come that
     // could end this later.
     if (connection_ == nullptr && !asked_) {
@@ -205,15 +205,15 @@ void WebSocketState::end(std::uint16_t code, ByteView reason) {
         // Left out. Nothing but this call wakes the task, so it may not fail here.
     }
     // The task learns of the end by an operation that waits, or by the messages it still has to
-    // take. Otherwise only the keeper can end it.
+    // take. Otherwise only the observer can end it.
     const bool told = receiver_ != nullptr || sends_ > 0 || begin_ < held_.size();
     if (receiver_ != nullptr) receiver_->waiter_.wake();
     serve_senders();
-    if (keeper_ != nullptr) keeper_->on_ended(told);  // the last: it may end this
+    if (observer_ != nullptr) observer_->on_ended(told);  // the last: it may end this
 }
 
 void WebSocketState::stick(task::Waiter& waiter) {
-    keeper_ != nullptr ? keeper_->on_stuck() : waiter.wake();
+    observer_ != nullptr ? observer_->on_stuck() : waiter.wake();
 }
 
 }  // namespace tiderace::http

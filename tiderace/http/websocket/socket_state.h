@@ -24,8 +24,8 @@
 
 namespace tiderace::http {
 
-// Told that the socket ended, for the owner of the task that uses it.
-class WebSocketKeeper {
+// Notified when the socket ends, for the owner of the task that uses it.
+class WebSocketObserver {
   public:
     // `waiting`: a receive or a send of the task will report it; or messages are still held for it.
     virtual void on_ended(bool waiting) = 0;
@@ -33,7 +33,7 @@ class WebSocketKeeper {
     virtual void on_stuck() = 0;
 
   protected:
-    ~WebSocketKeeper() = default;
+    ~WebSocketObserver() = default;
 };
 
 class WebSocketState final : public WebSocketHandler {
@@ -43,7 +43,7 @@ class WebSocketState final : public WebSocketHandler {
 
     // The WebSocket is gone. With `code`, if it is still open.
     void disown(std::uint16_t code = wire::websocket_close::normal);
-    void set_keeper(WebSocketKeeper* keeper) { keeper_ = keeper; }
+    void set_observer(WebSocketObserver* observer) { observer_ = observer; }
 
     bool opened() const { return connection_ != nullptr || ended(); }
     // A client's handshake begins, which calls on_open or on_refused: until then this stays. The
@@ -109,7 +109,7 @@ class WebSocketState final : public WebSocketHandler {
     bool may_send() const { return connection_ != nullptr && connection_->is_open(); }
 
     WebSocketConnection* connection_ = nullptr;
-    WebSocketKeeper* keeper_ = nullptr;
+    WebSocketObserver* observer_ = nullptr;
     WebSocketReceive* receiver_ = nullptr;  // until it has its message
     task::Waiter* asking_ = nullptr;        // for the end of a client's handshake
     IntrusiveList<WebSocketSending> senders_;

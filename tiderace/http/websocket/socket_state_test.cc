@@ -23,7 +23,7 @@ namespace {
 using testing::client_frame;
 using testing::WebSocketStage;
 
-struct Ended final : WebSocketKeeper {
+struct Ended final : WebSocketObserver {
     void on_ended(bool waiting) override { said += waiting ? "ended, held " : "ended "; }
     void on_stuck() override { said += "stuck "; }
     std::string said;
@@ -32,7 +32,7 @@ struct Ended final : WebSocketKeeper {
 // A socket that a peer has opened.
 struct Open {
     Open() {
-        state->set_keeper(&keeper);
+        state->set_observer(&observer);
         stage.on("/ws",
                  [this](Exchange& exchange) { accept_websocket(exchange, service, *state); });
         peer = stage.connect();
@@ -43,7 +43,7 @@ struct Open {
     testing::FakeWorld world;
     WebSocketService service{world.loop(), {}};
     testing::H1Stage stage{world};
-    Ended keeper;
+    Ended observer;
     WebSocketState* state = new WebSocketState;  // the test's to disown
     std::shared_ptr<testing::Peer> peer;
 };
@@ -97,7 +97,7 @@ struct PoorWhenDrained final : Poor {
 TEST(SocketState, HoldsSoMuchAndThenNothingIsReadFromThePeer) {
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{10'000}}) {
         Open open;
-        auto& [world, service, stage, keeper, state, peer] = open;
+        auto& [world, service, stage, observer, state, peer] = open;
         ASSERT_NE(state->connection(), nullptr);
         const std::string message(bytes, 'x');
         std::string all;
@@ -112,16 +112,16 @@ TEST(SocketState, HoldsSoMuchAndThenNothingIsReadFromThePeer) {
         EXPECT_TRUE(state->has_news());
         peer->reset();
         world.settle();
-        EXPECT_EQ(keeper.said, "ended, held ");
+        EXPECT_EQ(observer.said, "ended, held ");
         EXPECT_TRUE(state->has_news());
         state->disown();
     }
 }
 
 TEST(SocketState, KeepsWhyAClientWasRefused) {
-    Ended keeper;
+    Ended observer;
     auto* state = new WebSocketState;
-    state->set_keeper(&keeper);
+    state->set_observer(&observer);
     state->ask(nullptr);
     EXPECT_TRUE(state->asked());
     WebSocketHandler& handler = *state;
@@ -131,7 +131,7 @@ TEST(SocketState, KeepsWhyAClientWasRefused) {
     EXPECT_EQ(state->http_status(), 403);
     EXPECT_EQ(state->reason(), "not you");
     EXPECT_TRUE(state->ended());
-    EXPECT_EQ(keeper.said, "ended ");
+    EXPECT_EQ(observer.said, "ended ");
     state->disown();
 }
 
@@ -140,7 +140,7 @@ TEST(SocketState, WithoutMemoryForTheReasonOfTheEndItsReceiveReturns) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
     const auto calls = testing::fail_each([&](std::uint64_t nth) {
         Open open;
-        auto& [world, service, stage, keeper, state, peer] = open;
+        auto& [world, service, stage, observer, state, peer] = open;
         task::Runner runner(world.loop());
         bool returned = false;
         runner.spawn([](WebSocketState& each, bool& done) -> task::Task<> {
@@ -161,7 +161,7 @@ TEST(SocketState, WithoutMemoryForTheReasonOfTheEndItsReceiveReturns) {
         peer->reset();
         world.settle();
         EXPECT_TRUE(returned) << nth;
-        EXPECT_EQ(keeper.said, "ended, held ") << nth;
+        EXPECT_EQ(observer.said, "ended, held ") << nth;
         EXPECT_EQ(state->code(), 1001) << nth;
         EXPECT_EQ(state->reason(), failed ? "" : reason) << nth;
         state->disown();

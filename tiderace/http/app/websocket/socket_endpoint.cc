@@ -26,7 +26,7 @@ void SocketPart::accept(Exchange& exchange, std::unique_ptr<ServedSocket> made, 
 }
 
 ServedSocket::ServedSocket(SocketPart& part) : part_(&part), socket_(*new WebSocketState) {
-    socket_.state().set_keeper(this);
+    socket_.state().set_observer(this);
 }
 
 // The task uses the socket, which is a member and would end before it.

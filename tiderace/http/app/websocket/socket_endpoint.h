@@ -60,7 +60,7 @@ class SocketPart final {
 };
 
 // A socket and the task that has it.
-class ServedSocket final : public task::Root, private WebSocketKeeper, private core::Timer {
+class ServedSocket final : public task::Root, private WebSocketObserver, private core::Timer {
   public:
     explicit ServedSocket(SocketPart& part);
     ~ServedSocket() override;
