@@ -148,7 +148,7 @@ void Budget::log_refusals(std::size_t count) {
     unlogged_ = 0;
 }
 
-std::size_t SendRelief::relieve(const BlockPool& pool) {
+std::size_t SendEviction::evict(const BlockPool& pool) {
     std::vector<Holding> all;
     holders_.for_each([&](SendHolder& holder) TR_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
         for (Holding each : holder.holdings()) {

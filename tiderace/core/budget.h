@@ -124,7 +124,7 @@ class SendHolder : private ListHook {
         ClientKey client = {};
         bool trusted = false;
         std::uint64_t id = 0;          // the holder's own
-        SendHolder* holder = nullptr;  // filled in by SendRelief
+        SendHolder* holder = nullptr;  // filled in by SendEviction
     };
 
     virtual std::vector<Holding> holdings() TR_ON_LOOP = 0;
@@ -139,7 +139,7 @@ class SendHolder : private ListHook {
     friend class tiderace::IntrusiveList;
 };
 
-// SendRelief: frees memory when a loop's unsent bytes, in blocks and in shared bodies, pass their
+// SendEviction: frees memory when a loop's unsent bytes, in blocks and in shared bodies, pass their
 // limit (BlockPool): holders are cut until an eighth of the limit is free, in the order of Budget's
 // rule (budget.h).
 //
@@ -150,11 +150,11 @@ class SendHolder : private ListHook {
 // Thread   The loop's.
 // Limits   The pool's limit, checked once a turn: a turn may pass it by its own output, which is
 //          little while it is passed, since writers are pushed back on then (BlockPool::scarce).
-class SendRelief {
+class SendEviction {
   public:
     void add(SendHolder& holder) { holders_.push_back(holder); }
     // How many holdings were given up.
-    std::size_t relieve(const BlockPool& pool) TR_ON_LOOP;
+    std::size_t evict(const BlockPool& pool) TR_ON_LOOP;
 
   private:
     IntrusiveList<SendHolder> holders_;

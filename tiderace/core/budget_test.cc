@@ -281,14 +281,14 @@ struct SendsHolder final : SendHolder {
     std::uint64_t first_trusted = UINT64_MAX;
 };
 
-TEST(SendRelief, TakesFromThoseThatHoldMostUntilAnEighthIsFree) {
+TEST(SendEviction, TakesFromThoseThatHoldMostUntilAnEighthIsFree) {
     BlockPool pool;
     pool.set_bytes_max(16 * BlockPool::block_bytes);
     SendsHolder one;
     SendsHolder other;
-    SendRelief relief;
-    relief.add(one);
-    relief.add(other);
+    SendEviction eviction;
+    eviction.add(one);
+    eviction.add(other);
     const auto fill = [&](SendsHolder& holder, std::uint64_t id, std::size_t blocks) {
         holder.queues[id].append(pool, std::string(blocks * BlockPool::block_room_bytes, 'x'));
     };
@@ -299,56 +299,56 @@ TEST(SendRelief, TakesFromThoseThatHoldMostUntilAnEighthIsFree) {
     EXPECT_FALSE(pool.scarce()) << "16 of 16";
     fill(one, 7, 1);
     EXPECT_TRUE(pool.scarce());
-    EXPECT_EQ(relief.relieve(pool), 1U);
+    EXPECT_EQ(eviction.evict(pool), 1U);
     EXPECT_FALSE(other.queues.contains(2));
     EXPECT_EQ(pool.taken(), 12U);
 
     fill(one, 8, 5);
-    EXPECT_EQ(relief.relieve(pool), 1U);
+    EXPECT_EQ(eviction.evict(pool), 1U);
     EXPECT_FALSE(one.queues.contains(8));
     EXPECT_EQ(other.queues.size(), 2U);
 }
 
 // Otherwise a peer with a fresh answer would be closed in place of peers that read nothing.
-TEST(SendRelief, TakesFromThoseThatHaveWaitedLong) {
+TEST(SendEviction, TakesFromThoseThatHaveWaitedLong) {
     BlockPool pool;
     pool.set_bytes_max(16 * BlockPool::block_bytes);
     SendsHolder holder;
-    SendRelief relief;
-    relief.add(holder);
+    SendEviction eviction;
+    eviction.add(holder);
     for (std::uint64_t id = 1; id <= 8; ++id) {
         const std::size_t blocks = id == 1 ? 3 : 2;
         holder.queues[id].append(pool, std::string(blocks * BlockPool::block_room_bytes, 'x'));
         holder.waits[id] = id == 1 ? 0ms : id == 5 ? 20ms : 10ms;
     }
-    EXPECT_EQ(relief.relieve(pool), 2U);
+    EXPECT_EQ(eviction.evict(pool), 2U);
     EXPECT_TRUE(holder.queues.contains(1));
     EXPECT_FALSE(holder.queues.contains(5));
 }
 
-TEST(SendRelief, TakesFromThoseThatAreNotTrusted) {
+TEST(SendEviction, TakesFromThoseThatAreNotTrusted) {
     BlockPool pool;
     pool.set_bytes_max(16 * BlockPool::block_bytes);
     SendsHolder holder;
-    SendRelief relief;
-    relief.add(holder);
+    SendEviction eviction;
+    eviction.add(holder);
     holder.first_trusted = 8;
     for (std::uint64_t id = 1; id <= 8; ++id) {
         const std::size_t blocks = id == 8 ? 10 : 1;
         holder.queues[id].append(pool, std::string(blocks * BlockPool::block_room_bytes, 'x'));
     }
-    EXPECT_EQ(relief.relieve(pool), 3U);
+    EXPECT_EQ(eviction.evict(pool), 3U);
     EXPECT_TRUE(holder.queues.contains(8)) << "it holds most";
 }
 
 // An answer larger than the limit is let through: a quarter of the limit counts of each.
-TEST(SendRelief, CountsWhatIsQueuedOfSharedBodies) {
+TEST(SendEviction, CountsWhatIsQueuedOfSharedBodies) {
     constexpr std::size_t bytes_max = 64 * BlockPool::block_bytes;
     BlockPool pool;
     pool.set_bytes_max(bytes_max);
     SendsHolder holder;
-    SendRelief relief;
-    relief.add(holder);
+    SendEviction eviction;
+    eviction.add(holder);
     const std::string body(2 * bytes_max, 'x');
     const auto queue = [&](std::uint64_t id, std::size_t bytes) {
         holder.queues[id].append_shared(ByteView(body).substr(0, bytes), {}, &pool);
@@ -356,28 +356,28 @@ TEST(SendRelief, CountsWhatIsQueuedOfSharedBodies) {
     queue(1, body.size());
     EXPECT_TRUE(pool.passes_limit());
     EXPECT_FALSE(pool.scarce()) << "others are not pushed back on";
-    EXPECT_EQ(relief.relieve(pool), 0U);
+    EXPECT_EQ(eviction.evict(pool), 0U);
     for (std::uint64_t id = 2; id <= 4; ++id) queue(id, bytes_max / 4);
-    EXPECT_EQ(relief.relieve(pool), 0U) << "exactly the limit";
+    EXPECT_EQ(eviction.evict(pool), 0U) << "exactly the limit";
     queue(5, 1);
-    EXPECT_EQ(relief.relieve(pool), 1U);
+    EXPECT_EQ(eviction.evict(pool), 1U);
     EXPECT_FALSE(holder.queues.contains(1)) << "it held most";
     EXPECT_EQ(pool.shared_bytes(), bytes_max / 4 * 3 + 1);
     EXPECT_FALSE(pool.passes_limit());
     for (std::uint64_t id = 6; id <= 25; ++id) queue(id, bytes_max / 20);
-    EXPECT_EQ(relief.relieve(pool), 6U) << "until an eighth is free";
+    EXPECT_EQ(eviction.evict(pool), 6U) << "until an eighth is free";
     EXPECT_LE(pool.shared_bytes(), bytes_max * 7 / 8);
 }
 
-TEST(SendRelief, CountsAHeldBlockWholeAndLeavesThoseThatHoldNothing) {
+TEST(SendEviction, CountsAHeldBlockWholeAndLeavesThoseThatHoldNothing) {
     BlockPool pool;
     pool.set_bytes_max(8 * BlockPool::block_bytes);
     SendsHolder holder;
-    SendRelief relief;
-    relief.add(holder);
+    SendEviction eviction;
+    eviction.add(holder);
     holder.queues[0];
     for (std::uint64_t id = 1; id <= 9; ++id) holder.queues[id].append(pool, "a few bytes");
-    EXPECT_EQ(relief.relieve(pool), 2U);
+    EXPECT_EQ(eviction.evict(pool), 2U);
     EXPECT_EQ(pool.taken(), 7U);
     EXPECT_TRUE(holder.queues.contains(0));
 }
@@ -401,7 +401,7 @@ class ALoopPastItsLimit : public ::testing::Test {
 
     ALoopPastItsLimit() {
         loop_->set_log(&logger_);
-        loop_->send_relief().add(holder_);
+        loop_->send_eviction().add(holder_);
         fill();
     }
     void fill() {

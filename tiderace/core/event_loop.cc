@@ -95,7 +95,7 @@ void EventLoop::one_turn(Duration wait_max) {
     }
     expire_timers();
     run_turn_ends();
-    if (blocks_.passes_limit() && now_ >= relief_due_) relieve();
+    if (blocks_.passes_limit() && now_ >= eviction_due_) evict();
     for (auto& work : every_turn_end_) contain(log_, "core", "work at the end of a turn", work);
 }
 
@@ -129,18 +129,19 @@ void EventLoop::expire_timers() {
     }
 }
 
-void EventLoop::relieve() {
+void EventLoop::evict() {
     std::size_t closed = 0;
     // It lists the holders, and memory may be short just then.
-    contain(log_, "core", "relief", [&]() TR_ON_LOOP { closed = send_relief_.relieve(blocks_); });
+    contain(log_, "core", "eviction", [&]() TR_ON_LOOP { closed = send_eviction_.evict(blocks_); });
     run_turn_ends();
     if (closed == 0) {
-        relief_due_ = now_ + 100ms;  // no holder can be closed now: retry later, not in every turn
+        eviction_due_ =
+            now_ + 100ms;  // no holder can be closed now: retry later, not in every turn
         return;
     }
-    // At most one line a second: under attack there is relief in every turn.
-    if (log_ == nullptr || now_ < relief_said_until_) return;
-    relief_said_until_ = now_ + 1s;
+    // At most one line a second: under attack every turn evicts.
+    if (log_ == nullptr || now_ < eviction_logged_until_) return;
+    eviction_logged_until_ = now_ + 1s;
     log_->warning("core", "unsent bytes pass their limit; closed the connections that held most",
                   log::field("connections", closed),
                   log::field("limit", static_cast<std::uint64_t>(blocks_.bytes_max())));

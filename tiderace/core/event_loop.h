@@ -104,7 +104,7 @@ class EventLoop {
     Backend& backend() { return *backend_; }
     Kernel& kernel() { return *options_.backend.kernel; }
     BlockPool& blocks() { return blocks_; }
-    SendRelief& send_relief() { return send_relief_; }
+    SendEviction& send_eviction() { return send_eviction_; }
     const Clock& clock() const { return *clock_; }
 
     // The time at the start of this turn's callbacks: equal for all of them, and read once.
@@ -160,13 +160,13 @@ class EventLoop {
     void run_turn_ends() TR_ON_LOOP;
     static TurnEnd* behind(const TurnEnd& work);
     static bool unlink(TurnEnd*& first, TurnEnd& work);
-    void relieve() TR_ON_LOOP;
+    void evict() TR_ON_LOOP;
 
     LoopOptions options_;
     SystemClock system_clock_;
     const Clock* clock_;
     BlockPool blocks_;
-    SendRelief send_relief_;
+    SendEviction send_eviction_;
     std::unique_ptr<Backend> backend_;
     Mailbox mailbox_;
     std::shared_ptr<WakeupList> wakeups_;
@@ -179,8 +179,8 @@ class EventLoop {
     Instant now_{};
     Instant next_second_{};  // when unix_now_ is next read
     Instant timers_wait_since_ = Instant::max();
-    Instant relief_due_{};
-    Instant relief_said_until_{};
+    Instant eviction_due_{};
+    Instant eviction_logged_until_{};
     UnixSeconds unix_now_ = 0;
     std::uint64_t turns_ = 0;
     std::size_t answers_awaited_ = 0;

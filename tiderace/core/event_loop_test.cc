@@ -497,7 +497,7 @@ TEST(EventLoop, WhatThrowsAtTheEndOfATurnEndsNothingElse) {
 }
 
 // Unsent bytes pass their limit when there is much of everything, and memory may be short, too.
-TEST(EventLoop, WithoutMemoryForReliefItIsTriedAgain) {
+TEST(EventLoop, WithoutMemoryForEvictionItIsTriedAgain) {
     testing::ManualClock clock;
     const auto loop =
         std::move(*EventLoop::create({.clock = &clock, .send_bytes_max = BlockPool::block_bytes}));
@@ -510,7 +510,7 @@ TEST(EventLoop, WithoutMemoryForReliefItIsTriedAgain) {
         SendQueue queue;
         int asked = 0;
     } holder;
-    loop->send_relief().add(holder);
+    loop->send_eviction().add(holder);
     holder.queue.append(loop->blocks(), std::string(3 * BlockPool::block_bytes, 'x'));
     EXPECT_NO_THROW(loop->turn(0s));
     EXPECT_EQ(holder.asked, 1);

@@ -427,7 +427,7 @@ bool Connection::is_idle() const {
 core::HeldBytes Connection::held_bytes() const {
     core::HeldBytes held = queue_.held();
     held.copied += transport_->held_bytes();
-    if (lagging_) held.waits = lag_.waits(loop().now());  // for SendRelief's choice
+    if (lagging_) held.waits = lag_.waits(loop().now());  // for SendEviction's choice
     if (session_ != nullptr) held += session_->held_bytes();
     return held;
 }

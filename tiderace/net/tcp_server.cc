@@ -50,7 +50,7 @@ class TcpServer::Entrance final : private Acceptor::Receiver {
 TcpServer::TcpServer(core::EventLoop& loop, SessionFactory& sessions, TcpServerOptions options)
     : loop_(&loop), sessions_(&sessions), options_(std::move(options)) {
     // When unsent bytes run over their limit, the loop gets the largest holders of all servers.
-    loop.send_relief().add(*this);
+    loop.send_eviction().add(*this);
 }
 
 TcpServer::~TcpServer() {

@@ -245,7 +245,7 @@ TEST_P(EveryServer, UnsentBytesHaveOneBoundAndTheSlowestReadersAreClosed) {
 }
 
 // Four that read nothing hold 0.4 MB each; one that reads is given 1 MB, and is the largest then.
-TEST(TcpServerRelief, AnAnswerThatWasJustMadeIsNotTakenForOneThatNobodyReads) {
+TEST(TcpServerEviction, AnAnswerThatWasJustMadeIsNotTakenForOneThatNobodyReads) {
     const auto world = testing::make_world("fake");
     world->loop().blocks().set_bytes_max(2_MiB);
     testing::ScriptedSessions sessions;

@@ -339,7 +339,7 @@ void H1Exchange::write_body(Response& response) {
     connection.written();
 }
 
-// With this many copied bytes queued, SendRelief would take the peer for one that does not read.
+// With this many copied bytes queued, SendEviction would take the peer for one that does not read.
 bool H1Exchange::has_room_for(const core::SendQueue& more) const {
     net::Connection& connection = connection_->connection();
     return connection.queue().copied_bytes() + more.copied_bytes() <=

@@ -133,7 +133,7 @@ TEST_F(H2StreamsTest, AllEndWithTheirConnection) {
     EXPECT_EQ(streams().held_bytes().all(), 0U);
 }
 
-// SendRelief compares how long the peer has not taken what waits for it.
+// SendEviction compares how long the peer has not taken what waits for it.
 TEST_F(H2StreamsTest, SayHowLongTheirAnswersWait) {
     ask();
     EXPECT_EQ(streams().held_bytes().waits, Duration::zero());
