@@ -260,6 +260,13 @@ TEST_F(Library, WhatHandlersLog) {
                 HasSubstr("\"route\":\"/orders/{id}\",\"type\":\"std::out_of_range\",\"what\":"));
 }
 
+TEST_F(Library, WhatMiddlewareLeaves) {
+    Program program = start("middleware/groups_and_middleware_2");
+    EXPECT_EQ(get(program.url("/club"), {{"X-Member", "ann"}}).body, "hello ann\n");
+    EXPECT_EQ(get(program.url("/club")).status, 401);
+    EXPECT_EQ(program.end(), 0);
+}
+
 TEST_F(Library, Counting) {
     Program program = start("metrics/counting");
     EXPECT_EQ(ask("POST", program.url("/buy/7"), "").body, "sold\n");

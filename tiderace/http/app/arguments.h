@@ -12,7 +12,7 @@
 //   BodyStream                                       … as it comes, for a task (body_stream.h)
 //   Multipart                                        … as the parts of a form (multipart.h)
 //   S&                                               the loop's state, made by App::state<S>()
-//   const S&                                         the same, or the state that all loops share
+//   const S&                                         the same; one of all loops; left by middleware
 //   T                                                your own (from_request/from_request.h)
 //   Logger                                           lines of the log (observe/logger.h)
 //   core::EventLoop&, task::Runner&, Exchange&       where it runs; the seam itself
@@ -187,6 +187,7 @@ struct Argument<S&> {
     using State = std::remove_const_t<S>;
 
     static std::optional<S*> find(Call& call) {
+        if (S* const left = call.left<S>()) return left;
         void* state = call.states.find(state_key<State>, std::is_const_v<S>);
         if (state != nullptr) return static_cast<S*>(state);
         call.fail_state();

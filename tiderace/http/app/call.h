@@ -41,6 +41,13 @@ template <typename T>
 concept MadeForTheCall =
     FromRequested<T> || requires(std::optional<T>& found) { Argument<T>::pass(found); };
 
+// What a middleware left for the functions behind it, found by its type.
+template <typename T>
+struct Left final : Attachment {
+    explicit Left(T made) : Attachment(state_key<T>), value(std::move(made)) {}
+    const T value;
+};
+
 // What an argument needs of the body.
 enum class BodyUse : std::uint8_t {
     none,
@@ -60,9 +67,21 @@ struct Call {
     Duration pause_max = Duration::max();  // of the handler, between two pieces and after the last
     json::Unknown unknown_members = AppOptions{}.unknown_members;
     void* part = nullptr;  // Endpoint::make_part
+    bool has_left = true;  // what middleware left stays for as long as the function runs
     std::size_t parameters_used = 0;
     std::string body = {};
 
+    // nullptr: no middleware left one, or S is not constant.
+    template <typename S>
+    S* left() const {
+        if constexpr (std::is_const_v<S>) {
+            using Value = std::remove_const_t<S>;
+            const Attachment* const found =
+                has_left ? exchange.attached(state_key<Value>) : nullptr;
+            if (found != nullptr) return &static_cast<const Left<Value>*>(found)->value;
+        }
+        return nullptr;
+    }
     ByteView next_parameter() {
         return exchange.parameters().of(exchange.request().path, parameters_used++);
     }

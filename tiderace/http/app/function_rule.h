@@ -26,6 +26,12 @@ template <typename T>
 inline constexpr bool is_void_expected = false;
 template <typename E>
 inline constexpr bool is_void_expected<std::expected<void, E>> = true;
+// It answers, or leaves a value for the functions behind it.
+template <typename T>
+inline constexpr bool is_leaving = false;
+template <typename T, typename E>
+    requires(!std::is_void_v<T> && !std::is_same_v<E, Refusal>)
+inline constexpr bool is_leaving<std::expected<T, E>> = true;
 template <typename T>
 inline constexpr bool is_late = false;
 template <typename T>
@@ -35,11 +41,21 @@ inline constexpr bool is_late<std::expected<T, Refusal>> = true;
 template <typename T>
 bool answer_unless_passed(Exchange& exchange, task::Runner& runner, T&& result) {
     using R = std::remove_cvref_t<T>;
-    static_assert(is_optional<R> || is_void_expected<R> || is_late<R>,
-                  "a middleware returns nothing, a std::optional or a std::expected<void, E>,"
+    static_assert(is_optional<R> || is_void_expected<R> || is_late<R> || is_leaving<R>,
+                  "a middleware returns nothing, a std::optional or a std::expected<T, E>,"
                   " or a Task of one");
     if constexpr (is_late<R> && !is_void_expected<R>) {
         if (result) return answer_unless_passed(exchange, runner, *std::forward<T>(result));
+        answer(exchange, runner, std::forward<T>(result).error());
+    } else if constexpr (is_leaving<R>) {
+        using Value = typename R::value_type;
+        static_assert(std::is_class_v<Value> && !PathParameter<Value>,
+                      "a middleware leaves a value of a class of its own, which handlers take as"
+                      " `const User&`");
+        if (result) {
+            exchange.attach(core::make_ref<Left<Value>>(*std::forward<T>(result)));
+            return false;
+        }
         answer(exchange, runner, std::forward<T>(result).error());
     } else if constexpr (is_optional<R>) {
         if (!result) return false;

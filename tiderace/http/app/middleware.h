@@ -14,9 +14,12 @@
 //
 // A function before the handler takes what handlers take, except path parameters and the body, and
 // returns nothing, a std::optional, a std::expected<void, E>, or a Task of one. The value inside is
-// the answer, as if a handler had returned it. A function after the handler takes const Request&
-// and Response&. The App's own middleware also sees requests without a route, and a group's
-// those with a wrong method. Functions after the handler see every answer, time-outs too.
+// the answer, as if a handler had returned it. A std::expected<User, E> leaves a User, which the
+// functions behind it take as `const User&` (a WebSocket's do not: it outlives the request).
+//
+// A function after the handler takes const Request& and Response&. The App's own middleware also
+// sees requests without a route, and a group's those with a wrong method. Functions after the
+// handler see every answer, time-outs too.
 //
 // What comes ready made: http/app/ready_middleware.h. A route without middleware pays nothing.
 //

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <expected>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -375,6 +376,39 @@ TEST_F(MiddlewareTest, WithoutTrustedProxiesAClientSaysNothing) {
     App other;
     other.trusted_proxies({.networks = {"somewhere"}});
     EXPECT_EQ(other.fault(), "trusted_proxies: \"somewhere\" is no address or network");
+}
+
+struct Guest {
+    std::string name;
+};
+
+TEST_F(MiddlewareTest, WhatOneLeavesIsAnArgumentBehindIt) {
+    app.use([](const Request& request) -> std::expected<Guest, Problem> {
+        if (request.query.empty()) return std::unexpected(Problem{.status = 401});
+        return Guest{std::string(request.query)};
+    });
+    app.get<"/now">([](const Guest& guest) { return guest.name; });
+    app.get<"/later">([](const Guest& guest) -> task::Task<std::string> {
+        co_await task::sleep(1s);
+        co_return guest.name;
+    });
+    EXPECT_EQ(body_of(get("/now?ann")), "ann");
+    EXPECT_EQ(body_of(get("/later?bob")), "bob");
+    EXPECT_EQ(status_of(get("/now")), "401");
+}
+
+TEST_F(MiddlewareTest, TheInnermostOneCountsAndTasksMayLeaveToo) {
+    app.use([]() -> std::expected<Guest, Problem> { return Guest{"outer"}; });
+    app.get<"/outer">([](const Guest& guest) { return guest.name; });
+    app.group("/in")
+        .use([](const Guest& guest) -> task::Task<std::expected<Guest, Problem>> {
+            std::string name = "inner of " + guest.name;
+            co_await task::sleep(1s);
+            co_return Guest{std::move(name)};
+        })
+        .get<"/">([](const Guest& guest) { return guest.name; });
+    EXPECT_EQ(body_of(get("/outer")), "outer");
+    EXPECT_EQ(body_of(get("/in")), "inner of outer");
 }
 
 }  // namespace

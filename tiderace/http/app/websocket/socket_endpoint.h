@@ -151,6 +151,7 @@ class SocketEndpointOf final : public SocketEndpoint {
 
         void call(const SocketEndpointOf& endpoint, Call& call) const {
             SocketPart& part = endpoint.part(call);
+            call.has_left = false;  // the socket lives on when the exchange is over
             auto served = std::make_unique<ServedSocket>(part);
             std::tuple found{SocketArgument<A>::find(call, served->socket())...};
             const auto accept = [&](auto&... each) {
