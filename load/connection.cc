@@ -195,7 +195,7 @@ void LoadConnection::say(ByteView bytes, LoadDialogue::Part part) {
         if (connection_ != nullptr) connection_->write(bytes);
         return;
     }
-    drip_.keep(bytes, is_slow_part(part));
+    paced_.keep(bytes, is_slow_part(part));
     // While it drips, the timer takes what was added. A drop more at once would be above the rate.
     if (pause_ != Pause::dripping) drip();
 }
@@ -216,15 +216,15 @@ void LoadConnection::lend(ByteView bytes, LoadDialogue::Part part) {
         connection_->written();
         return;
     }
-    drip_.lend(bytes, is_slow_part(part));
+    paced_.lend(bytes, is_slow_part(part));
     if (pause_ != Pause::dripping) drip();
 }
 
 bool LoadConnection::is_slow_part(LoadDialogue::Part part) const {
-    const LoadDrips slow = worker_->plan().options.slow_drips;
+    const LoadSlowPart slow = worker_->plan().options.slow_drips;
     if (part == LoadDialogue::Part::control) return false;
-    if (slow == LoadDrips::all) return true;
-    return (slow == LoadDrips::head) == (part == LoadDialogue::Part::head);
+    if (slow == LoadSlowPart::all) return true;
+    return (slow == LoadSlowPart::head) == (part == LoadDialogue::Part::head);
 }
 
 // The bytes that may leave now, and the time of the next drop.
@@ -233,8 +233,8 @@ void LoadConnection::drip() {
     const auto rate = static_cast<std::int64_t>(worker_->plan().options.slow_send_rate);
     // A tenth of a second's bytes: more often would cost timers, less often would come in bursts.
     const std::int64_t most = std::max<std::int64_t>(1, rate / drips_per_second);
-    const std::size_t slow = drip_.take(static_cast<std::size_t>(most),
-                                        [this](ByteView piece) { connection_->write(piece); });
+    const std::size_t slow = paced_.take(static_cast<std::size_t>(most),
+                                         [this](ByteView piece) { connection_->write(piece); });
     since_ = resumed_ = worker_->loop().now();
     pause_ = slow > 0 ? Pause::dripping : Pause::none;
     if (slow == 0) return;
@@ -243,7 +243,7 @@ void LoadConnection::drip() {
 
 std::size_t LoadConnection::unsent() const {
     // Bodies wait until all is dripped out.
-    if (slow_sender_) return drip_.empty() ? 0 : SIZE_MAX;
+    if (slow_sender_) return paced_.empty() ? 0 : SIZE_MAX;
     return connection_ != nullptr ? static_cast<std::size_t>(connection_->queue_bytes()) : 0;
 }
 
@@ -374,7 +374,7 @@ void LoadConnection::on_close(net::Connection& connection, net::CloseReason reas
     core::EventLoop& loop = worker_->loop();
     loop.cancel(*this);
     // Bytes that were not dripped out belong to requests of this connection, which fail below.
-    drip_.clear();
+    paced_.clear();
     const Phase last = phase_;
     enter(Phase::idle);
     pause_ = Pause::none;

@@ -14,7 +14,7 @@
 #include <memory>
 
 #include "load/dialogue.h"
-#include "load/drip.h"
+#include "load/paced_queue.h"
 #include "load/tally.h"
 #include "tiderace/base/result.h"
 #include "tiderace/net/connection.h"
@@ -34,7 +34,7 @@ class LoadConnection final : private net::Session,
     // Sends up to `most` requests that are due and that there is room for.
     void send(std::size_t most);
     bool has_room() const {
-        return phase_ == Phase::open && pause_ != Pause::thinking && drip_.empty() &&
+        return phase_ == Phase::open && pause_ != Pause::thinking && paced_.empty() &&
                dialogue_->room() > 0;
     }
     // Gives up what takes longer than the timeout.
@@ -98,7 +98,7 @@ class LoadConnection final : private net::Session,
     LoadWorker* worker_;
     net::Connection* connection_ = nullptr;
     std::unique_ptr<LoadDialogue> dialogue_;
-    LoadDrip drip_;
+    LoadPacedQueue paced_;
     std::uint64_t answers_ = 0;
     std::uint64_t number_;
     Instant now_{};          // when the bytes in hand were received

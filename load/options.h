@@ -23,10 +23,10 @@ constexpr std::string_view to_string(LoadHttp http) {
 }
 
 // The part that a slow sender sends slowly.
-enum class LoadDrips : std::uint8_t { all, head, body };
+enum class LoadSlowPart : std::uint8_t { all, head, body };
 
-constexpr std::string_view to_string(LoadDrips drips) {
-    return drips == LoadDrips::all ? "all" : drips == LoadDrips::head ? "head" : "body";
+constexpr std::string_view to_string(LoadSlowPart part) {
+    return part == LoadSlowPart::all ? "all" : part == LoadSlowPart::head ? "head" : "body";
 }
 
 // Schemes have no case (RFC 3986, 3.1).
@@ -67,7 +67,7 @@ struct LoadOptions {
     std::uint64_t slow_rate = 16_KiB;    // bytes a second that a slow reader reads
     std::uint64_t slow_senders = 0;      // percent of the connections, others than those
     std::uint64_t slow_send_rate = 100;  // bytes a second that a slow sender sends
-    LoadDrips slow_drips = LoadDrips::all;
+    LoadSlowPart slow_drips = LoadSlowPart::all;
     std::uint64_t source_addresses = 0;  // in 127/8; 0: as many as the connections need
     Duration timeout = 10s;              // for an answer, and for a connection
     bool i_own_this_host = false;

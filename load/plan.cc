@@ -61,7 +61,7 @@ std::string contradiction(const LoadOptions& options, bool tls) {
     if (options.slow_readers + options.slow_senders > 100) {
         return "--slow-readers and --slow-senders are more than 100 percent together";
     }
-    if (options.slow_drips == LoadDrips::body && options.slow_senders > 0 &&
+    if (options.slow_drips == LoadSlowPart::body && options.slow_senders > 0 &&
         options.body_bytes == 0) {
         return "--slow-drips body needs a body: --body-size";
     }

@@ -49,7 +49,7 @@ TEST(LoadPlan, WhatCannotBeTogetherIsRefused) {
         {{.url = "echo://127.0.0.1", .body_bytes = 1}, "expects"},
         {{.url = "http://127.0.0.1/", .insecure = true}, "https://"},
         {{.url = "http://127.0.0.1/", .slow_readers = 51, .slow_senders = 50}, "100 percent"},
-        {{.url = "http://127.0.0.1/", .slow_senders = 1, .slow_drips = LoadDrips::body},
+        {{.url = "http://127.0.0.1/", .slow_senders = 1, .slow_drips = LoadSlowPart::body},
          "--body-size"},
     };
     for (const auto& each : cases) {

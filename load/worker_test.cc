@@ -142,7 +142,7 @@ TEST(LoadWorker, SendsExactlyTheRequestedNumber) {
           .body_bytes = 200,
           .slow_senders = 100,
           .slow_send_rate = 5'000,
-          .slow_drips = LoadDrips::body}},
+          .slow_drips = LoadSlowPart::body}},
         {"with hashes", {.connections = 2, .requests = 20, .check_hash = true}},
     };
     for (const auto& each : cases) {

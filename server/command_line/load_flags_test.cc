@@ -39,7 +39,7 @@ TEST(LoadFlags, ReachTheirFields) {
     EXPECT_EQ(with("processes", "3")->processes, 3U);
     EXPECT_EQ(with("slow-senders", "10")->slow_senders, 10U);
     EXPECT_EQ(with("slow-send-rate", "1KiB")->slow_send_rate, 1_KiB);
-    EXPECT_EQ(with("slow-drips", "body")->slow_drips, load::LoadDrips::body);
+    EXPECT_EQ(with("slow-drips", "body")->slow_drips, load::LoadSlowPart::body);
     EXPECT_TRUE(with("close", "")->close);
     EXPECT_EQ(with("pipeline", "16")->pipeline, 16U);
     EXPECT_EQ(with("think", "5ms")->think, 5ms);

@@ -1,4 +1,4 @@
-// LoadDrip: what a slow sender has still to send: a trickle of its head, its body, or both.
+// LoadPacedQueue: what a slow sender has to send; its head, its body or both leave in small pieces.
 //
 // Thread   One worker's. Pure: bytes in, bytes out.
 // Memory   Bytes passed to keep() are copied; of lent bytes only the address is kept.
@@ -13,7 +13,7 @@
 
 namespace tiderace::load {
 
-class LoadDrip {
+class LoadPacedQueue {
   public:
     bool empty() const { return parts_.empty(); }
 
