@@ -298,7 +298,7 @@ std::string App::missing(const std::vector<Need>& needs, std::uint32_t scope,
             return "a " + type + ", and no middleware before it gives one" +
                    (need.key == state_key<Session> ? ": app.use(sessions(…))" : "");
         }
-        if (need.key == state_key<AppLoop>) continue;
+        if (need.key == state_key<AppLoop> || (need.constant && is_left(need))) continue;
         const bool is_life = need.key == state_key<Life>;
         const auto has = [&](bool shared) {
             return std::ranges::any_of(states_, [&](const State& state) {

@@ -60,6 +60,11 @@ class Middleware : public Setting {
         if constexpr (!app_parts::AnswerFunction<F>) {
             if constexpr (app_parts::is_rule<F>()) {
                 app_parts::SignatureOf<F>::template Arguments<app_parts::NeedsOf>::list(needs);
+                using Result = typename app_parts::SignatureOf<F>::Result;
+                using Value = typename app_parts::ValueOf<Result>::Type;
+                if constexpr (app_parts::is_leaving<Value>) {
+                    leaves = state_key<typename Value::value_type>;
+                }
             }
         }
     }

@@ -132,6 +132,26 @@ TEST(Needs, AnArgumentOfTheProgramsOwnNeedsWhatItIsMadeOf) {
     EXPECT_EQ(app.fault(), "");
 }
 
+struct Guest {
+    std::string name;
+};
+
+TEST(Needs, WhatMiddlewareLeavesIsGivenToWhatStandsBehindIt) {
+    const auto guest = [](const Request&) -> std::expected<Guest, Problem> { return Guest{"ann"}; };
+    App app;
+    app.group("/in").use(guest).get<"/a">([](const Guest& who) { return who.name; });
+    EXPECT_EQ(app.fault(), "");
+    const unsigned line = __LINE__ + 1;
+    app.get<"/out">([](const Guest& who) { return who.name; });
+    EXPECT_EQ(app.fault(), taken_at("/out", line) +
+                               "const Guest&, which nobody gives: App::state<Guest>(), or "
+                               "App::share() for all loops");
+    app.use([](const Request&) -> task::Task<std::expected<Guest, Problem>> {
+        co_return Guest{"bob"};
+    });
+    EXPECT_EQ(app.fault(), "") << "a task may leave it, too";
+}
+
 TEST(Needs, AMountedAppBringsWhatItHas) {
     App part;
     part.get<"/a">([](Visits&, Session) { return 1; });
