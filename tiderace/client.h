@@ -16,7 +16,8 @@
 //         }
 //         std::puts(answer->text().c_str());
 //
-//         auto made = co_await client.post(url, User{7, "ann"});    // JSON
+//         const User ann{7, "ann"};
+//         auto made = co_await client.post(url, ann);    // JSON
 //         co_return made && made->status == 201 ? 0 : 1;
 //     }
 //

@@ -9,12 +9,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import clang_check  # noqa: E402
 
 HEAD = """#include "tiderace/app.h"
+#include "tiderace/client.h"
 #include "tiderace/tcp.h"
 #include "tiderace/websocket.h"
 using namespace tiderace;
 using namespace tiderace::http;
 struct Item { int id; };
 struct Larger : Item {};
+struct Named { std::string name; };
 struct Heir : Item { int more; };
 struct Unnamed { int a; static constexpr json::Name json_names[] = {{"b", "c"}}; };
 struct Twins { int a, b; static constexpr json::Name json_names[] = {{"a", "b"}}; };
@@ -65,6 +67,7 @@ UNKNOWN = "cannot take a parameter of this type"
 ONE_BODY = "one argument of a handler takes the body"
 STREAMED = "is a coroutine: return a Task"
 OWNED = "may refer to what is gone; return a std::string, or a copy"
+NAMELESS = "give the struct a name before the call"
 TEMPLATE = "the pattern is a template argument"
 NO_JSON = "this type has no JSON form"
 BY_VALUE = "take it by value"  # a reference to what is made for the call would dangle
@@ -101,6 +104,8 @@ RIGHT = [
     "app.state<Item>([](core::EventLoop&) { return std::make_unique<Item>(); });",
     "app.state<Item>([](auto&) { return std::make_shared<Larger>(); });",
     "static const Item item{}; app.share(item);",
+    'const Named ann{"ann"}; (void)Client().post("/", ann);',
+    '(void)ClientRequest("PUT", "/").json(Item{1}).json(std::vector<Named>());',
 ]
 WRONG = [
     ('app.get<"/{id}">([] { return 1; });', NUMBER),
@@ -209,6 +214,8 @@ WRONG = [
         'app.ws<"/">([](WebSocket&, Own<10>) -> Task<> { co_return; });',
         "a WebSocket cannot take an argument whose FromRequest<T>::from is a task",
     ),
+    ('Client().post("/", Named{"ann"});', NAMELESS),
+    ('ClientRequest("PUT", "/").json(Named{"ann"});', NAMELESS),
     ('tcp::Server(":0").on_data([n = 0](tcp::Peer&, ByteView) mutable { ++n; });', "`mutable`"),
     ('tcp::serve(":0", [n = 0](tcp::Stream) mutable -> Task<> { ++n; co_return; });', "`mutable`"),
 ]

@@ -87,6 +87,11 @@ class Client {
 
     task::Task<ClientResult<ClientResponse>> get(std::string url);
     task::Task<ClientResult<ClientResponse>> post(std::string url, Content content);
+    template <NamelessStruct T>
+    task::Task<ClientResult<ClientResponse>> post(std::string url, T&& value) {
+        refuse_nameless<T>();
+        return post(std::move(url), Content(value));
+    }
     task::Task<ClientResult<ClientResponse>> request(ClientRequest request);
     // The answer as soon as its head is there.
     task::Task<ClientResult<ClientResponseStream>> open(ClientRequest request);

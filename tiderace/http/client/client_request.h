@@ -44,6 +44,11 @@ class ClientRequest {
     ClientRequest& json(const T& value) & {
         return content(Content("application/json", json::write(value)));
     }
+    template <NamelessStruct T>
+    ClientRequest& json(T&& value) & {
+        refuse_nameless<T>();
+        return json(std::as_const(value));
+    }
     // It cannot be sent twice: no retry, and no redirect that keeps the method.
     ClientRequest& stream(std::string type, task::Generator<std::string> pieces,
                           std::optional<std::uint64_t> bytes = std::nullopt) & {
@@ -86,6 +91,11 @@ class ClientRequest {
     template <typename T>
     ClientRequest json(const T& value) && {
         return std::move(json(value));
+    }
+    template <NamelessStruct T>
+    ClientRequest json(T&& value) && {
+        refuse_nameless<T>();
+        return std::move(json(std::as_const(value)));
     }
     ClientRequest stream(std::string type, task::Generator<std::string> pieces,
                          std::optional<std::uint64_t> bytes = std::nullopt) && {

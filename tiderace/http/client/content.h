@@ -1,6 +1,6 @@
 // Internal. Content: the body of a request, with its type. form: a body as browsers send forms.
 //
-//   client.post("/users", NewUser{"ann", 30});               // JSON of a plain struct
+//   client.post("/users", ann);                              // JSON of a plain struct
 //   client.post("/login", form({{"name", "ann"}}));          // application/x-www-form-urlencoded
 //   client.post("/notes", "text");                           // text/plain; charset=utf-8
 //   client.post("/data", Content("image/png", bytes));
@@ -20,6 +20,17 @@
 #include "tiderace/json.h"
 
 namespace tiderace::http {
+
+// A temporary struct, which g++ 12 destroys twice in a co_await (task/task.h).
+template <typename T>
+concept NamelessStruct = !std::is_lvalue_reference_v<T> && std::is_aggregate_v<T> &&
+                         !std::is_trivially_destructible_v<T>;
+template <typename T>
+consteval void refuse_nameless() {
+    static_assert(!NamelessStruct<T>,
+                  "give the struct a name before the call: g++ 12 destroys a temporary one in a"
+                  " co_await twice");
+}
 
 class Content {
   public:
