@@ -28,10 +28,13 @@
 // One Client for each loop keeps connections, and is best a state of the App:
 //   app.state<Client>([](core::EventLoop&) { return std::make_unique<Client>(); });
 //
+// Server-sent events: http/client/event_reader.h.
+//
 // https is verified. Redirects, compressed bodies, proxies and time-outs are dealt with: see
 // http/client/client.h. Link `tiderace::client`.
 #pragma once
 
 #include "tiderace/http/client/client.h"
+#include "tiderace/http/client/event_reader.h"
 #include "tiderace/http/client/websocket/connect.h"
 #include "tiderace/task.h"
