@@ -1,32 +1,58 @@
 #include "tiderace/http/site.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/host.h"
 
 namespace tiderace::http {
+namespace {
+
+// "*.Example.org" as ".example.org": how a name below it ends.
+std::string stored(std::string name) {
+    if (name.starts_with("*.")) name.erase(0, 1);
+    return lower_case(name);
+}
+
+}  // namespace
+
 Site::Site() : hosts_(1), scopes_(1) {}
 
 std::uint32_t Site::host(std::string name) {
-    if (name.starts_with("*.")) name.erase(0, 1);
-    const auto known = std::ranges::find(hosts_, name, &Host::name);
-    const auto number = static_cast<std::uint32_t>(known - hosts_.begin());
-    if (known == hosts_.end()) hosts_.push_back({.name = std::move(name)});
+    name = stored(std::move(name));
+    if (name.empty()) return 0;
+    const auto known = names_.find(name);
+    if (known != names_.end()) return known->second;
+    const auto number = static_cast<std::uint32_t>(hosts_.size());
+    hosts_.push_back({.name = name});
+    add_name(number, std::move(name));
     return number;
 }
 
+bool Site::add_name(std::uint32_t host, std::string name) {
+    name = stored(std::move(name));
+    if (name.starts_with('.')) longest_suffix_ = std::max(longest_suffix_, name.size());
+    return names_.emplace(std::move(name), host).second;
+}
+
+// A name counts before a pattern, and a longer pattern before a shorter one.
 const route::Router& Site::router_among(ByteView authority) const {
-    const ByteView host = wire::host_without_port(authority);
-    // A name counts before a pattern, and a longer pattern before a shorter one.
-    const Host* best = hosts_.data();
-    for (const Host& one : hosts_) {
-        if (one.name.empty() || !wire::is_host_of(one.name, host)) continue;
-        if (!one.name.starts_with('.')) return one.router;
-        if (one.name.size() > best->name.size()) best = &one;
+    std::array<char, 256> lower;  // no name is longer (RFC 1035, 2.3.4)
+    const ByteView written = wire::host_without_port(authority);
+    if (written.size() > lower.size() || written.starts_with('.')) return hosts_[0].router;
+    std::ranges::transform(written, lower.begin(), to_lower);
+    std::string_view host(lower.data(), written.size());
+    auto found = names_.find(host);
+    while (found == names_.end()) {
+        const std::size_t dot = host.find('.', 1);
+        if (dot == host.npos || longest_suffix_ == 0) return hosts_[0].router;
+        host.remove_prefix(dot);
+        if (host.size() <= longest_suffix_) found = names_.find(host);
     }
-    return best->router;
+    return hosts_[found->second].router;
 }
 
 std::uint32_t Site::add_scope(std::uint32_t parent, std::string prefix) {

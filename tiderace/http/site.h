@@ -16,8 +16,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "tiderace/base/shared_function.h"
@@ -56,8 +59,11 @@ class Site {
 
     Site();
 
-    // "api.example.org", or "*.example.org"; without its port.
+    // "api.example.org", or "*.example.org" for all below it; without its port, in any case of
+    // letters.
     std::uint32_t host(std::string name);
+    // Another name of a host; false: the name has a host already.
+    bool add_name(std::uint32_t host, std::string name);
     std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
     std::expected<void, std::string> add(Endpoint endpoint);
     // All of another site inside a scope of this one.
@@ -82,8 +88,11 @@ class Site {
 
   private:
     struct Host {
-        std::string name = {};  // "": every other; ".example.org": all below it
+        std::string name = {};  // the first of its names; "": every other
         route::Router router = {};
+    };
+    struct NameHash : std::hash<std::string_view> {
+        using is_transparent = void;
     };
 
     const route::Router& router_for(ByteView authority) const {
@@ -93,6 +102,9 @@ class Site {
     const route::Router& router_among(ByteView authority) const;
 
     std::vector<Host> hosts_;  // the first: all hosts without endpoints of their own
+    // By their names; ".example.org": all below it.
+    std::unordered_map<std::string, std::uint32_t, NameHash, std::equal_to<>> names_;
+    std::size_t longest_suffix_ = 0;  // of the names that begin with a dot
     std::vector<Scope> scopes_;
     std::vector<Endpoint> endpoints_;
 };

@@ -137,6 +137,24 @@ TEST_F(SiteTest, AHostWithEndpointsHasNoOthers) {
     EXPECT_EQ(ask("/", "GET", "example"), "200 any");
     EXPECT_EQ(ask("/", "GET", "[::1]:80"), "200 any");
     EXPECT_EQ(ask("/rest", "GET", "a.example"), "404 ");
+    EXPECT_EQ(ask("/", "GET", ".example"), "200 any") << "no name of a host";
+    EXPECT_EQ(ask("/", "GET", "x.y.z.B.example."), "200 *.b.example");
+    EXPECT_EQ(ask("/", "GET", std::string(250, 'a') + ".b.example"), "200 any") << "too long";
+}
+
+TEST_F(SiteTest, AHostMayHaveManyNames) {
+    const std::uint32_t scope = site_.add_scope(0, "");
+    const std::uint32_t host = site_.host("a.example");
+    site_.scope(scope).host = host;
+    ASSERT_TRUE(site_.add(endpoint("/", scope, "a")));
+    ASSERT_TRUE(site_.add(endpoint("/", 0, "any")));
+    EXPECT_TRUE(site_.add_name(host, "WWW.a.example"));
+    EXPECT_TRUE(site_.add_name(host, "*.b.example"));
+    EXPECT_FALSE(site_.add_name(host, "www.A.example")) << "it has a host";
+    EXPECT_EQ(site_.host("x.example"), host + 1);
+    EXPECT_EQ(ask("/", "GET", "www.a.example"), "200 a");
+    EXPECT_EQ(ask("/", "GET", "c.b.example:8080"), "200 a");
+    EXPECT_EQ(ask("/", "GET", "b.example"), "200 any");
 }
 
 TEST_F(SiteTest, AMountedSiteKeepsItsScopesBelowThePrefix) {
