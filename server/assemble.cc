@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -26,6 +27,17 @@ constexpr std::uint16_t default_ports_tried_max = 20;
 
 }  // namespace
 
+Assembly::Assembly(ServeOptions options, std::vector<ServedSite> sites)
+    : options_(std::move(options)), sites_(std::move(sites)) {
+    if (sites_.empty()) sites_.emplace_back().options = options_;
+    if (std::ranges::any_of(sites_, &ServedSite::is_default)) return;
+    // Requests for hosts that are not ours (RFC 9110, 15.5.20).
+    ServedSite& others = sites_.emplace_back();
+    others.options = options_;
+    others.options.root.clear();
+    others.options.paths.answers = {{.prefix = "", .status = 421}};
+}
+
 Assembly::~Assembly() {
     tls::set_file_opener({});
 }
@@ -40,7 +52,7 @@ Result<> Assembly::open() {
 
     // In this order: the helper that stays root is forked before there are threads or open files,
     // and sockets are bound before the processes are split.
-    if (auto done = open_root(); !done) return done;
+    if (auto done = open_roots(); !done) return done;
     if (auto done = find_account(); !done) return done;
     if (auto done = find_certificates(); !done) return done;
     if (auto done = keep_root_files(); !done) return done;
@@ -96,12 +108,15 @@ std::uint16_t Assembly::encrypted_port() const {
 // Without an index file in the root every visitor would see an error, so list the folder where only
 // this machine can see it. What stands behind a Unix socket may serve the whole network.
 void Assembly::decide_listing() {
-    if (options_.listing || options_.spa_file) return;
     for (const core::Address& address : addresses()) {
         if (address.is_unix() || !address.is_loopback()) return;
     }
-    if (has_index_file(options_.root, options_.index)) return;
-    options_.listing = lists_on_loopback_ = true;
+    for (ServedSite& site : sites_) {
+        ServeOptions& options = site.options;
+        if (!site.has_files() || options.listing || options.spa_file) continue;
+        if (has_index_file(options.root, options.index)) continue;
+        options.listing = lists_on_loopback_ = true;
+    }
 }
 
 // The process that watches has printed the banner and removes the names of the sockets.
@@ -115,11 +130,27 @@ Result<> Assembly::become_one_of_many() {
     return keep_root_files();
 }
 
-Result<> Assembly::open_root() {
-    auto root = find_root(options_.root);
-    if (!root) return fail(root.error());
-    options_.root = std::move(*root);
-    return options_.spa_file ? check_spa_file(options_) : Result<>();
+Result<> Assembly::open_roots() {
+    for (ServedSite& site : sites_) {
+        if (!site.has_files()) continue;
+        auto root = find_root(site.options.root);
+        if (!root) return fail(root.error());
+        site.options.root = std::move(*root);
+        if (!site.options.spa_file) continue;
+        if (auto checked = check_spa_file(site.options); !checked) return checked;
+    }
+    return {};
+}
+
+// Each once.
+std::vector<std::string> Assembly::log_files() const {
+    std::vector<std::string> all;
+    for (const ServedSite& site : sites_) {
+        for (std::string& file : access_log_files(site.options)) {
+            if (std::ranges::find(all, file) == all.end()) all.push_back(std::move(file));
+        }
+    }
+    return all;
 }
 
 Result<> Assembly::find_account() {
@@ -142,7 +173,7 @@ Result<> Assembly::keep_root_files() {
         }
     }
     if (options_.tls.client_ca) keep(*options_.tls.client_ca, RootFiles::Use::read);
-    for (const std::string& file : access_log_files(options_)) keep(file, RootFiles::Use::append);
+    for (const std::string& file : log_files()) keep(file, RootFiles::Use::append);
     for (const auto* addresses : {&options_.listen, &options_.tls.https_redirect}) {
         for (const std::string& text : *addresses) {
             const auto address = core::Address::parse(text);
@@ -167,8 +198,12 @@ Result<> Assembly::keep_root_files() {
 Result<> Assembly::give_up_root() {
     if (!account_) return {};
     if (auto became = become(*account_); !became) return became;
-    if (auto checked = check_readable_folder(options_.root, *account_); !checked) return checked;
-    for (const std::string& file : access_log_files(options_)) {
+    for (const ServedSite& site : sites_) {
+        if (!site.has_files()) continue;
+        auto checked = check_readable_folder(site.options.root, *account_);
+        if (!checked) return checked;
+    }
+    for (const std::string& file : log_files()) {
         // Without rotation no file is renamed, and the helper opens the log again.
         if (options_.log_rotate_bytes == 0) break;
         if (auto checked = check_log_folder(file, *account_); !checked) return checked;
@@ -197,9 +232,11 @@ Result<> Assembly::open_logs() {
                                         .files_kept = options_.log_files_kept,
                                         .open = open});
     logger_ = logs_->make_logger(options_.log_level);
-    if (auto opened = logs_->open(options_.access_log); !opened) return opened;
-    for (const PathLog& log : options_.paths.logs) {
-        if (auto opened = logs_->open(log.file); !opened) return opened;
+    for (const ServedSite& site : sites_) {
+        if (auto opened = logs_->open(site.options.access_log); !opened) return opened;
+        for (const PathLog& log : site.options.paths.logs) {
+            if (auto opened = logs_->open(log.file); !opened) return opened;
+        }
     }
     return {};
 }
@@ -248,7 +285,7 @@ Result<> Assembly::make_parts() {
     parts_.small = plan_.small;
     // A thread with one connection waits for the disk itself.
     parts_.disk_pool = parts_.small ? nullptr : &disk_pool_;
-    if (Programs::wanted(options_)) {
+    if (any_site([](const ServeOptions& options) { return Programs::wanted(options); })) {
         parts_.places = std::make_shared<http::cgi::ProgramPlaces>(options_.cgi.programs_max,
                                                                    programs_waiting_max);
     }
@@ -258,27 +295,37 @@ Result<> Assembly::make_parts() {
     parts_.encrypted_port = encrypted_port();
     if (auto done = open_variants(); !done) return done;
     if (auto done = load_access_rules(); !done) return done;
-    parts_.site = std::make_shared<const http::Site>(
-        make_site(options_, parts_.passwords, {engine_name(), parts_.loops}));
+    parts_.sites = sites_;
+    parts_.tree =
+        std::make_shared<const http::Site>(make_site(sites_, {engine_name(), parts_.loops}));
+    if (!options_.tls.https_redirect.empty()) {
+        parts_.redirect_tree = std::make_shared<const http::Site>(make_redirect_site(sites_));
+    }
     parts_.logs = &*logs_;
     return {};
 }
 
 Result<> Assembly::load_access_rules() {
-    auto passwords = load_passwords(options_);
-    if (!passwords) return fail(passwords.error());
-    parts_.passwords = std::move(*passwords);
-    if (!parts_.passwords.any()) return {};
-    // Two threads: a hash keeps a core for up to a second, and guesses must not take them all.
-    pool_ = std::make_unique<core::WorkerPool>(2, 256);
-    parts_.passwords.pool = pool_.get();
+    for (ServedSite& site : sites_) {
+        auto passwords = load_passwords(site.options);
+        if (!passwords) return fail(passwords.error());
+        site.passwords = std::move(*passwords);
+        if (!site.passwords.any()) continue;
+        // Two threads: a hash keeps a core for up to a second, and guesses must not take them all.
+        if (pool_ == nullptr) pool_ = std::make_unique<core::WorkerPool>(2, 256);
+        site.passwords.pool = pool_.get();
+    }
     return {};
+}
+
+bool Assembly::any_site(const std::function<bool(const ServeOptions&)>& is) const {
+    return std::ranges::any_of(sites_, [&](const ServedSite& site) { return is(site.options); });
 }
 
 DescriptorNeeds Assembly::descriptor_needs(std::size_t loops) const {
     return {.loops = loops,
             .small_loops = plan_.small,
-            .path_logs = options_.paths.logs.size(),
+            .path_logs = log_files().size(),
             .redirects = !options_.tls.https_redirect.empty(),
             .connections_max = options_.connections_max};
 }
@@ -336,7 +383,7 @@ Result<> Assembly::make_workers() {
 // What all loops know of compressed files.
 Result<> Assembly::open_variants() {
     const CompressOptions& compress = options_.compress;
-    if (!compresses(options_)) return {};
+    if (!any_site(compresses)) return {};
     std::unique_ptr<http::files::VariantFiles> files;
     if (compress.folder) {
         // It must be the user's own, whom we become only later.
@@ -373,12 +420,17 @@ BannerFacts Assembly::facts(std::size_t loops) const {
     }
     if (options_.tls.on()) facts.encryption = encryption_facts();
     facts.lan_addresses = net::lan_addresses(net::interface_addresses());
-    facts.root = options_.root;
+    for (const ServedSite& site : sites_) {
+        if (site.hosts.empty() && !site.has_files()) continue;  // a fixed answer for the rest
+        if (!facts.root.empty()) facts.root += ", ";
+        facts.root += site.hosts.empty() ? site.options.root : site.hosts.front();
+    }
     facts.engine = engine_name();
     facts.loops = loops;
     facts.access_log = options_.access_log;
     facts.lists_on_loopback = lists_on_loopback_;
-    facts.asks_password = !options_.basic_auth.empty();
+    facts.asks_password =
+        any_site([](const ServeOptions& options) { return !options.basic_auth.empty(); });
     facts.port_fallback = listening_->port_fallback();
     facts.descriptors_before = descriptors_.before;
     facts.descriptors_now = descriptors_.after;
@@ -471,10 +523,10 @@ Result<> Assembly::serve(Loops loops) {
     return run();
 }
 
-int serve(ServeOptions options) {
+int serve(ServeOptions options, std::vector<ServedSite> sites) {
     const std::size_t count = options.threads > 0 ? options.threads : core::count_cpus().usable;
     return report([&]() -> Result<int> {
-        Assembly assembly(std::move(options));
+        Assembly assembly(std::move(options), std::move(sites));
         if (auto opened = assembly.open(); !opened) return fail(opened.error());
         auto served = assembly.serve({.count = count, .make = [=](const core::LoopOptions& each) {
                                           return net::LoopGroup::create(count, each);

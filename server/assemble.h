@@ -53,7 +53,9 @@ struct Loops {
 // Members are destroyed in reverse: workers before loops, loops before the log.
 class Assembly {
   public:
-    explicit Assembly(ServeOptions options) : options_(std::move(options)) {}
+    // The sites of a file, for which of `options` counts what is not a site's; none: the site that
+    // the options describe.
+    explicit Assembly(ServeOptions options, std::vector<ServedSite> sites = {});
     ~Assembly();
 
     Result<> open();
@@ -68,7 +70,9 @@ class Assembly {
     Result<> become_one_of_many();
 
   private:
-    Result<> open_root();
+    Result<> open_roots();
+    std::vector<std::string> log_files() const;
+    bool any_site(const std::function<bool(const ServeOptions&)>& is) const;
     Result<> find_account();
     Result<> find_certificates();
     Result<> keep_root_files();
@@ -96,6 +100,7 @@ class Assembly {
     std::string_view engine_name() const;
 
     ServeOptions options_;
+    std::vector<ServedSite> sites_;
     Loops plan_;  // until serve(): empty
     core::DescriptorLimit descriptors_{};
     std::optional<Account> account_;         // whom to become
@@ -121,7 +126,7 @@ class Assembly {
 
 // Serves on a loop for each requested thread, or each CPU, until a signal ends it. Returns the exit
 // status of the program.
-int serve(ServeOptions options);
+int serve(ServeOptions options, std::vector<ServedSite> sites = {});
 // The exit status of `assemble`, which may fail or throw std::bad_alloc: then it prints why.
 int report(const std::function<Result<int>()>& assemble);
 

@@ -5,6 +5,7 @@
 
 #include "server/assemble.h"
 #include "server/command_line/command_line.h"
+#include "server/config/check.h"
 #include "server/other_program.h"
 #include "server/terminal.h"
 #include "server/trust.h"
@@ -25,6 +26,17 @@ int show_trust() {
     return 1;
 }
 
+int run(const std::string& file, std::span<const std::string_view> words) {
+    auto config = server::config::load_config(file);
+    if (!config) return 1;
+    if (config->server.tls.on() && !tiderace::tls::is_built_in()) {
+        if (server::has_tls()) return server::become_program(server::tls_program_name, words);
+        server::complain(program, "this program was built without TLS, and the file has [tls]");
+        return 1;
+    }
+    return server::config::run(std::move(*config));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,6 +50,8 @@ int main(int argc, char** argv) {
         return command.error().exit_status;
     }
     auto* serve = std::get_if<server::ServeOptions>(&*command);
+    const auto* file = std::get_if<server::RunFile>(&*command);
+    if (file != nullptr && !file->only_check) return run(file->file, words);
     // The mask outlives the exec, and the program with TLS serves in our place.
     if (serve == nullptr) tiderace::net::release_server_signals();
     // Decision 10: this program is built without OpenSSL, and hands over where TLS is needed.
@@ -47,6 +61,7 @@ int main(int argc, char** argv) {
     if (const auto* printout = std::get_if<server::Printout>(&*command)) {
         return server::print(program, printout->text);
     }
+    if (file != nullptr) return server::config::check(file->file);
     if (std::holds_alternative<server::ShowTrust>(*command)) return show_trust();
     if (const auto* other = std::get_if<server::ToProgram>(&*command)) {
         return server::become_program(other->name, other->words);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "server/site/fixed_answer.h"
 #include "server/version.h"
 
 namespace tiderace::server {
@@ -68,6 +69,13 @@ void shrink(http::files::FileCacheLimits& cache, std::size_t workers) {
     cache.descriptors_max = Worker::small_descriptors;
     cache.room.open_max = Worker::small_descriptors + 24;
     cache.missing_max = 64;
+}
+
+// The cache of a loop, divided among its sites.
+void share_cache(http::files::FileCacheLimits& cache, std::size_t sites) {
+    if (sites == 1 || cache.bytes_max == 0) return;
+    cache.bytes_max = std::max<std::size_t>(256_KiB, cache.bytes_max / sites);
+    cache.descriptors_max = std::max<std::size_t>(4, cache.descriptors_max / sites);
 }
 
 // A listing that is being made holds a directory: a part of the descriptors for files is kept for
@@ -142,8 +150,13 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
                                                bool is_first) {
     const ServeOptions& options = *parts.options;
     std::unique_ptr<Worker> worker(new Worker(loop, options));
-    if (auto opened = worker->open_files(parts, is_first); !opened) return fail(opened.error());
-    if (auto opened = worker->open_site(parts); !opened) return fail(opened.error());
+    worker->nothing_ = std::make_unique<FixedAnswer>(PathAnswer{.prefix = "", .status = 404});
+    for (const ServedSite& site : parts.sites) {
+        if (auto opened = worker->open_content(parts, site, is_first); !opened) {
+            return fail(opened.error());
+        }
+    }
+    if (auto opened = worker->open_sites(parts); !opened) return fail(opened.error());
     if (options.tls.on()) {
         const auto encrypted =
             worker->http_->encrypt({.certificates = options.tls.certificates,
@@ -153,14 +166,55 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
                                     .tickets = parts.tickets});
         if (!encrypted) return fail(encrypted.error());
     }
-    if (!options.tls.https_redirect.empty()) worker->open_redirect(parts.encrypted_port);
+    if (parts.redirect_tree != nullptr) {
+        if (auto opened = worker->open_redirect(parts); !opened) return fail(opened.error());
+    }
     return worker;
 }
 
-Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
-    http::handler::StaticFilesOptions file_options = static_options(*parts.options);
+Result<> Worker::open_content(const SharedParts& parts, const ServedSite& site, bool is_first) {
+    auto content = std::make_unique<Content>();
+    auto pages = load_error_pages(site.options, "");
+    if (!pages) return fail(pages.error());
+    content->pages = std::move(*pages);
+    http::Handler* answers = nothing_.get();
+    if (site.has_files()) {
+        if (auto opened = open_files(parts, site, *content, is_first); !opened) return opened;
+        answers = content->files.get();
+    }
+    if (Programs::wanted(site.options)) {
+        auto programs = Programs::create(*loop_, site.options, parts.places, *answers);
+        if (!programs) return fail(programs.error());
+        content->programs = std::move(*programs);
+        answers = content->programs.get();
+    }
+    if (parts.redirect_tree != nullptr) {
+        http::Handler* challenges = nothing_.get();
+        if (content->files != nullptr) {
+            // RFC 8555, 8.3: an ACME server asks over plain HTTP.
+            content->challenges = std::make_unique<http::handler::OnlyBeneath>(
+                *content->files, http::handler::HttpsRedirect::challenges);
+            challenges = content->challenges.get();
+        }
+        content->redirect =
+            std::make_unique<http::handler::HttpsRedirect>(parts.encrypted_port, *challenges);
+    }
+    loop_sites_.push_back(
+        {.answers = answers, .redirects = content->redirect.get(), .pages = &content->pages});
+    contents_.push_back(std::move(content));
+    return {};
+}
+
+Result<> Worker::open_files(const SharedParts& parts, const ServedSite& site, Content& content,
+                            bool is_first) {
+    http::handler::StaticFilesOptions file_options = static_options(site.options);
+    const auto sites = static_cast<std::size_t>(std::ranges::count_if(
+        parts.sites, [](const ServedSite& each) { return each.has_files(); }));
     if (parts.small) shrink(file_options.cache, parts.loops);
-    if (!parts.small) share_descriptors(file_options, parts.files_open_max);
+    if (!parts.small) {
+        share_cache(file_options.cache, sites);
+        share_descriptors(file_options, std::max<std::size_t>(4, parts.files_open_max / sites));
+    }
     file_options.cache.room = room_for_files(file_options.cache, parts);
     // A small worker has no descriptor to spare for it.
     file_options.watch.on = !parts.small;
@@ -172,26 +226,16 @@ Result<> Worker::open_files(const SharedParts& parts, bool is_first) {
     file_options.variants = parts.variants;
     auto files = http::handler::StaticFiles::create(*loop_, std::move(file_options));
     if (!files) return fail(files.error());
-    files_ = std::move(*files);
-    if (!Programs::wanted(*parts.options)) return {};
-    auto programs = Programs::create(*loop_, *parts.options, parts.places, *files_);
-    if (!programs) return fail(programs.error());
-    programs_ = std::move(*programs);
+    content.files = std::move(*files);
     return {};
 }
 
-Result<> Worker::open_site(const SharedParts& parts) {
-    auto pages = load_error_pages(*parts.options, "");
-    if (!pages) return fail(pages.error());
-    error_pages_ = std::move(*pages);
+Result<> Worker::open_sites(const SharedParts& parts) {
     encoders_ = core::make_ref<http::coding::EncoderPool>();
-    http::Handler* const answers =
-        programs_ != nullptr ? static_cast<http::Handler*>(programs_.get()) : files_.get();
-    states_.add({http::state_key<http::Handler>, answers});
-    states_.add({http::state_key<http::filter::ErrorPages>, &error_pages_});
+    states_.add({http::state_key<LoopSites>, &loop_sites_});
     states_.add({http::state_key<http::coding::EncoderPool>, encoders_.get()});
     http::LayerPlace place{*loop_, nullptr, runner_, states_};
-    site_ = std::make_unique<http::SiteLoop>(parts.site, place);
+    site_ = std::make_unique<http::SiteLoop>(parts.tree, place);
     if (place.fault) return fail(*place.fault);
     http_ = std::make_unique<serve::HttpLoop>(*loop_, *site_, http_options(*parts.options));
     if (parts.logs != nullptr) http_->log_to(*parts.logs, nullptr);
@@ -208,22 +252,19 @@ net::TransportLayer* Worker::layer(std::size_t place) {
     return is_redirect(place) ? nullptr : http_->encryption();
 }
 
-// The plain port has a site of its own, of which only the error pages and the log are the other's:
-// passwords and added fields have no place in clear text. It speaks HTTP/1.1 alone, because all
-// that it answers is a redirect.
-void Worker::open_redirect(std::uint16_t port) {
-    // RFC 8555, 8.3: an ACME server asks over plain HTTP.
-    challenges_ = std::make_unique<http::handler::OnlyBeneath>(
-        *files_, http::handler::HttpsRedirect::challenges);
-    redirect_ = std::make_unique<http::handler::HttpsRedirect>(port, *challenges_);
-    redirect_site_ = std::make_unique<http::SiteLoop>(*redirect_);
-    redirect_site_->add(error_pages_);
+// The plain port has a tree of its own. It speaks HTTP/1.1 alone, because all that it answers is a
+// redirect.
+Result<> Worker::open_redirect(const SharedParts& parts) {
+    http::LayerPlace place{*loop_, nullptr, runner_, states_};
+    redirect_site_ = std::make_unique<http::SiteLoop>(parts.redirect_tree, place);
+    if (place.fault) return fail(*place.fault);
     redirect_log_ = std::make_unique<RedirectLog>(*loop_, *site_);
     if (site_->logs()) redirect_site_->set_log(redirect_log_.get());
     serve::HttpOptions http = http_options(*options_);
     http.http1 = true;
     http.http2 = false;
     redirect_http_ = std::make_unique<serve::HttpLoop>(*loop_, *redirect_site_, http);
+    return {};
 }
 
 }  // namespace tiderace::server

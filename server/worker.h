@@ -11,6 +11,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "server/echo.h"
 #include "server/options.h"
@@ -32,11 +34,12 @@ namespace tiderace::server {
 // What the workers of one server have in common.
 struct SharedParts {
     const ServeOptions* options = nullptr;
-    std::shared_ptr<const http::Site> site;
+    std::span<const ServedSite> sites;
+    std::shared_ptr<const http::Site> tree;           // of the sites
+    std::shared_ptr<const http::Site> redirect_tree;  // of the plain addresses; nullptr: none
     const serve::LogFiles* logs = nullptr;
     bool small = false;                         // many workers of one connection each
     std::shared_ptr<tls::TicketShare> tickets;  // with TLS
-    SharedPasswords passwords;
     core::WorkerPool* compress_pool = nullptr;  // nullptr: no file is compressed
     http::files::VariantStore* variants = nullptr;
     std::shared_ptr<core::SharedNotices> notices;      // of changed files
@@ -76,23 +79,32 @@ class Worker final : public net::LoopService {
 
     class RedirectLog;
 
-    Result<> open_files(const SharedParts& parts, bool is_first);
-    Result<> open_site(const SharedParts& parts);
-    void open_redirect(std::uint16_t port);
+    // What answers for one site, as files and programs.
+    struct Content {
+        std::unique_ptr<http::handler::StaticFiles> files;  // none: the site has a fixed answer
+        std::unique_ptr<Programs> programs;                 // none: only files
+        http::filter::ErrorPages pages;
+        std::unique_ptr<http::handler::OnlyBeneath> challenges;
+        std::unique_ptr<http::handler::HttpsRedirect> redirect;
+    };
+
+    Result<> open_content(const SharedParts& parts, const ServedSite& site, bool is_first);
+    Result<> open_files(const SharedParts& parts, const ServedSite& site, Content& content,
+                        bool is_first);
+    Result<> open_sites(const SharedParts& parts);
+    Result<> open_redirect(const SharedParts& parts);
 
     core::EventLoop* loop_;
     const ServeOptions* options_;
-    std::unique_ptr<http::handler::StaticFiles> files_;
-    std::unique_ptr<Programs> programs_;  // none: only files
-    http::filter::ErrorPages error_pages_;
+    std::vector<std::unique_ptr<Content>> contents_;
+    std::unique_ptr<http::Handler> nothing_;  // answers where a site has no files
+    LoopSites loop_sites_;
     core::Ref<http::coding::EncoderPool> encoders_;
     http::States states_;
     task::Runner runner_;
     std::unique_ptr<http::SiteLoop> site_;
     Echo echo_;
     std::unique_ptr<serve::HttpLoop> http_;
-    std::unique_ptr<http::handler::OnlyBeneath> challenges_;
-    std::unique_ptr<http::handler::HttpsRedirect> redirect_;
     std::unique_ptr<http::AccessLog> redirect_log_;
     std::unique_ptr<http::SiteLoop> redirect_site_;
     std::unique_ptr<serve::HttpLoop> redirect_http_;

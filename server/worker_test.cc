@@ -38,7 +38,12 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
         worker_.reset();
     }
     Result<std::unique_ptr<Worker>> create() {
-        parts_.site = std::make_shared<const http::Site>(make_site(options_, parts_.passwords, {}));
+        sites_ = {{.options = options_, .passwords = passwords_}};
+        parts_.sites = sites_;
+        parts_.tree = std::make_shared<const http::Site>(make_site(sites_, {}));
+        if (!options_.tls.https_redirect.empty()) {
+            parts_.redirect_tree = std::make_shared<const http::Site>(make_redirect_site(sites_));
+        }
         return Worker::create(world_->loop(), parts_);
     }
     // Asks on a connection of its own and waits for its end.
@@ -60,6 +65,8 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
 
     testing::TemporaryFolder folder_;
     ServeOptions options_;
+    SharedPasswords passwords_;
+    std::vector<ServedSite> sites_;
     SharedParts parts_;
     std::unique_ptr<World> world_ = testing::make_world(GetParam());
     std::unique_ptr<Worker> worker_;
@@ -134,9 +141,9 @@ TEST_P(WorkerTest, ItsPlainPlacesLeadToTheEncryptedOnes) {
 TEST_P(WorkerTest, AsksForAPasswordWithoutLosingBodiesOrOrder) {
     core::WorkerPool pool(1, 10);
     const std::vector<std::string> sources{"ebb:flow"};
-    parts_.passwords.places = {
+    passwords_.places = {
         {"", std::make_shared<const PasswordFile>(std::move(*PasswordFile::load(sources)))}};
-    parts_.passwords.pool = &pool;
+    passwords_.pool = &pool;
     EXPECT_THAT(answer("/"), ::testing::StartsWith("HTTP/1.1 401 "));
     const std::string known = "Authorization: Basic ZWJiOmZsb3c=\r\n";
     EXPECT_THAT(answer("/", known), ::testing::StartsWith("HTTP/1.1 200 "));

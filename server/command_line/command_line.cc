@@ -11,8 +11,9 @@
 #include "server/command_line/man_page.h"
 #include "server/command_line/suggest.h"
 #include "server/command_line/tls_flags.h"
+#include "server/config/print_config.h"
 #include "server/other_program.h"
-#include "server/site/path_redirect.h"
+#include "server/site/fixed_answer.h"
 #include "server/version.h"
 
 namespace tiderace::server {
@@ -93,9 +94,17 @@ std::optional<std::string> flag_without_effect(const CommandWords& words,
 }
 
 std::optional<std::string> endless_redirect(const ServeOptions& options) {
-    const std::string circle = redirect_circle(options.paths.redirects);
+    const std::string circle = redirect_circle(options.paths.answers);
     if (circle.empty()) return std::nullopt;
     return "--path-redirect leads in a circle: " + circle + " and so on";
+}
+
+Parsed parse_run(const CommandWords& words, const CommandSpec& command) {
+    const std::string name(command.name);
+    if (words.operands.empty()) {
+        return refuse(name + " needs a file: tiderace " + name + " tiderace.toml");
+    }
+    return Command(RunFile{words.operands[0], name == "check"});
 }
 
 std::size_t operands_max(const CommandSpec& command) {
@@ -117,8 +126,10 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
     if (command.name == "serve") {
         auto options = parse_serve(*words, serve_flags());
         if (!options) return std::unexpected(options.error());
+        if (words->has("print-config")) return Command(Printout{config::print_config(*options)});
         return Command(std::move(*options));
     }
+    if (command.name == "run" || command.name == "check") return parse_run(*words, command);
     if (command.name == "trust") return Command(ShowTrust{});
     if (command.name == "help") return parse_help(*words);
     if (command.name == "man") return Command(Printout{man_page()});

@@ -27,13 +27,19 @@ struct Printout {
 // How to trust the certificate of --tls-self-signed (trust.h).
 struct ShowTrust {};
 
+// The sites of a configuration file (config/config.h): served, or only checked.
+struct RunFile {
+    std::string file;
+    bool only_check = false;
+};
+
 // Another program does it (other_program.h).
 struct ToProgram {
     std::string_view name;
     std::vector<std::string_view> words;
 };
 
-using Command = std::variant<ServeOptions, Printout, ShowTrust, ToProgram>;
+using Command = std::variant<ServeOptions, RunFile, Printout, ShowTrust, ToProgram>;
 
 struct CliFailure {
     std::string sentence;  // one line, no final stop, without the program's name

@@ -319,8 +319,10 @@ bool make_canonical(std::string& prefix) {
 }
 
 // "/cgi-bin/=/srv/cgi": the path as requests have it, without its last '/', and what stands behind
-// the '='.
+// the '='. "=/feed=/feed.xml" is about that path alone.
 std::optional<std::pair<std::string, std::string>> path_and_value(std::string_view text) {
+    const bool is_alone = text.starts_with("=/");
+    if (is_alone) text.remove_prefix(1);
     const auto sides = split(text, '=');
     const bool is_path = sides && sides->first.starts_with('/') &&
                          sides->first.find("//") == std::string_view::npos &&
@@ -330,6 +332,7 @@ std::optional<std::pair<std::string, std::string>> path_and_value(std::string_vi
     // A rule for "/api/" holds for "/api" as well: a slash that is forgotten must not open a path.
     if (prefix.ends_with('/')) prefix.pop_back();
     if (!make_canonical(prefix)) return std::nullopt;
+    if (is_alone) prefix.insert(0, prefix.empty() ? "=/" : "=");
     // As it was typed: a password may end in a space.
     return std::pair(std::move(prefix), std::string(text.substr(text.find('=') + 1)));
 }
@@ -448,18 +451,23 @@ Read<std::string> read_redirect(std::string_view value) {
     return std::string(value);
 }
 
+// Whether a redirect to this path would lead to a path that it redirects again.
+bool leads_back(std::string_view target, std::string_view prefix) {
+    return prefix.starts_with('=') ? target == prefix.substr(1) : is_below(target, prefix);
+}
+
 }  // namespace
 
 Applied set_path_redirect(ServeOptions& options, std::string_view value) {
-    auto& redirects = options.paths.redirects;
+    auto& answers = options.paths.answers;
     auto applied =
-        add_path_rule(redirects, value, "/old=/new", OffWord::ends_the_rule, read_redirect);
+        add_path_rule(answers, value, "/old=/new", OffWord::ends_the_rule, read_redirect);
     if (!applied) return applied;
-    std::string target = redirects.back().target;
+    std::string target = answers.back().target;
     const bool is_path = target.starts_with('/');
-    if (is_path && (!make_canonical(target) || is_below(target, redirects.back().prefix))) {
+    if (is_path && (!make_canonical(target) || leads_back(target, answers.back().prefix))) {
         // Each redirect would lead to a path that is redirected again.
-        redirects.pop_back();
+        answers.pop_back();
         return std::unexpected("leads back to the path itself, again and again");
     }
     return {};

@@ -207,17 +207,17 @@ TEST(PathRuleFlags, RedirectsHaveATargetThatIsElsewhere) {
                              "/a/b=/a", "/=https://b.example", "/a=/", "/a=/b%20c"}) {
         EXPECT_TRUE(set_path_redirect(options, good)) << good;
     }
-    EXPECT_EQ(options.paths.redirects[0].target, "/b");
+    EXPECT_EQ(options.paths.answers[0].target, "/b");
     ASSERT_TRUE(set_path_redirect(options, "/a=off"));
-    EXPECT_EQ(options.paths.redirects.back().target, "");
-    const std::size_t count = options.paths.redirects.size();
+    EXPECT_EQ(options.paths.answers.back().target, "");
+    const std::size_t count = options.paths.answers.size();
     for (const char* bad :
          {"/a=", "/a=b", "/a=//b.example", "/a=ftp://b", "/a=https://", "/a=/b c", "/a=/b\nX: y",
           "/a=/b?c", "/a=/b#c", "/a=/\\b", "/a=/\xC3\xA4", "/a=/a", "/a=/a/b", "/a=/x/../a/b",
           "/=/b", "/a%20b=/a%20b/c", "/a=/..", "/a=/%zz"}) {
         EXPECT_FALSE(set_path_redirect(options, bad)) << bad;
     }
-    EXPECT_EQ(options.paths.redirects.size(), count) << "what is refused leaves nothing";
+    EXPECT_EQ(options.paths.answers.size(), count) << "what is refused leaves nothing";
 }
 
 TEST(PathRuleFlags, HoldForThePathsThatRequestsHave) {

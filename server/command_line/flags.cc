@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, 3> log_format_names{"common", "combined",
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 9> command_names{
-    "serve", "load", "lab", "db", "trust", "version", "help", "man", "completions"};
+constexpr std::array<std::string_view, 11> command_names{
+    "serve", "run", "check", "load", "lab", "db", "trust", "version", "help", "man", "completions"};
 constexpr std::array<std::string_view, 5> lab_command_names{"serve", "engines", "run", "report",
                                                             "help"};
 constexpr std::array<std::string_view, 3> database_command_names{"migrate", "status", "help"};
@@ -329,6 +329,10 @@ constexpr std::array serve_table{
                .about = "unsent answers of a loop; above it, the slowest readers are cut off"},
               ServeFlag::Size{place<&ServeOptions::limits, &RequestLimits::send_bytes_max>, 1_MiB}},
 
+    ServeFlag{{.name = "print-config",
+               .group = Group::other,
+               .about = "print the configuration file that does the same, and end"},
+              NoField{}},
     ServeFlag{help_flag, NoField{}},
 };
 
@@ -337,11 +341,15 @@ constexpr std::array serve_table{
 std::span<const CommandSpec> commands() {
     const FlagText verbose{
         .name = "verbose", .letter = 'v', .group = Group::other, .about = "also how it was built"};
-    static const std::array<CommandSpec, 9> all{{
+    static const std::array<CommandSpec, 11> all{{
         {.name = "serve",
          .operand = "[DIR]",
          .about = "serve a folder; the current one when none is named",
          .flags = describe(serve_flags())},
+        {.name = "run", .operand = "FILE", .about = "serve the sites of a configuration file"},
+        {.name = "check",
+         .operand = "FILE",
+         .about = "all that is wrong with a configuration file"},
         {.name = "load",
          .operand = "URL",
          .about = "put a server of yours under load, and report how it performs"},

@@ -14,6 +14,8 @@ Usage: tiderace COMMAND [flags]
 
 Commands
   serve [DIR]          serve a folder; the current one when none is named
+  run FILE             serve the sites of a configuration file
+  check FILE           all that is wrong with a configuration file
   load URL             put a server of yours under load, and report how it
                        performs
   lab COMMAND          compare ways of building a server: tiderace lab help
@@ -193,6 +195,8 @@ Limits and time-outs
                              readers are cut off (default 64MiB)
 
 Other
+      --print-config         print the configuration file that does the same,
+                             and end
   -h, --help                 this page
 
 TIME is a number with a unit: 500ms, 10s, 2m, 1h; 0 is no limit. SIZE is bytes,

@@ -2,8 +2,8 @@
 // parts of it that the whole site may have as well. site.h applies it.
 //
 // A prefix is as canonical paths are (http/wire/canonical_path.h), without a '/' at its end:
-// "/api"; "" for all paths. It names what a client requests, not files: a link beneath another path
-// leads around it.
+// "/api"; "" for all paths, "=/api" for that path alone. It names what a client requests, not
+// files: a link beneath another path leads around it.
 //
 // Thread   Plain data: written before the loops start, read-only after.
 #pragma once
@@ -23,13 +23,21 @@ namespace tiderace::server {
 
 using http::wire::is_below;
 
-// The rule of the longest prefix that the path is below; of one prefix's, the last. nullptr: none.
+// Whether a rule holds where the rules of `path` do. "=/a" is the path "/a" alone, without what is
+// below it.
+inline bool holds_at(std::string_view path, std::string_view rule) {
+    if (rule.starts_with('=')) return path == rule;
+    if (path.starts_with('=')) path.remove_prefix(1);
+    return is_below(path, rule);
+}
+
+// The nearest rule that holds at the path; of one prefix's, the last. nullptr: none.
 template <typename Rule>
 const Rule* nearest(const std::vector<Rule>& rules, std::string_view path) {
     const Rule* found = nullptr;
     for (const Rule& rule : rules) {
         const bool is_longer = found == nullptr || rule.prefix.size() >= found->prefix.size();
-        if (is_longer && is_below(path, rule.prefix)) found = &rule;
+        if (is_longer && holds_at(path, rule.prefix)) found = &rule;
     }
     return found;
 }
@@ -69,9 +77,16 @@ struct PathErrorPage {
     ErrorPage page;
 };
 
-struct PathRedirection {
+// What is answered in the place of files: a redirect, a text, or an error.
+struct PathAnswer {
     std::string prefix;
-    std::string target;  // "/new" or "https://…", without a query; "": stays
+    std::string target = {};  // "/new" or "https://…", without a query; "": no redirect
+    int status = 308;
+    bool keeps_rest = true;  // what follows the path follows the target, and so does the query
+    std::string text = {};   // of an answer that is no redirect; "": the status's own page
+
+    // The files of the site are back.
+    bool is_off() const { return target.empty() && status == 308; }
 };
 
 struct PathCompress {
@@ -86,15 +101,15 @@ struct PathLog {
 
 // Each in the place of what the site has; headers beside it.
 struct PathOptions {
-    static constexpr std::size_t rules_max = 64;  // of each kind
-    static constexpr std::size_t logs_max = 16;   // each has a descriptor
+    static constexpr std::size_t rules_max = 1'000;  // of each kind
+    static constexpr std::size_t logs_max = 16;      // each has a descriptor
 
     std::vector<PathAuth> auth;
     std::vector<PathCors> cors;
     std::vector<PathRate> rates;
     std::vector<PathHeader> headers;
     std::vector<PathErrorPage> error_pages;
-    std::vector<PathRedirection> redirects;
+    std::vector<PathAnswer> answers;
     std::vector<PathCompress> compress;
     std::vector<PathLog> logs;
 };

@@ -11,7 +11,7 @@ TEST(PathOptions, NoPathHasRulesUnlessGiven) {
     const PathOptions paths = ServeOptions{}.paths;
     EXPECT_TRUE(paths.auth.empty() && paths.cors.empty() && paths.rates.empty());
     EXPECT_TRUE(paths.headers.empty() && paths.error_pages.empty() && paths.logs.empty());
-    EXPECT_TRUE(paths.redirects.empty() && paths.compress.empty());
+    EXPECT_TRUE(paths.answers.empty() && paths.compress.empty());
     EXPECT_FALSE(PathRate{}.limit) << "an unset limit is none";
     EXPECT_FALSE(PathCors{}.origin);
 }

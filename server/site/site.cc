@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "server/site/about.h"
-#include "server/site/path_redirect.h"
+#include "server/site/fixed_answer.h"
 #include "tiderace/http/coding/encoder_pool.h"
 #include "tiderace/http/filter/added_fields.h"
 #include "tiderace/http/filter/allowed_hosts.h"
@@ -36,7 +36,7 @@ std::set<std::string, std::less<>> prefixes_of(const PathOptions& paths) {
     add(paths.rates);
     add(paths.headers);
     add(paths.error_pages);
-    add(paths.redirects);
+    add(paths.answers);
     add(paths.compress);
     add(paths.logs);
     return prefixes;
@@ -83,7 +83,7 @@ void add_fields(Settings& settings, const ServeOptions& options, std::string_vie
     }
     std::vector<const PathHeader*> own;
     for (const PathHeader& header : options.paths.headers) {
-        if (is_below(prefix, header.prefix)) own.push_back(&header);
+        if (holds_at(prefix, header.prefix)) own.push_back(&header);
     }
     std::ranges::stable_sort(own, {}, [](const PathHeader* each) { return each->prefix.size(); });
     for (const PathHeader* header : own)
@@ -120,13 +120,28 @@ void add_passwords(Settings& settings, const SharedPasswords& passwords, std::st
     }});
 }
 
-Setting::Make error_pages_of(const ServeOptions& options, const std::string& prefix) {
+// One of `sites`, as it is made into the tree.
+struct Making {
+    const ServedSite& site;
+    std::size_t number;
+    std::uint32_t scope;  // around all of its own
+
+    const ServeOptions& options() const { return site.options; }
+    const LoopSite& on(const LayerPlace& place) const {
+        return place.states.get<LoopSites>()[number];
+    }
+};
+
+Layer pages_of(const Making& making, const LayerPlace& place) {
+    auto& pages = const_cast<http::filter::ErrorPages&>(*making.on(place).pages);
+    return Layer(std::shared_ptr<http::filter::ErrorPages>(std::shared_ptr<void>(), &pages));
+}
+
+Setting::Make error_pages_of(const Making& making, const std::string& prefix) {
+    const ServeOptions& options = making.options();
     const bool has_own = nearest(options.paths.error_pages, prefix) != nullptr;
-    return [&options, prefix, has_own](LayerPlace& place) {
-        if (!has_own) {
-            return Layer(std::shared_ptr<http::filter::ErrorPages>(
-                std::shared_ptr<void>(), &place.states.get<http::filter::ErrorPages>()));
-        }
+    return [making, &options, prefix, has_own](LayerPlace& place) {
+        if (!has_own) return pages_of(making, place);
         // Read now: later the server may lack root's rights, and an error is a bad moment to wait
         // for a disk.
         auto loaded = load_error_pages(options, prefix);
@@ -159,19 +174,20 @@ void add_log(Settings& settings, const ServeOptions& options, std::string_view p
                             http::AccessLogTarget{file, options.log_format})});
 }
 
-std::shared_ptr<http::Handler> files_of(LayerPlace& place) {
-    return {std::shared_ptr<void>(), &place.states.get<http::Handler>()};
+// Borrowed: the worker has it.
+std::shared_ptr<http::Handler> borrowed(http::Handler* handler) {
+    return {std::shared_ptr<void>(), handler};
 }
 
-void add_endpoint(http::Site& site, std::uint32_t scope, const ServeOptions& options,
+void add_endpoint(http::Site& site, std::uint32_t scope, const Making& making,
                   const std::string& prefix) {
-    http::Site::Endpoint endpoint{.pattern = prefix, .scope = scope, .is_prefix = true};
-    endpoint.make = &files_of;
-    const PathRedirection* const rule = nearest(options.paths.redirects, prefix);
-    if (rule != nullptr && !rule->target.empty()) {
-        endpoint.make = [rule = *rule](LayerPlace&) {
-            return std::make_shared<PathRedirect>(rule.prefix, rule.target);
-        };
+    const bool is_alone = prefix.starts_with('=');
+    http::Site::Endpoint endpoint{
+        .pattern = is_alone ? prefix.substr(1) : prefix, .scope = scope, .is_prefix = !is_alone};
+    endpoint.make = [making](LayerPlace& place) { return borrowed(making.on(place).answers); };
+    const PathAnswer* const rule = nearest(making.options().paths.answers, prefix);
+    if (rule != nullptr && !rule->is_off()) {
+        endpoint.make = [rule = *rule](LayerPlace&) { return std::make_shared<FixedAnswer>(rule); };
     }
     TR_CHECK(site.add(std::move(endpoint)), "each prefix once");
 }
@@ -194,8 +210,9 @@ Setting::Make rule_of_this_machine(const ServeOptions& options) {
 
 // Before all rules: it is opt-in, and answers programs that have no password. Other methods go to
 // the folder, which answers them as it does for any file.
-void add_about(http::Site& site, const SiteFacts& facts, std::uint32_t around) {
-    const std::uint32_t open = site.add_scope(0, "");
+void add_about(http::Site& site, const SiteFacts& facts, const Making& making,
+               std::uint32_t around) {
+    const std::uint32_t open = site.add_scope(making.scope, "");
     site.scope(open).asks_nobody = true;
     const auto make = [facts](LayerPlace&) {
         return std::make_shared<About>(facts.engine, facts.loops);
@@ -204,7 +221,8 @@ void add_about(http::Site& site, const SiteFacts& facts, std::uint32_t around) {
     bool added =
         site.add({.pattern = path, .method = http::wire::Method::get, .scope = open, .make = make})
             .has_value();
-    added &= site.add({.pattern = path, .scope = around, .make = &files_of}).has_value();
+    const auto files = [making](LayerPlace& place) { return borrowed(making.on(place).answers); };
+    added &= site.add({.pattern = path, .scope = around, .make = files}).has_value();
     TR_CHECK(added, "no other rule has this path and these methods");
 }
 
@@ -235,35 +253,85 @@ Result<SharedPasswords> load_passwords(const ServeOptions& options) {
     return loaded;
 }
 
-http::Site make_site(const ServeOptions& options, const SharedPasswords& passwords,
-                     const SiteFacts& facts) {
-    http::Site site;
-    site.before_all = rule_of_this_machine(options);
+namespace {
+
+// The scope around all of a site, under its hosts' names.
+std::uint32_t add_hosts(http::Site& tree, const ServedSite& site) {
+    const std::uint32_t host = site.is_default ? 0 : tree.host(site.hosts.front());
+    for (const std::string& name : site.hosts) tree.add_name(host, name);
+    if (site.is_default) return 0;
+    const std::uint32_t scope = tree.add_scope(0, "");
+    tree.scope(scope).parent = http::Site::no_scope;
+    tree.scope(scope).host = host;
+    return scope;
+}
+
+void add_site(http::Site& tree, const Making& making, const SiteFacts& facts) {
+    const ServeOptions& options = making.options();
     RateTables tables;
-    std::uint32_t around_about = 0;
+    std::uint32_t around_about = making.scope;
     for (const std::string& prefix : prefixes_of(options.paths)) {
-        std::uint32_t scope = 0;
+        std::uint32_t scope = making.scope;
         if (!prefix.empty()) {
-            scope = site.add_scope(0, prefix);
+            const std::string path = prefix.starts_with('=') ? prefix.substr(1) : prefix;
+            scope = tree.add_scope(making.scope, path);
             // What is nearest was looked up here, for each kind of rule.
-            site.scope(scope).parent = http::Site::no_scope;
+            tree.scope(scope).parent = http::Site::no_scope;
         }
-        Settings& settings = site.scope(scope).settings;
+        Settings& settings = tree.scope(scope).settings;
         // The order in which rules see a request; filters see its answer in the opposite one. The
         // rate comes first, so that it bounds guesses of passwords; CORS before these, because
         // browsers send preflights without credentials (Fetch standard).
         add_rate(settings, options, prefix, tables);
         add_fields(settings, options, prefix);
         add_cors(settings, options, prefix);
-        add_passwords(settings, passwords, prefix);
+        add_passwords(settings, making.site.passwords, prefix);
         add_compression(settings, options, prefix);
         add_log(settings, options, prefix);
-        site.scope(scope).error_pages = error_pages_of(options, prefix);
-        add_endpoint(site, scope, options, prefix);
+        tree.scope(scope).error_pages = error_pages_of(making, prefix);
+        add_endpoint(tree, scope, making, prefix);
         if (is_below(About::path, prefix)) around_about = scope;
     }
-    if (options.about) add_about(site, facts, around_about);
-    return site;
+    if (options.about) add_about(tree, facts, making, around_about);
+}
+
+}  // namespace
+
+http::Site make_site(std::span<const ServedSite> sites, const SiteFacts& facts) {
+    http::Site tree;
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+        const Making making{sites[i], i, add_hosts(tree, sites[i])};
+        add_site(tree, making, facts);
+        if (!sites[i].is_default) continue;
+        const Setting::Make rule = rule_of_this_machine(sites[i].options);
+        if (sites.size() == 1) tree.before_all = rule;
+        for (std::uint32_t scope = 0; rule && sites.size() > 1 && scope < tree.scopes().size();
+             ++scope) {
+            // The other sites have names.
+            if (tree.scope(scope).host != 0) continue;
+            auto& settings = tree.scope(scope).settings;
+            settings.insert(settings.begin(), {.make = rule});
+        }
+    }
+    return tree;
+}
+
+// Of the site only its error pages: passwords and added fields have no place in clear text.
+http::Site make_redirect_site(std::span<const ServedSite> sites) {
+    http::Site tree;
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+        const Making making{sites[i], i, add_hosts(tree, sites[i])};
+        tree.scope(making.scope).error_pages = [making](LayerPlace& place) {
+            return pages_of(making, place);
+        };
+        const auto make = [making](LayerPlace& place) {
+            return borrowed(making.on(place).redirects);
+        };
+        const auto added =
+            tree.add({.pattern = "", .scope = making.scope, .make = make, .is_prefix = true});
+        TR_CHECK(added, "each host once");
+    }
+    return tree;
 }
 
 // A path has the pages of those above it, and its own in their place.
@@ -273,7 +341,7 @@ Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options,
     for (const ErrorPage& page : options.error_pages) files[page.code] = file_of(options, page);
     std::vector<const PathErrorPage*> own;
     for (const PathErrorPage& page : options.paths.error_pages) {
-        if (is_below(prefix, page.prefix)) own.push_back(&page);
+        if (holds_at(prefix, page.prefix)) own.push_back(&page);
     }
     std::ranges::stable_sort(own, {},
                              [](const PathErrorPage* each) { return each->prefix.size(); });

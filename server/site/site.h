@@ -1,6 +1,6 @@
-// The site of `tiderace serve`: what its flags say, as a tree (http/site.h). Each path with rules
-// of its own (--path-auth and its like) is a scope; the nearest path that has a rule of a kind
-// decides, and fields alone add up.
+// The sites of a server as one tree (http/site.h): the one that flags describe, or those of a file.
+// Each path with rules of its own (--path-auth and its like) is a scope; the nearest path that has
+// a rule of a kind decides, and fields alone add up.
 //
 //   request -> rate -> CORS -> passwords -> endpoint -> error pages -> CORS -> fields
 //           -> compression -> answer
@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,16 +45,36 @@ struct SharedPasswords {
 // Without the pool.
 Result<SharedPasswords> load_passwords(const ServeOptions& options);
 
+// What answers for some hosts.
+struct ServedSite {
+    std::vector<std::string> hosts = {};  // "example.org", "*.example.org"
+    bool is_default = true;               // it answers for every other host, too
+    ServeOptions options = {};            // of which the site reads what concerns a site
+    SharedPasswords passwords = {};
+
+    bool has_files() const { return !options.root.empty(); }
+};
+
+// What a loop has of one site.
+struct LoopSite {
+    http::Handler* answers = nullptr;    // its files, or its programs before them
+    http::Handler* redirects = nullptr;  // of its plain addresses; nullptr: there are none
+    const http::filter::ErrorPages* pages = nullptr;
+};
+// In the order of the sites.
+using LoopSites = std::vector<LoopSite>;
+
 // For About.
 struct SiteFacts {
     std::string_view engine = core::LoopOptions{}.engine;
     std::size_t loops = 1;
 };
 
-// On each loop the states have an http::Handler (the folder's files, or its programs before them),
-// the ErrorPages of the whole site and, with compression, an EncoderPool.
-http::Site make_site(const ServeOptions& options, const SharedPasswords& passwords,
-                     const SiteFacts& facts);
+// On each loop the states have the LoopSites and, with compression, an EncoderPool. The sites
+// outlive the tree.
+http::Site make_site(std::span<const ServedSite> sites, const SiteFacts& facts);
+// What the plain addresses of --https-redirect serve.
+http::Site make_redirect_site(std::span<const ServedSite> sites);
 
 // The operator's pages for a path and all below it; "": for the site.
 Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options,

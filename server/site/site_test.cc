@@ -24,14 +24,15 @@ class SiteTest : public ::testing::Test, public http::Handler {
         OnLoop(const std::shared_ptr<const http::Site>& site, core::EventLoop& loop,
                http::Handler& answers)
             : runner(loop) {
-            states.add({http::state_key<http::Handler>, &answers});
-            states.add({http::state_key<http::filter::ErrorPages>, &pages});
+            sites.assign(3, {.answers = &answers, .redirects = &answers, .pages = &pages});
+            states.add({http::state_key<LoopSites>, &sites});
             states.add({http::state_key<http::coding::EncoderPool>, encoders.get()});
             http::LayerPlace place{loop, nullptr, runner, states};
             serves.emplace(site, place);
             EXPECT_FALSE(place.fault);
         }
         http::filter::ErrorPages pages;
+        LoopSites sites;
         core::Ref<http::coding::EncoderPool> encoders = core::make_ref<http::coding::EncoderPool>();
         http::States states;
         task::Runner runner;
@@ -47,7 +48,11 @@ class SiteTest : public ::testing::Test, public http::Handler {
     }
     // The site of the options, made when it is first asked.
     OnLoop& site() {
-        if (!site_) site_ = std::make_shared<const http::Site>(make_site(options_, passwords_, {}));
+        if (!site_) {
+            // Unless the test has made them.
+            if (!has_sites_) sites_ = {{.options = options_, .passwords = passwords_}};
+            site_ = std::make_shared<const http::Site>(make_site(sites_, {}));
+        }
         if (!here_) here_.emplace(site_, *loop_, *this);
         return *here_;
     }
@@ -81,6 +86,8 @@ class SiteTest : public ::testing::Test, public http::Handler {
     testing::TemporaryFolder folder_;
     ServeOptions options_;
     SharedPasswords passwords_;
+    std::vector<ServedSite> sites_;
+    bool has_sites_ = false;
     bool authenticated_ = false;
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
     std::shared_ptr<const http::Site> site_;
@@ -267,10 +274,55 @@ TEST_F(SiteTest, APrefixIsNoPattern) {
 }
 
 TEST_F(SiteTest, AnyMethodAndAQuestionAboutTheServer) {
-    options_.paths.redirects = {{"/old", "/new"}, {"/old/here", ""}};
+    options_.paths.answers = {{"/old", "/new"}, {"/old/here", ""}};
     EXPECT_EQ(request("/old/x", {}, "DELETE")->header("Location"), "/new/x");
     EXPECT_EQ(request("/old/here/x", {}, "DELETE")->status(), 200);
     EXPECT_EQ(request("*", {}, "OPTIONS")->status(), 204);
+}
+
+TEST_F(SiteTest, APathAloneIsNotWhatIsBelowIt) {
+    options_.paths.answers = {{.prefix = "=/feed", .target = "/feed.xml", .keeps_rest = false},
+                              {.prefix = "/gone", .status = 410}};
+    options_.paths.headers = {{"=/feed", {"X-Feed", "1"}}};
+    EXPECT_EQ(request("/feed")->header("Location"), "/feed.xml");
+    EXPECT_EQ(request("/feed")->header("X-Feed"), "1");
+    EXPECT_EQ(request("/feed/x")->status(), 200);
+    EXPECT_EQ(request("/feed/x")->header("X-Feed"), "");
+    EXPECT_EQ(request("/feeds")->status(), 200);
+    EXPECT_EQ(request("/gone/x")->status(), 410);
+}
+
+TEST_F(SiteTest, EachHostHasItsOwnRules) {
+    ServedSite a{.hosts = {"a.example", "*.a.example"}, .is_default = false, .options = options_};
+    a.options.added_headers = {{"X-Site", "a"}};
+    ServedSite rest{.hosts = {"special.a.example"}, .options = options_};
+    rest.options.paths.answers = {{.prefix = "", .status = 421}};
+    sites_ = {a, rest};
+    has_sites_ = true;
+    const auto of = [&](std::string_view host) {
+        auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/");
+        exchange->set_authority(host);
+        site().serves->serve(*exchange);
+        return exchange;
+    };
+    EXPECT_EQ(of("a.example")->header("X-Site"), "a");
+    EXPECT_EQ(of("WWW.a.example:80")->header("X-Site"), "a");
+    EXPECT_EQ(of("b.example")->status(), 421);
+    EXPECT_EQ(of("special.a.example")->status(), 421) << "a name counts before a pattern";
+}
+
+TEST_F(SiteTest, ThePlainAddressesLeadToTheirHostsRedirects) {
+    sites_ = {{.hosts = {"a.example"}, .is_default = false, .options = options_}};
+    const auto tree = std::make_shared<const http::Site>(make_redirect_site(sites_));
+    OnLoop plain(tree, *loop_, *this);
+    const auto ask = [&](std::string_view host) {
+        auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/");
+        exchange->set_authority(host);
+        plain.serves->serve(*exchange);
+        return exchange->status();
+    };
+    EXPECT_EQ(ask("a.example"), 200) << "the handler of the test";
+    EXPECT_EQ(ask("b.example"), 404);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tiderace/core/shared_notices.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -104,6 +106,15 @@ void SharedNotices::lose(const NoticeReader& taker) {
     }
 }
 
+Result<int> SharedNotices::descriptor_for(NoticeReader& reader) {
+    const std::lock_guard held(lock_);
+    const auto first = std::ranges::find(readers_, reader.loop_, &NoticeReader::loop_);
+    if (*first == &reader) return notices_->descriptor();
+    reader.copy_ = Descriptor(system_kernel(), ::fcntl(notices_->descriptor(), F_DUPFD_CLOEXEC, 3));
+    if (!reader.copy_) return fail(Error::last("copy a descriptor of", "changed files"));
+    return reader.copy_.get();
+}
+
 // --- one loop's part ---------------------------------------------------------------------------
 
 Result<std::unique_ptr<NoticeReader>> NoticeReader::create(EventLoop& loop,
@@ -136,7 +147,8 @@ Result<> NoticeReader::listen(bool on) {
     listening_.store(on, std::memory_order_relaxed);
     const Interest interest{.readable = on};
     if (watch_.descriptor() >= 0) return watch_.change(interest);
-    return watch_.watch(shared_->notices_->descriptor(), interest);
+    const auto descriptor = shared_->descriptor_for(*this);
+    return descriptor ? watch_.watch(*descriptor, interest) : fail(descriptor.error());
 }
 
 // Called under the lock. The taker has emptied the kernel's queue for all, so the others are woken;

@@ -6,8 +6,8 @@
 //       -> its own list; the other loops are woken
 //
 // Every loop has the instance's descriptor in its engine, so each sees a notice before the requests
-// that were sent after the change. behind() reports without a lock that another loop has taken
-// notices, or is taking them.
+// that were sent after the change; a loop may have several readers, one for each site. behind()
+// reports without a lock that another reader has taken notices, or is taking them.
 //
 // Owner    The creator of the loops; each reader holds it. Opened with the first reader, so that a
 //          process that forks before has one for each child.
@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "tiderace/core/change_notices.h"
+#include "tiderace/core/kernel.h"
 #include "tiderace/core/wakeup.h"
 #include "tiderace/core/watch.h"
 
@@ -49,6 +50,9 @@ class SharedNotices {
     void take(NoticeReader& reader);
     void hand_round(const ChangeNotice& notice, const NoticeReader& taker);
     void lose(const NoticeReader& taker);
+    // The descriptor of the instance, or a copy of it for all readers of a loop but the first: an
+    // engine takes a descriptor once.
+    Result<int> descriptor_for(NoticeReader& reader);
 
     const ChangeNoticesFactory open_;
     std::mutex lock_;  // guards all but taking_
@@ -103,6 +107,7 @@ class NoticeReader final : private Wakeup, private Watch::Receiver {
     EventLoop* loop_;
     std::shared_ptr<SharedNotices> shared_;
     Receiver* receiver_;
+    Descriptor copy_;  // of the instance's descriptor, where another reader of the loop has that
     Watch watch_;
     std::atomic<bool> listening_ = true;
     std::vector<ChangeNotice> list_;     // guarded by the shared lock, as is the next one

@@ -177,6 +177,30 @@ TEST_F(SharedNoticesTest, ANoticeThatCannotBeKeptIsLostForItsReaders) {
     EXPECT_THAT(b().taken(), IsEmpty());
 }
 
+// As the sites of one loop do, each of which watches its own folders.
+TEST(SharedNoticesOfTheKernel, ReadersOfOneLoopAreToldEach) {
+    struct Counted final : NoticeReader::Receiver {
+        void on_notices() override { told += reader->take().empty() ? 0 : 1; }
+        std::unique_ptr<NoticeReader> reader;
+        int told = 0;
+    };
+    testing::TemporaryFolder folders[2];
+    const auto loop = std::move(*EventLoop::create({}));
+    const auto shared = std::make_shared<SharedNotices>();
+    Counted readers[2];
+    for (int i = 0; i < 2; ++i) {
+        readers[i].reader = std::move(*NoticeReader::create(*loop, shared, readers[i]));
+        const Descriptor folder(system_kernel(), ::open(folders[i].path().c_str(), O_RDONLY));
+        ASSERT_TRUE(readers[i].reader->watch(folder.get()));
+    }
+    for (int i = 0; i < 2; ++i) {
+        folders[i].write("a.txt", "");
+        for (int turn = 0; turn < 1'000 && readers[i].told == 0; ++turn) loop->turn(1ms);
+        EXPECT_GT(readers[i].told, 0);
+        EXPECT_EQ(readers[1 - i].told > 0, i == 1);
+    }
+}
+
 // Each thread sees, right after a change, that there is a notice of it: from the kernel, or by
 // behind() if another thread took it first.
 TEST(SharedNoticesOfTheKernel, AChangeIsKnownToEveryThreadAsSoonAsItIsMade) {

@@ -1,4 +1,4 @@
-#include "server/site/path_redirect.h"
+#include "server/site/fixed_answer.h"
 
 #include <string_view>
 
@@ -24,8 +24,8 @@ constexpr std::size_t shown_steps_max = 3;
 
 }  // namespace
 
-std::string redirect_circle(const std::vector<PathRedirection>& redirects) {
-    for (const PathRedirection& start : redirects) {
+std::string redirect_circle(const std::vector<PathAnswer>& answers) {
+    for (const PathAnswer& start : answers) {
         std::string path = start.prefix.empty() ? "/" : start.prefix;
         std::string way = path;
         std::size_t steps = 0;
@@ -34,7 +34,7 @@ std::string redirect_circle(const std::vector<PathRedirection>& redirects) {
             const http::wire::PathResult canonical = http::wire::canonicalize(path, scratch);
             if (canonical.fault != http::wire::PathFault::none) break;
             const std::string at(canonical.path);
-            const PathRedirection* const rule = nearest(redirects, at);
+            const PathAnswer* const rule = nearest(answers, at);
             if (rule == nullptr || rule->target.empty()) break;
             path = with_rest(rule->target, at.substr(rule->prefix.size()));
             // All of it would be longer than a line.
@@ -45,18 +45,27 @@ std::string redirect_circle(const std::vector<PathRedirection>& redirects) {
     return {};
 }
 
-void PathRedirect::handle(http::Exchange& exchange) {
-    const http::Request& request = exchange.request();
-    const std::string_view rest = request.path.substr(prefix_.size());
+std::string FixedAnswer::location(const http::Request& request) const {
+    if (!answer_.keeps_rest) return answer_.target;
+    const std::size_t prefix = answer_.prefix.size() - (answer_.prefix.starts_with('=') ? 1 : 0);
+    const std::string_view rest = request.path.substr(prefix);
     std::string encoded(3 * rest.size(), '\0');
     http::wire::BoundedText text(encoded);
     // The path is decoded (canonical_path.h): a line break in it would end the field.
     http::wire::append_path(text, rest);
-    std::string location = with_rest(target_, text.view());
+    std::string location = with_rest(answer_.target, text.view());
     if (request.has_query) location.append("?").append(request.query);
-    // Keeps the method and the body (RFC 9110, 15.4.9), as a path that has moved should.
-    http::Response response(308);
-    response.add(http::wire::FieldName::location, location);
+    return location;
+}
+
+void FixedAnswer::handle(http::Exchange& exchange) {
+    http::Response response(answer_.status);
+    if (!answer_.target.empty()) {
+        response.add(http::wire::FieldName::location, response.keep(location(exchange.request())));
+    } else if (!answer_.text.empty()) {
+        response.add(http::wire::FieldName::content_type, "text/plain; charset=utf-8");
+        response.set_body(answer_.text, {});
+    }
     exchange.respond(response);
 }
 

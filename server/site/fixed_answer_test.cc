@@ -1,4 +1,4 @@
-#include "server/site/path_redirect.h"
+#include "server/site/fixed_answer.h"
 
 #include <gtest/gtest.h>
 
@@ -13,10 +13,10 @@
 namespace tiderace::server {
 namespace {
 
-class PathRedirectTest : public ::testing::Test {
+class FixedAnswerTest : public ::testing::Test {
   protected:
     // Where a request is led.
-    std::string location(PathRedirect& redirect, std::string_view target,
+    std::string location(FixedAnswer& redirect, std::string_view target,
                          std::string_view method = "GET") {
         const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, method, target);
         redirect.handle(*exchange);
@@ -27,8 +27,8 @@ class PathRedirectTest : public ::testing::Test {
     std::unique_ptr<core::EventLoop> loop_ = std::move(*core::EventLoop::create({}));
 };
 
-TEST_F(PathRedirectTest, TheRestOfThePathAndTheQueryGoAlong) {
-    PathRedirect redirect("/old", "/new");
+TEST_F(FixedAnswerTest, TheRestOfThePathAndTheQueryGoAlong) {
+    FixedAnswer redirect({"/old", "/new"});
     EXPECT_EQ(location(redirect, "/old"), "/new");
     EXPECT_EQ(location(redirect, "/old/"), "/new/");
     EXPECT_EQ(location(redirect, "/old/a/b?c=d&e"), "/new/a/b?c=d&e");
@@ -36,31 +36,51 @@ TEST_F(PathRedirectTest, TheRestOfThePathAndTheQueryGoAlong) {
     EXPECT_EQ(location(redirect, "/old/x", "POST"), "/new/x");
 }
 
-TEST_F(PathRedirectTest, ASlashAtTheTargetsEndIsNotDoubled) {
-    PathRedirect top("/old", "/");
+TEST_F(FixedAnswerTest, ASlashAtTheTargetsEndIsNotDoubled) {
+    FixedAnswer top({"/old", "/"});
     EXPECT_EQ(location(top, "/old"), "/");
     EXPECT_EQ(location(top, "/old/"), "/");
     EXPECT_EQ(location(top, "/old/evil.example"), "/evil.example") << "no other server";
-    PathRedirect away("/old", "https://a.example/v2/");
+    FixedAnswer away({"/old", "https://a.example/v2/"});
     EXPECT_EQ(location(away, "/old"), "https://a.example/v2/");
     EXPECT_EQ(location(away, "/old/x"), "https://a.example/v2/x");
 }
 
-TEST_F(PathRedirectTest, BytesThatAUrlCannotHaveAreEncodedAgain) {
-    PathRedirect redirect("/old", "/new");
+TEST_F(FixedAnswerTest, BytesThatAUrlCannotHaveAreEncodedAgain) {
+    FixedAnswer redirect({"/old", "/new"});
     // As the canonical path has them: decoded.
     EXPECT_EQ(location(redirect, "/old/a b\r\nX"), "/new/a%20b%0D%0AX");
     EXPECT_EQ(location(redirect, "/old/%"), "/new/%25");
 }
 
-TEST_F(PathRedirectTest, AllPathsMayLeadElsewhere) {
-    PathRedirect all("", "https://a.example");
+TEST_F(FixedAnswerTest, AllPathsMayLeadElsewhere) {
+    FixedAnswer all({"", "https://a.example"});
     EXPECT_EQ(location(all, "/"), "https://a.example/");
     EXPECT_EQ(location(all, "/x"), "https://a.example/x");
 }
 
+TEST_F(FixedAnswerTest, ARedirectMayLeadAllToOnePlace) {
+    FixedAnswer feed({.prefix = "=/feed", .target = "/feed.xml", .keeps_rest = false});
+    EXPECT_EQ(location(feed, "/feed?page=2"), "/feed.xml");
+    FixedAnswer exact({.prefix = "=/feed", .target = "/feed.xml"});
+    EXPECT_EQ(location(exact, "/feed?page=2"), "/feed.xml?page=2");
+}
+
+TEST_F(FixedAnswerTest, ATextOrAnErrorHasItsStatus) {
+    const auto ask = [&](FixedAnswer& answer) {
+        auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/a");
+        answer.handle(*exchange);
+        return exchange;
+    };
+    FixedAnswer text({.prefix = "/a", .status = 200, .text = "fine\n"});
+    EXPECT_EQ(ask(text)->status(), 200);
+    EXPECT_EQ(ask(text)->body(), "fine\n");
+    FixedAnswer gone({.prefix = "/a", .status = 410});
+    EXPECT_EQ(ask(gone)->status(), 410);
+}
+
 TEST(RedirectCircle, IsFoundThroughAnyNumberOfRules) {
-    using Rules = std::vector<PathRedirection>;
+    using Rules = std::vector<PathAnswer>;
     const std::pair<Rules, std::string> cases[] = {
         {{{"/a", "/b"}, {"/b", "/a"}}, "/a -> /b -> /a -> /b"},
         {{{"/a", "/b/"}, {"/b", "/a"}}, "/a -> /b/ -> /a/ -> /b/"},

@@ -1,5 +1,6 @@
-// PathRedirect: 308 to another place for a path and all below it (--path-redirect). What follows
-// the path follows the target, and so does the query.
+// FixedAnswer: what answers a path in the place of files (PathAnswer): a redirect, a text, an
+// error. What follows the path follows a redirect's target, and so does the query, unless it is to
+// lead all to one place.
 //
 //   /old -> /new           /old/a%20b?c  ->  308  Location: /new/a%20b?c
 //   /docs -> https://d.example/v2         /docs/x  ->  https://d.example/v2/x
@@ -20,20 +21,20 @@
 
 namespace tiderace::server {
 
-class PathRedirect final : public http::Handler {
+class FixedAnswer final : public http::Handler {
   public:
-    PathRedirect(std::string prefix, std::string target)
-        : prefix_(std::move(prefix)), target_(std::move(target)) {}
+    explicit FixedAnswer(PathAnswer answer) : answer_(std::move(answer)) {}
 
     void handle(http::Exchange& exchange) override;
 
   private:
-    std::string prefix_;
-    std::string target_;
+    std::string location(const http::Request& request) const;
+
+    PathAnswer answer_;
 };
 
 // A path that would be redirected for ever, with each place on the way: "/a -> /b -> /a". "": there
 // is none. An address is not followed, even where it is one of this server's.
-std::string redirect_circle(const std::vector<PathRedirection>& redirects);
+std::string redirect_circle(const std::vector<PathAnswer>& answers);
 
 }  // namespace tiderace::server

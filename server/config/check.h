@@ -1,0 +1,22 @@
+// What `tiderace check FILE` and the start of `tiderace run FILE` say of a file.
+//
+// Thread   Main; blocks on the disk.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "server/config/config.h"
+
+namespace tiderace::server::config {
+
+// All problems go to standard error, warnings too. nullopt: it has errors.
+std::optional<Config> load_config(const std::string& file);
+
+// Serves the sites. The exit status of the program.
+int run(Config config);
+
+// The exit status: 0, 1 for errors in the file, 2 where it could not be read.
+int check(const std::string& file);
+
+}  // namespace tiderace::server::config

@@ -1,0 +1,33 @@
+#include "server/config/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tiderace/testing/temporary_folder.h"
+
+namespace tiderace::server::config {
+namespace {
+
+TEST(Check, ItsStatusSaysWhetherTheFileIsRightWrongOrNotThere) {
+    testing::TemporaryFolder folder;
+    folder.make_folder("www");
+    folder.write("right.toml",
+                 "[[site]]\nroot = \"www\"\nroute = [ { path = \"/a\", deny = true } ]\n");
+    folder.write("wrong.toml", "[[site]]\nrot = \"www\"\n");
+    ::testing::internal::CaptureStdout();
+    EXPECT_EQ(check(folder.path_of("right.toml")), 0);
+    EXPECT_THAT(::testing::internal::GetCapturedStdout(),
+                ::testing::EndsWith("right.toml: nothing is wrong: 1 site, 1 route\n"));
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(check(folder.path_of("wrong.toml")), 1);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                ::testing::HasSubstr("did you mean \"root\"?"));
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(check(folder.path_of("none.toml")), 2);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("no such file"));
+}
+
+}  // namespace
+}  // namespace tiderace::server::config

@@ -1,0 +1,178 @@
+#include "server/config/config.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "server/config/site_reader.h"
+#include "server/config/table_reader.h"
+
+namespace tiderace::server::config {
+namespace {
+
+// The tables that hold for all sites.
+class ServerReader {
+  public:
+    ServerReader(const Reading& reading, ServeOptions& server)
+        : reading_(reading), server_(&server) {}
+
+    void read(const Table& top) {
+        if (const Table* const table = part(top, "server")) read_server(*table);
+        read_plain(top, "log", TableKind::log);
+        read_plain(top, "limits", TableKind::limits);
+        read_plain(top, "cgi", TableKind::cgi);
+        if (const Table* const table = part(top, "mime")) read_mime(*table);
+        if (const Table* const table = part(top, "tls")) read_tls(*table);
+        for_each_table(top, "listen", reading_,
+                       [&](const Member& key, const Table& table) { read_listen(key, table); });
+        check_tls(top);
+    }
+
+  private:
+    const Table* part(const Table& table, std::string_view name) {
+        return table_in(table, name, reading_);
+    }
+
+    void read_plain(const Table& top, std::string_view name, TableKind kind) {
+        if (const Table* const table = part(top, name)) {
+            read_table(kind, *table, *server_, reading_, [](const Member&) { return false; });
+        }
+    }
+
+    void read_server(const Table& table) {
+        read_table(TableKind::server, table, *server_, reading_, [&](const Member& member) {
+            if (member.key != "file_cache") return false;
+            if (const Table* const inner = part(table, "file_cache")) {
+                read_table(TableKind::file_cache, *inner, *server_, reading_,
+                           [](const Member&) { return false; });
+            }
+            return true;
+        });
+    }
+
+    void read_mime(const Table& table) {
+        for (const Member& each : table.members) {
+            const auto* const type = each.value.get<std::string>();
+            if (type == nullptr) {
+                reading_.problems.error(each.value.at,
+                                        "[mime] expects a type, such as \"text/plain\"");
+                continue;
+            }
+            read_flag_text("mime", each.key + "=" + *type, each.at, *server_, reading_.problems);
+        }
+    }
+
+    void read_tls(const Table& table) {
+        read_table(TableKind::tls, table, *server_, reading_, [&](const Member& member) {
+            if (member.key != "certificate") return false;
+            for_each_table(
+                table, "certificate", reading_,
+                [&](const Member& key, const Table& each) { read_certificate(key, each); });
+            return true;
+        });
+    }
+
+    void read_certificate(const Member& key, const Table& table) {
+        std::string files;
+        for (const std::string_view name : {"cert", "key"}) {
+            const Member* const member = table.find(name);
+            const auto* const file = member != nullptr ? member->value.get<std::string>() : nullptr;
+            if (file == nullptr || file->empty()) {
+                if (name == "cert" || member != nullptr) {
+                    reading_.problems.error(member != nullptr ? member->value.at : key.at,
+                                            "a certificate has the PEM files `cert` and `key`");
+                    return;
+                }
+                continue;
+            }
+            files += files.empty() ? "" : ",";
+            files += reading_.path_of(*file, member->value.at, FileKind::file);
+        }
+        refuse_unknown(TableKind::certificate, table, reading_);
+        read_flag_text("tls", files, key.at, *server_, reading_.problems);
+    }
+
+    void read_listen(const Member& key, const Table& table) {
+        const Member* const address = table.find("address");
+        const auto* const text = address != nullptr ? address->value.get<std::string>() : nullptr;
+        bool redirects = false;
+        read_table(TableKind::listen, table, *server_, reading_, [&](const Member& member) {
+            if (member.key != "redirect_to_https") return member.key == "address";
+            const bool* const truth = member.value.get<bool>();
+            if (truth == nullptr) {
+                reading_.problems.error(member.value.at, "redirect_to_https expects true or false");
+            }
+            redirects = truth != nullptr && *truth;
+            return true;
+        });
+        if (text == nullptr) {
+            reading_.problems.error(address != nullptr ? address->value.at : key.at,
+                                    "[[listen]] needs an address", "address = \":8080\"");
+            return;
+        }
+        serves_ |= !redirects;
+        read_flag_text(redirects ? "https-redirect" : "listen", *text, address->value.at, *server_,
+                       reading_.problems, "address");
+    }
+
+    void check_tls(const Table& top) {
+        const Member* const listen = top.find("listen");
+        if (listen == nullptr) return;
+        if (!server_->tls.https_redirect.empty() && !server_->tls.on()) {
+            reading_.problems.error(listen->at, "redirect_to_https needs a certificate",
+                                    "name one in [[tls.certificate]]");
+        }
+        if (server_->tls.on() && !server_->tls.https_redirect.empty() && !serves_) {
+            reading_.problems.error(listen->at, "every [[listen]] only redirects to https",
+                                    "add the address that serves it: address = \":443\"");
+        }
+    }
+
+    Reading reading_;
+    ServeOptions* server_;
+    bool serves_ = false;  // an address that does not only redirect
+};
+
+void check_hosts(const Config& config, Problems& problems, const Sources& sources) {
+    std::map<std::string, Place, std::less<>> seen;
+    for (const SiteConfig& site : config.sites) {
+        std::vector<std::string> names = site.hosts;
+        if (site.is_default) names.emplace_back("default");
+        for (const std::string& name : names) {
+            const auto [known, is_new] = seen.emplace(name, site.at);
+            if (is_new) continue;
+            const std::string what =
+                name == "default" ? "two sites are the default" : "two sites have the host " + name;
+            problems.error(site.at, what, "the other is at " + sources.name_of(known->second));
+        }
+    }
+}
+
+}  // namespace
+
+std::optional<Config> read_config(const std::string& path, Sources& sources, Problems& problems,
+                                  const DocumentWorld& world) {
+    const Reading reading{sources, problems, world};
+    const Table top = DocumentReader(reading).read(path);
+    // What is behind a fault of TOML itself was not read: its lack is no second fault.
+    if (problems.errors() > 0 && top.members.empty()) return std::nullopt;
+    Config config;
+    refuse_unknown(TableKind::top, top, reading);
+    ServerReader(reading, config.server).read(top);
+    SiteReader reader(top, config.server, reading);
+    for_each_table(top, "site", reading, [&](const Member& key, const Table& table) {
+        if (config.sites.size() < Config::sites_max) {
+            config.sites.push_back(reader.read(key.at, table));
+        } else if (config.sites.size() == Config::sites_max) {
+            problems.error(key.at, "more than " + std::to_string(Config::sites_max) + " sites");
+        }
+    });
+    if (config.sites.empty() && problems.errors() == 0) {
+        problems.error({}, "no [[site]] says what to serve", "[[site]] with root = \"/srv/www\"");
+    }
+    check_hosts(config, problems, sources);
+    if (problems.errors() > 0) return std::nullopt;
+    return config;
+}
+
+}  // namespace tiderace::server::config

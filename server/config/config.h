@@ -1,0 +1,45 @@
+// Config: what a file configures, in the structures that the flags of `tiderace serve` fill.
+//
+//   [[listen]]                 addresses                        for all sites
+//   [[site]] hosts, root, …    what answers for these hosts
+//     [[site.route]] path, …   … for a path and all below it; "=/x": for that path alone
+//
+// Settings of all routes that a path lies in add up; the nearest wins.
+//
+// Owner    Its reader; plain data.
+// Thread   One; read_config() blocks on the disk.
+// Errors   Problems: all of the file at once.
+// Limits   sites_max; PathOptions::rules_max rules of a kind for each site.
+// Keywords: virtual hosts, server_name, location
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/config/document.h"
+#include "server/config/problems.h"
+#include "server/options.h"
+#include "server/site/site.h"
+
+namespace tiderace::server::config {
+
+// Its options are those of all sites, but for what the site sets itself.
+struct SiteConfig : ServedSite {
+    Place at;
+    std::size_t routes = 0;
+};
+
+struct Config {
+    static constexpr std::size_t sites_max = 10'000;
+
+    ServeOptions server;
+    std::vector<SiteConfig> sites;
+};
+
+// nullopt where anything is wrong.
+std::optional<Config> read_config(const std::string& path, Sources& sources, Problems& problems,
+                                  const DocumentWorld& world = this_world());
+
+}  // namespace tiderace::server::config

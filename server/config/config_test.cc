@@ -1,0 +1,82 @@
+#include "server/config/config.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "server/config/config_fixture.h"
+
+namespace tiderace::server::config {
+namespace {
+
+std::optional<Config> read(const std::string& text, std::string& told) {
+    Memory memory;
+    memory.files["site.toml"] = text;
+    memory.files["a.pem"] = memory.files["a.key"] = "";
+    Sources sources;
+    Problems problems;
+    auto config = read_config("site.toml", sources, problems, memory.world());
+    told = problems.text(sources);
+    return config;
+}
+
+TEST(ConfigTest, TheTablesOfTheServerHoldForAllSites) {
+    std::string told;
+    const auto config = read(R"(
+[server]
+threads = 2
+[server.file_cache]
+size = "8MiB"
+[[listen]]
+address = ":8443"
+[[listen]]
+address = ":8080"
+redirect_to_https = true
+[[tls.certificate]]
+cert = "a.pem"
+key = "a.key"
+[log]
+level = "debug"
+[mime]
+glb = "model/gltf-binary"
+[[site]]
+hosts = ["a.example"]
+root = "/srv/www"
+[[site]]
+default = true
+status = 421
+)",
+                             told);
+    ASSERT_TRUE(config) << told;
+    EXPECT_EQ(config->server.listen, (std::vector<std::string>{":8443"}));
+    EXPECT_EQ(config->server.tls.https_redirect, (std::vector<std::string>{":8080"}));
+    ASSERT_EQ(config->server.tls.certificates.size(), 1U);
+    EXPECT_EQ(config->server.tls.certificates[0].key, "a.key");
+    EXPECT_EQ(config->server.cache.bytes_max, 8_MiB);
+    ASSERT_EQ(config->sites.size(), 2U);
+    EXPECT_EQ(config->sites[0].options.threads, 2U);
+    EXPECT_EQ(config->sites[0].options.mime_additions.size(), 1U);
+    EXPECT_EQ(config->sites[1].options.paths.answers.at(0).status, 421);
+    EXPECT_TRUE(config->sites[1].options.root.empty()) << "it has no files";
+}
+
+TEST(ConfigTest, EverythingThatIsWrongIsFoundAtOnce) {
+    std::string told;
+    EXPECT_FALSE(
+        read("[server]\nthreds = 1\n[limits]\nhead_max = 1\n[[site]]\nlisting = 1\n"
+             "root = \"/none\"\n",
+             told));
+    EXPECT_TRUE(told.ends_with("4 errors\n")) << told;
+}
+
+TEST(ConfigTest, AFileThatIsNotThereIsOneError) {
+    Memory memory;
+    Sources sources;
+    Problems problems;
+    EXPECT_FALSE(read_config("none.toml", sources, problems, memory.world()));
+    EXPECT_EQ(problems.text(sources),
+              "none.toml: error: cannot read none.toml: no such file or directory\n1 error\n");
+}
+
+}  // namespace
+}  // namespace tiderace::server::config

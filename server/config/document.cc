@@ -1,0 +1,255 @@
+#include "server/config/document.h"
+
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "server/config/toml.h"
+
+namespace tiderace::server::config {
+namespace {
+
+std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+// The same for all names of one file.
+std::string identity_of(const std::string& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return path;
+    return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
+}
+
+Result<std::string> read_from_disk(const std::string& path, std::size_t bytes_max) {
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) return fail(Error::last("read", path));
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return fail(Error::last("read", path));
+    if (S_ISDIR(status.st_mode)) return fail(Error(EISDIR, "read", path));
+    std::string text(bytes_max + 1, '\0');
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(stream.gcount()));
+    if (text.size() <= bytes_max) return text;
+    return fail(Error(EFBIG, "read", path, "at most " + std::to_string(bytes_max) + " bytes"));
+}
+
+Result<> look_at_disk(const std::string& path, FileKind kind) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return fail(Error::last("read", path));
+    const bool is_folder = S_ISDIR(status.st_mode);
+    if (kind == FileKind::folder && !is_folder) return fail(Error(ENOTDIR, "read", path));
+    if (kind == FileKind::file && is_folder) return fail(Error(EISDIR, "read", path));
+    const int rights = is_folder ? R_OK | X_OK : R_OK;
+    return ::access(path.c_str(), rights) == 0 ? Result<>() : fail(Error::last("read", path));
+}
+
+bool is_pattern(const std::string& path) {
+    return path.find_first_of("*?[") != std::string::npos;
+}
+
+std::vector<std::string> files_of(const std::string& pattern) {
+    glob_t found{};
+    std::vector<std::string> files;
+    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+        files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    }
+    ::globfree(&found);
+    return files;
+}
+
+}  // namespace
+
+const Member* Table::find(std::string_view key) const {
+    const auto found = std::ranges::find(members, key, &Member::key);
+    return found != members.end() ? &*found : nullptr;
+}
+
+Member* Table::find(std::string_view key) {
+    return const_cast<Member*>(std::as_const(*this).find(key));
+}
+
+std::string_view Value::noun() const {
+    static constexpr std::string_view nouns[] = {
+        "true or false", "a whole number", "a fraction", "a string", "a date", "a list", "a table"};
+    return nouns[content.index()];
+}
+
+DocumentWorld this_world() {
+    const auto variable = [](const std::string& name) {
+        const char* const value = std::getenv(name.c_str());
+        return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+    };
+    return {.read = read_from_disk, .variable = variable, .look = look_at_disk};
+}
+
+std::string Reading::path_of(const std::string& text, Place at) const {
+    return text.starts_with('/') ? text : folder_of(sources.file(at.file).name) + text;
+}
+
+std::string Reading::path_of(const std::string& text, Place at, FileKind kind) const {
+    std::string path = path_of(text, at);
+    if (text.contains("${")) return path;  // a variable of it is a problem already
+    if (auto found = world.look(path, kind); !found) {
+        problems.error(at, "cannot " + found.error().message());
+    }
+    return path;
+}
+
+void join(Table& into, Table&& from, const Sources& sources, Problems& problems) {
+    for (Member& each : from.members) {
+        Member* const known = into.find(each.key);
+        if (known == nullptr) {
+            into.members.push_back(std::move(each));
+            continue;
+        }
+        auto* const known_array = std::get_if<Array>(&known->value.content);
+        auto* const array = std::get_if<Array>(&each.value.content);
+        auto* const known_table = std::get_if<Table>(&known->value.content);
+        auto* const table = std::get_if<Table>(&each.value.content);
+        if (known_array != nullptr && array != nullptr) {
+            std::ranges::move(*array, std::back_inserter(*known_array));
+        } else if (known_table != nullptr && table != nullptr) {
+            join(*known_table, std::move(*table), sources, problems);
+        } else {
+            problems.error(
+                each.at, "\"" + each.key + "\" is set twice",
+                "it is set at " + sources.name_of(known->at) + ", too: keep one of both");
+        }
+    }
+}
+
+Table DocumentReader::read(const std::string& path) {
+    return read_file(path, nullptr, 0);
+}
+
+// `named_at` is where an include names the file.
+Table DocumentReader::read_file(const std::string& path, const Place* named_at, std::size_t depth) {
+    std::string identity = identity_of(path);
+    if (std::ranges::find(open_, identity) != open_.end()) {
+        reading_.problems.error(*named_at, path + " includes itself", "leave this include out");
+        return {};
+    }
+    auto text = reading_.world.read(path, file_bytes_max);
+    if (!text) {
+        if (named_at != nullptr) {
+            reading_.problems.error(*named_at, "cannot " + text.error().message());
+            return {};
+        }
+        reading_.problems.error({.file = reading_.sources.add({path, ""})},
+                                "cannot " + text.error().message());
+        return {};
+    }
+    if (reading_.sources.count() >= files_max) {
+        reading_.problems.error(*named_at, "more than " + std::to_string(files_max) + " files");
+        return {};
+    }
+    const std::uint32_t file = reading_.sources.add({path, std::move(*text)});
+    Table table = parse_toml(reading_.sources, file, reading_.problems);
+    replace_in(table);
+    open_.push_back(std::move(identity));
+    add_included(table, depth);
+    open_.pop_back();
+    return table;
+}
+
+void DocumentReader::add_included(Table& into, std::size_t depth) {
+    const auto found = std::ranges::find(into.members, "include", &Member::key);
+    if (found == into.members.end()) return;
+    const Member include_key = std::move(*found);
+    into.members.erase(found);
+    const Array* const patterns = include_key.value.get<Array>();
+    if (patterns == nullptr) {
+        reading_.problems.error(include_key.value.at, "include expects a list of files",
+                                "include = [\"sites/*.toml\"]");
+        return;
+    }
+    if (depth >= depth_max) {
+        reading_.problems.error(include_key.at, "files include one another more than " +
+                                                    std::to_string(depth_max) + " deep");
+        return;
+    }
+    for (const Value& pattern : *patterns) include(into, pattern, depth);
+}
+
+void DocumentReader::include(Table& into, const Value& pattern, std::size_t depth) {
+    const std::string* const text = pattern.get<std::string>();
+    if (text == nullptr || text->empty()) {
+        reading_.problems.error(pattern.at, "include expects the names of files");
+        return;
+    }
+    const std::string whole = reading_.path_of(*text, pattern.at);
+    std::vector<std::string> files = is_pattern(whole) ? files_of(whole) : std::vector{whole};
+    if (files.empty()) reading_.problems.warning(pattern.at, "no file is called " + *text);
+    for (const std::string& each : files) {
+        join(into, read_file(each, &pattern.at, depth + 1), reading_.sources, reading_.problems);
+    }
+}
+
+void DocumentReader::replace_in(Table& table) {
+    for (Member& each : table.members) replace_in(each.value);
+}
+
+void DocumentReader::replace_in(Value& value) {
+    if (auto* const text = std::get_if<std::string>(&value.content)) {
+        if (text->contains("${")) *text = replaced(*text, value.at, value.is_secret);
+    } else if (auto* const array = std::get_if<Array>(&value.content)) {
+        for (Value& each : *array) replace_in(each);
+    } else if (auto* const table = std::get_if<Table>(&value.content)) {
+        replace_in(*table);
+    }
+}
+
+// What is put in is not looked at again.
+std::string DocumentReader::replaced(const std::string& text, Place at, bool& is_secret) {
+    std::string whole;
+    std::size_t done = 0;
+    for (std::size_t begin = text.find("${"); begin != std::string::npos;
+         begin = text.find("${", done)) {
+        const std::size_t end = text.find('}', begin);
+        if (end == std::string::npos) {
+            reading_.problems.error(at, "\"${\" has no \"}\"",
+                                    "${NAME}, ${NAME:-default} or ${file:PATH}");
+            return text;
+        }
+        whole.append(text, done, begin - done);
+        const auto value = variable(text.substr(begin + 2, end - begin - 2), at, is_secret);
+        if (!value) return text;
+        whole += *value;
+        done = end + 1;
+    }
+    return whole.append(text, done);
+}
+
+std::optional<std::string> DocumentReader::variable(const std::string& inner, Place at,
+                                                    bool& is_secret) {
+    if (inner.starts_with("file:")) {
+        is_secret = true;
+        auto text = reading_.world.read(inner.substr(5), secret_bytes_max);
+        if (!text) {
+            reading_.problems.error(at, "cannot " + text.error().message());
+            return std::nullopt;
+        }
+        if (text->ends_with('\n')) text->pop_back();
+        if (text->ends_with('\r')) text->pop_back();
+        return std::move(*text);
+    }
+    const std::size_t mark = inner.find(":-");
+    const std::string name = inner.substr(0, mark);
+    auto value = reading_.world.variable(name);
+    if (value) return value;
+    if (mark != std::string::npos) return inner.substr(mark + 2);
+    reading_.problems.error(at, "the variable " + name + " is not set",
+                            "set it, or write ${" + name + ":-default}");
+    return std::nullopt;
+}
+
+}  // namespace tiderace::server::config

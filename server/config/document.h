@@ -1,0 +1,114 @@
+// Document: a TOML configuration as a tree in which each key and value knows its place.
+//
+//   include = ["sites/*.toml"]     relative to the including file, sorted, at most 8 deep
+//   "${NAME}", "${NAME:-default}"  the environment, once, when the file is read
+//   "${file:/run/secrets/x}"       a file without its last line end; never shown again
+//
+// Of files that are included, arrays append and tables join; one value set twice is an error.
+//
+// Thread   One; blocks on the disk.
+// Errors   Problems, with their places. TOML's own syntax stops at the first of a file.
+// Limits   files_max files of file_bytes_max; secrets of secret_bytes_max.
+// Keywords: toml, include, environment
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "server/config/problems.h"
+#include "tiderace/base/result.h"
+
+namespace tiderace::server::config {
+
+struct Value;
+struct Member;
+
+using Array = std::vector<Value>;
+
+struct Table {
+    std::vector<Member> members;  // in the order of the file
+
+    const Member* find(std::string_view key) const;
+    Member* find(std::string_view key);
+};
+
+struct Date {};  // TOML's dates and times, which no key takes
+
+struct Value {
+    Place at;
+    std::variant<bool, std::int64_t, double, std::string, Date, Array, Table> content;
+    bool is_secret = false;  // it has the content of a file that ${file:…} names
+    bool is_inline = false;  // { … }, which TOML lets nothing add to
+
+    template <typename T>
+    const T* get() const {
+        return std::get_if<T>(&content);
+    }
+    // "a string", "a table": what it is, for a sentence.
+    std::string_view noun() const;
+};
+
+struct Member {
+    std::string key;
+    Place at;
+    Value value;
+};
+
+enum class FileKind : std::uint8_t { file, folder };
+
+// Where files and variables come from.
+struct DocumentWorld {
+    std::function<Result<std::string>(const std::string& path, std::size_t bytes_max)> read;
+    std::function<std::optional<std::string>(const std::string& name)> variable;
+    // Whether the file, or the folder, is there and may be read.
+    std::function<Result<>(const std::string& path, FileKind kind)> look;
+};
+// The disk's and the environment's.
+DocumentWorld this_world();
+
+// What reading a configuration needs: its files, its problems, the world around it.
+struct Reading {
+    Sources& sources;
+    Problems& problems;
+    const DocumentWorld& world;
+
+    // A path as the file has it, which is relative to the file.
+    std::string path_of(const std::string& text, Place at) const;
+    // The same, and a problem where there is no such thing.
+    std::string path_of(const std::string& text, Place at, FileKind kind) const;
+};
+
+class DocumentReader {
+  public:
+    static constexpr std::size_t file_bytes_max = 16u << 20;
+    static constexpr std::size_t secret_bytes_max = 64u << 10;
+    static constexpr std::size_t files_max = 10'000;
+    static constexpr std::size_t depth_max = 8;
+
+    explicit DocumentReader(const Reading& reading) : reading_(reading) {}
+
+    // All of the configuration; what could not be read is a problem and left out.
+    Table read(const std::string& path);
+
+  private:
+    Table read_file(const std::string& path, const Place* named_at, std::size_t depth);
+    void add_included(Table& into, std::size_t depth);
+    void include(Table& into, const Value& pattern, std::size_t depth);
+    void replace_in(Value& value);
+    void replace_in(Table& table);
+    std::string replaced(const std::string& text, Place at, bool& is_secret);
+    std::optional<std::string> variable(const std::string& inner, Place at, bool& is_secret);
+
+    Reading reading_;
+    std::vector<std::string> open_;  // files that include the one that is read
+};
+
+// Arrays append, tables join; the same value twice is an error that names both places.
+void join(Table& into, Table&& from, const Sources& sources, Problems& problems);
+
+}  // namespace tiderace::server::config

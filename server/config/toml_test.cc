@@ -1,0 +1,52 @@
+#include "server/config/toml.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tiderace::server::config {
+namespace {
+
+class TomlTest : public ::testing::Test {
+  protected:
+    Table parse(const std::string& text) {
+        return parse_toml(sources_, sources_.add({"a.toml", text}), problems_);
+    }
+
+    Sources sources_;
+    Problems problems_;
+};
+
+TEST_F(TomlTest, KeysAndValuesKnowTheirPlaceAndComeInTheOrderOfTheFile) {
+    const Table table = parse("z = 1\na = \"é\"\n[t]\nx = [true, 2.5]\n");
+    ASSERT_EQ(table.members.size(), 3U);
+    EXPECT_EQ(table.members[0].key, "z");
+    EXPECT_EQ(table.members[1].key, "a");
+    EXPECT_EQ(table.members[1].value.at.line, 2U);
+    EXPECT_EQ(table.members[1].value.at.column, 5U);
+    const Table& inner = *table.members[2].value.get<Table>();
+    const Array& list = *inner.find("x")->value.get<Array>();
+    EXPECT_EQ(list[1].at.column, 12U);
+    EXPECT_EQ(list[0].noun(), "true or false");
+    EXPECT_EQ(list[1].noun(), "a fraction");
+}
+
+TEST_F(TomlTest, ASyntaxErrorIsOneProblemWithItsPlace) {
+    EXPECT_TRUE(parse("a = 1\nb = \n").members.empty());
+    ASSERT_EQ(problems_.errors(), 1U);
+    EXPECT_EQ(problems_.sorted()[0].at.line, 2U);
+}
+
+TEST_F(TomlTest, WhatIsHostileEnds) {
+    parse(std::string(100'000, '['));
+    parse("a = " + std::string(100'000, '[') + "\n");
+    parse("a = \"" + std::string(1'000'000, 'x'));
+    parse(std::string("a = \"\0\"", 7));
+    parse("\xff\xfe");
+    EXPECT_EQ(problems_.errors(), 5U) << problems_.text(sources_);
+    parse("");
+    EXPECT_EQ(problems_.errors(), 5U);
+}
+
+}  // namespace
+}  // namespace tiderace::server::config
