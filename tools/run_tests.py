@@ -454,6 +454,7 @@ PROGRAMS = [
     "sample_app_members",
     "sample_blocked",
     "sample_life",
+    "sample_metrics",
     "sample_routes",
     "sample_tcp_callbacks",
     "sample_tcp_members",
