@@ -4,11 +4,28 @@
 #include <map>
 #include <utility>
 
+#include "server/command_line/tls_flags.h"
 #include "server/config/site_reader.h"
 #include "server/config/table_reader.h"
+#include "server/site/fixed_answer.h"
 
 namespace tiderace::server::config {
 namespace {
+
+// A sentence about flags, as one about the keys that do the same.
+std::string in_words_of_the_file(std::string sentence) {
+    static constexpr std::pair<std::string_view, std::string_view> words[] = {
+        {"--tls-self-signed", "tls.self_signed"},  {"--tls-client-auth", "tls.client_auth"},
+        {"--tls-client-ca", "tls.client_ca"},      {"--https-port", "tls.public_port"},
+        {"--https-redirect", "redirect_to_https"}, {"--tls CERT,KEY", "[[tls.certificate]]"},
+        {"--tls", "[[tls.certificate]]"},          {"--listen", "[[listen]]"}};
+    for (const auto& [flag, key] : words) {
+        for (std::size_t at = sentence.find(flag); at != sentence.npos; at = sentence.find(flag)) {
+            sentence.replace(at, flag.size(), key);
+        }
+    }
+    return sentence;
+}
 
 // The tables that hold for all sites.
 class ServerReader {
@@ -115,10 +132,20 @@ class ServerReader {
                        reading_.problems, "address");
     }
 
+    // What the flags are checked for together.
+    void settle(const Table& top) {
+        const auto settled = settle_tls(*server_, true);
+        const Member* const at = top.find("tls") != nullptr ? top.find("tls") : top.find("listen");
+        if (settled || at == nullptr) return;
+        reading_.problems.error(at->at, in_words_of_the_file(settled.error()));
+    }
+
     void check_tls(const Table& top) {
         const Member* const listen = top.find("listen");
-        if (listen == nullptr) return;
-        if (!server_->tls.https_redirect.empty() && !server_->tls.on()) {
+        if (listen == nullptr) return settle(top);
+        const bool lacks_tls = !server_->tls.https_redirect.empty() && !server_->tls.on();
+        if (!lacks_tls) settle(top);
+        if (lacks_tls) {
             reading_.problems.error(listen->at, "redirect_to_https needs a certificate",
                                     "name one in [[tls.certificate]]");
         }
@@ -132,6 +159,24 @@ class ServerReader {
     ServeOptions* server_;
     bool serves_ = false;  // an address that does not only redirect
 };
+
+// What would have no effect, or would lead on for ever.
+void check_site(const SiteConfig& site, const ServeOptions& server, Problems& problems) {
+    const bool has_hsts = site.options.tls.hsts > Duration::zero();
+    if (has_hsts && (!server.tls.on() || server.tls.self_signed)) {
+        problems.error(site.at, "hsts needs a certificate that browsers trust",
+                       "name one in [[tls.certificate]]");
+    }
+    const std::string circle = redirect_circle(site.options.paths.answers);
+    if (!circle.empty()) {
+        problems.error(site.at, "redirects lead in a circle: " + circle + " and so on");
+    }
+    const bool has_programs =
+        !site.options.cgi.folders.empty() || !site.options.cgi.fastcgi.empty();
+    if (has_programs && site.options.root.empty()) {
+        problems.error(site.at, "fastcgi and cgi need the root of the site", "root = \"www\"");
+    }
+}
 
 void check_hosts(const Config& config, Problems& problems, const Sources& sources) {
     std::map<std::string, Place, std::less<>> seen;
@@ -171,6 +216,7 @@ std::optional<Config> read_config(const std::string& path, Sources& sources, Pro
         problems.error({}, "no [[site]] says what to serve", "[[site]] with root = \"/srv/www\"");
     }
     check_hosts(config, problems, sources);
+    for (const SiteConfig& site : config.sites) check_site(site, config.server, problems);
     if (problems.errors() > 0) return std::nullopt;
     return config;
 }

@@ -69,6 +69,41 @@ TEST(ConfigTest, EverythingThatIsWrongIsFoundAtOnce) {
     EXPECT_TRUE(told.ends_with("4 errors\n")) << told;
 }
 
+TEST(ConfigTest, WhatFlagsAreCheckedForTogetherAFileIsToo) {
+    const std::pair<std::string_view, std::string_view> cases[] = {
+        {"[tls]\nclient_auth = \"required\"\n[[tls.certificate]]\ncert = \"a.pem\"\n",
+         "tls.client_auth needs tls.client_ca: the authorities to trust"},
+        {"[tls]\nself_signed = true\n[[tls.certificate]]\ncert = \"a.pem\"\n",
+         "tls.self_signed and [[tls.certificate]]: choose one"},
+        {"[tls]\npublic_port = 444\n",
+         "tls.public_port needs a certificate: [[tls.certificate]] or tls.self_signed"}};
+    for (const auto& [text, sentence] : cases) {
+        std::string told;
+        EXPECT_FALSE(read(std::string(text) + "[[site]]\nroot = \"/srv/www\"\n", told)) << text;
+        EXPECT_NE(told.find(sentence), std::string::npos) << told;
+    }
+}
+
+TEST(ConfigTest, ASiteIsCheckedAsAWhole) {
+    const std::pair<std::string_view, std::string_view> cases[] = {
+        {"hsts = \"1d\"", "hsts needs a certificate"},
+        {"route = [{ path = \"/a\", redirect = \"/b\" }, { path = \"/b\", redirect = \"/a\" }]",
+         "redirects lead in a circle: /a -> /b -> /a -> /b"},
+        {"route = [{ path = \"*.php\", fastcgi = \"unix:/x\" }]", "need the root of the site"}};
+    for (const auto& [text, sentence] : cases) {
+        std::string told;
+        EXPECT_FALSE(read("[[site]]\n" + std::string(text) + "\n", told)) << text;
+        EXPECT_NE(told.find(sentence), std::string::npos) << told;
+    }
+}
+
+TEST(ConfigTest, TlsWithoutAnAddressHasTheUsualOne) {
+    std::string told;
+    const auto config = read("[tls]\nself_signed = true\n[[site]]\nroot = \"/srv/www\"\n", told);
+    ASSERT_TRUE(config) << told;
+    EXPECT_EQ(config->server.listen, (std::vector<std::string>{"127.0.0.1:8443"}));
+}
+
 TEST(ConfigTest, AFileThatIsNotThereIsOneError) {
     Memory memory;
     Sources sources;

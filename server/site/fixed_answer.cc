@@ -26,7 +26,7 @@ constexpr std::size_t shown_steps_max = 3;
 
 std::string redirect_circle(const std::vector<PathAnswer>& answers) {
     for (const PathAnswer& start : answers) {
-        std::string path = start.prefix.empty() ? "/" : start.prefix;
+        std::string path(start.path().empty() ? "/" : start.path());
         std::string way = path;
         std::size_t steps = 0;
         for (; steps < steps_max && path.starts_with('/'); ++steps) {
@@ -34,9 +34,10 @@ std::string redirect_circle(const std::vector<PathAnswer>& answers) {
             const http::wire::PathResult canonical = http::wire::canonicalize(path, scratch);
             if (canonical.fault != http::wire::PathFault::none) break;
             const std::string at(canonical.path);
-            const PathAnswer* const rule = nearest(answers, at);
+            const PathAnswer* const rule = nearest(answers, "=" + at);
             if (rule == nullptr || rule->target.empty()) break;
-            path = with_rest(rule->target, at.substr(rule->prefix.size()));
+            path = rule->keeps_rest ? with_rest(rule->target, at.substr(rule->path().size()))
+                                    : rule->target;
             // All of it would be longer than a line.
             if (steps < shown_steps_max) way.append(" -> ").append(path);
         }
@@ -47,8 +48,7 @@ std::string redirect_circle(const std::vector<PathAnswer>& answers) {
 
 std::string FixedAnswer::location(const http::Request& request) const {
     if (!answer_.keeps_rest) return answer_.target;
-    const std::size_t prefix = answer_.prefix.size() - (answer_.prefix.starts_with('=') ? 1 : 0);
-    const std::string_view rest = request.path.substr(prefix);
+    const std::string_view rest = request.path.substr(answer_.path().size());
     std::string encoded(3 * rest.size(), '\0');
     http::wire::BoundedText text(encoded);
     // The path is decoded (canonical_path.h): a line break in it would end the field.

@@ -85,6 +85,9 @@ struct PathAnswer {
     bool keeps_rest = true;  // what follows the path follows the target, and so does the query
     std::string text = {};   // of an answer that is no redirect; "": the status's own page
 
+    std::string_view path() const {
+        return std::string_view(prefix).substr(prefix.starts_with('=') ? 1 : 0);
+    }
     // The files of the site are back.
     bool is_off() const { return target.empty() && status == 308; }
 };
