@@ -202,6 +202,7 @@ Result<> Listening::start() {
 }
 
 Result<> Listening::start_queue() {
+    intake_loop().assert_on_loop();
     for (Socket& socket : of_queue_) {
         Intake& intake = *queue_of(socket.place).intake;
         // Only the layer of the loop that serves a connection can begin TLS on it, so the intake
@@ -222,6 +223,11 @@ Result<> Listening::start_queue() {
                       "the cgroup), or give --accept shared"));
 }
 
+// That of all intakes.
+const core::EventLoop& Listening::intake_loop() const {
+    return queue_loop_ != nullptr ? *queue_loop_ : *of_place_[0][0].loop;
+}
+
 std::uint64_t Listening::refused() const {
     std::uint64_t all = 0;
     for (const Queue& queue : queues_) {
@@ -237,7 +243,9 @@ void Listening::stop() {
     remove_names();
     const auto stop_all = [this] {
         for (const Queue& queue : queues_) {
-            if (queue.intake != nullptr) queue.intake->stop();
+            if (queue.intake == nullptr) continue;
+            intake_loop().assert_on_loop();
+            queue.intake->stop();
         }
     };
     // The intakes are the group's first loop's, on which a drain calls this.
@@ -247,6 +255,7 @@ void Listening::stop() {
     // On its own loop: an intake is not made for calls from other threads.
     const bool posted = queue_loop_->post([this, stop_all] {
         stop_all();
+        queue_loop_->assert_on_loop();
         queue_loop_->stop();
     });
     // Refused where memory runs out: then it ends without order, and does not keep us for ever.

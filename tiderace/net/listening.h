@@ -116,6 +116,7 @@ class Listening {
     Result<> make_intakes(LoopGroup& loops, const Spread& how);
     Queue& queue_of(std::size_t place);
     Result<> start_queue();
+    const core::EventLoop& intake_loop() const;
 
     ListeningOptions options_;
     std::vector<core::Descriptor> sockets_;  // bound, by place
