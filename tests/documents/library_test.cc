@@ -206,6 +206,15 @@ TEST_F(Library, RequestsOverBothVersions) {
     EXPECT_EQ(late.wait(), 1);
 }
 
+TEST_F(Library, ServerSentEvents) {
+    Program server = start("tasks/tasks_and_streams");
+    Program client(folder, "client/server_sent_events", {server.url("/ticks")});
+    client.wait_for("message: 1\n");
+    EXPECT_EQ(server.end(), 0);
+    EXPECT_EQ(client.wait(), 0) << client.output();
+    EXPECT_THAT(client.output(), ::testing::StartsWith("message: 0\nmessage: 1\n"));
+}
+
 TEST_F(Library, GroupsAndMiddleware) {
     folder.write("public/a.txt", "a file\n");
     Program program = start("middleware/groups_and_middleware");

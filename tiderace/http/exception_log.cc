@@ -61,6 +61,7 @@ void ExceptionLog::write_line(Exchange& exchange, Kind kind) {
         log::field("what", kind.what));
     if (kinds_.empty()) {
         loop_ = &exchange.loop();
+        loop_->assert_on_loop();
         loop_->arm(*this, loop_->now() + fold_time);
     }
     kinds_.push_back(std::move(kind));

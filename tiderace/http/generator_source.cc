@@ -74,12 +74,16 @@ void GeneratorSource::on_done(std::exception_ptr failure) {
 void EventStreams::drain() {
     draining_ = true;
     // At the turn's end no task is running: one of them may have requested the drain.
-    runner_->loop().at_turn_end(*this);
+    core::EventLoop& loop = runner_->loop();
+    loop.assert_on_loop();
+    loop.at_turn_end(*this);
 }
 
 void EventStreams::add(GeneratorSource::Place& place) {
     open_.push_back(place);
-    if (draining_) runner_->loop().at_turn_end(*this);
+    core::EventLoop& loop = runner_->loop();
+    loop.assert_on_loop();
+    if (draining_) loop.at_turn_end(*this);
 }
 
 void EventStreams::on_turn_end() {

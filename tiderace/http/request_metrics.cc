@@ -209,6 +209,7 @@ LagProbe::~LagProbe() {
 }
 
 void LagProbe::arm() {
+    loop_->assert_on_loop();
     loop_->arm(*this, loop_->now() + period);
     due_ = due();  // the end of its tick
 }

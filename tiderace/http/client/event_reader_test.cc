@@ -93,7 +93,10 @@ class EventReaderTest : public ClientTest {
         };
         std::string told;
         run(read_all(the_client(), server.url, told));
-        return told.substr(0, told.find(server.url)) + told.substr(told.rfind(" after"));
+        // The text of an error names the address.
+        const std::size_t url = told.find(server.url);
+        return url == std::string::npos ? told
+                                        : told.substr(0, url) + told.substr(told.rfind(" after"));
     }
 };
 
