@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -35,9 +36,12 @@ Result<std::string> read_from_disk(const std::string& path, std::size_t bytes_ma
     struct stat status{};
     if (::stat(path.c_str(), &status) != 0) return fail(Error::last("read", path));
     if (S_ISDIR(status.st_mode)) return fail(Error(EISDIR, "read", path));
-    std::string text(bytes_max + 1, '\0');
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(stream.gcount()));
+    std::string text;
+    std::array<char, 16'384> piece;
+    while (stream && text.size() <= bytes_max) {
+        stream.read(piece.data(), piece.size());
+        text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
+    }
     if (text.size() <= bytes_max) return text;
     return fail(Error(EFBIG, "read", path, "at most " + std::to_string(bytes_max) + " bytes"));
 }
@@ -54,6 +58,16 @@ Result<> look_at_disk(const std::string& path, FileKind kind) {
 
 bool is_pattern(const std::string& path) {
     return path.find_first_of("*?[") != std::string::npos;
+}
+
+// The pattern of this name alone.
+std::string without_marks(std::string_view name) {
+    std::string pattern;
+    for (const char c : name) {
+        if (std::string_view("*?[\\").contains(c)) pattern += '\\';
+        pattern += c;
+    }
+    return pattern;
 }
 
 std::vector<std::string> files_of(const std::string& pattern) {
@@ -186,8 +200,14 @@ void DocumentReader::include(Table& into, const Value& pattern, std::size_t dept
         reading_.problems.error(pattern.at, "include expects the names of files");
         return;
     }
-    const std::string whole = reading_.path_of(*text, pattern.at);
-    std::vector<std::string> files = is_pattern(whole) ? files_of(whole) : std::vector{whole};
+    std::vector<std::string> files{reading_.path_of(*text, pattern.at)};
+    if (is_pattern(*text)) {
+        const std::string& whole = files.front();
+        // The folder of the file is no pattern, whatever its name.
+        const std::string_view folder =
+            std::string_view(whole).substr(0, whole.size() - text->size());
+        files = files_of(without_marks(folder) + *text);
+    }
     if (files.empty()) reading_.problems.warning(pattern.at, "no file is called " + *text);
     for (const std::string& each : files) {
         join(into, read_file(each, &pattern.at, depth + 1), reading_.sources, reading_.problems);

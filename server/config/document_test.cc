@@ -98,6 +98,16 @@ TEST_F(DocumentTest, TooDeepIsAProblem) {
     EXPECT_NE(told().find("more than 8 deep"), std::string::npos) << told();
 }
 
+TEST_F(DocumentTest, TheFolderOfAFileIsNoPattern) {
+    testing::TemporaryFolder folder;
+    folder.make_folder("a[b]*\\");
+    folder.write("a[b]*\\/main.toml", "include = [\"s*.toml\"]\n");
+    folder.write("a[b]*\\/site.toml", "[log]\nlevel = \"info\"\n");
+    const Table table = read_from_disk(folder.path_of("a[b]*\\/main.toml"));
+    EXPECT_EQ(told(), "");
+    EXPECT_NE(table.find("log"), nullptr);
+}
+
 TEST_F(DocumentTest, AMissingFileIsAnErrorAndAPatternWithoutFilesAWarning) {
     testing::TemporaryFolder folder;
     folder.write("main.toml", "include = [\"sites/*.toml\", \"none.toml\"]\n");
@@ -113,6 +123,16 @@ TEST_F(DocumentTest, AFileThatIsTooLargeOrAFolderIsRefused) {
     EXPECT_NE(told().find("at most 16777216 bytes"), std::string::npos) << told();
     read_from_disk(folder.path());
     EXPECT_NE(told().find("is a directory"), std::string::npos) << told();
+}
+
+// There may be 10,000 of them, and all are kept.
+TEST_F(DocumentTest, AFileTakesTheMemoryOfItsTextAlone) {
+    testing::TemporaryFolder folder;
+    folder.write("small.toml", "a = 1\n");
+    const auto text = this_world().read(folder.path_of("small.toml"), 16u << 20);
+    ASSERT_TRUE(text);
+    EXPECT_EQ(*text, "a = 1\n");
+    EXPECT_LT(text->capacity(), 1u << 20);
 }
 
 TEST_F(DocumentTest, APathIsRelativeToItsFile) {

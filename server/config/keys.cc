@@ -313,6 +313,8 @@ bool read_flag_text(std::string_view flag, std::string_view text, Place at, Serv
 }
 
 void refuse_key(TableKind kind, const Member& member, Problems& problems) {
+    // Where so much is wrong, nobody is shown what may have been meant.
+    if (problems.errors() >= Problems::problems_max) return problems.error(member.at, "");
     const std::string_view name = member.key;
     std::string what = std::string(title_of(kind)) + " has no key \"" + std::string(name) + "\"";
     std::string advice;

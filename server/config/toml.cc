@@ -12,12 +12,16 @@
 #endif
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tiderace::server::config {
 #if TIDERACE_HAVE_TOML
 namespace {
+
+constexpr std::size_t parts_max = 500;  // of a key
 
 Place place_of(const toml::source_region& region, std::uint32_t file) {
     const std::uint32_t line = region.begin.line;
@@ -26,6 +30,21 @@ Place place_of(const toml::source_region& region, std::uint32_t file) {
             .line = line,
             .column = region.begin.column,
             .width = is_on_one_line ? region.end.column - region.begin.column : 1};
+}
+
+// "a.a.a. …": each part is a table in a table, and of many the stack ends before the tree does.
+std::optional<Place> find_deep_key(std::string_view text, std::uint32_t file) {
+    Place at{.file = file, .line = 1, .column = 0};
+    std::size_t dots = 0;
+    for (const char c : text) {
+        ++at.column;
+        if (c == '.' && ++dots == parts_max) return at;
+        if (c == ',' || c == '\n') dots = 0;
+        if (c != '\n') continue;
+        ++at.line;
+        at.column = 0;
+    }
+    return std::nullopt;
 }
 
 Value value_of(const toml::node& node, std::uint32_t file);
@@ -67,6 +86,11 @@ Value value_of(const toml::node& node, std::uint32_t file) {
 }  // namespace
 
 Table parse_toml(const Sources& sources, std::uint32_t file, Problems& problems) {
+    if (const auto deep = find_deep_key(sources.file(file).text, file)) {
+        problems.error(*deep, "a key has at most " + std::to_string(parts_max) + " parts",
+                       "nothing of the file was read");
+        return {};
+    }
     const toml::parse_result parsed = toml::parse(std::string_view(sources.file(file).text));
     if (parsed) return table_of(parsed.table(), file);
     const toml::parse_error& error = parsed.error();

@@ -37,6 +37,19 @@ TEST_F(TomlTest, ASyntaxErrorIsOneProblemWithItsPlace) {
     EXPECT_EQ(problems_.sorted()[0].at.line, 2U);
 }
 
+TEST_F(TomlTest, AKeyOfTooManyPartsIsRefusedBeforeItIsATree) {
+    std::string parts = "a";
+    for (int i = 0; i < 200'000; ++i) parts += ".a";
+    for (const std::string& text :
+         {parts + " = 1\n", "[" + parts + "]\n", "b = {" + parts + " = 1}"}) {
+        problems_ = {};
+        EXPECT_TRUE(parse("x = 1.5\n" + text).members.empty());
+        const std::string told = problems_.text(sources_);
+        EXPECT_NE(told.find("a.toml:2:"), std::string::npos) << told;
+        EXPECT_NE(told.find("a key has at most 500 parts"), std::string::npos) << told;
+    }
+}
+
 TEST_F(TomlTest, WhatIsHostileEnds) {
     parse(std::string(100'000, '['));
     parse("a = " + std::string(100'000, '[') + "\n");
