@@ -182,12 +182,16 @@ void check_hosts(const Config& config, Problems& problems, const Sources& source
     std::map<std::string, Place, std::less<>> seen;
     for (const SiteConfig& site : config.sites) {
         std::vector<std::string> names = site.hosts;
-        if (site.is_default) names.emplace_back("default");
+        if (site.is_default) names.emplace_back();
         for (const std::string& name : names) {
             const auto [known, is_new] = seen.emplace(name, site.at);
             if (is_new) continue;
             const std::string what =
-                name == "default" ? "two sites are the default" : "two sites have the host " + name;
+                name.empty() ? "two sites are the default" : "two sites have the host " + name;
+            if (known->second.file == site.at.file && known->second.line == site.at.line) {
+                problems.error(site.at, "the host " + name + " is named twice");
+                continue;
+            }
             problems.error(site.at, what, "the other is at " + sources.name_of(known->second));
         }
     }

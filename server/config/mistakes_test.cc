@@ -11,12 +11,6 @@
 namespace tiderace::server::config {
 namespace {
 
-struct Mistake {
-    std::string_view name;
-    std::string_view file;
-    std::string_view told;
-};
-
 // clang-format off
 constexpr std::array mistakes{
 Mistake{"AQuoteThatIsMissing", R"([[site]]

@@ -132,7 +132,7 @@ class Printer {
         for (const auto& [path, lines] : routes()) print_route(path, lines);
         for (const CacheControlRule& each : options_.cache_control) {
             // A path for all below it is two patterns of one value.
-            if (each.pattern == "*" || has_cache_rule(each.pattern + "/*", each.value)) continue;
+            if (each.pattern == "*" || has_cache_rule(each.pattern + "/**", each.value)) continue;
             print_route(path_of(each.pattern), {"cache_control = " + string_text(each.value)});
         }
         return std::move(text_);
@@ -157,11 +157,14 @@ class Printer {
         });
     }
 
-    // "/assets/*" is a path for all below it.
+    // "/assets/**" is a path for all below it. "/assets/*", for what is right below it, would look
+    // like one.
     static std::string path_of(const std::string& pattern) {
-        const std::string above =
-            pattern.ends_with("/*") ? pattern.substr(0, pattern.size() - 2) : "";
-        return above.empty() || above.find_first_of("*?[") != above.npos ? pattern : above;
+        const std::string above = pattern.substr(0, pattern.find_first_of("*?["));
+        const std::string_view rest = std::string_view(pattern).substr(above.size());
+        if (above.size() < 2 || !above.ends_with('/')) return pattern;
+        if (rest == "**") return above.substr(0, above.size() - 1);
+        return rest == "*" ? above + "?*" : pattern;
     }
 
     // The keys of a table that have a flag, where they are not as they are by default.

@@ -24,6 +24,8 @@ class PrintConfigTest : public ::testing::Test {
         folder_.write("a.pem", "");
         folder_.write("a.key", "");
         folder_.write("users", "");
+        folder_.write("404.html", "");
+        folder_.write("a.html", "");
         folder_.make_folder("cgi");
     }
     std::string path(std::string_view name) const { return folder_.path_of(name); }

@@ -8,6 +8,7 @@
 
 #include "server/config/table_reader.h"
 #include "tiderace/base/ascii.h"
+#include "tiderace/http/wire/host.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -23,10 +24,10 @@ std::optional<std::string> host_of(std::string_view text) {
     const auto fits = [](char c) {
         return is_digit(c) || (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_';
     };
-    const bool is_literal = rest.starts_with('[') && rest.ends_with(']') &&
-                            rest.find_first_not_of("0123456789abcdef:.", 1) == rest.size() - 1;
+    const bool is_literal = text.starts_with('[') && http::wire::is_ip_address(text);
     const bool is_name = !rest.empty() && rest.size() <= 253 && std::ranges::all_of(rest, fits) &&
-                         !rest.starts_with('.') && rest.find("..") == rest.npos;
+                         !rest.starts_with('.') && !rest.ends_with('.') &&
+                         rest.find("..") == rest.npos;
     return is_name || is_literal ? std::optional(host) : std::nullopt;
 }
 
@@ -51,7 +52,7 @@ std::pair<int, std::ptrdiff_t> nearness(const CacheControlRule& rule) {
     if (pattern == "*") return {3, 0};
     if (!is_pattern(pattern)) return {0, 0};
     const bool is_prefix =
-        pattern.ends_with("/*") && !is_pattern(pattern.substr(0, pattern.size() - 2));
+        pattern.ends_with("/**") && !is_pattern(pattern.substr(0, pattern.size() - 3));
     return is_prefix ? std::pair(2, -std::ssize(pattern)) : std::pair(1, std::ptrdiff_t{0});
 }
 
@@ -95,6 +96,7 @@ SiteConfig SiteReader::read(Place at, const Table& table) {
     site.at = at;
     site.options = *server_;
     site.is_default = false;
+    const std::size_t before = reading_.problems.errors();
     if (const Member* const hosts = table.find("hosts")) read_hosts(*hosts, site);
     if (const Member* const is_default = table.find("default")) {
         const bool* const truth = is_default->value.get<bool>();
@@ -106,13 +108,19 @@ SiteConfig SiteReader::read(Place at, const Table& table) {
     }
     // A file with one site need not say for whom.
     if (table.find("hosts") == nullptr && table.find("default") == nullptr) site.is_default = true;
+    if (!site.is_default && site.hosts.empty() && reading_.problems.errors() == before) {
+        reading_.problems.error(at, "no request comes to this site: it has no hosts",
+                                "hosts = [\"example.org\"], or default = true for all others");
+    }
     const Scope whole{.kind = TableKind::site, .path = "/", .at = at};
     site.options.root.clear();
+    page_places_.clear();
     read_settings(whole, table, site.options);
     for_each_table(table, "route", reading_, [&](const Member& key, const Table& route) {
         read_route(route, key.at, site.options);
         ++site.routes;
     });
+    find_error_pages(site.options);
     // The first that matches wins, and the nearest should.
     std::ranges::stable_sort(site.options.cache_control, {}, nearness);
     return site;
@@ -201,7 +209,7 @@ bool SiteReader::read_own(const Scope& scope, const Member& member, const Table&
         } else if (key == "cache_control") {
             const std::string path = scope.path == "/" ? "" : scope.path;
             if (!scope.only_itself && !is_pattern(path)) {
-                options.cache_control.push_back({path + "/*", *text});
+                options.cache_control.push_back({path + "/**", *text});
             }
             if (!path.empty()) options.cache_control.push_back({path, *text});
         } else {
@@ -249,7 +257,24 @@ void SiteReader::read_error_pages(const Scope& scope, const Member& member, Serv
                                     type_fault("an error page", "a file", each.value));
             continue;
         }
+        const std::size_t known = options.paths.error_pages.size();
         read_path_flag(scope, "path-error-page", each.key + "=" + *file, each.at, options);
+        if (options.paths.error_pages.size() > known) page_places_.push_back(each.value.at);
+    }
+}
+
+// They are relative to the root, which may stand behind them, and without one to the file.
+void SiteReader::find_error_pages(ServeOptions& options) {
+    const std::string& root = options.root;
+    // What is wrong with it is a problem already.
+    if (!root.empty() && !reading_.world.look(root, FileKind::folder)) return;
+    for (std::size_t i = 0; i < page_places_.size(); ++i) {
+        std::string& file = options.paths.error_pages[i].page.file;
+        if (root.empty()) file = reading_.path_of(file, page_places_[i]);
+        const std::string path = file.starts_with('/') || root.empty() ? file : root + "/" + file;
+        if (auto found = reading_.world.look(path, FileKind::file); !found) {
+            reading_.problems.error(page_places_[i], "cannot " + found.error().message());
+        }
     }
 }
 
@@ -406,6 +431,12 @@ void SiteReader::read_answer(const Scope& scope, const Table& table, ServeOption
             return;
         }
         status = static_cast<int>(*code);
+    }
+    if (key->key != "redirect" && status && *status >= 300 && *status < 400) {
+        reading_.problems.error(table.find("status")->value.at,
+                                "a status from 300 to 399 says where to go, and no `redirect` does",
+                                "redirect = \"/new{rest}\" beside it");
+        return;
     }
     PathAnswer answer{.prefix = scope.rule_path(), .status = status.value_or(404)};
     if (key->key == "redirect") {

@@ -51,6 +51,7 @@ class SiteReader {
     void read_route(const Table& table, Place at, ServeOptions& options);
     void read_index(const Member& member, ServeOptions& options);
     void read_error_pages(const Scope& scope, const Member& member, ServeOptions& options);
+    void find_error_pages(ServeOptions& options);
     void read_response(const Scope& scope, const Member& member, ServeOptions& options);
     void read_auth(const Scope& scope, const Member& member, ServeOptions& options);
     void read_password_file(const Scope& scope, const Value& value, ServeOptions& options);
@@ -63,6 +64,7 @@ class SiteReader {
     const Table* top_;
     const ServeOptions* server_;
     Reading reading_;
+    std::vector<Place> page_places_;  // of the error pages of the site
 };
 
 }  // namespace tiderace::server::config

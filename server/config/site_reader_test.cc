@@ -68,7 +68,7 @@ cache_control = "immutable"
     EXPECT_EQ(paths.logs.size(), 2U);
     ASSERT_EQ(site.options.cache_control.size(), 3U);
     EXPECT_EQ(site.options.cache_control[0].pattern, "/assets") << "the nearest is first";
-    EXPECT_EQ(site.options.cache_control[1].pattern, "/assets/*");
+    EXPECT_EQ(site.options.cache_control[1].pattern, "/assets/**");
     EXPECT_EQ(site.options.cache_control[2].pattern, "*");
     EXPECT_EQ(site.routes, 2U);
 }

@@ -1,6 +1,9 @@
 #include "server/site/fixed_answer.h"
 
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/wire/bounded_text.h"
@@ -25,11 +28,14 @@ constexpr std::size_t shown_steps_max = 3;
 }  // namespace
 
 std::string redirect_circle(const std::vector<PathAnswer>& answers) {
+    std::set<std::string> ended;  // paths from which there is a way out
     for (const PathAnswer& start : answers) {
+        std::vector<std::string> walked;
         std::string path(start.path().empty() ? "/" : start.path());
         std::string way = path;
         std::size_t steps = 0;
-        for (; steps < steps_max && path.starts_with('/'); ++steps) {
+        for (; steps < steps_max && path.starts_with('/') && !ended.contains(path); ++steps) {
+            walked.push_back(path);
             std::string scratch(path.size(), '\0');
             const http::wire::PathResult canonical = http::wire::canonicalize(path, scratch);
             if (canonical.fault != http::wire::PathFault::none) break;
@@ -42,6 +48,7 @@ std::string redirect_circle(const std::vector<PathAnswer>& answers) {
             if (steps < shown_steps_max) way.append(" -> ").append(path);
         }
         if (steps == steps_max) return way;
+        ended.insert(walked.begin(), walked.end());
     }
     return {};
 }

@@ -97,6 +97,12 @@ TEST(RedirectCircle, IsFoundThroughAnyNumberOfRules) {
         {{{"/a", "/b/x"}, {"/b", "/a/y"}, {"/a/y", ""}}, ""},
         {{{"/a", "https://a.example/b"}, {"/b", "/a"}}, ""},
         {{}, ""},
+        // A path alone, which the rest of a longer one does not follow.
+        {{{.prefix = "=/feed", .target = "/feed.xml"}, {.prefix = "/feed.xml", .target = "/feed"}},
+         "/feed -> /feed.xml -> /feed -> /feed.xml"},
+        {{{"/a", "/feed"}, {.prefix = "=/feed", .target = "/feed.xml"}}, ""},
+        // Without the rest it leads out of itself.
+        {{{.prefix = "/old", .target = "/new", .keeps_rest = false}, {"/new/x", "/old/x"}}, ""},
     };
     for (const auto& [rules, circle] : cases) {
         EXPECT_EQ(redirect_circle(rules), circle) << (rules.empty() ? "" : rules.front().prefix);

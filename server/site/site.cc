@@ -44,7 +44,8 @@ std::set<std::string, std::less<>> prefixes_of(const PathOptions& paths) {
 
 std::string file_of(const ServeOptions& options, const ErrorPage& page) {
     // Relative to the site, where pages are written, and not to where the server was started.
-    return page.file.starts_with('/') ? page.file : options.root + "/" + page.file;
+    const bool is_below_root = !options.root.empty() && !page.file.starts_with('/');
+    return is_below_root ? options.root + "/" + page.file : page.file;
 }
 
 http::wire::AvailableCodings built_in_of(const http::wire::AvailableCodings& wanted) {
@@ -194,15 +195,18 @@ void add_endpoint(http::Site& site, std::uint32_t scope, const Making& making,
 
 // Where nobody chose an address, only this machine is served, and so only its names: the page of
 // another site, whose name was made to lead here, would read the folder (DNS rebinding).
-Setting::Make rule_of_this_machine(const ServeOptions& options) {
+Setting::Make rule_of_this_machine(const ServedSite& site) {
+    const ServeOptions& options = site.options;
     if (!options.listen_is_default) return {};
     for (const std::string& text : options.listen) {
         const auto address = core::Address::parse(text);
         if (!address || !address->is_loopback()) return {};
     }
-    return [](LayerPlace&) {
+    std::vector<std::string> names = site.hosts;
+    names.push_back(net::host_name());
+    return [names = std::move(names)](LayerPlace&) {
         return Layer(std::make_shared<http::filter::AllowedHosts>(
-            std::vector<std::string>{net::host_name()},
+            names,
             "This server answers for names of this machine alone. Start it with --listen to serve "
             "others.\n"));
     };
@@ -303,7 +307,7 @@ http::Site make_site(std::span<const ServedSite> sites, const SiteFacts& facts) 
         const Making making{sites[i], i, add_hosts(tree, sites[i])};
         add_site(tree, making, facts);
         if (!sites[i].is_default) continue;
-        const Setting::Make rule = rule_of_this_machine(sites[i].options);
+        const Setting::Make rule = rule_of_this_machine(sites[i]);
         if (sites.size() == 1) tree.before_all = rule;
         for (std::uint32_t scope = 0; rule && sites.size() > 1 && scope < tree.scopes().size();
              ++scope) {

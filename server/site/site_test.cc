@@ -129,6 +129,28 @@ TEST_F(SiteTest, WhereNobodyChoseAnAddressOnlyNamesOfThisMachineAreAnswered) {
     }
 }
 
+TEST_F(SiteTest, ASiteForEveryHostThatHasNamesAnswersForThemWhereNobodyChoseAnAddress) {
+    options_.listen = {"127.0.0.1:8080"};
+    ServedSite rest{.hosts = {"a.example", "*.a.example"}, .options = options_};
+    const ServedSite b{.hosts = {"b.example"}, .is_default = false, .options = options_};
+    has_sites_ = true;
+    for (const std::vector<ServedSite>& sites : {std::vector{rest}, std::vector{rest, b}}) {
+        site_.reset();
+        here_.reset();
+        sites_ = sites;
+        const auto of = [&](std::string_view host) {
+            auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/");
+            exchange->set_authority(host);
+            site().serves->serve(*exchange);
+            return exchange->status();
+        };
+        EXPECT_EQ(of("a.example:8080"), 200);
+        EXPECT_EQ(of("x.a.example"), 200);
+        EXPECT_EQ(of("localhost"), 200);
+        EXPECT_EQ(of("evil.example"), 421);
+    }
+}
+
 const Fields ada{{"Authorization", "Basic YWRhOmE="}};  // ada:a
 const Fields bob{{"Authorization", "Basic Ym9iOmI="}};  // bob:b
 
