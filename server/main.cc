@@ -1,5 +1,8 @@
 // The program: reads the command line, then prints or serves.
+#include <cstdio>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,10 +30,17 @@ int show_trust() {
 }
 
 int run(const std::string& file, std::span<const std::string_view> words) {
-    auto config = server::config::load_config(file);
+    const auto become = [&] { return server::become_program(server::tls_program_name, words); };
+    const bool may_become = !tiderace::tls::is_built_in() && server::has_tls();
+    // The other program reads the file anew, and a pipe can be read once.
+    std::error_code fault;
+    if (may_become && std::filesystem::is_fifo(file, fault)) return become();
+    auto [config, problems] = server::config::load_config(file);
+    const bool wants_tls = config && config->server.tls.on();
+    if (wants_tls && may_become) return become();
+    std::fputs(problems.c_str(), stderr);
     if (!config) return 1;
-    if (config->server.tls.on() && !tiderace::tls::is_built_in()) {
-        if (server::has_tls()) return server::become_program(server::tls_program_name, words);
+    if (wants_tls && !tiderace::tls::is_built_in()) {
         server::complain(program, "this program was built without TLS, and the file has [tls]");
         return 1;
     }

@@ -1,7 +1,5 @@
 #include "server/config/check.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -11,13 +9,11 @@
 
 namespace tiderace::server::config {
 
-std::optional<Config> load_config(const std::string& file) {
+Loaded load_config(const std::string& file) {
     Sources sources;
     Problems problems;
     auto config = read_config(file, sources, problems);
-    const std::string text = problems.text(sources);
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    return config;
+    return {.config = std::move(config), .problems = problems.text(sources)};
 }
 
 int run(Config config) {
@@ -27,8 +23,9 @@ int run(Config config) {
 }
 
 int check(const std::string& file) {
-    const auto config = load_config(file);
-    if (!config) return ::access(file.c_str(), R_OK) == 0 ? 1 : 2;
+    const auto [config, problems] = load_config(file);
+    std::fputs(problems.c_str(), stderr);
+    if (!config) return this_world().look(file, FileKind::file) ? 1 : 2;
     std::size_t routes = 0;
     for (const SiteConfig& site : config->sites) routes += site.routes;
     return print("tiderace", printable(file) +

@@ -10,8 +10,11 @@
 
 namespace tiderace::server::config {
 
-// All problems go to standard error, warnings too. nullopt: it has errors.
-std::optional<Config> load_config(const std::string& file);
+struct Loaded {
+    std::optional<Config> config;  // nullopt: it has errors
+    std::string problems;          // and warnings, for standard error
+};
+Loaded load_config(const std::string& file);
 
 // Serves the sites. The exit status of the program.
 int run(Config config);

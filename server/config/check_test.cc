@@ -27,6 +27,9 @@ TEST(Check, ItsStatusSaysWhetherTheFileIsRightWrongOrNotThere) {
     ::testing::internal::CaptureStderr();
     EXPECT_EQ(check(folder.path_of("none.toml")), 2);
     EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("no such file"));
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(check(folder.path_of("www")), 2) << "a folder";
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("is a directory"));
 }
 
 }  // namespace
