@@ -22,6 +22,8 @@ namespace {
 
 // Requests that wait for a program, of all loops.
 constexpr std::size_t programs_waiting_max = 1'024;
+// By name in the banner.
+constexpr std::size_t sites_shown_max = 4;
 // From the default port on.
 constexpr std::uint16_t default_ports_tried_max = 20;
 
@@ -323,7 +325,10 @@ bool Assembly::any_site(const std::function<bool(const ServeOptions&)>& is) cons
 }
 
 DescriptorNeeds Assembly::descriptor_needs(std::size_t loops) const {
+    const auto folders =
+        static_cast<std::size_t>(std::ranges::count_if(sites_, &ServedSite::has_files));
     return {.loops = loops,
+            .folders = folders,
             .small_loops = plan_.small,
             .path_logs = log_files().size(),
             .redirects = !options_.tls.https_redirect.empty(),
@@ -420,10 +425,15 @@ BannerFacts Assembly::facts(std::size_t loops) const {
     }
     if (options_.tls.on()) facts.encryption = encryption_facts();
     facts.lan_addresses = net::lan_addresses(net::interface_addresses());
+    std::size_t named = 0;
     for (const ServedSite& site : sites_) {
         if (site.hosts.empty() && !site.has_files()) continue;  // a fixed answer for the rest
+        if (++named > sites_shown_max) continue;
         if (!facts.root.empty()) facts.root += ", ";
         facts.root += site.hosts.empty() ? site.options.root : site.hosts.front();
+    }
+    if (named > sites_shown_max) {
+        facts.root += " and " + std::to_string(named - sites_shown_max) + " more";
     }
     facts.engine = engine_name();
     facts.loops = loops;

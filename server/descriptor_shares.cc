@@ -17,6 +17,8 @@ constexpr std::size_t least_per_loop = 9;
 // The descriptors that a loop opens for a moment only, and the least for its files.
 constexpr std::size_t passing_per_loop = 4;
 constexpr std::size_t files_open_least = 2;
+// Of a loop, for each folder but the first: its root, the notices of its changes, and its files.
+constexpr std::size_t least_per_folder = 2 + files_open_least;
 constexpr std::size_t files_share = 8;  // an eighth of all descriptors
 // Extra connections for the redirect port, whose clients send one request and leave.
 constexpr std::size_t redirects_share = 16;
@@ -24,7 +26,8 @@ constexpr std::size_t redirects_share = 16;
 }  // namespace
 
 std::size_t descriptors_needed(const DescriptorNeeds& needs) {
-    return least + needs.path_logs + least_per_loop * needs.loops;
+    const std::size_t folders = std::max<std::size_t>(needs.folders, 1) - 1;
+    return least + needs.path_logs + (least_per_loop + least_per_folder * folders) * needs.loops;
 }
 
 DescriptorShares share_descriptors(std::uint64_t limit, const DescriptorNeeds& needs) {

@@ -19,6 +19,7 @@ namespace tiderace::server {
 
 struct DescriptorNeeds {
     std::size_t loops = 1;
+    std::size_t folders = 1;    // that are served, each by every loop
     bool small_loops = false;   // one connection each
     std::size_t path_logs = 0;  // each has a descriptor, besides the site's access log
     bool redirects = false;     // there is a redirect port

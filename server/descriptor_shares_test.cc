@@ -10,8 +10,10 @@ namespace {
 TEST(DescriptorShares, NothingIsPromisedTwice) {
     for (const std::uint64_t limit : {60U, 64U, 100U, 256U, 1'024U, 20'000U, 1'048'576U}) {
         for (const std::size_t loops : {1U, 2U, 4U}) {
-            for (const bool redirects : {false, true}) {
-                const DescriptorNeeds needs{.loops = loops, .path_logs = 3, .redirects = redirects};
+            for (const std::size_t folders : {0U, 1U, 100U}) {
+                const bool redirects = folders == 1;
+                const DescriptorNeeds needs{
+                    .loops = loops, .folders = folders, .path_logs = 3, .redirects = redirects};
                 if (limit < descriptors_needed(needs) + 8 * loops) continue;
                 const auto shares = share_descriptors(limit, needs);
                 SCOPED_TRACE(std::to_string(limit) + " for " + std::to_string(loops));
@@ -24,6 +26,11 @@ TEST(DescriptorShares, NothingIsPromisedTwice) {
             }
         }
     }
+}
+
+TEST(DescriptorShares, EachFolderHasItsRootItsNoticesAndTwoFilesOnEachLoop) {
+    EXPECT_EQ(descriptors_needed({.loops = 2, .folders = 101}) - descriptors_needed({.loops = 2}),
+              2U * 100 * 4);
 }
 
 TEST(DescriptorShares, FilesKeepAnEighthWhateverConnectionsWant) {

@@ -213,7 +213,7 @@ Result<> Worker::open_files(const SharedParts& parts, const ServedSite& site, Co
     if (parts.small) shrink(file_options.cache, parts.loops);
     if (!parts.small) {
         share_cache(file_options.cache, sites);
-        share_descriptors(file_options, std::max<std::size_t>(4, parts.files_open_max / sites));
+        share_descriptors(file_options, std::max<std::size_t>(2, parts.files_open_max / sites));
     }
     file_options.cache.room = room_for_files(file_options.cache, parts);
     // A small worker has no descriptor to spare for it.
