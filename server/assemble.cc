@@ -308,8 +308,9 @@ Result<> Assembly::make_parts() {
 }
 
 Result<> Assembly::load_access_rules() {
+    PasswordFiles known;
     for (ServedSite& site : sites_) {
-        auto passwords = load_passwords(site.options);
+        auto passwords = load_passwords(site.options, known);
         if (!passwords) return fail(passwords.error());
         site.passwords = std::move(*passwords);
         if (!site.passwords.any()) continue;

@@ -236,7 +236,7 @@ bool SharedPasswords::any() const {
     return std::ranges::any_of(places, [](const Place& each) { return each.file != nullptr; });
 }
 
-Result<SharedPasswords> load_passwords(const ServeOptions& options) {
+Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFiles& known) {
     std::map<std::string, std::vector<std::string>> sources;
     for (const std::string& source : options.basic_auth) sources[""].push_back(source);
     std::map<std::string, std::vector<std::string>> own;
@@ -250,9 +250,13 @@ Result<SharedPasswords> load_passwords(const ServeOptions& options) {
     for (const auto& [prefix, all] : sources) {
         SharedPasswords::Place& place = loaded.places.emplace_back(prefix);
         if (all.empty()) continue;
-        auto passwords = PasswordFile::load(all);
-        if (!passwords) return fail(passwords.error());
-        place.file = std::make_shared<const PasswordFile>(std::move(*passwords));
+        auto& file = known[all];
+        if (file == nullptr) {
+            auto passwords = PasswordFile::load(all);
+            if (!passwords) return fail(passwords.error());
+            file = std::make_shared<const PasswordFile>(std::move(*passwords));
+        }
+        place.file = file;
     }
     return loaded;
 }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,8 +43,10 @@ struct SharedPasswords {
 
     bool any() const;
 };
+// By what they were made of: to hash one again for each of many sites would take seconds.
+using PasswordFiles = std::map<std::vector<std::string>, std::shared_ptr<const PasswordFile>>;
 // Without the pool.
-Result<SharedPasswords> load_passwords(const ServeOptions& options);
+Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFiles& known);
 
 // What answers for some hosts.
 struct ServedSite {

@@ -86,6 +86,7 @@ class SiteTest : public ::testing::Test, public http::Handler {
     testing::TemporaryFolder folder_;
     ServeOptions options_;
     SharedPasswords passwords_;
+    PasswordFiles known_;
     std::vector<ServedSite> sites_;
     bool has_sites_ = false;
     bool authenticated_ = false;
@@ -129,6 +130,16 @@ TEST_F(SiteTest, WhereNobodyChoseAnAddressOnlyNamesOfThisMachineAreAnswered) {
     }
 }
 
+TEST_F(SiteTest, PasswordsOfManySitesAreHashedOnce) {
+    options_.basic_auth = {"ada:a"};
+    const auto a = load_passwords(options_, known_);
+    const auto b = load_passwords(options_, known_);
+    ASSERT_TRUE(a && b);
+    EXPECT_EQ(a->places.at(0).file, b->places.at(0).file);
+    options_.basic_auth = {"ada:b"};
+    EXPECT_NE(load_passwords(options_, known_)->places.at(0).file, a->places.at(0).file);
+}
+
 TEST_F(SiteTest, ASiteForEveryHostThatHasNamesAnswersForThemWhereNobodyChoseAnAddress) {
     options_.listen = {"127.0.0.1:8080"};
     ServedSite rest{.hosts = {"a.example", "*.a.example"}, .options = options_};
@@ -159,7 +170,7 @@ TEST_F(SiteTest, EachPathHasUsersOfItsOwn) {
     options_.basic_auth = {"ada:a"};
     options_.paths.auth = {
         {"/b", "bob:b"}, {"/b/open", "off"}, {"/both", "off"}, {"/both", "bob:b"}};
-    auto passwords = load_passwords(options_);
+    auto passwords = load_passwords(options_, known_);
     ASSERT_TRUE(passwords);
     passwords_ = std::move(*passwords);
     passwords_.pool = &pool;
@@ -181,13 +192,13 @@ TEST_F(SiteTest, EachPathHasUsersOfItsOwn) {
 }
 
 TEST_F(SiteTest, OpenPathsAskNobody) {
-    const auto passwords = load_passwords(options_);
+    const auto passwords = load_passwords(options_, known_);
     ASSERT_TRUE(passwords);
     EXPECT_FALSE(passwords->any());
     EXPECT_EQ(status("/"), 200);
     EXPECT_FALSE(authenticated_);
     options_.paths.auth = {{"/a", folder_.path_of("absent")}};
-    EXPECT_FALSE(load_passwords(options_)) << "no file, no start";
+    EXPECT_FALSE(load_passwords(options_, known_)) << "no file, no start";
 }
 
 TEST_F(SiteTest, ARateIsOfItsPathAndOfAllLoops) {
@@ -273,7 +284,7 @@ TEST_F(SiteTest, AboutAnswersStrangersAndOnlyThem) {
     options_.about = true;
     options_.basic_auth = {"ada:a"};
     options_.paths.headers = {{"/.well-known", {"X-Where", "known"}}};
-    passwords_ = std::move(*load_passwords(options_));
+    passwords_ = std::move(*load_passwords(options_, known_));
     passwords_.pool = &pool;
     const std::string path(About::path);
     EXPECT_EQ(request(path)->header("Content-Type"), "application/json");
