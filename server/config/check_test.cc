@@ -32,5 +32,15 @@ TEST(Check, ItsStatusSaysWhetherTheFileIsRightWrongOrNotThere) {
     EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("is a directory"));
 }
 
+TEST(Check, APasswordFileThatCannotBeUsedIsAMistake) {
+    testing::TemporaryFolder folder;
+    folder.write("users", "bob:b\n");
+    folder.write("a.toml", "[[site]]\nrespond = \"a\"\nauth = { users = \"./users\" }\n");
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(check(folder.path_of("a.toml")), 1);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                ::testing::HasSubstr("a.toml:3:18: error: cannot read passwords from "));
+}
+
 }  // namespace
 }  // namespace tiderace::server::config

@@ -127,6 +127,9 @@ class ServerReader {
                                     "[[listen]] needs an address", "address = \":8080\"");
             return;
         }
+        for (const char* const name : {"http2", "backlog"}) {
+            if (const Member* const member = table.find(name)) check_common(*member);
+        }
         serves_ |= !redirects;
         read_flag_text(redirects ? "https-redirect" : "listen", *text, address->value.at, *server_,
                        reading_.problems, "address");
@@ -138,6 +141,21 @@ class ServerReader {
         const Member* const at = top.find("tls") != nullptr ? top.find("tls") : top.find("listen");
         if (settled || at == nullptr) return;
         reading_.problems.error(at->at, in_words_of_the_file(settled.error()));
+    }
+
+    // What holds for all addresses is the same in each [[listen]] that says it.
+    void check_common(const Member& member) {
+        const auto [known, is_new] = common_.emplace(member.key, member.value);
+        const Value& other = known->second;
+        const auto* const text = member.value.get<std::string>();
+        const auto* const number = member.value.get<std::int64_t>();
+        const bool is_same =
+            (text != nullptr && other.get<std::string>() && *text == *other.get<std::string>()) ||
+            (number != nullptr && other.get<std::int64_t>() &&
+             *number == *other.get<std::int64_t>());
+        if (is_new || is_same) return;
+        reading_.problems.error(member.at, member.key + " holds for all addresses",
+                                "it is another at " + reading_.sources.name_of(other.at));
     }
 
     void check_tls(const Table& top) {
@@ -157,6 +175,7 @@ class ServerReader {
 
     Reading reading_;
     ServeOptions* server_;
+    std::map<std::string, Value> common_;
     bool serves_ = false;  // an address that does not only redirect
 };
 

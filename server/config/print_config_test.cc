@@ -23,7 +23,7 @@ class PrintConfigTest : public ::testing::Test {
     PrintConfigTest() {
         folder_.write("a.pem", "");
         folder_.write("a.key", "");
-        folder_.write("users", "");
+        folder_.write("users", "ada:$2y$04$" + std::string(53, 'a') + "\n");
         folder_.write("404.html", "");
         folder_.write("a.html", "");
         folder_.make_folder("cgi");

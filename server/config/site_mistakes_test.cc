@@ -32,6 +32,42 @@ site.toml:9:10: error: a status from 300 to 399 says where to go, and no `redire
    = redirect = "/new{rest}" beside it
 2 errors
 )"},
+Mistake{"TwoAnswersForOnePath", R"([[site]]
+root = "/srv/www"
+route = [
+  { path = "/a", deny = true },
+  { path = ["/b", "/a"], respond = "a" },
+  { path = "=/a", deny = true },
+  { path = "/a", cors = "*" },
+  { path = [], deny = true },
+]
+)",
+R"(site.toml:5:19: error: two routes answer this path
+ 5 |   { path = ["/b", "/a"], respond = "a" },
+   |                   ^^^^
+   = the other is at site.toml:4:12
+site.toml:8:12: error: a route needs a path, and this list has none
+ 8 |   { path = [], deny = true },
+   |            ^^
+2 errors
+)"},
+Mistake{"AddressesThatDisagree", R"([[listen]]
+address = ":8080"
+http2 = "off"
+backlog = 9
+[[listen]]
+address = ":8081"
+http2 = "only"
+backlog = 9
+[[site]]
+root = "/srv/www"
+)",
+R"(site.toml:7:1: error: http2 holds for all addresses
+ 7 | http2 = "only"
+   | ^^^^^
+   = it is another at site.toml:3:9
+1 error
+)"},
 Mistake{"RedirectsInACircle", R"([[site]]
 root = "/srv/www"
 route = [ { path = "/a", redirect = "/b{rest}" }, { path = "=/b", redirect = "/a" } ]

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
+#include <system_error>
 #include <utility>
 
 #include "server/config/table_reader.h"
+#include "server/password_file.h"
 #include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/host.h"
 
@@ -55,6 +59,8 @@ std::pair<int, std::ptrdiff_t> nearness(const CacheControlRule& rule) {
         pattern.ends_with("/**") && !is_pattern(pattern.substr(0, pattern.size() - 3));
     return is_prefix ? std::pair(2, -std::ssize(pattern)) : std::pair(1, std::ptrdiff_t{0});
 }
+
+constexpr std::string_view handlers[] = {"root", "redirect", "respond", "deny", "fastcgi", "cgi"};
 
 std::string type_fault(std::string_view name, std::string_view expects, const Value& value) {
     return std::string(name) + " expects " + std::string(expects) + ", and this is " +
@@ -115,6 +121,7 @@ SiteConfig SiteReader::read(Place at, const Table& table) {
     const Scope whole{.kind = TableKind::site, .path = "/", .at = at};
     site.options.root.clear();
     page_places_.clear();
+    answered_.clear();
     read_settings(whole, table, site.options);
     for_each_table(table, "route", reading_, [&](const Member& key, const Table& route) {
         read_route(route, key.at, site.options);
@@ -347,8 +354,15 @@ void SiteReader::read_password_file(const Scope& scope, const Value& value, Serv
         reading_.problems.error(value.at, "the name of a password file has no \":\"");
         return;
     }
-    read_path_flag(scope, "path-auth", reading_.path_of(file, value.at, FileKind::file), value.at,
-                   options);
+    const std::string path = reading_.path_of(file, value.at, FileKind::file);
+    // A pipe can be read once, when the server starts.
+    std::error_code fault;
+    if (std::filesystem::is_regular_file(path, fault)) {
+        if (auto loaded = PasswordFile::load(std::span(&path, 1)); !loaded) {
+            reading_.problems.error(value.at, "cannot " + loaded.error().message());
+        }
+    }
+    read_path_flag(scope, "path-auth", path, value.at, options);
 }
 
 void SiteReader::read_rate(const Scope& scope, const Member& member, ServeOptions& options) {
@@ -404,8 +418,6 @@ void SiteReader::read_programs(const Scope& scope, const Member& member, ServeOp
 
 // The key that says what answers; nullptr: the files of the site do.
 const Member* SiteReader::answering_key(const Table& table) {
-    static constexpr std::string_view handlers[] = {"root", "redirect", "respond",
-                                                    "deny", "fastcgi",  "cgi"};
     const Member* found = nullptr;
     for (const Member& each : table.members) {
         if (std::ranges::find(handlers, each.key) == std::end(handlers)) continue;
@@ -506,9 +518,28 @@ void SiteReader::read_route(const Table& table, Place at, ServeOptions& options)
     }
     const Array one{path->value};
     const Array* const several = path->value.get<Array>();
-    for (const Value& each : several != nullptr ? *several : one) {
-        if (const auto scope = read_path(each, table)) read_settings(*scope, table, options);
+    if (several != nullptr && several->empty()) {
+        reading_.problems.error(path->value.at, "a route needs a path, and this list has none");
     }
+    for (const Value& each : several != nullptr ? *several : one) {
+        const auto scope = read_path(each, table);
+        if (!scope) continue;
+        check_answered(*scope, table);
+        read_settings(*scope, table, options);
+    }
+}
+
+// Of two answers the last would win, and nobody sees it.
+void SiteReader::check_answered(const Scope& scope, const Table& route) {
+    const bool answers =
+        route.find("status") != nullptr || std::ranges::any_of(handlers, [&](std::string_view key) {
+            return route.find(key) != nullptr;
+        });
+    if (!answers) return;
+    const auto [known, is_new] = answered_.emplace(scope.rule_path(), scope.at);
+    if (is_new) return;
+    reading_.problems.error(scope.at, "two routes answer this path",
+                            "the other is at " + reading_.sources.name_of(known->second));
 }
 
 std::optional<SiteReader::Scope> SiteReader::read_path(const Value& value, const Table& route) {

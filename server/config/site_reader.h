@@ -4,6 +4,7 @@
 // Errors   Problems, with their places.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,7 @@ class SiteReader {
     void read_deny(PathAnswer answer, const Member& key, ServeOptions& options);
     std::optional<Scope> read_path(const Value& value, const Table& route);
     void read_route(const Table& table, Place at, ServeOptions& options);
+    void check_answered(const Scope& scope, const Table& route);
     void read_index(const Member& member, ServeOptions& options);
     void read_error_pages(const Scope& scope, const Member& member, ServeOptions& options);
     void find_error_pages(ServeOptions& options);
@@ -64,7 +66,8 @@ class SiteReader {
     const Table* top_;
     const ServeOptions* server_;
     Reading reading_;
-    std::vector<Place> page_places_;  // of the error pages of the site
+    std::map<std::string, Place> answered_;  // paths of routes of the site, without its files
+    std::vector<Place> page_places_;         // of the error pages of the site
 };
 
 }  // namespace tiderace::server::config
