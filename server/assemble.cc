@@ -256,12 +256,15 @@ Result<> Assembly::find_certificates() {
 
 // Checked here, because here we can advise the user: a loop that lacks a descriptor aborts.
 Result<> Assembly::check_descriptors(std::size_t loops) const {
-    const std::size_t needed = descriptors_needed(descriptor_needs(loops));
+    const DescriptorNeeds needs = descriptor_needs(loops);
+    const std::size_t needed = descriptors_needed(needs);
     if (descriptors_.after == 0 || descriptors_.after >= needed) return {};
-    return fail(Error(EMFILE, "start", std::to_string(loops) + (loops == 1 ? " loop" : " loops"),
-                      "this process may open " + std::to_string(descriptors_.after) +
-                          " descriptors and needs " + std::to_string(needed) +
-                          ": raise ulimit -n, or give a smaller --threads"));
+    return fail(Error(
+        EMFILE, "start",
+        std::to_string(loops) + (loops == 1 ? " loop" : " loops") +
+            (needs.folders > 1 ? " of " + std::to_string(needs.folders) + " folders" : ""),
+        "this process may open " + std::to_string(descriptors_.after) + " descriptors and needs " +
+            std::to_string(needed) + ": raise ulimit -n, or give a smaller --threads"));
 }
 
 Result<> Assembly::make_loops() {

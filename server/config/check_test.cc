@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -13,8 +15,9 @@ namespace {
 TEST(Check, ItsStatusSaysWhetherTheFileIsRightWrongOrNotThere) {
     testing::TemporaryFolder folder;
     folder.make_folder("www");
+    const std::string stays = ::geteuid() == 0 ? "[server]\nuser = \"root\"\n" : "";
     folder.write("right.toml",
-                 "[[site]]\nroot = \"www\"\nroute = [ { path = \"/a\", deny = true } ]\n");
+                 stays + "[[site]]\nroot = \"www\"\nroute = [ { path = \"/a\", deny = true } ]\n");
     folder.write("wrong.toml", "[[site]]\nrot = \"www\"\n");
     ::testing::internal::CaptureStdout();
     EXPECT_EQ(check(folder.path_of("right.toml")), 0);
@@ -30,6 +33,19 @@ TEST(Check, ItsStatusSaysWhetherTheFileIsRightWrongOrNotThere) {
     ::testing::internal::CaptureStderr();
     EXPECT_EQ(check(folder.path_of("www")), 2) << "a folder";
     EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("is a directory"));
+}
+
+TEST(Check, TheFoldersAreJudgedAsTheUserThatWillServe) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+    testing::TemporaryFolder folder;
+    folder.make_folder("www");
+    ASSERT_EQ(::chmod(folder.path_of("www").c_str(), 0700), 0);
+    folder.write("a.toml", "[server]\nuser = \"65534\"\n[[site]]\nroot = \"www\"\n");
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(check(folder.path_of("a.toml")), 1);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                ::testing::HasSubstr("which may not read this folder"));
+    EXPECT_EQ(::geteuid(), 0U);
 }
 
 TEST(Check, APasswordFileThatCannotBeUsedIsAMistake) {
