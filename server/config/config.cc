@@ -8,6 +8,7 @@
 #include "server/config/site_reader.h"
 #include "server/config/table_reader.h"
 #include "server/site/fixed_answer.h"
+#include "tiderace/http/files/glob.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -190,10 +191,12 @@ void check_site(const SiteConfig& site, const ServeOptions& server, Problems& pr
     if (!circle.empty()) {
         problems.error(site.at, "redirects lead in a circle: " + circle + " and so on");
     }
-    const bool has_programs =
-        !site.options.cgi.folders.empty() || !site.options.cgi.fastcgi.empty();
-    if (has_programs && site.options.root.empty()) {
-        problems.error(site.at, "fastcgi and cgi need the root of the site", "root = \"www\"");
+    const bool has_scripts = std::ranges::any_of(
+        site.options.cgi.fastcgi,
+        [](const FastCgiRoute& route) { return http::files::is_glob(route.pattern); });
+    if (has_scripts && site.options.root.empty()) {
+        problems.error(site.at, "the scripts of a pattern lie in the site's root",
+                       "root = \"www\"");
     }
 }
 

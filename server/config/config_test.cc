@@ -89,7 +89,8 @@ TEST(ConfigTest, ASiteIsCheckedAsAWhole) {
         {"hsts = \"1d\"", "hsts needs a certificate"},
         {"route = [{ path = \"/a\", redirect = \"/b\" }, { path = \"/b\", redirect = \"/a\" }]",
          "redirects lead in a circle: /a -> /b -> /a -> /b"},
-        {"route = [{ path = \"*.php\", fastcgi = \"unix:/x\" }]", "need the root of the site"}};
+        {"route = [{ path = \"*.php\", fastcgi = \"unix:/x\" }]",
+         "the scripts of a pattern lie in the site's root"}};
     for (const auto& [text, sentence] : cases) {
         std::string told;
         EXPECT_FALSE(read("[[site]]\n" + std::string(text) + "\n", told)) << text;
