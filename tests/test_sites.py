@@ -454,6 +454,7 @@ def test_the_file_may_be_named_from_where_one_is(sites, make, tmp_path):
 
 
 def test_programs_of_a_site(sites, make):
+    make("www/f", "f")
     program = make(
         "programs/hello",
         "#!/bin/sh\necho 'Content-Type: text/plain'; echo\n" "echo $HTTP_HOST $PATH_INFO\n",
@@ -461,10 +462,10 @@ def test_programs_of_a_site(sites, make):
     program.chmod(0o755)
     server = sites(
         '[[site]]\nhosts = ["a.example"]\nrespond = "a"\n[[site]]\n'
-        'hosts = ["b.example"]\nroute = [ { path = "/bin", cgi = "programs" } ]\n'
+        'hosts = ["b.example"]\nroot = "www"\nroute = [ { path = "/bin", cgi = "programs" } ]\n'
     )
     assert server.of("b.example", "/bin/hello/x").text == "b.example /x\n"
-    assert server.of("b.example", "/f").status == 404
+    assert server.of("b.example", "/f").text == "f"
     assert server.of("a.example", "/bin/hello").text == "a"
 
 
