@@ -86,8 +86,9 @@ TEST(RequestTrace, IsTheCallersOrBeginsHere) {
     EXPECT_EQ(request.trace().span_id(), request.id().substr(16));
     EXPECT_EQ(request.trace().tracestate(), "a=1,b=2");
 
-    wire::RequestHead malformed;
-    ASSERT_TRUE(malformed.add_field("traceparent", parent + "x"));
+    wire::RequestHead malformed;  // it borrows its texts
+    const std::string longer = parent + "x";
+    ASSERT_TRUE(malformed.add_field("traceparent", longer));
     ASSERT_TRUE(malformed.add_field("tracestate", "a=1"));
     const Request other = with(malformed, false);
     EXPECT_EQ(other.trace().trace_id(), other.id());

@@ -45,6 +45,7 @@ class HttpLoopTest : public ::testing::Test {
 
     testing::TemporaryFolder folder_;
     testing::Authority authority_;
+    LogFiles files_;
     std::unique_ptr<testing::World> world_ = testing::make_world("fake");
     Tide tide_;
     http::SiteLoop site_{tide_};
@@ -104,12 +105,11 @@ TEST_F(HttpLoopTest, BothVersionsHaveTheSameLimits) {
 
 TEST_F(HttpLoopTest, LogsToTheUsualLogInEachTurn) {
     const http::AccessLogTarget usual{folder_.path_of("log"), http::AccessLogFormat::common};
-    LogFiles files;
-    ASSERT_TRUE(files.open(usual.path));
-    ASSERT_TRUE(files.writer().start());
-    start({}).log_to(files, &usual);
+    ASSERT_TRUE(files_.open(usual.path));
+    ASSERT_TRUE(files_.writer().start());
+    start({}).log_to(files_, &usual);
     EXPECT_THAT(heard(request), EndsWith("tide\n"));
-    files.writer().stop();
+    files_.writer().stop();
     std::ifstream file(usual.path);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     EXPECT_THAT(text, ::testing::HasSubstr("\"GET / HTTP/1.1\" 200 5\n"));
