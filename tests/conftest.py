@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import engines  # noqa: E402
 from example_program import Example  # noqa: E402
-from server import Server  # noqa: E402
+from server import Server, end  # noqa: E402
 from site_folder import build_huge_site, build_site  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -151,6 +151,22 @@ def server(shared_server):
 
 
 @pytest.fixture
+def sample(binary, tmp_path):
+    """sample("routes") runs a program of tests/samples that this test has for itself."""
+    running = []
+
+    def start(name):
+        program = binary.parent / f"tests/samples/sample_{name}"
+        if not program.exists():
+            pytest.fail(f"{program} is not built")
+        running.append(Example(program, "127.0.0.1:0", folder=tmp_path))
+        return running[-1].wait_ready()
+
+    yield start
+    end(running)
+
+
+@pytest.fixture
 def serve(binary, tmp_path_factory):
     """serve(root, flags…) starts a server that this test has for itself."""
     servers = []
@@ -161,12 +177,7 @@ def serve(binary, tmp_path_factory):
         return server.wait_ready(listeners) if ready else server
 
     yield start
-    try:
-        for server in servers:
-            server.stop()
-    finally:
-        for server in servers:
-            server.kill()
+    end(servers)
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,16 @@ SANITIZER_OPTIONS = {
 STAY_ROOT = ["--user", "root"] if os.geteuid() == 0 else []
 
 
+def end(servers):
+    """Stops them all, and leaves none behind where one does not stop as it should."""
+    try:
+        for server in servers:
+            server.stop()
+    finally:
+        for server in servers:
+            server.kill()
+
+
 class ServerDied(AssertionError):
     pass
 

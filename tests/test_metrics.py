@@ -10,23 +10,14 @@ import pytest
 from prometheus_client import parser
 from prometheus_client.openmetrics import parser as open_parser
 
-from example_program import Example
 from server import wait_until
 
 OPEN = {"Accept": "application/openmetrics-text; version=1.0.0"}
 
 
 @pytest.fixture
-def shop(binary, tmp_path):
-    program = binary.parent / "tests/samples/sample_metrics"
-    if not program.exists():
-        pytest.fail(f"{program} is not built")
-    running = Example(program, "127.0.0.1:0", folder=tmp_path).wait_ready()
-    yield running
-    try:
-        running.stop()
-    finally:
-        running.kill()
+def shop(sample):
+    return sample("metrics")
 
 
 def ask(shop, method, path, fields=None):

@@ -15,7 +15,7 @@ import pytest
 from certificates import Authority
 from h2_client import Client, Stream
 from raw_client import get_once
-from server import STAY_ROOT, Server, run, wait_until
+from server import STAY_ROOT, Server, end, run, wait_until
 from test_fastcgi import fcgiwrap, ended, needs_fcgiwrap  # noqa: F401
 from tls_client import TlsConnection, client_context
 
@@ -48,12 +48,7 @@ def sites(binary, tmp_path, tmp_path_factory):
         return server.wait_ready(listeners)
 
     yield start
-    try:
-        for server in servers:
-            server.stop()
-    finally:
-        for server in servers:
-            server.kill()
+    end(servers)
 
 
 @pytest.fixture

@@ -5,21 +5,12 @@ import sys
 
 import pytest
 
-from example_program import Example
 from server import wait_until
 
 
 @pytest.fixture
-def blocked(binary, tmp_path):
-    program = binary.parent / "tests/samples/sample_blocked"
-    if not program.exists():
-        pytest.fail(f"{program} is not built")
-    running = Example(program, "127.0.0.1:0", folder=tmp_path).wait_ready()
-    yield running
-    try:
-        running.stop()
-    finally:
-        running.kill()
+def blocked(sample):
+    return sample("blocked")
 
 
 def get(blocked, path):

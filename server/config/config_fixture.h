@@ -4,18 +4,10 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "server/config/document.h"
 
 namespace tiderace::server::config {
-
-// A file that is wrong, and what is said of it.
-struct Mistake {
-    std::string_view name;
-    std::string_view file;
-    std::string_view told;
-};
 
 struct Memory {
     std::map<std::string, std::string> files;

@@ -5,8 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "server/config/config.h"
-#include "server/config/config_fixture.h"
+#include "server/config/mistake_fixture.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -571,12 +570,7 @@ site.toml:5:1: error: "proxy" does not work yet
 class Mistakes : public ::testing::TestWithParam<Mistake> {};
 
 TEST_P(Mistakes, AreToldWithTheirPlace) {
-    Memory memory;
-    memory.files["site.toml"] = GetParam().file;
-    Sources sources;
-    Problems problems;
-    EXPECT_FALSE(read_config("site.toml", sources, problems, memory.world()));
-    EXPECT_EQ(problems.text(sources), GetParam().told);
+    GetParam().expect_told();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Mistakes, ::testing::ValuesIn(mistakes),

@@ -4,8 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "server/config/config.h"
-#include "server/config/config_fixture.h"
+#include "server/config/mistake_fixture.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -162,12 +161,7 @@ site.toml:9:19: error: cannot read busy.html: no such file or directory
 class SiteMistakes : public ::testing::TestWithParam<Mistake> {};
 
 TEST_P(SiteMistakes, AreToldWithTheirPlace) {
-    Memory memory;
-    memory.files["site.toml"] = GetParam().file;
-    Sources sources;
-    Problems problems;
-    EXPECT_FALSE(read_config("site.toml", sources, problems, memory.world()));
-    EXPECT_EQ(problems.text(sources), GetParam().told);
+    GetParam().expect_told();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SiteMistakes, ::testing::ValuesIn(site_mistakes),
