@@ -8,6 +8,7 @@
 
 #include "server/command_line/command_words.h"
 #include "server/command_line/help_text.h"
+#include "server/terminal.h"
 #include "server/version.h"
 #include "tiderace/db.h"
 #include "tiderace/task.h"
@@ -97,10 +98,6 @@ std::string shown_name(const db::Migration& migration) {
     return number + "_" + migration.name;
 }
 
-std::string count_of(std::size_t count, std::string_view of) {
-    return std::to_string(count) + " " + std::string(of) + (count == 1 ? "" : "s");
-}
-
 DatabaseOutcome report_migrations(const std::vector<db::Migration>& all, std::string_view where) {
     DatabaseOutcome outcome;
     std::size_t now = 0;
@@ -112,10 +109,10 @@ DatabaseOutcome report_migrations(const std::vector<db::Migration>& all, std::st
     }
     outcome.text.append(where).append(": ");
     if (now == 0) {
-        outcome.text.append("nothing to do, ").append(count_of(all.size(), "migration"));
+        outcome.text.append("nothing to do, ").append(counted(all.size(), "migration"));
         outcome.text.append(all.size() == 1 ? " was done before\n" : " were done before\n");
     } else {
-        outcome.text.append(count_of(now, "migration")).append(" done, ");
+        outcome.text.append(counted(now, "migration")).append(" done, ");
         outcome.text.append(std::to_string(all.size() - now)).append(" before\n");
     }
     return outcome;
@@ -141,7 +138,7 @@ DatabaseOutcome report_states(const std::vector<db::Migration>& all,
                      : 0;
     }
     if (wrong > 0) {
-        outcome.complaint = count_of(wrong, "migration") +
+        outcome.complaint = counted(wrong, "migration") +
                             " cannot stay so: docs/databases.md says what to do about each state";
     }
     return outcome;

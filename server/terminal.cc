@@ -44,6 +44,10 @@ std::string shell_word(std::string_view text) {
     return may_stay ? std::string(text) : shell_quoted(text);
 }
 
+std::string counted(std::size_t count, std::string_view noun) {
+    return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 int print(std::string_view program, std::string_view text) {
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     // fflush() as well: what the buffer still holds would fail unseen at the exit.

@@ -5,6 +5,7 @@
 // Thread   Any.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ std::string printable(std::string_view text);
 // A word that a shell reads back as `text`: in quotes where it needs them.
 std::string shell_word(std::string_view text);
 std::string shell_quoted(std::string_view text);
+
+// "1 error", "3 sites".
+std::string counted(std::size_t count, std::string_view noun);
 
 // A text on standard output. Returns the exit status of `program`: 0 also where the reader, such as
 // `head`, has seen enough.

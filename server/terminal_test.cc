@@ -15,6 +15,12 @@ using ::testing::internal::CaptureStdout;
 using ::testing::internal::GetCapturedStderr;
 using ::testing::internal::GetCapturedStdout;
 
+TEST(Terminal, ANumberHasItsNoun) {
+    EXPECT_EQ(counted(0, "error"), "0 errors");
+    EXPECT_EQ(counted(1, "error"), "1 error");
+    EXPECT_EQ(counted(2, "error"), "2 errors");
+}
+
 TEST(Terminal, NothingThatMovesItsCursorIsShown) {
     EXPECT_EQ(printable("a\x1b[2Jb\r\n\t\x7f"), "a?[2Jb????");
     EXPECT_EQ(printable("caf\xc3\xa9 ~"), "caf\xc3\xa9 ~");

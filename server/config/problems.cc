@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "server/terminal.h"
 #include "tiderace/base/utf8.h"
 
 namespace tiderace::server::config {
@@ -66,10 +67,6 @@ std::string text_of(const Problem& problem, const Sources& sources) {
 }
 
 }  // namespace
-
-std::string counted(std::size_t count, std::string_view noun) {
-    return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
 
 std::uint32_t Sources::add(SourceFile file) {
     Lines lines;

@@ -50,9 +50,6 @@ class Sources {
     std::vector<Lines> lines_;
 };
 
-// "1 error", "3 sites".
-std::string counted(std::size_t count, std::string_view noun);
-
 enum class Severity : std::uint8_t { error, warning };
 
 struct Problem {
