@@ -341,7 +341,9 @@ DescriptorNeeds Assembly::descriptor_needs(std::size_t loops) const {
 
 // The requested number of connections, reduced to what the descriptor limit allows.
 net::Serving::Plan Assembly::bound_connections() {
-    const auto shares = share_descriptors(descriptors_.after, descriptor_needs(parts_.loops));
+    const DescriptorNeeds needs = descriptor_needs(parts_.loops);
+    const auto shares = share_descriptors(descriptors_.after, needs);
+    parts_.folders = needs.folders;
     parts_.files_open_max = shares.files_open_max;
     const std::size_t most = shares.connections_max_of_all;
     if (options_.connections_max.value_or(0) > most) {

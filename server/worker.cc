@@ -208,12 +208,11 @@ Result<> Worker::open_content(const SharedParts& parts, const ServedSite& site, 
 Result<> Worker::open_files(const SharedParts& parts, const ServedSite& site, Content& content,
                             bool is_first) {
     http::handler::StaticFilesOptions file_options = static_options(site.options);
-    const auto sites = static_cast<std::size_t>(std::ranges::count_if(
-        parts.sites, [](const ServedSite& each) { return each.has_files(); }));
     if (parts.small) shrink(file_options.cache, parts.loops);
     if (!parts.small) {
-        share_cache(file_options.cache, sites);
-        share_descriptors(file_options, std::max<std::size_t>(2, parts.files_open_max / sites));
+        share_cache(file_options.cache, parts.folders);
+        share_descriptors(file_options,
+                          std::max<std::size_t>(2, parts.files_open_max / parts.folders));
     }
     file_options.cache.room = room_for_files(file_options.cache, parts);
     // A small worker has no descriptor to spare for it.

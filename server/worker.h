@@ -35,6 +35,7 @@ namespace tiderace::server {
 struct SharedParts {
     const ServeOptions* options = nullptr;
     std::span<const ServedSite> sites;
+    std::size_t folders = 1;                          // of the sites
     std::shared_ptr<const http::Site> tree;           // of the sites
     std::shared_ptr<const http::Site> redirect_tree;  // of the plain addresses; nullptr: none
     const serve::LogFiles* logs = nullptr;

@@ -134,8 +134,8 @@ struct Making {
 };
 
 Layer pages_of(const Making& making, const LayerPlace& place) {
-    auto& pages = const_cast<http::filter::ErrorPages&>(*making.on(place).pages);
-    return Layer(std::shared_ptr<http::filter::ErrorPages>(std::shared_ptr<void>(), &pages));
+    return Layer(
+        std::shared_ptr<http::filter::ErrorPages>(std::shared_ptr<void>(), making.on(place).pages));
 }
 
 Setting::Make error_pages_of(const Making& making, const std::string& prefix) {

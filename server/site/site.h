@@ -62,7 +62,7 @@ struct ServedSite {
 struct LoopSite {
     http::Handler* answers = nullptr;    // its files, or its programs before them
     http::Handler* redirects = nullptr;  // of its plain addresses; nullptr: there are none
-    const http::filter::ErrorPages* pages = nullptr;
+    http::filter::ErrorPages* pages = nullptr;
 };
 // In the order of the sites.
 using LoopSites = std::vector<LoopSite>;
