@@ -162,12 +162,12 @@ class ServerReader {
     void check_tls(const Table& top) {
         const Member* const listen = top.find("listen");
         if (listen == nullptr) return settle(top);
-        const bool lacks_tls = !server_->tls.https_redirect.empty() && !server_->tls.on();
-        if (!lacks_tls) settle(top);
-        if (lacks_tls) {
+        if (!server_->tls.https_redirect.empty() && !server_->tls.on()) {
             reading_.problems.error(listen->at, "redirect_to_https needs a certificate",
                                     "name one in [[tls.certificate]]");
+            return;
         }
+        settle(top);
         if (server_->tls.on() && !server_->tls.https_redirect.empty() && !serves_) {
             reading_.problems.error(listen->at, "every [[listen]] only redirects to https",
                                     "add the address that serves it: address = \":443\"");

@@ -56,10 +56,6 @@ Result<> look_at_disk(const std::string& path, FileKind kind) {
     return ::access(path.c_str(), rights) == 0 ? Result<>() : fail(Error::last("read", path));
 }
 
-bool is_pattern(const std::string& path) {
-    return path.find_first_of("*?[") != std::string::npos;
-}
-
 // The pattern of this name alone.
 std::string without_marks(std::string_view name) {
     std::string pattern;
@@ -81,6 +77,10 @@ std::vector<std::string> files_of(const std::string& pattern) {
 }
 
 }  // namespace
+
+bool is_pattern(std::string_view path) {
+    return path.find_first_of("*?[") != path.npos;
+}
 
 const Member* Table::find(std::string_view key) const {
     const auto found = std::ranges::find(members, key, &Member::key);

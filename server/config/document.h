@@ -43,7 +43,6 @@ struct Value {
     Place at;
     std::variant<bool, std::int64_t, double, std::string, Date, Array, Table> content;
     bool is_secret = false;  // it has the content of a file that ${file:…} names
-    bool is_inline = false;  // { … }, which TOML lets nothing add to
 
     template <typename T>
     const T* get() const {
@@ -70,6 +69,9 @@ struct DocumentWorld {
 };
 // The disk's and the environment's.
 DocumentWorld this_world();
+
+// Whether it has * ? or [, which glob(3) takes for patterns.
+bool is_pattern(std::string_view path);
 
 // What reading a configuration needs: its files, its problems, the world around it.
 struct Reading {

@@ -282,8 +282,12 @@ const Key* find_key(TableKind kind, std::string_view name) {
     return found != all_keys.end() ? &*found : nullptr;
 }
 
+const ServeFlag& flag_of(const Key& key) {
+    return flag_called(key.flag);
+}
+
 bool read_key(const Key& key, const Value& value, ServeOptions& options, const Reading& reading) {
-    const ServeFlag& flag = flag_called(key.flag);
+    const ServeFlag& flag = flag_of(key);
     if (const auto* const field = std::get_if<ServeFlag::Switch>(&flag.field)) {
         const bool* const truth = value.get<bool>();
         if (truth == nullptr) {

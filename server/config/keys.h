@@ -50,6 +50,8 @@ std::string_view title_of(TableKind kind);
 std::span<const Key> keys();
 const Key* find_key(TableKind kind, std::string_view name);
 
+// Of a key that has one.
+const ServeFlag& flag_of(const Key& key);
 // Reads the value of a key that has a flag. False: it was refused.
 bool read_key(const Key& key, const Value& value, ServeOptions& options, const Reading& reading);
 // The same for a flag whose text was put together: "404=404.html". `name` begins the sentence.

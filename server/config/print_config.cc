@@ -8,20 +8,20 @@
 
 #include "server/command_line/apply_flag.h"
 #include "server/config/keys.h"
+#include "tiderace/base/ascii.h"
 
 namespace tiderace::server::config {
 namespace {
 
 // A TOML string. The document knows no other kind.
 std::string string_text(std::string_view text) {
-    static constexpr std::string_view digits = "0123456789abcdef";
     std::string whole = "\"";
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         if (c == '"' || c == '\\') {
             whole.append(1, '\\').append(1, c);
         } else if (byte < 0x20 || byte == 0x7f) {
-            whole.append("\\u00").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+            whole.append("\\u00").append(1, hex_digits[byte >> 4]).append(1, hex_digits[byte & 15]);
         } else {
             whole += c;
         }
@@ -172,9 +172,7 @@ class Printer {
         Lines lines;
         for (const Key& key : keys()) {
             if (key.in != kind || key.flag.empty()) continue;
-            const auto flag = std::ranges::find(
-                serve_flags(), key.flag, [](const ServeFlag& each) { return each.text.name; });
-            std::string value = std::visit(FieldText{options_, defaults_}, flag->field);
+            std::string value = std::visit(FieldText{options_, defaults_}, flag_of(key).field);
             if (value.empty()) value = own_text(key);
             if (!value.empty()) add(lines, key.name, value);
         }

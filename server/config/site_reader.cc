@@ -46,10 +46,6 @@ std::optional<std::uint32_t> rate_of(std::string_view text) {
     return unit == "/s" && count <= 16'666 ? std::optional(count * 60) : std::nullopt;
 }
 
-bool is_pattern(std::string_view path) {
-    return path.find_first_of("*?[") != path.npos;
-}
-
 // Paths alone, then patterns in their order, then paths with all below them, the longest first.
 std::pair<int, std::ptrdiff_t> nearness(const CacheControlRule& rule) {
     const std::string& pattern = rule.pattern;
@@ -158,7 +154,7 @@ void SiteReader::read_settings(const Scope& scope, const Table& table, ServeOpti
     use_presets(scope, table, options);
     read_answer(scope, table, options);
     read_table(scope.kind, table, options, reading_,
-               [&](const Member& member) { return read_own(scope, member, table, options); });
+               [&](const Member& member) { return read_own(scope, member, options); });
 }
 
 void SiteReader::use_presets(const Scope& scope, const Table& table, ServeOptions& options) {
@@ -186,8 +182,7 @@ void SiteReader::use_presets(const Scope& scope, const Table& table, ServeOption
     }
 }
 
-bool SiteReader::read_own(const Scope& scope, const Member& member, const Table& table,
-                          ServeOptions& options) {
+bool SiteReader::read_own(const Scope& scope, const Member& member, ServeOptions& options) {
     const std::string& key = member.key;
     if (key == "error_pages") {
         read_error_pages(scope, member, options);
@@ -226,7 +221,7 @@ bool SiteReader::read_own(const Scope& scope, const Member& member, const Table&
                            member.value.at, options);
         }
     } else {
-        return table.find(key) != nullptr && find_key(scope.kind, key)->flag.empty();
+        return find_key(scope.kind, key)->flag.empty();  // read before, or by the caller
     }
     return true;
 }

@@ -43,8 +43,7 @@ class SiteReader {
     void read_hosts(const Member& member, SiteConfig& site);
     void read_settings(const Scope& scope, const Table& table, ServeOptions& options);
     void use_presets(const Scope& scope, const Table& table, ServeOptions& options);
-    bool read_own(const Scope& scope, const Member& member, const Table& table,
-                  ServeOptions& options);
+    bool read_own(const Scope& scope, const Member& member, ServeOptions& options);
     const Member* answering_key(const Table& table);
     void read_redirect(const Scope& scope, const Member& key, int status, ServeOptions& options);
     void read_deny(PathAnswer answer, const Member& key, ServeOptions& options);

@@ -66,7 +66,6 @@ Value value_of(const toml::node& node, std::uint32_t file) {
     Value value{.at = place_of(node.source(), file), .content = Date{}};
     if (const auto* const table = node.as_table()) {
         value.content = table_of(*table, file);
-        value.is_inline = table->is_inline();
     } else if (const auto* const array = node.as_array()) {
         Array values;
         for (const toml::node& each : *array) values.push_back(value_of(each, file));
