@@ -3,6 +3,8 @@
 #if TIDERACE_HAVE_TOML
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
+// Of values in values: times parts_max, it is a depth that the stack has room for.
+#define TOML_MAX_NESTED_VALUES 8
 // It assumes here that a table's name begins a key, which "[[[" does not: the parser refuses it two
 // lines below, unless the compiler was told that it cannot be.
 #include <toml++/impl/preprocessor.h>
@@ -21,7 +23,7 @@ namespace tiderace::server::config {
 #if TIDERACE_HAVE_TOML
 namespace {
 
-constexpr std::size_t parts_max = 500;  // of a key
+constexpr std::size_t parts_max = 100;  // of a key
 
 Place place_of(const toml::source_region& region, std::uint32_t file) {
     const std::uint32_t line = region.begin.line;
@@ -36,13 +38,16 @@ Place place_of(const toml::source_region& region, std::uint32_t file) {
 std::optional<Place> find_deep_key(std::string_view text, std::uint32_t file) {
     Place at{.file = file, .line = 1, .column = 0};
     std::size_t dots = 0;
+    bool is_quoted = false;  // a text may have many
     for (const char c : text) {
         ++at.column;
-        if (c == '.' && ++dots == parts_max) return at;
+        if (c == '"') is_quoted = !is_quoted;
+        if (c == '.' && !is_quoted && ++dots == parts_max) return at;
         if (c == ',' || c == '\n') dots = 0;
         if (c != '\n') continue;
         ++at.line;
         at.column = 0;
+        is_quoted = false;
     }
     return std::nullopt;
 }

@@ -46,8 +46,24 @@ TEST_F(TomlTest, AKeyOfTooManyPartsIsRefusedBeforeItIsATree) {
         EXPECT_TRUE(parse("x = 1.5\n" + text).members.empty());
         const std::string told = problems_.text(sources_);
         EXPECT_NE(told.find("a.toml:2:"), std::string::npos) << told;
-        EXPECT_NE(told.find("a key has at most 500 parts"), std::string::npos) << told;
+        EXPECT_NE(told.find("a key has at most 100 parts"), std::string::npos) << told;
     }
+}
+
+// The most that is taken: the stack has room for it.
+TEST_F(TomlTest, LongKeysInTablesInTablesAreATreeThatFits) {
+    std::string key = "a";
+    for (int i = 0; i < 98; ++i) key += ".a";
+    const auto nested = [&](int depth) {
+        std::string text = key + " = 1";
+        for (int i = 0; i < depth; ++i) text = key + " = {b = 1, " + text + "}";
+        return text + "\n";
+    };
+    const std::string text = "t = \"" + std::string(1'000, '.') + "\"\n";
+    EXPECT_EQ(parse(text).members.size(), 1U) << problems_.text(sources_);
+    EXPECT_EQ(parse(nested(7)).members.size(), 1U) << problems_.text(sources_);
+    EXPECT_TRUE(parse(nested(8)).members.empty());
+    EXPECT_TRUE(problems_.text(sources_).contains("this is no TOML: exceeded maximum nested"));
 }
 
 TEST_F(TomlTest, WhatIsHostileEnds) {
