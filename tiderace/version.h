@@ -9,6 +9,8 @@
 // docs/stable.md explains what a version promises. CMake reads the text from here.
 #pragma once
 
+#include "tiderace/base/language.h"
+
 #define TIDERACE_VERSION_MAJOR 0
 #define TIDERACE_VERSION_MINOR 1
 #define TIDERACE_VERSION_PATCH 0

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::log {
 
 // "_ZN4shop4sellEv" -> "shop::sell()".

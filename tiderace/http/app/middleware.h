@@ -43,7 +43,7 @@ class Middleware : public Setting {
     // No code, but other limits and options for the routes below it; the innermost counts.
     explicit Middleware(Setting setting) : Setting(std::move(setting)) {}
     // Called for each loop when it starts.
-    explicit Middleware(Make make) : Setting{.make = std::move(make)} {}
+    explicit Middleware(Make made_by) : Setting{.make = std::move(made_by)} {}
     template <typename F>
         requires app_parts::HasSignature<F>
     Middleware(F function)  // NOLINT: `use(lambda)`
