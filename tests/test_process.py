@@ -357,6 +357,49 @@ def blocks(pid, number):
     return mask and int(mask[1], 16) >> (number - 1) & 1
 
 
+# ---- a service manager ---------------------------------------------------------------------------
+
+
+@pytest.mark.sanitizers
+def test_systemd_hears_that_it_serves_lives_and_stops(serve, site, tmp_path):
+    name = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(name)
+        manager.settimeout(60)
+        server = serve(site, env={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "20000"})
+        assert manager.recv(100) == b"READY=1"
+        assert manager.recv(100) == b"WATCHDOG=1"
+        server.signal(signal.SIGTERM)
+        heard = [manager.recv(100)]
+        while heard[-1] == b"WATCHDOG=1":
+            heard.append(manager.recv(100))
+        assert heard[-1] == b"STOPPING=1"
+        assert server.wait_exit() == 0
+
+
+@pytest.mark.parametrize("is_the_journal", [True, False])
+def test_lines_for_the_journal_have_a_level_in_the_place_of_the_time(binary, site, tmp_path,
+                                                                      is_the_journal):
+    out, err = tmp_path / "out", tmp_path / "err"
+    err.touch()
+    inode = err.stat().st_ino + (0 if is_the_journal else 1)
+    journal = f"{err.stat().st_dev}:{inode}"
+    with open(out, "wb") as said, open(err, "wb") as logged:
+        process = subprocess.Popen([binary, "serve", site, "--listen", "127.0.0.1:0", *STAY_ROOT],
+                                   stdout=said, stderr=logged,
+                                   env={**os.environ, "JOURNAL_STREAM": journal})
+    try:
+        begin = rb"<6>server: " if is_the_journal else rb"\d{4}-\d\d-\d\dT"
+        wait_until(lambda: b"\nengine" in out.read_bytes(), what="a server that serves")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert err.read_bytes()
+        assert all(re.match(begin, line) for line in err.read_bytes().splitlines())
+    finally:
+        process.kill()
+        process.wait()
+
+
 @pytest.mark.sanitizers
 @pytest.mark.parametrize("delay", [0, 0.002, 0.004, 0.008, 0.016])
 def test_a_signal_in_the_first_milliseconds_does_not_end_it(binary, site, tmp_path, delay):

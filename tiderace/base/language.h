@@ -1,4 +1,4 @@
-// Internal. The language level that all headers need. They include this before they use it.
+// The language level that all headers need. They include this before they use it.
 #pragma once
 
 #if __cplusplus <= 202002L  // the C++23 of g++ 12 has a number between this and clang's

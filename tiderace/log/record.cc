@@ -38,7 +38,7 @@ struct ValueRenderer {
     Format format;
 
     void operator()(ByteView value) const {
-        if (format == Format::text && is_word(value)) {
+        if (format != Format::json && is_word(value)) {
             line.raw(value);
             return;
         }
@@ -52,9 +52,22 @@ struct ValueRenderer {
     void operator()(std::uint64_t value) const { line.number(value); }
 };
 
+// RFC 5424, table 2.
+char syslog_severity(Level level) {
+    if (level >= Level::error) return '3';
+    if (level == Level::warning) return '4';
+    return level == Level::info ? '6' : '7';
+}
+
 void render_head(Line& line, const Record& record, Format format) {
     const ByteView scope = record.scope.substr(0, scope_bytes_max);
     const ByteView text = record.text.substr(0, text_bytes_max);
+    if (format == Format::journal) {
+        // The journal has a time of its own, and reads the level from this (sd-daemon(3)).
+        line.raw('<').raw(syslog_severity(record.level)).raw('>');
+        line.text(scope).raw(": ").text(text);
+        return;
+    }
     if (format == Format::text) {
         render_time(line, record.unix_ms);
         line.raw(' ').raw(to_string(record.level)).raw(' ').text(scope).raw(": ").text(text);
@@ -67,7 +80,7 @@ void render_head(Line& line, const Record& record, Format format) {
 }
 
 void render_field(Line& line, const Field& field, Format format) {
-    if (format == Format::text) {
+    if (format != Format::json) {
         line.raw(' ').text(field.key).raw('=');
     } else {
         line.raw(",\"").json(field.key).raw("\":");
@@ -96,7 +109,7 @@ std::size_t render(const Record& record, Format format, std::span<char, record_b
         }
     }
     Line ending(room.subspan(line.size()));
-    if (format == Format::text) {
+    if (format != Format::json) {
         ending.raw(truncated ? text_truncated : "\n");
     } else {
         ending.raw(truncated ? json_truncated : "}\n");

@@ -1,7 +1,8 @@
-// Internal. Record: one event of the diagnostics log, and its two forms.
+// Internal. Record: one event of the diagnostics log, and its three forms.
 //
-//   text  2026-11-21T08:00:00.125Z warning net: peer too slow peer=192.0.2.7:50312
-//   json  {"time":"2026-11-21T08:00:00.125Z","level":"warning","scope":"net","text":"peer too…
+//   text     2026-11-21T08:00:00.125Z warning net: peer too slow peer=192.0.2.7:50312
+//   json     {"time":"2026-11-21T08:00:00.125Z","level":"warning","scope":"net","text":"peer too…
+//   journal  <4>net: peer too slow peer=192.0.2.7:50312
 //
 // Limits   A line is at most record_bytes_max; of the scope 64 bytes and of the text 512 are shown.
 //          A field that does not fit is left out with those after it. The line then says
@@ -22,7 +23,7 @@ namespace tiderace::log {
 
 inline constexpr std::size_t record_bytes_max = 4_KiB;
 
-enum class Format : std::uint8_t { text, json };
+enum class Format : std::uint8_t { text, json, journal };
 
 struct Record {
     std::int64_t unix_ms = 0;

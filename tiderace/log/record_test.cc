@@ -54,6 +54,18 @@ TEST(Record, AsTextQuotesValuesThatAreNoWord) {
               "delta=-1 load=0.25 tls=false\n");
 }
 
+TEST(Record, ForTheJournalBeginsWithTheSeverityInThePlaceOfTheTime) {
+    const std::array fields{field("peer", "192.0.2.7:50312")};
+    const auto line = [&](Level level) {
+        return rendered({noon_ms, level, "net", "<0>peer\ntoo slow", fields}, Format::journal);
+    };
+    EXPECT_EQ(line(Level::warning), "<4>net: <0>peer\\ntoo slow peer=192.0.2.7:50312\n");
+    EXPECT_EQ(line(Level::error).substr(0, 3), "<3>");
+    EXPECT_EQ(line(Level::info).substr(0, 3), "<6>");
+    EXPECT_EQ(line(Level::debug).substr(0, 3), "<7>");
+    EXPECT_EQ(line(Level::trace).substr(0, 3), "<7>");
+}
+
 TEST(Record, AsJsonKeepsTypes) {
     const std::array fields{field("peer", "::1"),
                             field("agent", "caf\xc3\xa9\n"),

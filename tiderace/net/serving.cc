@@ -233,7 +233,10 @@ Result<> Serving::start() {
     }
     // In a container without an init we are it, and nothing else would reap.
     if (options_.reaps_orphans && ::getpid() == 1) let_the_kernel_reap();
-    return listening_->start();
+    if (auto listens = listening_->start(); !listens) return listens;
+    systemd_.tell("READY=1");
+    heartbeat_.emplace(systemd_, *loops_);
+    return {};
 }
 
 ServingReport Serving::serve() {
@@ -246,6 +249,7 @@ ServingReport Serving::serve() {
 void Serving::end() {
     watch_.reset();
     notice_.reset();
+    heartbeat_.reset();
     if (listening_ != nullptr) listening_->end();
     servers_.clear();
     services_.clear();
@@ -288,6 +292,7 @@ void Serving::drain_or_end() {
         loops_->stop();
         return;
     }
+    systemd_.tell("STOPPING=1");
     try {
         give_notice();
     } catch (const std::bad_alloc&) {

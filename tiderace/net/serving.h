@@ -16,13 +16,16 @@
 // run() does everything. A program that makes its own loops, or gives up rights between the steps,
 // calls prepare(), start() and serve() instead (server/assemble.cc).
 //
+// Under systemd with Type=notify it says when it serves and when it stops, and with WatchdogSec=
+// that its loops turn (systemd_notifier.h).
+//
 // Owner    main, which makes it before anything else: from then on the loops receive the signals.
 // Thread   The one that made it, which becomes the first loop's. stop(): any, while it serves.
 // Errors   A failure to start is one sentence on standard error: a text that is no address, a port
 //          in use, an engine, thread or memory that the machine does not have, what MakeService
 //          threw.
 // Limits   ServingOptions; when memory runs out while it begins to drain, it ends at once.
-// Keywords: drain, SIGTERM, graceful shutdown, SIGHUP, reload
+// Keywords: drain, SIGTERM, graceful shutdown, SIGHUP, reload, systemd, sd_notify
 #pragma once
 
 #include <array>
@@ -40,6 +43,7 @@
 #include "tiderace/net/listening.h"
 #include "tiderace/net/loop_group.h"
 #include "tiderace/net/serving_defaults.h"
+#include "tiderace/net/systemd_notifier.h"
 #include "tiderace/net/tcp_server.h"
 
 namespace tiderace::net {
@@ -159,6 +163,8 @@ class Serving final : private core::Watch::Receiver {
     std::vector<std::vector<std::unique_ptr<TcpServer>>> servers_;  // by loop
     std::unique_ptr<core::Timer> notice_;                           // on the first loop
     std::optional<core::Watch> watch_;  // of the signals, while there are loops
+    SystemdNotifier systemd_;
+    std::optional<Heartbeat> heartbeat_;
     // Servers with connections, and services, while draining.
     std::atomic<std::size_t> left_ = 0;
     bool draining_ = false;

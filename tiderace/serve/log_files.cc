@@ -1,9 +1,12 @@
 #include "tiderace/serve/log_files.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -20,10 +23,26 @@ std::string_view advice_for(int code) {
     return "";
 }
 
+// systemd.exec(5): JOURNAL_STREAM names the device and the inode of the journal's end.
+bool leads_to_the_journal(int descriptor) {
+    const char* const journal = std::getenv("JOURNAL_STREAM");
+    struct stat is{};
+    if (journal == nullptr || ::fstat(descriptor, &is) != 0) return false;
+    return journal == std::to_string(is.st_dev) + ":" + std::to_string(is.st_ino);
+}
+
+LogFileOptions for_the_journal(LogFileOptions options) {
+    const bool is_text = options.format == log::Format::text;
+    if (is_text && options.diagnostics.empty() && leads_to_the_journal(STDERR_FILENO)) {
+        options.format = log::Format::journal;
+    }
+    return options;
+}
+
 }  // namespace
 
 LogFiles::LogFiles(LogFileOptions options)
-    : options_(std::move(options)),
+    : options_(for_the_journal(std::move(options))),
       writer_(time_, {.flush_interval = options_.flush_interval, .format = options_.format}) {
     files_["off"] = nullptr;
 }
