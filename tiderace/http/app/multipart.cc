@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tiderace/http/app/body/new_file.h"
+#include "tiderace/task/new_file.h"
 #include "tiderace/task/offload.h"
 
 namespace tiderace::http {
@@ -88,15 +88,15 @@ task::Task<std::string> Multipart::text(std::size_t bytes_max) {
 task::Task<std::uint64_t> Multipart::save(std::string path, std::uint64_t bytes_max) {
     // Shared with the pool: if the client goes away meanwhile, the write that runs still has its
     // file, and the last owner removes it.
-    const auto file = std::make_shared<NewFile>(std::move(path));
-    co_await task::offload(NewFile::opening(file));
+    const auto file = std::make_shared<task::NewFile>(std::move(path));
+    co_await task::offload(task::NewFile::opening(file));
     std::uint64_t bytes = 0;
     while (auto piece = co_await read()) {
         if (piece->size() > bytes_max - bytes) throw_too_large("a file is too large");
         bytes += piece->size();
-        co_await task::offload(NewFile::writing(file, std::move(*piece)));
+        co_await task::offload(task::NewFile::writing(file, std::move(*piece)));
     }
-    co_await task::offload(NewFile::finishing(file));
+    co_await task::offload(task::NewFile::finishing(file));
     co_return bytes;
 }
 

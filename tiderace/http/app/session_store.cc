@@ -25,8 +25,8 @@
 #include "tiderace/base/keyed_hash.h"
 #include "tiderace/base/random.h"
 #include "tiderace/base/unique_function.h"
-#include "tiderace/http/app/body/new_file.h"
 #include "tiderace/http/wire/query.h"
+#include "tiderace/task/new_file.h"
 #include "tiderace/task/offload.h"
 
 namespace tiderace::http {
@@ -226,7 +226,7 @@ void write_session(const std::string& path, const std::string& text) {
     secure_random(bytes);
     std::string beside = path + std::string(unfinished_mark);
     for (const unsigned char byte : bytes) beside += std::to_string(byte);
-    NewFile file(beside);
+    task::NewFile file(beside);
     file.open();
     file.write(text);
     file.finish();
