@@ -200,7 +200,8 @@ ClientPool& Client::pool_here() {
     if (pool_ == nullptr) {
         runner_ = here;
         const ClientPool::Security security{.any = security_.get(), .http_1_1 = http_1_1_.get()};
-        pool_ = std::make_unique<ClientPool>(*here, options_.pool, security, options_.versions);
+        pool_ = std::make_unique<ClientPool>(*here, options_.pool, security, options_.versions,
+                                             options_.connect_to);
     }
     TR_CHECK(runner_ == here, "a client is one loop's");
     return *pool_;

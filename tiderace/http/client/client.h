@@ -65,7 +65,10 @@ struct ClientOptions {
     bool cookies = false;         // kept and sent back; they are one user's
     bool compression = true;
     ClientVersions versions = ClientVersions::any;
-    bool proxy_from_environment = true;   // http_proxy and others; see proxy.h
+    bool proxy_from_environment = true;  // http_proxy and others; see proxy.h
+    // Where all connections go: "unix:/run/docker.sock", "10.0.0.7:80"; "": where the URL leads. Of
+    // the URL remain Host, path and the name in the certificate. No proxy is used.
+    std::string connect_to = "";
     std::string user_agent = "tiderace";  // "" for none
     PoolLimits pool = {};
     TlsClient tls = {};  // a kept connection keeps what it began with
@@ -97,11 +100,14 @@ class Client {
     task::Task<ClientResult<ClientResponseStream>> open(ClientRequest request);
 
     CookieJar& cookies() { return cookies_; }
-    // For requests that begin from now on; those on their way keep the ones before.
+    // For requests that begin from now on; those on their way keep the ones before. Nothing with
+    // ClientOptions::connect_to.
     void set_proxies(Proxies proxies) {
-        proxies_ = core::make_ref<SharedProxies>(std::move(proxies));
+        if (options_.connect_to.empty())
+            proxies_ = core::make_ref<SharedProxies>(std::move(proxies));
     }
     const Proxies& proxies() const { return proxies_->all; }
+    const std::string& connect_to() const { return options_.connect_to; }
     // The memory of answers while they are received, its maximum so far, and the number refused.
     const AnswerMemory& memory() const { return *memory_; }
     // nullptr before the first request.

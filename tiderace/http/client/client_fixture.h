@@ -36,6 +36,7 @@ class ClientTestServer {
     }
     ~ClientTestServer() { server_.abort_all(); }
 
+    void listen(core::Descriptor at) { server_.listen(std::move(at)); }
     // The same bytes for each request.
     void say(std::string bytes) {
         answer = [bytes = std::move(bytes)](Connection& connection, const std::string&) {

@@ -108,12 +108,13 @@ class ClientPool::Place final {
 };
 
 ClientPool::ClientPool(task::Runner& runner, const PoolLimits& limits, Security security,
-                       ClientVersions versions)
+                       ClientVersions versions, std::string to)
     : runner_(&runner),
       all_(ClientConnections::of(runner)),
       limits_(limits),
       security_(security),
-      versions_(versions) {}
+      versions_(versions),
+      to_(std::move(to)) {}
 
 ClientPool::~ClientPool() {
     TR_CHECK(waiting_.empty(), "a client ended while requests wait for it");
@@ -303,6 +304,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const ClientRoute& 
     ServerWay way{.secure = url.secure,
                   .host = url.name(),
                   .place = url.place(),
+                  .to = to_,
                   .proxy = proxy,
                   .tunnels = url.secure,
                   .security = has_fallen_back(route) ? security_.http_1_1 : security_.any,

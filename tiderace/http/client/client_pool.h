@@ -59,8 +59,9 @@ class ClientPool final {
         const tcp::ClientSecurity* http_1_1 = nullptr;  // agrees on HTTP/1.1 alone; nullptr: none
     };
 
+    // `to`: where all connections go, whatever the URL's host is; "": there.
     ClientPool(task::Runner& runner, const PoolLimits& limits, Security security,
-               ClientVersions versions = ClientVersions::any);
+               ClientVersions versions = ClientVersions::any, std::string to = {});
     ~ClientPool();
     ClientPool(const ClientPool&) = delete;
     ClientPool& operator=(const ClientPool&) = delete;
@@ -125,6 +126,7 @@ class ClientPool final {
     PoolLimits limits_;
     Security security_;
     ClientVersions versions_;
+    std::string to_;
     std::map<ClientRoute, Host, ClientRouteOrder> hosts_;  // those with a connection, or waited for
     Host* last_found_ = nullptr;  // most requests go where the one before went
     std::set<ClientRoute, ClientRouteOrder> fallen_back_;

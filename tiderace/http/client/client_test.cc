@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tiderace/http/client/client_fixture.h"
+#include "tiderace/net/listener.h"
 #include "tiderace/task/sleep.h"
 #include "tiderace/task/within.h"
 
@@ -105,6 +106,28 @@ TEST_F(ClientTest, WhatCannotBeSentIsNotSent) {
     EXPECT_EQ(get("https://127.0.0.1:1/"), "! tls: https://127.0.0.1:1: no TLS here");
     EXPECT_EQ(get("http://127.0.0.1:1/"),
               "! connect: connect to 127.0.0.1:1: connection refused; nothing listens there");
+}
+
+TEST_F(ClientTest, AUnixSocketTakesTheWayAndTheUrlGivesTheHost) {
+    ClientTestServer server(world);
+    server.say(ok("hello"));
+    const auto at = core::Address::parse("unix:@tiderace-client-test").value();
+    server.listen(net::open_listener(world.kernel(), at, {}).value());
+    make({.connect_to = at.to_string()}).set_proxies(Proxies::from([](const char*) {
+        return "http://proxy.example:1";
+    }));
+    EXPECT_EQ(get("http://docker/v1/info"), "200 hello");
+    EXPECT_EQ(get("http://other.example:81/"), "200 hello");
+    EXPECT_TRUE(server.requests.at(0).starts_with("GET /v1/info HTTP/1.1\r\nHost: docker\r\n"));
+    EXPECT_TRUE(server.requests.at(1).starts_with("GET / HTTP/1.1\r\nHost: other.example:81\r\n"));
+    EXPECT_EQ(server.opened(), 2) << "another origin, another connection";
+
+    make({.connect_to = "unix:@tiderace-nobody"});
+    EXPECT_EQ(get("http://docker/"),
+              "! connect: connect to unix:@tiderace-nobody: connection refused; nothing listens "
+              "there");
+    make({.connect_to = "no place"});
+    EXPECT_TRUE(get("http://docker/").starts_with("! connect: address \"no place\""));
 }
 
 TEST_F(ClientTest, TimeOutsAreDeadlines) {

@@ -142,8 +142,8 @@ task::Task<ClientResult<tcp::Dialed>> dial_server(task::Runner& runner, ServerWa
     }
     tcp::ConnectOptions options;
     options.timeout = way.timeout;
-    const std::string& to = way.proxy != nullptr ? way.proxy->place : way.place;
-    auto dialed = co_await tcp::dial(to, options);
+    if (way.to.empty()) way.to = way.proxy != nullptr ? way.proxy->place : way.place;
+    auto dialed = co_await tcp::dial(way.to, options);
     if (!dialed) co_return refuse(Kind::connect, dialed.error().message());
     if (way.proxy != nullptr && way.tunnels) {
         const TunnelOptions tunnel{way.place, way.proxy->authorization, way.refusal};

@@ -35,6 +35,7 @@ struct ServerWay {
     bool secure = false;
     std::string host;              // which the certificate must be for
     std::string place;             // "example.org:443"
+    std::string to;                // dialled instead of `place`, without a proxy; "": that
     const Proxy* proxy = nullptr;  // nullptr: none
     bool tunnels = false;          // through the proxy; or the requests are the proxy's
     const tcp::ClientSecurity* security = nullptr;     // nullptr: no TLS

@@ -193,8 +193,9 @@ ClientFault refused(const std::string& url, const WebSocketState& state,
             url + ": the server answered " + std::to_string(state.http_status()) + ": " + why};
 }
 
+// `to`: ClientOptions::connect_to.
 task::Task<ClientResult<WebSocket>> open(const tcp::ClientSecurity* security, Proxies proxies,
-                                         std::string url, WebSocketConnect how) {
+                                         std::string to, std::string url, WebSocketConnect how) {
     const auto parsed = parse(url);
     if (!parsed) {
         co_return std::unexpected(
@@ -208,6 +209,7 @@ task::Task<ClientResult<WebSocket>> open(const tcp::ClientSecurity* security, Pr
     ServerWay way{.secure = parsed->secure,
                   .host = parsed->name(),
                   .place = parsed->place(),
+                  .to = std::move(to),
                   .proxy = proxies.find(*parsed),
                   .tunnels = true,
                   .security = security,
@@ -246,9 +248,9 @@ task::Task<ClientResult<WebSocket>> connect_websocket(Client& client, std::strin
     const Duration limit = how.timeout;
     std::string name = url;
     if (how.cookies == nullptr) how.cookies = &client.cookies();
-    return in_time(
-        limit, std::move(name),
-        open(client.http_1_1_security(), client.proxies(), std::move(url), std::move(how)));
+    return in_time(limit, std::move(name),
+                   open(client.http_1_1_security(), client.proxies(), client.connect_to(),
+                        std::move(url), std::move(how)));
 }
 
 task::Task<ClientResult<WebSocket>> connect_websocket(const tcp::ClientSecurity* security,
@@ -257,7 +259,7 @@ task::Task<ClientResult<WebSocket>> connect_websocket(const tcp::ClientSecurity*
     std::string name = url;
     Proxies proxies = how.proxy_from_environment ? Proxies::from_environment() : Proxies();
     return in_time(limit, std::move(name),
-                   open(security, std::move(proxies), std::move(url), std::move(how)));
+                   open(security, std::move(proxies), {}, std::move(url), std::move(how)));
 }
 
 }  // namespace tiderace::http
