@@ -1,6 +1,8 @@
 """The library's HTTP client (examples/fetch) against real servers: ours, nginx, and bad ones."""
 
 import contextlib
+import email
+import email.policy
 import os
 import shutil
 import socket
@@ -247,3 +249,105 @@ def test_it_reads_no_less_than_curl(fetch, serve, tmp_path):
         curl = subprocess.run(["curl", "-s", "--compressed", "-A", "tiderace", url],
                               capture_output=True, timeout=DEADLINE, check=True)
         assert fetch(url).stdout == curl.stdout
+
+
+def read_request(connection):
+    """(head, body) of a request with a Content-Length, or without a body."""
+    head, _, body = read_head(connection).partition(b"\r\n\r\n")
+    fields = email.message_from_bytes(head.partition(b"\r\n")[2])
+    length = int(fields.get("Content-Length", 0))
+    while len(body) < length:
+        piece = connection.recv(65536)
+        if not piece:
+            raise OSError("ended")
+        body += piece
+    return head, body
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+
+def test_forms_with_files_are_what_another_parser_reads(fetch, tmp_path):
+    photo = os.urandom(1_000_000)
+    (tmp_path / 'a "b".png').write_bytes(photo)
+    got = []
+
+    def serve_one(connection):
+        got.append(read_request(connection))
+        connection.sendall(OK)
+    with listener(serve_one) as port:
+        answer = fetch("--form", "title=two\r\nlines", "--form", f'photo=@{tmp_path}/a "b".png',
+                       f"http://127.0.0.1:{port}/")
+        assert answer.stdout == b"ok", answer.stderr
+        missing = fetch("--form", f"photo=@{tmp_path}/none", f"http://127.0.0.1:{port}/")
+    assert missing.returncode == 1
+    assert b"none: no such file or directory" in missing.stderr
+    (head, body), = got
+    kind = next(line for line in head.split(b"\r\n") if line.startswith(b"Content-Type: "))
+    form = email.message_from_bytes(kind + b"\r\n\r\n" + body, policy=email.policy.HTTP)
+    title, picture = form.get_payload()
+    assert title.get_param("name", header="content-disposition") == "title"
+    assert title.get_payload(decode=True) == b"two\r\nlines"
+    assert picture.get_param("name", header="content-disposition") == "photo"
+    assert picture.get_filename() == "a %22b%22.png"
+    assert picture.get_content_type() == "image/png"
+    assert picture.get_payload(decode=True) == photo
+
+
+def test_a_body_is_saved_whole_or_not_at_all(fetch, serve, tmp_path):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    body = os.urandom(5_000_000)
+    (folder / "big.bin").write_bytes(body)
+    host, port = serve(folder).address
+    saved = tmp_path / "saved" / "big.bin"
+    saved.parent.mkdir()
+    got = fetch("--save", saved, f"http://{host}:{port}/big.bin")
+    assert got.returncode == 0, got.stderr
+    assert saved.read_bytes() == body
+
+    def cut_off(connection):
+        read_head(connection)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\nhalf")
+    with listener(cut_off) as there:
+        assert fetch("--save", saved, f"http://127.0.0.1:{there}/").returncode == 1
+    assert saved.read_bytes() == body
+    assert [each.name for each in saved.parent.iterdir()] == ["big.bin"]
+    full = fetch("--save", "/dev/full/x", f"http://{host}:{port}/big.bin")
+    assert b"not a directory" in full.stderr
+
+
+def test_a_unix_socket_takes_the_way_and_the_url_gives_the_host(fetch, tmp_path):
+    heads = []
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        server.listen()
+
+        def work():
+            connection, _ = server.accept()
+            with connection:
+                heads.append(read_head(connection))
+                connection.sendall(OK)
+        thread = threading.Thread(target=work)
+        thread.start()
+        got = fetch("--to", f"unix:{tmp_path}/socket", "http://docker/version",
+                    http_proxy="http://127.0.0.1:1")
+        thread.join(DEADLINE)
+    assert got.stdout == b"ok", got.stderr
+    assert heads[0].startswith(b"GET /version HTTP/1.1\r\nHost: docker\r\n")
+
+
+def test_a_server_that_asks_for_patience_is_asked_again(fetch):
+    times = []
+
+    def serve_one(connection):
+        read_head(connection)
+        times.append(1)
+        connection.sendall(OK if len(times) == 3 else
+                           b"HTTP/1.1 503 X\r\nRetry-After: 0\r\nContent-Length: 0\r\n"
+                           b"Connection: close\r\n\r\n")
+    with listener(serve_one) as port:
+        assert fetch(f"http://127.0.0.1:{port}/").returncode == 1
+        assert len(times) == 1
+        assert fetch("--retries", 2, f"http://127.0.0.1:{port}/").stdout == b"ok"
+    assert len(times) == 3

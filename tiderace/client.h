@@ -28,7 +28,8 @@
 // One Client for each loop keeps connections, and is best a state of the App:
 //   app.state<Client>([](core::EventLoop&) { return std::make_unique<Client>(); });
 //
-// Server-sent events: http/client/event_reader.h.
+// Server-sent events: http/client/event_reader.h. Forms with files: http/client/multipart_form.h.
+// Retries: http/client/retry.h.
 //
 // https is verified. Redirects, compressed bodies, proxies and time-outs are dealt with: see
 // http/client/client.h. Link `tiderace::client`.

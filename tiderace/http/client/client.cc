@@ -9,6 +9,7 @@
 #include "tiderace/base/moment.h"
 #include "tiderace/http/coding/content_decoder.h"
 #include "tiderace/http/wire/field_syntax.h"
+#include "tiderace/task/sleep.h"
 #include "tiderace/task/within.h"
 
 namespace tiderace::http {
@@ -18,12 +19,6 @@ using Kind = ClientFault::Kind;
 
 std::unexpected<ClientFault> fault(Kind kind, std::string message) {
     return std::unexpected(ClientFault(kind, std::move(message)));
-}
-
-// RFC 9110, 9.2.2
-bool is_idempotent(std::string_view method) {
-    static constexpr std::array methods{"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"};
-    return std::ranges::find(methods, method) != methods.end();
 }
 
 bool is_redirect(int status) {
@@ -125,6 +120,16 @@ ClientResult<void> append(std::string& body, std::string&& piece, std::uint64_t 
     return {};
 }
 
+ClientResponse whole_answer(ClientResponseStream&& stream, std::string&& body) {
+    ClientResponse answer;
+    answer.status = stream.status();
+    answer.version = stream.version();
+    answer.headers = std::move(stream).take_headers();
+    answer.body = std::move(body);
+    answer.trailers = std::move(stream).take_trailers();
+    return answer;
+}
+
 }  // namespace
 
 // A request and where it has led.
@@ -141,8 +146,15 @@ struct Client::Journey {
     // It declares the length of its body. Without that, the bytes of a generator would be the
     // server's next request.
     bool has_body() const {
-        return streams || body != nullptr || !type.empty() || method == "POST" || method == "PUT" ||
-               method == "PATCH";
+        return streams || form != nullptr || body != nullptr || !type.empty() || method == "POST" ||
+               method == "PUT" || method == "PATCH";
+    }
+
+    // nullopt: unknown.
+    std::optional<std::uint64_t> body_bytes() const {
+        if (streams) return request.known_stream_bytes();
+        if (form != nullptr) return form_bytes;
+        return body != nullptr ? body->size() : 0;
     }
 
     // It goes to the proxy itself, not through a tunnel.
@@ -151,8 +163,10 @@ struct Client::Journey {
     ClientRequest& request;  // of the coroutine that leads the journey, as is the URL
     Url& url;                // the present one
     ByteView method;         // the request's, or "GET"
-    std::shared_ptr<const std::string> body;  // shared by all attempts; nullptr: none
-    ByteView type;                            // the request's; "": none
+    std::shared_ptr<const std::string> body;    // shared by all attempts; nullptr: none
+    ByteView type;                              // the request's; "": none
+    std::shared_ptr<const MultipartForm> form;  // the body; nullptr: none
+    std::uint64_t form_bytes = 0;
     // Kept by the journey, because `proxy` points into them, and set_proxies() may come meanwhile.
     core::Ref<SharedProxies> proxies;
     const Proxy* proxy = nullptr;  // on the way to `url`
@@ -172,12 +186,15 @@ Client::Journey::Journey(ClientRequest& asked, Url& first, core::Ref<SharedProxi
       url(first),
       method(asked.method_),
       type(asked.content_.type()),
+      form(asked.form()),
       proxies(std::move(known)),
-      streams(asked.streamed_ != nullptr && asked.streamed_->pieces),
+      streams(asked.has_generator()),
       // A range of an encoded body cannot be decoded, so we accept no coding then.
       own_coding(asked.fields_.has("Accept-Encoding") || asked.fields_.has("Range")) {
     if (std::string bytes = std::move(asked.content_).take_bytes(); !bytes.empty()) {
         body = std::make_shared<std::string>(std::move(bytes));
+    } else if (asked.streamed_ != nullptr) {
+        body = asked.streamed_->whole;
     }
     proxy = proxies->all.find(url);
 }
@@ -186,6 +203,7 @@ Client::Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOption
                std::shared_ptr<const tcp::ClientSecurity> http_1_1)
     : options_(std::move(options)),
       memory_(core::make_ref<AnswerMemory>(options_.memory_bytes_max)),
+      budget_(options_.retry),
       security_(std::move(security)),
       http_1_1_(std::move(http_1_1)) {
     add_own(usual_fields_, options_, options_.compression);
@@ -211,7 +229,8 @@ ClientPool& Client::pool_here() {
 // would make a tunnel, which has no ClientResponse.
 bool Client::may_be_sent(const ClientRequest& request) {
     return wire::is_token(request.method_) && std::string_view(request.method_) != "CONNECT" &&
-           request.fields_.valid() && wire::is_field_value(request.content_.type());
+           request.fields_.valid() && wire::is_field_value(request.content_.type()) &&
+           (request.form() == nullptr || request.form()->valid());
 }
 
 // One coroutine for all attempts at all URLs, and for the body, because each frame costs every
@@ -232,6 +251,11 @@ task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
     ClientPool& pool = pool_here();
     const core::EventLoop& loop = runner_->loop();
     const Instant due = moment_after(loop.now(), asked.timeout_.value_or(options_.timeout));
+    if (journey.form != nullptr) {
+        const auto bytes = co_await asked.form()->measure();
+        if (!bytes) co_return fault(Kind::body_failed, bytes.error().message());
+        journey.form_bytes = *bytes;
+    }
     while (true) {
         ClientConnection* ready = pool.take_at_once(journey.url, journey.proxy, journey.stale);
         if (ready == nullptr) {
@@ -262,7 +286,7 @@ task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
         if constexpr (!reads_body) {
             co_return stream;
         } else {
-            ClientResponse answer;
+            std::string body;
             AnswerShare share(memory_);
             while (!stream.ended()) {
                 std::string piece = stream.take_received();
@@ -273,34 +297,82 @@ task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
                     if ((*read)->empty()) break;
                     piece = std::move(**read);
                 }
-                const auto kept = append(answer.body, std::move(piece), options_.body_bytes_max,
+                const auto kept = append(body, std::move(piece), options_.body_bytes_max,
                                          share, stream.url());
                 if (!kept) co_return std::unexpected(kept.error());
             }
-            answer.status = stream.status();
-            answer.version = stream.version();
-            answer.headers = std::move(stream).take_headers();
-            answer.trailers = std::move(stream).take_trailers();
-            co_return answer;
+            co_return whole_answer(std::move(stream), std::move(body));
         }
     }
 }
 
+// How long to wait for the next attempt; nullopt: this result is the caller's.
+template <typename Made>
+std::optional<Duration> Client::pause_after(const ClientResult<Made>& made,
+                                            task::Backoff& backoff) const {
+    if (!made) {
+        if (!is_worth_a_retry(made.error().kind)) return std::nullopt;
+        return backoff.next();
+    }
+    int status = 0;
+    std::string_view wanted;
+    if constexpr (std::is_same_v<Made, ClientResponse>) {
+        status = made->status;
+        wanted = made->header("Retry-After");
+    } else {
+        status = made->status();
+        wanted = made->header("Retry-After");
+    }
+    if (!is_worth_a_retry(status)) return std::nullopt;
+    const Duration after =
+        read_retry_after(wanted, runner_->loop().unix_now()).value_or(Duration::zero());
+    if (after > options_.retry.retry_after_max) return std::nullopt;
+    // Added, so that clients which a server sends away together do not return together.
+    return after + backoff.next();
+}
+
+template <typename Made>
+task::Task<ClientResult<Made>> Client::travel_often(ClientRequest asked) {
+    budget_.on_request();
+    pool_here();
+    const core::EventLoop& loop = runner_->loop();
+    const Instant due = std::min(
+        moment_after(loop.now(), asked.timeout_.value_or(options_.timeout)), task::deadline());
+    task::Backoff backoff(options_.retry.pause, options_.retry.pause_max);
+    for (unsigned attempt = 1; true; ++attempt) {
+        Duration pause{};
+        {
+            auto made = co_await travel<Made>(asked.again().timeout(due - loop.now()));
+            if (attempt >= options_.retry.attempts_max) co_return made;
+            const auto wanted = pause_after(made, backoff);
+            if (!wanted || *wanted >= due - loop.now() || !budget_.take()) co_return made;
+            pause = *wanted;
+        }  // the answer lets go of its connection before the pause
+        co_await task::sleep(pause);
+    }
+}
+
+template <typename Made>
+task::Task<ClientResult<Made>> Client::begin(ClientRequest asked) {
+    const bool may_retry =
+        options_.retry.attempts_max > 1 && is_idempotent(asked.method_) && !asked.has_generator();
+    return may_retry ? travel_often<Made>(std::move(asked)) : travel<Made>(std::move(asked));
+}
+
 task::Task<ClientResult<ClientResponse>> Client::get(std::string url) {
-    return travel<ClientResponse>(ClientRequest("GET", std::move(url)));
+    return begin<ClientResponse>(ClientRequest("GET", std::move(url)));
 }
 
 task::Task<ClientResult<ClientResponse>> Client::post(std::string url, Content content) {
-    return travel<ClientResponse>(
-        ClientRequest("POST", std::move(url)).content(std::move(content)));
+    return begin<ClientResponse>(ClientRequest("POST", std::move(url)).content(std::move(content)));
 }
 
 task::Task<ClientResult<ClientResponse>> Client::request(ClientRequest request) {
-    return travel<ClientResponse>(std::move(request));
+    return begin<ClientResponse>(std::move(request));
 }
 
 task::Task<ClientResult<ClientResponseStream>> Client::open(ClientRequest request) {
-    return travel<ClientResponseStream>(std::move(request));
+    return begin<ClientResponseStream>(std::move(request));
 }
 
 OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
@@ -311,6 +383,9 @@ OwnedExchange Client::send(Journey& journey, ClientConnection& connection) {
         made->piece_bytes_left = journey.request.known_stream_bytes();
         made->make_trailers = checked_trailers(journey.request.streamed_->trailers);
         journey.sent_stream = true;
+    } else if (journey.form != nullptr) {
+        made->pieces = MultipartForm::pieces(journey.form);
+        made->piece_bytes_left = journey.form_bytes;
     }
     ++journey.attempts;
     // Before the request marks the connection as used, and perhaps ends it.
@@ -379,6 +454,7 @@ ClientResult<bool> Client::follow(Journey& journey, ClientExchange& exchange) {
     if (becomes_get) {
         journey.method = "GET";
         journey.body.reset();
+        journey.form.reset();
         journey.type = {};
         journey.streams = journey.sent_stream = false;
         // Headers that describe a body are removed with it (RFC 9110, 15.4).
@@ -428,11 +504,8 @@ Headers Client::fields_of(const Journey& journey) {
     for (const Header& field : own) {
         if (!is_ours(field.name)) fields.add(field.name, field.value);
     }
-    const bool known_length = !journey.streams || journey.request.known_stream_bytes();
-    if (journey.has_body() && known_length) {
-        const std::uint64_t whole = journey.body != nullptr ? journey.body->size() : 0;
-        const std::uint64_t bytes = journey.streams ? *journey.request.known_stream_bytes() : whole;
-        fields.add("Content-Length", std::to_string(bytes));
+    if (const auto bytes = journey.body_bytes(); bytes && journey.has_body()) {
+        fields.add("Content-Length", std::to_string(*bytes));
     }
     return fields;
 }

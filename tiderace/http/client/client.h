@@ -14,13 +14,14 @@
 //              ClientResponse::version names it. ClientOptions::versions chooses. A server that
 //              resets a request with HTTP_1_1_REQUIRED (RFC 9113, 7) gets it, and all later ones
 //              of its origin, over HTTP/1.1.
-// Retries      A kept connection may have been closed meanwhile. If no byte of an answer came, a
+// Again        A kept connection may have been closed meanwhile. If no byte of an answer came, a
 //              request that is idempotent (RFC 9110, 9.2.2) is sent again, on a new one, and so is
 //              one that was answered with 408 there; a POST only if that answer ends the
 //              connection. Whatever its method: a request of which no byte had left when the kept
 //              connection ended or was answered unasked, and one that an HTTP/2 server reports as
 //              unprocessed. At most attempts_max times; a body that is a generator is never sent
 //              twice.
+// Retries      None, unless ClientOptions::retry has some: see retry.h.
 // Time         `timeout` is for all of get() and request(), and for open() up to the answer's head;
 //              the deadline of the task (task::deadline()) counts as well. Between two reads of a
 //              stream no time-out runs, nor read_timeout while the answer is complete and the
@@ -49,7 +50,9 @@
 #include "tiderace/http/client/client_response_stream.h"
 #include "tiderace/http/client/cookie_jar.h"
 #include "tiderace/http/client/proxy.h"
+#include "tiderace/http/client/retry.h"
 #include "tiderace/http/client/url.h"
+#include "tiderace/task/backoff.h"
 #include "tiderace/tcp/tls.h"
 
 namespace tiderace::http {
@@ -71,6 +74,7 @@ struct ClientOptions {
     std::string connect_to = "";
     std::string user_agent = "tiderace";  // "" for none
     PoolLimits pool = {};
+    RetryPolicy retry = {};
     TlsClient tls = {};  // a kept connection keeps what it began with
 };
 
@@ -107,6 +111,7 @@ class Client {
             proxies_ = core::make_ref<SharedProxies>(std::move(proxies));
     }
     const Proxies& proxies() const { return proxies_->all; }
+    const RetryCounters& retries() const { return budget_.counters(); }
     const std::string& connect_to() const { return options_.connect_to; }
     // The memory of answers while they are received, its maximum so far, and the number refused.
     const AnswerMemory& memory() const { return *memory_; }
@@ -127,6 +132,13 @@ class Client {
     ClientPool& pool_here();
     template <typename Made>  // a ClientResponseStream, or a ClientResponse, which is read whole
     task::Task<ClientResult<Made>> travel(ClientRequest asked);
+    template <typename Made>
+    task::Task<ClientResult<Made>> travel_often(ClientRequest asked);
+    template <typename Made>
+    task::Task<ClientResult<Made>> begin(ClientRequest asked);
+    template <typename Made>
+    std::optional<Duration> pause_after(const ClientResult<Made>& made,
+                                        task::Backoff& backoff) const;
     OwnedExchange send(Journey& journey, ClientConnection& connection);
     bool goes_again(Journey& journey, const ClientExchange& failed);
     ClientResult<bool> follow(Journey& journey, ClientExchange& exchange);
@@ -137,6 +149,7 @@ class Client {
 
     ClientOptions options_;
     core::Ref<AnswerMemory> memory_;
+    RetryBudget budget_;
     UrlMemo urls_;
     Headers usual_fields_;  // of a request that has none of its own and no body
     std::shared_ptr<const tcp::ClientSecurity> security_;

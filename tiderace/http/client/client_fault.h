@@ -24,7 +24,8 @@ struct ClientFault {
         too_large,           // the body passes ClientOptions::body_bytes_max
         too_many_redirects,  // above ClientOptions::redirects_max
         bad_redirect,        // to no URL or several, to clear text, or with a body that is gone
-        body_failed,         // the generator of the request's body threw
+        body_failed,         // the generator of the request's body threw, or a form's file failed
+        save_failed,         // a file of save() cannot be written
     };
 
     ClientFault(Kind k, std::string m) : kind(k), message(one_line(std::move(m))) {}

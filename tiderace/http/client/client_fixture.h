@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "tiderace/core/worker_pool.h"
 #include "tiderace/http/client/client.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/testing/fake_world.h"
@@ -92,12 +95,22 @@ class ClientTest : public ::testing::Test {
     // "200 body", or "! kind: message".
     static std::string describe(const ClientResult<ClientResponse>& answer) {
         if (answer) return std::to_string(answer->status) + " " + answer->body;
-        static constexpr const char* kinds[] = {"bad_request",  "busy",       "connect",
-                                                "tls",          "timed_out",  "closed",
-                                                "bad_answer",   "too_large",  "too_many_redirects",
-                                                "bad_redirect", "body_failed"};
+        static constexpr const char* kinds[] = {"bad_request",  "busy",        "connect",
+                                                "tls",          "timed_out",   "closed",
+                                                "bad_answer",   "too_large",   "too_many_redirects",
+                                                "bad_redirect", "body_failed", "save_failed"};
         return std::string("! ") + kinds[static_cast<int>(answer.error().kind)] + ": " +
                answer.error().message;
+    }
+    // The pool's threads take real time, which the world's clock does not know.
+    bool wait_for_pool(const std::function<bool()>& done) {
+        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (!done()) {
+            if (std::chrono::steady_clock::now() > patience) return false;
+            std::this_thread::yield();
+            world.settle();
+        }
+        return true;
     }
     void run(task::Task<> task) {
         bool done = false;
@@ -110,7 +123,8 @@ class ClientTest : public ::testing::Test {
     }
 
     testing::FakeWorld world;
-    task::Runner runner{world.loop()};
+    core::WorkerPool pool{2, 16};
+    task::Runner runner{world.loop(), &pool};
     std::optional<Client> client;
 
   private:

@@ -2,6 +2,7 @@
 //
 //   ClientRequest("PUT", "https://api.example/users/7").json(user).header("If-Match", tag)
 //   ClientRequest("POST", url).stream("text/csv", rows())          // made while it is sent
+//   ClientRequest("POST", url).multipart(std::move(form))          // fields and files
 //
 // It is a class, not an aggregate, so that a temporary one may stand in a co_await (g++ 12).
 //
@@ -20,6 +21,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/http/client/content.h"
 #include "tiderace/http/client/headers.h"
+#include "tiderace/http/client/multipart_form.h"
 #include "tiderace/log/trace_context.h"
 #include "tiderace/task/generator.h"
 
@@ -53,8 +55,16 @@ class ClientRequest {
     ClientRequest& stream(std::string type, task::Generator<std::string> pieces,
                           std::optional<std::uint64_t> bytes = std::nullopt) & {
         content_ = Content(std::move(type), "");
+        streamed().form.reset();
         streamed().pieces = std::move(pieces);
         streamed().bytes = bytes;
+        return *this;
+    }
+    // It can be sent again; each time its files are read anew.
+    ClientRequest& multipart(MultipartForm form) & {
+        content_ = Content(form.type(), "");
+        streamed().pieces = {};
+        streamed().form = std::make_shared<MultipartForm>(std::move(form));
         return *this;
     }
     // Headers behind a body of stream() (RFC 9110, 6.5), such as its checksum: called after its
@@ -101,6 +111,7 @@ class ClientRequest {
                          std::optional<std::uint64_t> bytes = std::nullopt) && {
         return std::move(stream(std::move(type), std::move(pieces), bytes));
     }
+    ClientRequest multipart(MultipartForm form) && { return std::move(multipart(std::move(form))); }
     ClientRequest trailers(std::function<Headers()> make) && {
         return std::move(trailers(std::move(make)));
     }
@@ -118,6 +129,8 @@ class ClientRequest {
         task::Generator<std::string> pieces;
         std::optional<std::uint64_t> bytes;
         std::function<Headers()> trailers;
+        std::shared_ptr<MultipartForm> form;
+        std::shared_ptr<const std::string> whole;  // in the place of content_'s, between retries
     };
 
     Streamed& streamed() {
@@ -127,6 +140,26 @@ class ClientRequest {
     // Only with a generator.
     std::optional<std::uint64_t> known_stream_bytes() const {
         return streamed_->trailers ? std::nullopt : streamed_->bytes;
+    }
+    bool has_generator() const { return streamed_ != nullptr && streamed_->pieces; }
+    const std::shared_ptr<MultipartForm>& form() const {
+        static const std::shared_ptr<MultipartForm> none;
+        return streamed_ != nullptr ? streamed_->form : none;
+    }
+    // The same request once more, without a copy of its body. Not with a generator.
+    ClientRequest again() {
+        if (!content_.bytes().empty()) {
+            streamed().whole = std::make_shared<std::string>(std::move(content_).take_bytes());
+        }
+        ClientRequest made(method_, url_);
+        made.fields_ = fields_;
+        made.content_ = content_;
+        made.timeout_ = timeout_;
+        if (streamed_ != nullptr) {
+            made.streamed().form = streamed_->form;
+            made.streamed().whole = streamed_->whole;
+        }
+        return made;
     }
 
     std::string method_;

@@ -7,31 +7,51 @@
 //       if (!piece || piece->empty()) break;      // a fault, or the end
 //       use(*piece);
 //   }
+//   or: auto bytes = co_await answer->save("/srv/data.csv");
 //
 // Owner    The task. Its end before the body's closes the connection, or resets its stream of
 //          HTTP/2. The Client outlives it.
-// Thread   The loop's.
-// Errors   read(): a ClientFault; the pieces before it are not the whole body.
+// Thread   The loop's; save() writes on threads of the pool.
+// Errors   read(): a ClientFault; the pieces before it are not the whole body. save(): also
+//          save_failed (the disk is full, say) and too_large; then, and when the task ends before,
+//          the file that was begun is removed, and one that had its name is as it was.
 // Limits   Of the body, ClientOptions::body_bytes_max holds for get() and request() alone: what is
 //          read here is bounded by the reader. read_timeout for each read().
 // Memory   At most some 200 KiB (HTTP/2: 256 KiB, and 256 MiB for all answers on a loop together,
 //          receive_budget.h) that were received and not read, and the decoder's (answer_memory.h).
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include "tiderace/base/unique_function.h"
 #include "tiderace/http/client/answer_memory.h"
 #include "tiderace/http/client/client_exchange.h"
 #include "tiderace/http/client/client_fault.h"
 #include "tiderace/http/client/headers.h"
 #include "tiderace/http/client/url.h"
 #include "tiderace/http/coding/content_decoder.h"
+#include "tiderace/task/offload.h"
 #include "tiderace/task/task.h"
 
 namespace tiderace::http {
+
+struct SaveOptions {
+    std::uint64_t bytes_max = 16_GiB;  // of the decoded body
+    // True: save() returns once the disk has the file and its name (fsync). False: a power cut may
+    // lose what was saved.
+    bool on_disk = false;
+};
+
+struct SaveProgress {
+    std::uint64_t bytes = 0;             // written
+    std::optional<std::uint64_t> total;  // nullopt: the server did not say, or the body was encoded
+};
 
 // The fault of an answer for which AnswerMemory has no more.
 ClientFault out_of_answer_memory(const Url& url);
@@ -59,6 +79,23 @@ class ClientResponseStream final {
 
     // The next piece, decoded; "": the end.
     task::Task<ClientResult<std::string>> read();
+    // Writes the rest of the body into a file of mode 0600, and returns its bytes. A file beside
+    // it, "PATH.….part", takes the name in one step when all of it is written, and the place of a
+    // file that had it.
+    task::Task<ClientResult<std::uint64_t>> save(std::string path, SaveOptions options = {}) {
+        return save_reporting(std::move(path), {}, options);
+    }
+    // progress(const SaveProgress&) is called on the loop after each write. What it throws ends the
+    // save.
+    template <typename F>
+        requires std::invocable<std::remove_cvref_t<F>&, const SaveProgress&>
+    task::Task<ClientResult<std::uint64_t>> save(std::string path, F&& progress,
+                                                 SaveOptions options = {}) {
+        static_assert(task::survives_co_await<F>(),
+                      "g++ 12 destroys the captures of a lambda twice when it is written inside"
+                      " co_await: give it a name first");
+        return save_reporting(std::move(path), std::forward<F>(progress), options);
+    }
     // The received bytes of a body without a coding, without a task. "": none; call read().
     std::string take_received() {
         return decoding_ == nullptr ? exchange_->take_buffer() : std::string();
@@ -71,6 +108,10 @@ class ClientResponseStream final {
     bool decode(const core::Ref<AnswerMemory>& memory);
 
   private:
+    using OnProgress = unique_function<void(const SaveProgress&)>;
+
+    task::Task<ClientResult<std::uint64_t>> save_reporting(std::string path, OnProgress progress,
+                                                           SaveOptions options);
     task::Task<ClientResult<std::string>> read_raw(Duration limit);
     task::Task<ClientResult<std::string>> read_decoded();
     ClientFault described(ClientFault fault) const;
