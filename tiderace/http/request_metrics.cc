@@ -48,9 +48,35 @@ constexpr std::array<std::string_view, 3> protocols{"1.0", "1.1", "2"};
 
 }  // namespace
 
-LoopMetrics::LoopMetrics(const SiteMetrics& site) : site_(&site) {
-    for (std::size_t i = 0; i < site.routes_.size(); ++i) {
-        routes_.push_back(std::make_unique<Route>());
+LoopMetrics::LoopMetrics(SiteMetrics& site) : site_(&site) {
+    routes_.push_back(std::make_unique<Route>());
+}
+
+std::vector<std::uint32_t> LoopMetrics::learn(const Site& site) {
+    std::vector<std::uint32_t> all;
+    const std::lock_guard held(site_->lock_);
+    for (const Site::Endpoint& endpoint : site.endpoints()) {
+        const std::uint32_t series = site_->series_of(
+            {site.host_name(site.scopes()[endpoint.scope].host), endpoint.pattern});
+        ++site_->routes_[series].users;
+        if (routes_.size() <= series) routes_.resize(series + 1);
+        if (routes_[series] == nullptr) routes_[series] = std::make_unique<Route>();
+        all.push_back(series);
+    }
+    return all;
+}
+
+void LoopMetrics::forget(std::span<const std::uint32_t> all) {
+    const std::lock_guard held(site_->lock_);
+    for (const std::uint32_t series : all) {
+        SiteMetrics::Route& route = site_->routes_[series];
+        if (--route.users > 0) continue;
+        // No loop has a tree that counts here, so none of them looks at this place.
+        for (const auto& loop : site_->loops_) {
+            if (series < loop->routes_.size()) loop->routes_[series].reset();
+        }
+        site_->known_.erase(route.names);
+        site_->free_.push_back(series);
     }
 }
 
@@ -62,10 +88,7 @@ LoopMetrics::Route::~Route() {
 
 void LoopMetrics::count(const AccessRecord& record) {
     const Matched* const matched = record.matched;
-    const std::size_t number = matched != nullptr && matched->number < site_->by_endpoint_.size()
-                                   ? site_->by_endpoint_[matched->number]
-                                   : routes_.size() - 1;
-    Route& route = *routes_[number];
+    Route& route = *routes_[matched != nullptr ? matched->series : 0];
     observe(route.durations, duration_bounds, nanoseconds(record.duration));
     observe(route.sent, size_bounds, record.body_bytes);
     observe(route.received, size_bounds, record.received_bytes);
@@ -87,16 +110,7 @@ void LoopMetrics::lag(Duration late) {
     observe(lags_, duration_bounds, nanoseconds(late));
 }
 
-SiteMetrics::SiteMetrics(const Site& site) {
-    for (const Site::Endpoint& endpoint : site.endpoints()) {
-        const std::string host(site.host_name(site.scopes()[endpoint.scope].host));
-        const auto known = std::ranges::find_if(routes_, [&](const Route& route) {
-            return route.site == host && route.pattern == endpoint.pattern;
-        });
-        by_endpoint_.push_back(static_cast<std::uint32_t>(known - routes_.begin()));
-        if (known == routes_.end()) routes_.push_back({host, endpoint.pattern});
-    }
-    routes_.push_back({});
+SiteMetrics::SiteMetrics() : routes_(1) {
     for (int status = 100; status < 600; ++status) {
         if (wire::reason_phrase(status).empty()) continue;
         status_index_[static_cast<std::size_t>(status - 100)] =
@@ -112,6 +126,19 @@ LoopMetrics& SiteMetrics::add_loop() {
     return *loops_.emplace_back(std::move(made));
 }
 
+std::uint32_t SiteMetrics::series_of(Names names) {
+    const auto [known, is_new] = known_.emplace(names, 0);
+    if (!is_new) return known->second;
+    if (free_.empty()) {
+        free_.push_back(static_cast<std::uint32_t>(routes_.size()));
+        routes_.emplace_back();
+    }
+    known->second = free_.back();
+    free_.pop_back();
+    routes_[known->second].names = std::move(names);
+    return known->second;
+}
+
 void SiteMetrics::add_requests(metrics::Page& page) const {
     page.begin(metrics::Type::counter, "tiderace_http_requests_total", "Requests answered.");
     for (std::size_t r = 0; r < routes_.size(); ++r) {
@@ -119,8 +146,10 @@ void SiteMetrics::add_requests(metrics::Page& page) const {
             for (std::size_t v = 0; v < LoopMetrics::versions; ++v) {
                 std::array<std::uint64_t, LoopMetrics::statuses_max> sums{};
                 for (const auto& loop : loops_) {
+                    const LoopMetrics::Route* const route = loop->route(r);
+                    if (route == nullptr) continue;
                     const auto* const counts =
-                        loop->routes_[r]->statuses[m][v].load(std::memory_order_acquire);
+                        route->statuses[m][v].load(std::memory_order_acquire);
                     if (counts == nullptr) continue;
                     for (std::size_t s = 0; s < statuses_.size(); ++s) {
                         sums[s] += counts->counts[s].load(std::memory_order_relaxed);
@@ -128,8 +157,8 @@ void SiteMetrics::add_requests(metrics::Page& page) const {
                 }
                 for (std::size_t s = 0; s < statuses_.size(); ++s) {
                     if (sums[s] == 0) continue;
-                    page.value({{"site", routes_[r].site},
-                                {"route", routes_[r].pattern},
+                    page.value({{"site", routes_[r].names.first},
+                                {"route", routes_[r].names.second},
                                 {"method", std::string(name_of(m))},
                                 {"code", s == 0 ? "other" : std::to_string(statuses_[s])},
                                 {"protocol", std::string(protocols[v])}},
@@ -169,9 +198,13 @@ void SiteMetrics::add_histogram(metrics::Page& page, Member member,
                                 std::span<const std::uint64_t> bounds, double per_unit) const {
     for (std::size_t r = 0; r < routes_.size(); ++r) {
         metrics::HistogramValue value = empty_value(bounds, per_unit);
-        for (const auto& loop : loops_) sum_up(value, *loop->routes_[r].*member, per_unit);
+        for (const auto& loop : loops_) {
+            const LoopMetrics::Route* const route = loop->route(r);
+            if (route != nullptr) sum_up(value, route->*member, per_unit);
+        }
         if (std::ranges::all_of(value.counts, [](std::uint64_t n) { return n == 0; })) continue;
-        page.histogram({{"site", routes_[r].site}, {"route", routes_[r].pattern}}, value);
+        page.histogram({{"site", routes_[r].names.first}, {"route", routes_[r].names.second}},
+                       value);
     }
 }
 

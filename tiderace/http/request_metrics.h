@@ -17,8 +17,8 @@
 // Owner    SiteMetrics: the front, and the loops. LoopMetrics: SiteMetrics. LagProbe: the loop's.
 // Thread   add_loop(), add_to(): any. LoopMetrics: its loop's.
 // Errors   Without memory for a series' first request, that request is not counted by status.
-// Limits   Of a site that is replaced, those that the first one has keep their numbers; others
-//          count as without a route.
+// Limits   A route has its numbers for as long as a tree of any loop has the route
+//          (SiteLoop::replace); one that comes back later counts from zero.
 // Memory   For a loop 500 bytes a route, and 560 more for each method and version it was asked by.
 // Keywords: Prometheus, latency, RED
 #pragma once
@@ -26,10 +26,12 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tiderace/core/event_loop.h"
@@ -43,12 +45,15 @@ class SiteMetrics;
 
 class LoopMetrics final {
   public:
-    explicit LoopMetrics(const SiteMetrics& site);
+    explicit LoopMetrics(SiteMetrics& site);
 
     // A request began; the pointer's number goes down when it is answered or abandoned.
     std::atomic<std::uint64_t>& in_flight() { return in_flight_; }
     void count(const AccessRecord& record);
     void lag(Duration late);
+    // The number of each endpoint's series, until forget().
+    std::vector<std::uint32_t> learn(const Site& site);
+    void forget(std::span<const std::uint32_t> series);
 
   private:
     friend class SiteMetrics;
@@ -76,15 +81,20 @@ class LoopMetrics final {
         ~Route();
     };
 
-    const SiteMetrics* site_;
-    std::vector<std::unique_ptr<Route>> routes_;  // the last: of none
+    const Route* route(std::size_t series) const {
+        return series < routes_.size() ? routes_[series].get() : nullptr;
+    }
+
+    SiteMetrics* site_;
+    // By series; nullptr: this loop has none. Changed under SiteMetrics::lock_.
+    std::vector<std::unique_ptr<Route>> routes_;
     Cell in_flight_ = 0;
     Buckets<durations_max> lags_;
 };
 
 class SiteMetrics final {
   public:
-    explicit SiteMetrics(const Site& site);
+    SiteMetrics();
 
     // It lives as long as this.
     LoopMetrics& add_loop();
@@ -92,9 +102,10 @@ class SiteMetrics final {
 
   private:
     friend class LoopMetrics;
+    using Names = std::pair<std::string, std::string>;  // of the site, and the pattern
     struct Route {
-        std::string site;
-        std::string pattern;
+        Names names;
+        std::size_t users = 0;  // endpoints of the loops' trees; 0: free for another route
     };
     using Kind = LoopMetrics::Route;
 
@@ -103,11 +114,14 @@ class SiteMetrics final {
     void add_histogram(metrics::Page& page, Member member, std::span<const std::uint64_t> bounds,
                        double per_unit) const;
 
-    std::vector<Route> routes_;  // the last: of none
-    std::vector<std::uint32_t> by_endpoint_;
+    std::uint32_t series_of(Names names);
+
     std::array<std::uint8_t, 500> status_index_{};  // from 100 on; 0: "other"
     std::vector<int> statuses_{0};                  // by that index
-    mutable std::mutex lock_;                       // for loops_
+    mutable std::mutex lock_;                       // for what follows
+    std::vector<Route> routes_;                     // by series; the first: of none
+    std::map<Names, std::uint32_t> known_;
+    std::vector<std::uint32_t> free_;
     std::vector<std::unique_ptr<LoopMetrics>> loops_;
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tiderace/http/site_loop.h"
+#include "tiderace/task/runner.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/recorded_exchange.h"
 
@@ -29,7 +30,11 @@ class RequestMetricsTest : public ::testing::Test {
         Site::Scope& scope = site_.scope(site_.add_scope(0, ""));
         scope.host = site_.host("a.example");
         add(1, wire::Method::get, "/users/{id}");
-        metrics_.emplace(site_);
+    }
+    LoopMetrics& add_loop() {
+        LoopMetrics& loop = metrics_.add_loop();
+        EXPECT_THAT(loop.learn(site_), ::testing::ElementsAre(1, 1, 2));
+        return loop;
     }
     void add(std::uint32_t scope, wire::Method method, const char* pattern) {
         EXPECT_TRUE(site_.add({.pattern = pattern, .method = method, .scope = scope, .make = {}}));
@@ -50,7 +55,7 @@ class RequestMetricsTest : public ::testing::Test {
     }
     std::string page() const {
         metrics::Page page(metrics::PageFormat::prometheus);
-        metrics_->add_to(page);
+        metrics_.add_to(page);
         return std::move(page).take();
     }
     static std::string requests(const std::string& labels, int count) {
@@ -58,15 +63,15 @@ class RequestMetricsTest : public ::testing::Test {
     }
 
     Site site_;
-    std::optional<SiteMetrics> metrics_;
-    const Matched get_{"/users/{id}", 0};
+    SiteMetrics metrics_;
+    const Matched get_{"/users/{id}", 1};
     const Matched post_{"/users/{id}", 1};
     const Matched other_host_{"/users/{id}", 2};
 };
 
 TEST_F(RequestMetricsTest, LoopsAreSummedUpByRouteMethodStatusAndVersion) {
-    LoopMetrics& one = metrics_->add_loop();
-    LoopMetrics& two = metrics_->add_loop();
+    LoopMetrics& one = add_loop();
+    LoopMetrics& two = add_loop();
     for (int i = 0; i < 3; ++i) count(one, "GET", &get_, 200);
     for (int i = 0; i < 4; ++i) count(two, "GET", &get_, 200);
     count(one, "HEAD", &get_, 200);
@@ -85,11 +90,10 @@ TEST_F(RequestMetricsTest, LoopsAreSummedUpByRouteMethodStatusAndVersion) {
 }
 
 TEST_F(RequestMetricsTest, NoClientMakesASeries) {
-    LoopMetrics& loop = metrics_->add_loop();
-    const Matched unknown{"/of/another/site", 99};
+    LoopMetrics& loop = add_loop();
     for (int i = 0; i < 1'000; ++i) {
         count(loop, "BREW" + std::to_string(i), nullptr, 501);
-        count(loop, "GET", &unknown, 299);
+        count(loop, "GET", nullptr, 299);
         count(loop, "GET", nullptr, i);
     }
     const std::string all = page();
@@ -99,8 +103,49 @@ TEST_F(RequestMetricsTest, NoClientMakesASeries) {
     EXPECT_LT(std::ranges::count(all, '\n'), 200);
 }
 
+// A tree that replaces another has other numbers for the same endpoints.
+TEST_F(RequestMetricsTest, AReplacedSiteGoesOnCountingAtItsRoutes) {
+    testing::FakeWorld world;
+    task::Runner runner(world.loop());
+    const States states;
+    LayerPlace place{world.loop(), nullptr, runner, states};
+    const auto site_of = [](const std::vector<std::string>& paths) {
+        auto site = std::make_shared<Site>();
+        for (const std::string& path : paths) {
+            EXPECT_TRUE(site->add({.pattern = path, .method = wire::Method::get, .make = [](auto&) {
+                                       return std::make_shared<Nothing>();
+                                   }}));
+        }
+        return site;
+    };
+    SiteLoop loop(site_of({"/a", "/b"}), place);
+    LoopMetrics& of_loop = metrics_.add_loop();
+    loop.set_metrics(of_loop);
+    const auto get = [&](const std::string& path) {
+        const auto exchange = core::make_ref<RecordedExchange>(world.loop(), "GET", path);
+        loop.serve(*exchange);
+        count(of_loop, "GET", exchange->matched(), exchange->status());
+    };
+    const auto counted = [](const std::string& path, int count) {
+        return HasSubstr(requests(
+            "site=\"\",route=\"" + path + R"(",method="GET",code="204",protocol="1.1")", count));
+    };
+    get("/a");
+    get("/b");
+    ASSERT_TRUE(loop.replace(site_of({"/c", "/b"}), place));
+    get("/b");
+    get("/c");
+    EXPECT_THAT(page(), AllOf(counted("/a", 1), counted("/b", 2), counted("/c", 1)));
+    world.loop().turn(Duration::zero());
+    // No tree has it any more.
+    EXPECT_THAT(page(), AllOf(Not(HasSubstr("\"/a\"")), counted("/b", 2)));
+    ASSERT_TRUE(loop.replace(site_of({"/a", "/b"}), place));
+    get("/a");
+    EXPECT_THAT(page(), AllOf(counted("/a", 1), counted("/b", 2), counted("/c", 1)));
+}
+
 TEST_F(RequestMetricsTest, DurationsAndSizesFallIntoTheirBuckets) {
-    LoopMetrics& loop = metrics_->add_loop();
+    LoopMetrics& loop = add_loop();
     for (const Duration duration : {Duration(0ms), Duration(5ms), Duration(6ms), Duration(1h)}) {
         count(loop, "GET", &get_, 200, duration);
     }
@@ -130,7 +175,7 @@ TEST_F(RequestMetricsTest, InFlightIsWhatHasNoAnswerYet) {
         std::vector<core::Ref<Exchange>>* held;
     } keeper(held);
     SiteLoop loop(keeper);
-    loop.set_metrics(metrics_->add_loop());
+    loop.set_metrics(metrics_.add_loop());
     EXPECT_TRUE(loop.logs());
     const auto gauge = [&] {
         const std::string all = page();
@@ -149,8 +194,7 @@ TEST_F(RequestMetricsTest, InFlightIsWhatHasNoAnswerYet) {
 
 TEST(LagProbe, MeasuresHowLateTimersAre) {
     testing::FakeWorld world;
-    Site site;
-    SiteMetrics metrics(site);
+    SiteMetrics metrics;
     {
         LagProbe probe(world.loop(), metrics.add_loop());
         world.advance(10s);

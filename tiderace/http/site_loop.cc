@@ -39,6 +39,8 @@ class SiteLoop::Tree final : public core::Shared {
     bool logs() const;
     std::string methods_for(const Request& preflight) const;
     void drop_handlers() { targets_.clear(); }
+    void count_in(LoopMetrics& metrics);
+    void end_counting(LoopMetrics& metrics) { metrics.forget(series_); }
 
   private:
     // Answers what no endpoint does.
@@ -77,6 +79,7 @@ class SiteLoop::Tree final : public core::Shared {
     std::vector<std::unique_ptr<Chain>> chains_;  // by scope
     std::vector<Missing> missing_;                // the longest prefix first
     std::vector<Target> targets_;                 // by endpoint
+    std::vector<std::uint32_t> series_;           // of LoopMetrics, by endpoint
     Handler* only_ = nullptr;                     // where there is no tree
     std::optional<Refusal> refusal_;
 };
@@ -93,7 +96,7 @@ SiteLoop::Tree::Tree(std::shared_ptr<const Site> site, LayerPlace& place)
     make_missing_chains();
     for (const Site::Endpoint& endpoint : site_->endpoints()) {
         place.pattern = endpoint.pattern;
-        targets_.push_back({{endpoint.pattern, static_cast<std::uint32_t>(targets_.size())},
+        targets_.push_back({{endpoint.pattern},
                             endpoint.make(place),
                             chains_[endpoint.scope].get(),
                             endpoint.is_websocket});
@@ -167,6 +170,12 @@ void SiteLoop::Tree::make_missing_chains() {
 void SiteLoop::Tree::change(Change& change) {
     for (const auto& chain : chains_) change(*chain);
     for (Missing& missing : missing_) change(missing.chain);
+}
+
+void SiteLoop::Tree::count_in(LoopMetrics& metrics) {
+    if (site_ == nullptr) return;
+    series_ = metrics.learn(*site_);
+    for (std::size_t i = 0; i < targets_.size(); ++i) targets_[i].matched.series = series_[i];
 }
 
 bool SiteLoop::Tree::logs() const {
@@ -264,6 +273,19 @@ void SiteLoop::Tree::Refusal::handle(Exchange& exchange) {
 
 // --- the site of the loop --------------------------------------------------------------------
 
+struct SiteLoop::Before {
+    std::vector<core::Ref<Tree>> trees;
+    LoopMetrics* metrics = nullptr;
+
+    void end_unused() {
+        std::erase_if(trees, [this](const core::Ref<Tree>& tree) {
+            if (!tree.only_owner()) return false;
+            if (metrics != nullptr) tree->end_counting(*metrics);
+            return true;
+        });
+    }
+};
+
 SiteLoop::SiteLoop(Handler& handler) : tree_(core::make_ref<Tree>(handler)) {}
 
 SiteLoop::SiteLoop(std::shared_ptr<const Site> site, LayerPlace& place)
@@ -273,30 +295,41 @@ SiteLoop::~SiteLoop() {
     if (registry_ != nullptr) registry_->close();
     // A handler's sockets hold the tree that has the handler.
     drop_handlers();
-    if (before_ != nullptr) before_->clear();
+    if (before_ != nullptr) before_->trees.clear();
 }
 
 Result<> SiteLoop::replace(std::shared_ptr<const Site> site, LayerPlace& place) {
-    const auto next = core::make_ref<Tree>(std::move(site), place);
+    auto prepared = prepare(std::move(site), place);
+    if (!prepared) return fail(prepared.error());
+    publish(std::move(*prepared), place.loop);
+    return {};
+}
+
+Result<SiteLoop::Prepared> SiteLoop::prepare(std::shared_ptr<const Site> site, LayerPlace& place) {
+    auto made = core::make_ref<Tree>(std::move(site), place);
     if (place.fault) return fail(*place.fault);
+    return Prepared(std::move(made));
+}
+
+void SiteLoop::publish(Prepared prepared, core::EventLoop& loop) {
+    core::Ref<Tree> next(static_cast<Tree*>(prepared.get()));
     for (Change& change : changes_) next->change(change);
     next->change(log_);
+    if (metrics_ != nullptr) next->count_in(*metrics_);
     if (before_ == nullptr) {
-        before_ = std::make_shared<std::vector<core::Ref<Tree>>>();
+        before_ = std::make_shared<Before>();
         // At the end of a turn, because code of its handlers may be on the stack when the last
         // request of a site ends.
-        place.loop.every_turn_end([before = before_] {
-            std::erase_if(*before, [](const core::Ref<Tree>& tree) { return tree.only_owner(); });
-        });
+        loop.every_turn_end([before = before_] { before->end_unused(); });
     }
-    before_->push_back(std::exchange(tree_, next));
-    logs_ |= next->logs();  // requests of the sites before may be logged yet
-    return {};
+    before_->metrics = metrics_;
+    before_->trees.push_back(std::exchange(tree_, std::move(next)));
+    logs_ |= tree_->logs();  // requests of the sites before may be logged yet
 }
 
 void SiteLoop::drop_handlers() {
     if (before_ != nullptr) {
-        for (const core::Ref<Tree>& tree : *before_) tree->drop_handlers();
+        for (const core::Ref<Tree>& tree : before_->trees) tree->drop_handlers();
     }
     tree_->drop_handlers();
 }
@@ -339,6 +372,7 @@ void SiteLoop::set_observer(shared_function<void(const AccessRecord&)> observer)
 
 void SiteLoop::set_metrics(LoopMetrics& metrics) {
     metrics_ = &metrics;
+    tree_->count_in(metrics);
     logs_ = true;
 }
 

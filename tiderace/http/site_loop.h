@@ -47,7 +47,7 @@ struct Chain {
 // An endpoint of the tree, for what is counted and written about its requests.
 struct Matched {
     std::string_view pattern;  // of its path: "/users/{id}"
-    std::uint32_t number;      // Site::endpoints()
+    std::uint32_t series = 0;  // of LoopMetrics; 0: of no endpoint
 };
 
 // The server itself has checked a password (RFC 7617): programs are given the user's name alone
@@ -68,9 +68,13 @@ class SiteLoop {
 
     // Requests that begin from now on are of this site. Each earlier one keeps the site that it
     // began with, which ends at the end of the turn that its last request ends in. What add(),
-    // set_log() and set_observer() were given holds on. A layer or a handler could not be made: all
-    // stays as it was.
+    // set_log(), set_observer() and set_metrics() were given holds on. A layer or a handler could
+    // not be made: all stays as it was.
     Result<> replace(std::shared_ptr<const Site> site, LayerPlace& place);
+    // The same in two steps: what can fail, and what cannot, which may be left out.
+    using Prepared = core::Ref<core::Shared>;
+    static Result<Prepared> prepare(std::shared_ptr<const Site> site, LayerPlace& place);
+    void publish(Prepared prepared, core::EventLoop& loop);
 
     // In all scopes, as the last rule or filter.
     void add(AccessRule& rule);
@@ -84,7 +88,7 @@ class SiteLoop {
     // Called for each answer that ended.
     void set_observer(shared_function<void(const AccessRecord&)> observer);
 
-    // Counts each request of this loop; it outlives this.
+    // Counts each request of this loop; it outlives this, and the loop's turns.
     void set_metrics(LoopMetrics& metrics);
 
     // Runs access and handler. Their exceptions are answered 500.
@@ -121,7 +125,8 @@ class SiteLoop {
     task::Runner* runner_ = nullptr;
     core::Ref<Tree> tree_;
     // Those before it that have requests; shared with the work at a turn's end.
-    std::shared_ptr<std::vector<core::Ref<Tree>>> before_;
+    struct Before;
+    std::shared_ptr<Before> before_;
     std::vector<Change> changes_;  // of every chain, in this order; and then:
     Change log_ = [](Chain&) {};
     bool logs_ = false;

@@ -31,7 +31,7 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     fault_ = std::move(place.fault);
     site_->set_observer(app.on_answer_);
     if (app.metrics_ != nullptr) {
-        LoopMetrics& metrics = app.metrics_->add_loop(app.site());
+        LoopMetrics& metrics = app.metrics_->add_loop();
         site_->set_metrics(metrics);
         lag_.emplace(loop, metrics);
     }

@@ -14,15 +14,8 @@ AppMetrics::AppMetrics() {
     registry_.add_source([this](metrics::Page& page) { add_to(page); });
 }
 
-LoopMetrics& AppMetrics::add_loop(const Site& site) {
-    const std::lock_guard held(lock_);
-    if (site_ == nullptr) site_ = std::make_unique<SiteMetrics>(site);
-    return site_->add_loop();
-}
-
 void AppMetrics::add_to(metrics::Page& page) const {
-    const std::lock_guard held(lock_);
-    if (site_ != nullptr) site_->add_to(page);
+    site_.add_to(page);
     metrics::add_process(page);
 }
 

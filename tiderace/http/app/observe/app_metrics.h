@@ -19,16 +19,14 @@ class AppMetrics final {
     AppMetrics();
 
     metrics::Registry& registry() { return registry_; }
-    // For one more loop that serves `site`, which is complete.
-    LoopMetrics& add_loop(const Site& site);
+    LoopMetrics& add_loop() { return site_.add_loop(); }
     std::string page(metrics::PageFormat format) const { return registry_.page(format); }
 
   private:
     void add_to(metrics::Page& page) const;
 
     metrics::Registry registry_;
-    mutable std::mutex lock_;
-    std::unique_ptr<SiteMetrics> site_;  // once a loop serves
+    SiteMetrics site_;
 };
 
 }  // namespace tiderace::http::app_parts
