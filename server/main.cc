@@ -9,6 +9,7 @@
 #include "server/assemble.h"
 #include "server/command_line/command_line.h"
 #include "server/config/check.h"
+#include "server/config/tools.h"
 #include "server/other_program.h"
 #include "server/terminal.h"
 #include "server/trust.h"
@@ -72,6 +73,9 @@ int main(int argc, char** argv) {
         return server::print(program, printout->text);
     }
     if (file != nullptr) return server::config::check(file->file);
+    if (const auto* const tool = std::get_if<server::FileTool>(&*command)) {
+        return server::config::use_tool(*tool);
+    }
     if (std::holds_alternative<server::ShowTrust>(*command)) return show_trust();
     if (const auto* other = std::get_if<server::ToProgram>(&*command)) {
         return server::become_program(other->name, other->words);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 
 #include "server/command_line/completions.h"
@@ -99,12 +100,16 @@ std::optional<std::string> endless_redirect(const ServeOptions& options) {
     return "--path-redirect leads in a circle: " + circle + " and so on";
 }
 
-Parsed parse_run(const CommandWords& words, const CommandSpec& command) {
+// "FILE" is needed, "[DIR]" is not.
+std::optional<CliFailure> missing_file(const CommandWords& words, const CommandSpec& command) {
+    if (!command.operand.starts_with("FILE") || !words.operands.empty()) return std::nullopt;
     const std::string name(command.name);
-    if (words.operands.empty()) {
-        return refuse(name + " needs a file: tiderace " + name + " tiderace.toml");
-    }
-    return Command(RunFile{words.operands[0], name == "check"});
+    return CliFailure{name + " needs a file: tiderace " + name + " tiderace.toml"};
+}
+
+bool is_file_tool(std::string_view name) {
+    static constexpr std::string_view tools[] = {"fmt", "schema"};
+    return std::ranges::find(tools, name) != std::end(tools);
 }
 
 std::size_t operands_max(const CommandSpec& command) {
@@ -129,7 +134,11 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
         if (words->has("print-config")) return Command(Printout{config::print_config(*options)});
         return Command(std::move(*options));
     }
-    if (command.name == "run" || command.name == "check") return parse_run(*words, command);
+    if (auto missing = missing_file(*words, command)) return std::unexpected(std::move(*missing));
+    if (command.name == "run" || command.name == "check") {
+        return Command(RunFile{words->operands[0], command.name == "check"});
+    }
+    if (is_file_tool(command.name)) return Command(FileTool{command.name, *words});
     if (command.name == "trust") return Command(ShowTrust{});
     if (command.name == "help") return parse_help(*words);
     if (command.name == "man") return Command(Printout{man_page()});

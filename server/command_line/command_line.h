@@ -33,13 +33,19 @@ struct RunFile {
     bool only_check = false;
 };
 
+// Another command about configuration files (config/tools.h).
+struct FileTool {
+    std::string_view name;
+    CommandWords words;
+};
+
 // Another program does it (other_program.h).
 struct ToProgram {
     std::string_view name;
     std::vector<std::string_view> words;
 };
 
-using Command = std::variant<ServeOptions, RunFile, Printout, ShowTrust, ToProgram>;
+using Command = std::variant<ServeOptions, RunFile, FileTool, Printout, ShowTrust, ToProgram>;
 
 struct CliFailure {
     std::string sentence;  // one line, no final stop, without the program's name

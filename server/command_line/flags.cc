@@ -19,8 +19,9 @@ constexpr std::array<std::string_view, 3> log_format_names{"common", "combined",
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 11> command_names{
-    "serve", "run", "check", "load", "lab", "db", "trust", "version", "help", "man", "completions"};
+constexpr std::array<std::string_view, 13> command_names{
+    "serve", "run",   "check",   "fmt",  "schema", "load",       "lab",
+    "db",    "trust", "version", "help", "man",    "completions"};
 constexpr std::array<std::string_view, 5> lab_command_names{"serve", "engines", "run", "report",
                                                             "help"};
 constexpr std::array<std::string_view, 3> database_command_names{"migrate", "status", "help"};
@@ -341,7 +342,11 @@ constexpr std::array serve_table{
 std::span<const CommandSpec> commands() {
     const FlagText verbose{
         .name = "verbose", .letter = 'v', .group = Group::other, .about = "also how it was built"};
-    static const std::array<CommandSpec, 11> all{{
+    const FlagText only_check{
+        .name = "check",
+        .group = Group::other,
+        .about = "list the lines that are not, with status 1, and write nothing"};
+    static const std::array<CommandSpec, 13> all{{
         {.name = "serve",
          .operand = "[DIR]",
          .about = "serve a folder; the current one when none is named",
@@ -350,6 +355,11 @@ std::span<const CommandSpec> commands() {
         {.name = "check",
          .operand = "FILE",
          .about = "all that is wrong with a configuration file"},
+        {.name = "fmt",
+         .operand = "FILE",
+         .about = "put the spaces and line ends of a configuration file in order",
+         .flags = {{only_check}, {help_flag}}},
+        {.name = "schema", .about = "the JSON Schema of these files, for editors"},
         {.name = "load",
          .operand = "URL",
          .about = "put a server of yours under load, and report how it performs"},

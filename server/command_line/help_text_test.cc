@@ -16,6 +16,9 @@ Commands
   serve [DIR]          serve a folder; the current one when none is named
   run FILE             serve the sites of a configuration file
   check FILE           all that is wrong with a configuration file
+  fmt FILE             put the spaces and line ends of a configuration file in
+                       order
+  schema               the JSON Schema of these files, for editors
   load URL             put a server of yours under load, and report how it
                        performs
   lab COMMAND          compare ways of building a server: tiderace lab help

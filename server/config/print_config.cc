@@ -8,26 +8,10 @@
 
 #include "server/command_line/apply_flag.h"
 #include "server/config/keys.h"
-#include "tiderace/base/ascii.h"
+#include "server/config/toml_text.h"
 
 namespace tiderace::server::config {
 namespace {
-
-// A TOML string. The document knows no other kind.
-std::string string_text(std::string_view text) {
-    std::string whole = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            whole.append(1, '\\').append(1, c);
-        } else if (byte < 0x20 || byte == 0x7f) {
-            whole.append("\\u00").append(1, hex_digits[byte >> 4]).append(1, hex_digits[byte & 15]);
-        } else {
-            whole += c;
-        }
-    }
-    return whole + "\"";
-}
 
 std::string absolute(const std::string& path) {
     std::error_code fault;
@@ -61,15 +45,6 @@ using Lines = std::vector<std::string>;
 
 void add(Lines& lines, std::string_view key, const std::string& value) {
     lines.push_back(std::string(key) + " = " + value);
-}
-
-// A key is bare, or a string, as TOML has it.
-std::string key_text(std::string_view name) {
-    const bool is_bare = !name.empty() && std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '-' || c == '_';
-    });
-    return is_bare ? std::string(name) : string_text(name);
 }
 
 // The value of a field as TOML has it; "" where it is the default.

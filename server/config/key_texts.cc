@@ -1,0 +1,321 @@
+#include "server/config/key_texts.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "server/command_line/apply_flag.h"
+#include "server/config/toml_text.h"
+
+namespace tiderace::server::config {
+namespace {
+
+using enum TableKind;
+
+constexpr std::string_view truth = R"("type": "boolean")";
+constexpr std::string_view text = R"("type": "string")";
+constexpr std::string_view table_of_texts =
+    R"("type": "object", "additionalProperties": {"type": "string"})";
+constexpr std::string_view list_of_texts = R"("type": "array", "items": {"type": "string"})";
+constexpr std::string_view text_or_list =
+    R"("type": ["string", "array"], "items": {"type": "string"}, "minItems": 1)";
+
+constexpr std::array texts{
+    KeyText{top, "server", "what holds for the whole program", R"("$ref": "#/$defs/server")"},
+    KeyText{top, "listen", "the addresses of the server",
+            R"("type": "array", "items": {"$ref": "#/$defs/listen"})"},
+    KeyText{top, "tls", "certificates, and who must have one", R"("$ref": "#/$defs/tls")"},
+    KeyText{top, "log", "the access log and the error log", R"("$ref": "#/$defs/log")"},
+    KeyText{top, "limits", "what one request or client may take", R"("$ref": "#/$defs/limits")"},
+    KeyText{top, "cgi", "limits of programs that answer", R"("$ref": "#/$defs/cgi")"},
+    KeyText{top, "mime", "types of file extensions, beside those that are known", table_of_texts,
+            R"({"glb": "model/gltf-binary"})", "types"},
+    KeyText{top, "users", "names and passwords, or the names of password files, for `auth`",
+            R"("type": "object", "additionalProperties": {"type": ["string", "object"], )"
+            R"("additionalProperties": {"type": "string"}})",
+            R"({"staff": {"ann": "only an example"}})"},
+    KeyText{top,
+            "preset",
+            "settings with a name, which sites and routes use",
+            R"("type": "object", "additionalProperties": {"$ref": "#/$defs/preset"})",
+            R"({"plain": {"compress": "off"}})",
+            {},
+            "import"},
+    KeyText{top,
+            "site",
+            "the sites, each for its hosts",
+            R"("type": "array", "items": {"$ref": "#/$defs/site"})",
+            {},
+            "server"},
+    KeyText{top, "include", "more files to read, relative to this one; * ? [ are patterns",
+            list_of_texts, R"(["sites/*.toml"])", "include", "import"},
+
+    KeyText{server, "threads", {}, {}, "2", "worker_processes"},
+    KeyText{server, "engine", {}, {}, R"("epoll")", "use"},
+    KeyText{server, "user", {}, {}, R"("www-data")", "user"},
+    KeyText{server, "connections_max", {}, {}, "10000", "worker_connections"},
+    KeyText{server, "drain_timeout", {}, {}, {}, "worker_shutdown_timeout", "grace_period"},
+    KeyText{server,
+            "compress_cache",
+            "the folder that keeps compressed files over a restart",
+            {},
+            R"("/var/cache/tiderace")"},
+    KeyText{server, "name_field", "whether answers have the Server field", truth, "false",
+            "server_tokens"},
+    KeyText{server, "file_cache", "how files are kept in memory, per loop",
+            R"("$ref": "#/$defs/file_cache")", R"({"size": "64MiB"})", "open_file_cache"},
+    KeyText{file_cache, "file_max", {}, {}, R"("1MiB")"},
+    KeyText{file_cache, "check", {}, {}, {}, "open_file_cache_valid"},
+    KeyText{file_cache, "sendfile_min", {}, {}, R"("128KiB")", "sendfile"},
+
+    KeyText{listen, "address", "HOST:PORT, :PORT for all addresses, or unix:PATH", text,
+            R"(":8080")", "listen", "bind"},
+    KeyText{listen,
+            "redirect_to_https",
+            "answers only with 308 to the same address over https",
+            truth,
+            "true",
+            {},
+            "auto_https"},
+    KeyText{listen, "http2", {}, {}, {}, "http2", "protocols"},
+    KeyText{listen, "backlog", {}, {}, {}, "backlog"},
+
+    KeyText{tls,
+            "certificate",
+            "the certificates; clients get the one that has their host",
+            R"("type": "array", "items": {"$ref": "#/$defs/certificate"})",
+            {},
+            {},
+            "tls"},
+    KeyText{tls, "self_signed", {}, {}, "true", {}, "internal"},
+    KeyText{tls, "public_port", {}, {}, "443", {}, "https_port"},
+    KeyText{tls, "client_auth", {}, {}, {}, "ssl_verify_client", "client_auth"},
+    KeyText{tls, "client_ca", {}, {}, R"("ca.pem")", "ssl_client_certificate", "trust_pool"},
+    KeyText{certificate, "cert", "a PEM file: the certificate and those that lead to its authority",
+            text, R"("cert.pem")", "ssl_certificate", "tls"},
+    KeyText{certificate, "key", "a PEM file: its private key", text, R"("key.pem")",
+            "ssl_certificate_key", "tls"},
+
+    KeyText{log,
+            "access",
+            "the access log, a line per request: a file, - for standard output, or "
+            "off",
+            {},
+            R"("access.log")",
+            "access_log",
+            "log"},
+    KeyText{log, "format", {}, {}, R"("json")", "log_format", "format"},
+    KeyText{log, "level", {}, {}, R"("warning")", "error_log", "level"},
+    KeyText{log, "flush", {}, {}, {}, "flush"},
+    KeyText{log, "rotate", {}, {}, R"("64MiB")", {}, "roll_size"},
+    KeyText{log, "keep", {}, {}, "5", {}, "roll_keep"},
+
+    KeyText{limits, "header_timeout", {}, {}, {}, "client_header_timeout", "read_header"},
+    KeyText{limits, "body_timeout", {}, {}, {}, "client_body_timeout", "read_body"},
+    KeyText{limits, "write_timeout", {}, {}, {}, "send_timeout", "write"},
+    KeyText{limits, "idle_timeout", {}, {}, {}, "keepalive_timeout", "idle"},
+    KeyText{limits, "receive_rate_min", {}, {}, R"("1KiB")"},
+    KeyText{limits, "send_rate_min", {}, {}, R"("1KiB")"},
+    KeyText{limits, "line_max", {}, {}, {}, "large_client_header_buffers"},
+    KeyText{limits, "head_max", {}, {}, {}, "large_client_header_buffers", "max_header_size"},
+    KeyText{limits, "body_max", {}, {}, {}, "client_max_body_size", "request_body"},
+
+    KeyText{cgi, "timeout", {}, {}, {}, "fastcgi_read_timeout", "read_timeout"},
+
+    KeyText{site, "hosts", "the hosts of the site: names, or *.NAME for all below it",
+            list_of_texts, R"(["example.org", "*.example.org"])", "server_name", "host"},
+    KeyText{site, "default", "whether the site answers for all other hosts", truth, "true",
+            "default_server"},
+    KeyText{site, "route", "rules of its paths; the most specific one wins",
+            R"("type": "array", "items": {"$ref": "#/$defs/route"})",
+            R"([{"path": "/old", "redirect": "/new{rest}"}])", "location", "handle"},
+    KeyText{site,
+            "use",
+            "presets, in their order; what is said here stands above them",
+            list_of_texts,
+            R"(["plain"])",
+            {},
+            "import"},
+    KeyText{site, "root", "the folder of the files, relative to this file", text, R"("www")",
+            "root", "root"},
+    KeyText{site, "index", "files that stand for their folder; [] is none", list_of_texts,
+            R"(["index.html"])", "index", "index"},
+    KeyText{site, "listing", {}, {}, {}, "autoindex", "browse"},
+    KeyText{site,
+            "fallback",
+            "the file that answers where nothing is found",
+            {},
+            R"("index.html")",
+            "try_files",
+            "try_files"},
+    KeyText{site, "clean_urls", {}, {}, {}, "try_files", "try_files"},
+    KeyText{site,
+            "precompressed",
+            "whether .br, .zst and .gz siblings of files are sent",
+            {},
+            "false",
+            "gzip_static",
+            "precompressed"},
+    KeyText{site, "symlinks", {}, {}, {}, "disable_symlinks"},
+    KeyText{site,
+            "hsts",
+            "how long browsers use https only; needs a certificate they trust",
+            {},
+            R"("365d")"},
+    KeyText{site, "compress", {}, {}, R"("br,gzip")", "gzip", "encode"},
+    KeyText{site, "compress_min", {}, {}, {}, "gzip_min_length", "minimum_length"},
+    KeyText{site,
+            "cache_control",
+            "the Cache-Control field of answers",
+            {},
+            R"("max-age=3600")",
+            "expires"},
+    KeyText{site,
+            "cors",
+            "the other site whose scripts may read; \"*\" for all, \"off\" for none",
+            {},
+            R"("https://app.example.org")"},
+    KeyText{site,
+            "log",
+            "the access log of these requests: a file, \"-\", or \"off\"",
+            {},
+            R"("site.log")",
+            "access_log",
+            "log"},
+    KeyText{site, "error_pages", "pages of errors: files in the root, by status",
+            R"("type": "object", "patternProperties": {"^[45][0-9][0-9]$": {"type": "string"}}, )"
+            R"("additionalProperties": false)",
+            R"({"404": "404.html"})", "error_page", "handle_errors"},
+    KeyText{site, "response", "fields of answers", R"("$ref": "#/$defs/response")",
+            R"({"set": {"X-Frame-Options": "DENY"}})", "add_header", "header"},
+    KeyText{site, "auth", "who may enter; \"off\" opens a route of a site that has it",
+            R"("anyOf": [{"const": "off"}, {"$ref": "#/$defs/auth"}])", R"({"users": "staff"})",
+            "auth_basic", "basic_auth"},
+    KeyText{site, "rate", "how many requests of one client are answered; more get a 429",
+            R"("anyOf": [{"const": "off"}, {"$ref": "#/$defs/rate"}])",
+            R"({"limit": "100/min", "burst": 20})", "limit_req"},
+    KeyText{site, "redirect",
+            "where it leads: 308, or the status beside it; {rest} is what "
+            "follows the path",
+            R"x("type": "string", "pattern": "^(/|https?://|.*\\$\\{)")x",
+            R"("https://www.example.org{rest}")", "return", "redir"},
+    KeyText{site, "respond", "a text that answers: 200, or the status beside it", text,
+            R"("fine\n")", "return", "respond"},
+    KeyText{site, "deny", "answers 404, or the status that is given",
+            R"("anyOf": [{"type": "boolean"}, {"type": "integer", "minimum": 400, )"
+            R"("maximum": 499}])",
+            "403", "deny", "abort"},
+    KeyText{site, "status", "the status of `redirect` and `respond`; alone it answers",
+            R"("type": "integer", "minimum": 200, "maximum": 599)", "410", "return", "error"},
+
+    KeyText{route, "path", "where it holds: \"/api\" for all below it, \"=/api\" for that alone",
+            text_or_list, R"("/api")", "location", "handle"},
+    KeyText{route, "fastcgi", "the FastCGI server that answers; the path may be a pattern", text,
+            R"("unix:/run/php/php-fpm.sock")", "fastcgi_pass", "php_fastcgi"},
+    KeyText{route, "cgi", "the folder of the programs that answer", text, R"("programs")"},
+
+    KeyText{response, "set", "fields that answers get", table_of_texts,
+            R"({"X-Frame-Options": "DENY"})", "add_header", "header"},
+    KeyText{rate, "limit", "how many, in a minute or a second",
+            R"x("type": "string", "pattern": "^([0-9]+/(min|s)|.*\\$\\{.*)$")x", R"("100/min")",
+            "limit_req_zone"},
+    KeyText{rate, "burst", "how many at once",
+            R"("type": "integer", "minimum": 1, "maximum": 1000000)", "20", "burst"},
+    KeyText{rate, "by", "whose requests are counted together", R"("enum": ["client"])",
+            R"("client")"},
+    KeyText{auth, "users", "a name of [users]; with a slash a file", text, R"("staff")",
+            "auth_basic_user_file", "basic_auth"},
+};
+
+// The schema of a field; "${NAME}" stands for any text.
+struct SchemaOf {
+    std::string operator()(const NoField&) const { return {}; }
+    std::string operator()(const ServeFlag::Switch&) const { return std::string(truth); }
+    std::string operator()(const ServeFlag::Time&) const { return R"("$ref": "#/$defs/time")"; }
+    std::string operator()(const ServeFlag::Size&) const { return R"("$ref": "#/$defs/size")"; }
+    std::string operator()(const ServeFlag::Count& field) const {
+        return R"("type": "integer", "minimum": )" + std::to_string(field.smallest) +
+               R"(, "maximum": )" + std::to_string(field.largest);
+    }
+    std::string operator()(const ServeFlag::Choice& field) const {
+        std::string names;
+        for (const std::string_view name : field.names) {
+            names += (names.empty() ? "" : ", ") + string_text(name);
+        }
+        return R"("anyOf": [{"enum": [)" + names + R"(]}, {"$ref": "#/$defs/variable"}])";
+    }
+    std::string operator()(const ServeFlag::Text&) const { return std::string(text); }
+};
+
+bool has_word(const ServeFlag& flag) {
+    return !std::holds_alternative<ServeFlag::Switch>(flag.field) &&
+           !std::holds_alternative<ServeFlag::Count>(flag.field);
+}
+
+void add_flag_facts(const Key& key, KeyFacts& facts) {
+    const ServeFlag& flag = flag_of(key);
+    ServeOptions defaults;
+    const FlagHelp help = describe(flag, defaults);
+    if (facts.about.empty()) facts.about = help.about;
+    if (facts.schema.empty()) facts.schema = std::visit(SchemaOf{}, flag.field);
+    if (const auto* const field = std::get_if<ServeFlag::Switch>(&flag.field)) {
+        const bool is_on = std::visit(
+            [&](auto of) {
+                if constexpr (requires { of(defaults).value_or(false); }) {
+                    return of(defaults).value_or(false);
+                } else {
+                    return of(defaults);
+                }
+            },
+            field->of);
+        facts.initial = is_on ? "true" : "false";
+        if (facts.example.empty()) facts.example = is_on ? "false" : "true";
+        return;
+    }
+    if (help.default_text.empty()) return;
+    if (help.default_text == flag.text.unset_means) {
+        facts.unset = help.default_text;
+        return;
+    }
+    const std::string_view value =
+        std::string_view(help.default_text).substr(0, help.default_text.find(' '));
+    facts.initial = has_word(flag) ? string_text(value) : std::string(value);
+    if (!facts.example.empty()) return;
+    const auto* const choice = std::get_if<ServeFlag::Choice>(&flag.field);
+    facts.example = choice != nullptr ? string_text(choice->names.back()) : facts.initial;
+}
+
+}  // namespace
+
+const KeyText* find_key_text(TableKind in, std::string_view name) {
+    const auto found = std::ranges::find_if(
+        texts, [&](const KeyText& each) { return each.in == in && each.name == name; });
+    if (found != texts.end()) return &*found;
+    // A setting that a route changes has the meaning that it has in the site.
+    return in == route ? find_key_text(site, name) : nullptr;
+}
+
+KeyFacts facts_of(const Key& key) {
+    KeyFacts facts;
+    if (const KeyText* const own = find_key_text(key.in, key.name)) {
+        facts = {.about = std::string(own->about),
+                 .schema = std::string(own->schema),
+                 .example = std::string(own->example),
+                 .initial = {},
+                 .unset = {},
+                 .nginx = own->nginx,
+                 .caddy = own->caddy};
+    }
+    const Key* const in_site = key.in == route ? find_key(site, key.name) : nullptr;
+    if (!key.flag.empty()) {
+        add_flag_facts(key, facts);
+    } else if (in_site != nullptr && !in_site->flag.empty()) {
+        add_flag_facts(*in_site, facts);
+        facts.initial.clear();  // it is the site's
+        facts.unset.clear();
+    }
+    return facts;
+}
+
+}  // namespace tiderace::server::config
