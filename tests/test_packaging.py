@@ -458,6 +458,11 @@ def test_the_unit_is_one_of_systemd(tmp_path, binary):
     # Where it would be installed there is nothing now.
     unit = tmp_path / "tiderace.service"
     unit.write_text(text.replace("/usr/bin/tiderace", str(binary)))
+    socket_unit = shutil.copy(PACKAGING / "systemd/tiderace.socket", tmp_path)
+    verified = run("systemd-analyze", "verify", "--man=no", socket_unit)
+    assert verified.returncode == 0 and "tiderace.socket" not in verified.stderr, verified.stderr
+    served = words[words.index("--listen") + 1]
+    assert f"ListenStream={served.removeprefix(':')}\n" in Path(socket_unit).read_text()
     done = run("systemd-analyze", "verify", "--man=no", unit)
     assert done.returncode == 0 and unit.name not in done.stderr, done.stderr
     unit.write_text(unit.read_text().replace("RestartSec=1s", "RestartSecs=1s"))

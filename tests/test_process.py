@@ -400,6 +400,71 @@ def test_lines_for_the_journal_have_a_level_in_the_place_of_the_time(binary, sit
         process.wait()
 
 
+def passing(listener):
+    """A command before ours, and what the child does: as systemd passes a socket that it listens
+    on."""
+    words = ["sh", "-c", 'LISTEN_PID=$$ exec "$@"', "sh"]
+    return words, lambda: os.dup2(listener.fileno(), 3)
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_client_that_came_before_the_server_is_served(binary, site, tmp_path, threads):
+    out = tmp_path / "out"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        early = Connection(("127.0.0.1", port))
+        early.send(request("/"))
+        words, pass_it = passing(listener)
+        with open(out, "wb") as said:
+            process = subprocess.Popen(
+                [*words, binary, "serve", site, "--listen", f"127.0.0.1:{port}", "--threads",
+                 threads, *STAY_ROOT], stdout=said, env={**os.environ, "LISTEN_FDS": "1"},
+                preexec_fn=pass_it, close_fds=False)
+        try:
+            assert early.read_answer().status == 200
+            for _ in range(20):
+                assert get_once(("127.0.0.1", port), "/").status == 200
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+            # The socket goes on: the next server has its queue.
+            socket.create_connection(("127.0.0.1", port)).close()
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_a_socket_that_nobody_serves_is_one_sentence(binary, site):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        words, pass_it = passing(listener)
+        done = subprocess.run([*words, binary, "serve", site, "--listen", "127.0.0.1:0",
+                               *STAY_ROOT], env={**os.environ, "LISTEN_FDS": "1"}, timeout=60,
+                              preexec_fn=pass_it, close_fds=False, stderr=subprocess.PIPE,
+                              text=True, check=False)
+        port = listener.getsockname()[1]
+        assert done.returncode == 1
+        assert f"127.0.0.1:{port}" in done.stderr
+        assert "systemd listens there for this service" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("systemd-socket-activate"), reason="systemd is not here")
+def test_systemd_starts_it_at_the_first_client(binary, site, tmp_path):
+    name = tmp_path / "socket"
+    process = subprocess.Popen(["systemd-socket-activate", "-l", str(name), str(binary), "serve",
+                                str(site), "--listen", f"unix:{name}", *STAY_ROOT],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until(name.exists, what="the socket")
+        asked = run("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket",
+                    str(name), "http://site/")
+        assert asked.stdout == "200"
+        process.send_signal(signal.SIGTERM)  # the same process by now
+        assert process.wait(20) == 0
+        assert name.exists(), "the name is systemd's"
+    finally:
+        process.kill()
+        process.wait()
+
+
 @pytest.mark.sanitizers
 @pytest.mark.parametrize("delay", [0, 0.002, 0.004, 0.008, 0.016])
 def test_a_signal_in_the_first_milliseconds_does_not_end_it(binary, site, tmp_path, delay):

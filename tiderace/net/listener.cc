@@ -6,11 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/net/folder_lock.h"
 
 namespace tiderace::net {
@@ -210,6 +213,27 @@ Result<std::vector<core::Descriptor>> share_listener(core::Kernel& kernel, core:
         auto another = open_listener(kernel, at, shared);
         if (!another) return fail(another.error());
         all.push_back(std::move(*another));
+    }
+    return all;
+}
+
+std::vector<core::Descriptor> inherited_listeners(core::Kernel& kernel) {
+    constexpr int first = 3;  // behind standard error
+    const auto number_in = [](const char* name) {
+        const char* const text = std::getenv(name);
+        return text != nullptr ? parse_number<int>(text).value_or(0) : 0;
+    };
+    // A child of a process that has some inherits the variables, and not the sockets.
+    const int count = number_in("LISTEN_PID") == ::getpid() ? number_in("LISTEN_FDS") : 0;
+    for (const char* name : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) ::unsetenv(name);
+    std::vector<core::Descriptor> all;
+    for (int fd = first; fd < first + std::min(count, 1'000); ++fd) {
+        const int flags = ::fcntl(fd, F_GETFL);
+        if (flags < 0) continue;
+        ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+        ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+        core::Descriptor& taken = all.emplace_back(kernel, fd);
+        set_flag(kernel, taken.get(), IPPROTO_TCP, TCP_NODELAY, 1);  // of a Unix socket: refused
     }
     return all;
 }

@@ -9,7 +9,7 @@
 //
 // Thread   Any.
 // Errors   They name the address and the remedy: the port is taken, or needs a privilege, …
-// Keywords: SO_REUSEPORT, SO_REUSEADDR, backlog, bind, TCP_NODELAY, IPV6_V6ONLY
+// Keywords: SO_REUSEPORT, SO_REUSEADDR, backlog, bind, TCP_NODELAY, IPV6_V6ONLY, socket activation
 #pragma once
 
 #include <string>
@@ -54,6 +54,9 @@ Result<> start_listening(core::Kernel& kernel, const core::Descriptor& bound, in
 // connections over them. TCP only, and only if shared_ports_are_spread().
 Result<std::vector<core::Descriptor>> share_listener(core::Kernel& kernel, core::Descriptor bound,
                                                      std::size_t count, int backlog);
+// The sockets that systemd listens on for this process (LISTEN_FDS, sd_listen_fds(3)). Once: the
+// first who asks has them.
+std::vector<core::Descriptor> inherited_listeners(core::Kernel& kernel);
 // The real address of a listener: with the port that the kernel chose for port 0.
 core::Address local_address(core::Kernel& kernel, const core::Descriptor& listener);
 

@@ -44,10 +44,28 @@ Result<> Listening::bind() {
 }
 
 Result<> Listening::bind_all() {
+    inherited_ = inherited_listeners(kernel());
     for (std::size_t place = 0; place < options_.addresses.size(); ++place) {
         if (auto bound = bind_one(place); !bound) return bound;
     }
-    return {};
+    if (inherited_.empty()) return {};
+    // Clients would wait in its queue for ever.
+    return fail(Error(EINVAL, "listen on", local_address(kernel(), inherited_[0]).to_string(),
+                      "systemd listens there for this service, and no address of ours is this "
+                      "one; add it, or take it out of the .socket unit"));
+}
+
+// [::] is also the IPv4 socket that it would be on a machine without IPv6.
+core::Descriptor Listening::inherited(const core::Address& address) {
+    const auto found = std::ranges::find_if(inherited_, [&](const core::Descriptor& socket) {
+        const core::Address has = local_address(kernel(), socket);
+        return has == address ||
+               (has.is_any() && has.port() == address.port() && covers(address, has));
+    });
+    if (found == inherited_.end()) return {};
+    core::Descriptor taken = std::move(*found);
+    inherited_.erase(found);
+    return taken;
 }
 
 // Bound without SO_REUSEPORT, so that a port somebody else serves is an error and not half of
@@ -61,20 +79,12 @@ Result<> Listening::bind_one(std::size_t place) {
         return fail(Error(EADDRINUSE, "listen on", text,
                           name_of(*ours) + " listens there already; leave one of the two out"));
     }
-    const std::uint16_t ports = place == 0 ? options_.ports_tried_max : 1;
-    const ListenOptions plain{
-        .backlog = options_.backlog,
-        // A default port moves to the next one at once instead.
-        .in_use_retry = ports > 1 ? Duration{} : ServingDefaults::in_use_retry};
-    auto listener = bind_listener(kernel(), *address, plain);
-    const std::uint16_t wanted = address->port();
-    // A port that was chosen is served, or the start fails: a proxy in front knows only that one.
-    for (std::uint16_t i = 1; i < ports && !listener && listener.error().code() == EADDRINUSE;
-         ++i) {
-        *address = address->with_port(static_cast<std::uint16_t>(wanted + i));
-        listener = bind_listener(kernel(), *address, plain);
-        if (listener) port_fallback_ = PortFallback{wanted, address->port()};
+    if (core::Descriptor listener = inherited(*address)) {
+        addresses_.push_back(*address);
+        sockets_.push_back(std::move(listener));
+        return {};
     }
+    auto listener = bind_free_port(place, *address);
     if (!listener) return fail(listener.error());
     // Asked of the kernel, which has chosen the port where 0 was given.
     addresses_.push_back(address->is_unix() ? *address : local_address(kernel(), *listener));
@@ -86,6 +96,24 @@ Result<> Listening::bind_one(std::size_t place) {
     }
     sockets_.push_back(std::move(*listener));
     return {};
+}
+
+Result<core::Descriptor> Listening::bind_free_port(std::size_t place, core::Address& address) {
+    const std::uint16_t ports = place == 0 ? options_.ports_tried_max : 1;
+    const ListenOptions plain{
+        .backlog = options_.backlog,
+        // A default port moves to the next one at once instead.
+        .in_use_retry = ports > 1 ? Duration{} : ServingDefaults::in_use_retry};
+    auto listener = bind_listener(kernel(), address, plain);
+    const std::uint16_t wanted = address.port();
+    // A port that was chosen is served, or the start fails: a proxy in front knows only that one.
+    for (std::uint16_t i = 1; i < ports && !listener && listener.error().code() == EADDRINUSE;
+         ++i) {
+        address = address.with_port(static_cast<std::uint16_t>(wanted + i));
+        listener = bind_listener(kernel(), address, plain);
+        if (listener) port_fallback_ = PortFallback{wanted, address.port()};
+    }
+    return listener;
 }
 
 // As the user wrote it: "--listen :8080".

@@ -5,7 +5,8 @@
 //   spread()  gives the sockets to the loops, in one of the ways of AcceptMode
 //   start()   accepts;  stop()  when draining begins
 //
-// A Unix socket is always shared: the kernel spreads TCP only.
+// A Unix socket is always shared: the kernel spreads TCP only. A socket that systemd listens on for
+// us serves the address that it has; the addresses stay as they are without systemd.
 //
 // Owner    The program. It ends, or end() is called, before the servers that it hands connections
 //          to, and before the loops.
@@ -110,6 +111,8 @@ class Listening {
 
     Result<> bind_all();
     Result<> bind_one(std::size_t place);
+    Result<core::Descriptor> bind_free_port(std::size_t place, core::Address& address);
+    core::Descriptor inherited(const core::Address& address);
     std::string name_of(std::size_t place) const;
     std::optional<std::size_t> who_listens_at(const core::Address& address) const;
     Result<> spread_one(std::size_t place, std::size_t loops, AcceptMode mode);
@@ -119,7 +122,8 @@ class Listening {
     const core::EventLoop& intake_loop() const;
 
     ListeningOptions options_;
-    std::vector<core::Descriptor> sockets_;  // bound, by place
+    std::vector<core::Descriptor> inherited_;  // that no place has
+    std::vector<core::Descriptor> sockets_;    // bound, by place
     std::vector<core::Address> addresses_;
     std::vector<Name> names_;
     std::optional<PortFallback> port_fallback_;
