@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "tests/documents/program.h"
 #include "tiderace/http/client/client.h"
@@ -424,6 +426,14 @@ TEST_F(Library, Serving) {
     EXPECT_EQ(ask("POST", program.url("/end")).status, 204);
     EXPECT_EQ(get(program.url("/readyz")).status, 503) << "during the notice";
     EXPECT_EQ(program.wait(), 0) << "after the notice of five seconds";
+}
+
+TEST_F(Library, Jobs) {
+    Program program = start("deployment/jobs");
+    while (get(program.url("/expired")).body == "0") {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(program.end(), 0);
 }
 
 }  // namespace

@@ -48,6 +48,18 @@ App& App::add_background(app_parts::Background task) {
     return *this;
 }
 
+App& App::add_job(std::string name, std::expected<app_parts::Schedule, std::string> schedule,
+                  app_parts::Background job) {
+    if (!schedule) {
+        if (fault_.empty()) fault_ = "job " + name + ": " + schedule.error();
+        return *this;
+    }
+    job.name = std::move(name);
+    job.schedule = std::move(*schedule);
+    job.options.grace = Duration::max();  // within ServeOptions::drain
+    return add_background(std::move(job));
+}
+
 void App::drain() const {
     life_->drain();
 }
@@ -270,7 +282,8 @@ std::string App::missing() const {
     }
     for (const app_parts::Background& task : background_) {
         const std::string why = missing(task.needs, 0, 0);
-        if (!why.empty()) return "a background task takes " + why;
+        if (why.empty()) continue;
+        return (task.name.empty() ? "a background task" : "job " + task.name) + " takes " + why;
     }
     return "";
 }

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -115,6 +116,18 @@ class App : public Scoped<App, 0> {
     App& background(F task, BackgroundOptions options = {}) {
         return add_background(app_parts::background(std::move(task), options));
     }
+    // Jobs, each with its name for the log (http/app/life/schedule.h). They take states.
+    template <typename F>
+    App& every(Duration interval, std::string name, F job) {
+        return add_job(std::move(name), app_parts::Schedule::every(interval),
+                       app_parts::background(std::move(job), {}));
+    }
+    // The five fields of cron: "30 3 * * MON-FRI".
+    template <typename F>
+    App& at(std::string_view times, std::string name, F job) {
+        return add_job(std::move(name), app_parts::Schedule::at(times),
+                       app_parts::background(std::move(job), {}));
+    }
 
     // Called on its loop for each answer that ended, for logs and counters.
     App& on_answer(shared_function<void(const AccessRecord&)> call);
@@ -144,6 +157,8 @@ class App : public Scoped<App, 0> {
     std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
     App& add_state(State state);
     App& add_background(app_parts::Background task);
+    App& add_job(std::string name, std::expected<app_parts::Schedule, std::string> schedule,
+                 app_parts::Background job);
     app_parts::Scope scope() { return {this, 0}; }
     void add(std::uint32_t scope, wire::Method method, route::PlacedPattern placed,
              std::size_t parameters, std::unique_ptr<app_parts::Endpoint> endpoint,

@@ -10,11 +10,15 @@ namespace tiderace::http::app_parts {
 
 class BackgroundTasks::One final : private task::Root, private core::Timer {
   public:
-    One(BackgroundTasks& tasks, const Background& what) : tasks_(&tasks), what_(&what) {}
+    One(BackgroundTasks& tasks, const Background& what) : tasks_(&tasks), what_(&what) {
+        if (what.schedule) next_.emplace(*what.schedule);
+    }
     // The frame refers to members of this class, which would end before Root does.
     ~One() override { end_frame(); }
 
     bool over() const { return over_; }
+
+    void begin() { next_ && !over_ ? rest_until_due() : run(); }
 
     void run() {
         if (over_) return;  // it drains already
@@ -51,9 +55,35 @@ class BackgroundTasks::One final : private task::Root, private core::Timer {
         tasks_->one_is_over();
     }
 
+    void rest_until_due() {
+        next_->plan(loop().now(), loop().unix_now());
+        wait();
+    }
+    void wait() {
+        const Duration left = next_->wait(loop().now(), loop().unix_now());
+        if (left <= Duration::zero()) return run();
+        loop().arm(*this, moment_after(loop().now(), left));
+    }
+
+    void log_failure(const std::exception_ptr& failure) const {
+        log::Logger* const log = loop().log();
+        if (what_->name.empty() || log == nullptr) return task::log_failure(log, failure);
+        // Each failure is a line: jobs are few, and the next run may be a day away.
+        std::string why = "not a std::exception";
+        try {
+            std::rethrow_exception(failure);
+        } catch (const std::exception& error) {
+            why = error.what();
+        } catch (...) {
+        }
+        log->error("http", "a job failed; it runs again when it is due",
+                   log::field("job", what_->name), log::field("what", why));
+    }
+
     void on_done(std::exception_ptr failure) override {
         const BackgroundOptions& options = what_->options;
-        if (failure) task::log_failure(loop().log(), failure);
+        if (failure) log_failure(failure);
+        if (next_ && !draining_) return rest_until_due();
         // A task that returns has done its work. Only one that throws is started again.
         if (!failure || draining_ || options.restart <= Duration::zero()) return end();
         // It ran well for long enough, so its next failure is a new one.
@@ -65,10 +95,14 @@ class BackgroundTasks::One final : private task::Root, private core::Timer {
     }
 
     // It has rested, or its grace is over.
-    void on_expired() override { draining_ ? end() : run(); }
+    void on_expired() override {
+        if (draining_) return end();
+        next_ ? wait() : run();
+    }
 
     BackgroundTasks* tasks_;
     const Background* what_;
+    std::optional<NextRun> next_;  // of a job
     Instant started_{};
     Duration rest_{};
     bool draining_ = false;
@@ -90,7 +124,7 @@ BackgroundTasks::~BackgroundTasks() {
 }
 
 void BackgroundTasks::on_turn_end() {
-    for (const auto& one : all_) one->run();
+    for (const auto& one : all_) one->begin();
 }
 
 void BackgroundTasks::drain(Instant deadline, unique_function<void()> done) {

@@ -10,6 +10,8 @@
 //                   '-----------------------------'
 //   App drains --> grace --> cancelled at its await: over
 //
+// A job (schedule.h) rests until it is due; then it runs, and rests again.
+//
 // Owner    The App; BackgroundTasks: AppLoop.
 // Thread   The thread of the loop that it runs on: the first, or each.
 // Errors   An exception is one line of the log. An App without a state that one takes does not
@@ -20,6 +22,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -30,6 +33,7 @@
 #include "tiderace/http/app/call.h"
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/app/life/life.h"
+#include "tiderace/http/app/life/schedule.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/task/task.h"
 
@@ -53,6 +57,8 @@ struct Background {
     shared_function<std::optional<task::Task<>>(const States&)> start;
     BackgroundOptions options;
     std::vector<Need> needs = {};
+    std::string name = {};                  // of a job
+    std::optional<Schedule> schedule = {};  // nullopt: it begins with the App, and runs once
 };
 
 // Calls a function whose parameters are states.

@@ -1,7 +1,9 @@
 #include "tiderace/http/app/life/background.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -9,7 +11,10 @@
 
 #include "tiderace/http/app/app.h"
 #include "tiderace/http/app/app_loop.h"
+#include "tiderace/log/logger.h"
+#include "tiderace/log/ring_fixture.h"
 #include "tiderace/task/sleep.h"
+#include "tiderace/testing/environment_variable.h"
 #include "tiderace/testing/fake_world.h"
 
 namespace tiderace::http {
@@ -278,6 +283,129 @@ TEST_F(BackgroundTest, DrainedBeforeItBeganItNeverBegins) {
     loop_.emplace(world.loop(), app, nullptr);
     drain();
     EXPECT_EQ(trace, "|done");
+}
+
+// A job that runs for `takes` and notes its begin and end.
+class JobTest : public BackgroundTest {
+  protected:
+    auto job(Duration takes) {
+        return [this, takes]() -> task::Task<> {
+            trace += "<";
+            co_await task::sleep(takes);
+            trace += ">";
+        };
+    }
+};
+
+TEST_F(JobTest, RunsAtIntervalsAndNeverTwiceAtATime) {
+    app.every(10s, "quick", job(1s));
+    start();
+    advance(9s);
+    EXPECT_EQ(trace, "") << "the first run is after one interval";
+    advance(2500ms);
+    EXPECT_EQ(trace, "<>");
+    advance(10s);
+    EXPECT_EQ(trace, "<><>");
+    advance(8500ms);
+    EXPECT_EQ(trace, "<><><") << "at 30 s: the rhythm does not drift";
+}
+
+TEST_F(JobTest, WhatFallsDueWhileItRunsIsLeftOut) {
+    app.every(10s, "slow", job(25s));
+    start();
+    advance(34s);
+    EXPECT_EQ(trace, "<");
+    advance(4s);
+    EXPECT_EQ(trace, "<>") << "at 35 s it ended; 20 s and 30 s are over";
+    advance(2500ms);
+    EXPECT_EQ(trace, "<><");
+}
+
+TEST_F(JobTest, RunsAtTimesOfTheCalendar) {
+    const testing::EnvironmentVariable zone("TZ", "UTC");
+    ::tzset();
+    app.at("50 1 * * *", "report", job(1s));  // the world begins on 2001-09-09 at 01:46:40
+    start();
+    advance(3min);
+    EXPECT_EQ(trace, "");
+    advance(22s);
+    EXPECT_EQ(trace, "<>");
+    advance(24h);
+    EXPECT_EQ(trace, "<><>");
+    world.clock().set_unix(world.loop().unix_now() + 7 * 86'400);
+    advance(2min);
+    EXPECT_EQ(trace, "<><><>") << "the clock was set a week ahead: one run";
+    advance(1h);
+    EXPECT_EQ(trace, "<><><>");
+}
+
+TEST_F(JobTest, OneThatFailsRunsAgain) {
+    log::Doorbell bell;
+    log::Ring ring(64_KiB, bell);
+    struct Time final : log::TimeSource {
+        std::int64_t unix_ms() override { return 1'000'000; }
+    };
+    Time time;
+    log::Logger logger(ring, time);
+    world.loop().set_log(&logger);
+    int runs = 0;
+    app.every(10s, "broken", [&runs]() -> task::Task<> {
+        ++runs;
+        throw std::runtime_error("out of paper");
+        co_return;
+    });
+    start();
+    advance(31s);
+    world.loop().set_log(nullptr);
+    EXPECT_EQ(runs, 3);
+    const std::string lines = log::take_all(ring);
+    EXPECT_THAT(lines, ::testing::HasSubstr("job=broken what=\"out of paper\"")) << lines;
+}
+
+TEST_F(JobTest, ADrainStartsNoMoreAndWaitsForTheOneThatRuns) {
+    app.every(10s, "slow", job(5s));
+    app.every(11s, "next", [this]() -> task::Task<> {
+        trace += "x";
+        co_return;
+    });
+    start();
+    advance(10500ms);
+    EXPECT_EQ(trace, "<");
+    drain(60s);
+    EXPECT_EQ(trace, "<");
+    advance(6s);
+    EXPECT_EQ(trace, "<>|done");
+    advance(60s);
+    EXPECT_EQ(trace, "<>|done");
+}
+
+TEST_F(JobTest, ADrainThatIsOverCancelsTheOneThatRuns) {
+    app.every(10s, "endless", job(1h));
+    start();
+    advance(10500ms);
+    drain(3s);
+    advance(4s);
+    EXPECT_EQ(trace, "<|done");
+}
+
+TEST_F(JobTest, ADrainWithoutARunIsOverAtOnce) {
+    app.every(10s, "quick", job(1s));
+    app.at("0 0 * * *", "report", job(1s));
+    start();
+    drain();
+    EXPECT_EQ(trace, "|done");
+}
+
+TEST_F(JobTest, AScheduleThatIsNoneIsAFaultOfTheApp) {
+    app.at("0 99 * * *", "report", job(1s));
+    EXPECT_EQ(app.fault(), "job report: \"0 99 * * *\": the hour is 0 to 23, not \"99\"");
+    App other;
+    other.every(0s, "never", job(1s));
+    EXPECT_EQ(other.fault(), "job never: an interval is at least 1 ms");
+    App third;
+    third.every(1s, "mails", [](std::string&) -> task::Task<> { co_return; });
+    EXPECT_THAT(third.fault(),
+                ::testing::StartsWith("job mails takes basic_string&, which nobody gives"));
 }
 
 }  // namespace
