@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "server/config/restart.h"
 #include "server/open_browser.h"
 #include "server/root_folder.h"
 #include "server/terminal.h"
@@ -29,17 +30,6 @@ constexpr std::uint16_t default_ports_tried_max = 20;
 
 }  // namespace
 
-Assembly::Assembly(ServeOptions options, std::vector<ServedSite> sites)
-    : options_(std::move(options)), sites_(std::move(sites)) {
-    if (sites_.empty()) sites_.emplace_back().options = options_;
-    if (std::ranges::any_of(sites_, &ServedSite::is_default)) return;
-    // Requests for hosts that are not ours (RFC 9110, 15.5.20).
-    ServedSite& others = sites_.emplace_back();
-    others.options = options_;
-    others.options.root.clear();
-    others.options.paths.answers = {{.prefix = "", .status = 421}};
-}
-
 Assembly::~Assembly() {
     tls::set_file_opener({});
 }
@@ -47,14 +37,22 @@ Assembly::~Assembly() {
 Result<> Assembly::open() {
     // Before any thread: they inherit the blocked signals.
     serving_.emplace(net::ServingOptions{.drain_timeout = options_.timeouts.drain_or_never(),
-                                         .on_sighup = [this] { look_at_files(); },
-                                         .on_sigusr1 = [this] { look_at_files(); }});
+                                         .on_sighup =
+                                             [this] {
+                                                 look_at_files();
+                                                 if (reloader_) reloader_->request();
+                                             },
+                                         .on_sigusr1 = [this] { look_at_files(); },
+                                         .on_drain =
+                                             [this] {
+                                                 if (reloader_) reloader_->stop();
+                                             }});
     if (auto taken = serving_->signals(); !taken) return fail(taken.error());
     if (auto raised = core::raise_descriptor_limit()) descriptors_ = *raised;
 
     // In this order: the helper that stays root is forked before there are threads or open files,
     // and sockets are bound before the processes are split.
-    if (auto done = open_roots(); !done) return done;
+    if (auto done = settle(wanted_); !done) return done;
     if (auto done = find_account(); !done) return done;
     if (auto done = find_certificates(); !done) return done;
     if (auto done = keep_root_files(); !done) return done;
@@ -84,9 +82,7 @@ Result<> Assembly::open_sockets() {
         if (root_files_ != nullptr) root_files_->remove(path, device, inode);
     };
     listening_.emplace(std::move(wanted));
-    if (auto bound = listening_->bind(); !bound) return bound;
-    decide_listing();
-    return {};
+    return listening_->bind();
 }
 
 std::span<const core::Address> Assembly::addresses() const {
@@ -107,20 +103,6 @@ std::uint16_t Assembly::encrypted_port() const {
     return 443;
 }
 
-// Without an index file in the root every visitor would see an error, so list the folder where only
-// this machine can see it. What stands behind a Unix socket may serve the whole network.
-void Assembly::decide_listing() {
-    for (const core::Address& address : addresses()) {
-        if (address.is_unix() || !address.is_loopback()) return;
-    }
-    for (ServedSite& site : sites_) {
-        ServeOptions& options = site.options;
-        if (!site.has_files() || options.listing || options.spa_file) continue;
-        if (has_index_file(options.root, options.index)) continue;
-        options.listing = lists_on_loopback_ = true;
-    }
-}
-
 // The process that watches has printed the banner and removes the names of the sockets.
 Result<> Assembly::become_one_of_many() {
     listening_->forget_names();
@@ -130,29 +112,6 @@ Result<> Assembly::become_one_of_many() {
     options_.accept = AcceptMode::shared;
     // Through one socket to root's helper, one would get what another has asked for.
     return keep_root_files();
-}
-
-Result<> Assembly::open_roots() {
-    for (ServedSite& site : sites_) {
-        if (!site.has_files()) continue;
-        auto root = find_root(site.options.root);
-        if (!root) return fail(root.error());
-        site.options.root = std::move(*root);
-        if (!site.options.spa_file) continue;
-        if (auto checked = check_spa_file(site.options); !checked) return checked;
-    }
-    return {};
-}
-
-// Each once.
-std::vector<std::string> Assembly::log_files() const {
-    std::vector<std::string> all;
-    for (const ServedSite& site : sites_) {
-        for (std::string& file : access_log_files(site.options)) {
-            if (std::ranges::find(all, file) == all.end()) all.push_back(std::move(file));
-        }
-    }
-    return all;
 }
 
 Result<> Assembly::find_account() {
@@ -175,7 +134,7 @@ Result<> Assembly::keep_root_files() {
         }
     }
     if (options_.tls.client_ca) keep(*options_.tls.client_ca, RootFiles::Use::read);
-    for (const std::string& file : log_files()) keep(file, RootFiles::Use::append);
+    for (const std::string& file : log_files(sites())) keep(file, RootFiles::Use::append);
     for (const auto* addresses : {&options_.listen, &options_.tls.https_redirect}) {
         for (const std::string& text : *addresses) {
             const auto address = core::Address::parse(text);
@@ -200,12 +159,12 @@ Result<> Assembly::keep_root_files() {
 Result<> Assembly::give_up_root() {
     if (!account_) return {};
     if (auto became = become(*account_); !became) return became;
-    for (const ServedSite& site : sites_) {
+    for (const ServedSite& site : sites()) {
         if (!site.has_files()) continue;
         auto checked = check_readable_folder(site.options.root, *account_);
         if (!checked) return checked;
     }
-    for (const std::string& file : log_files()) {
+    for (const std::string& file : log_files(sites())) {
         // Without rotation no file is renamed, and the helper opens the log again.
         if (options_.log_rotate_bytes == 0) break;
         if (auto checked = check_log_folder(file, *account_); !checked) return checked;
@@ -234,7 +193,7 @@ Result<> Assembly::open_logs() {
                                         .files_kept = options_.log_files_kept,
                                         .open = open});
     logger_ = logs_->make_logger(options_.log_level);
-    for (const ServedSite& site : sites_) {
+    for (const ServedSite& site : sites()) {
         if (auto opened = logs_->open(site.options.access_log); !opened) return opened;
         for (const PathLog& log : site.options.paths.logs) {
             if (auto opened = logs_->open(log.file); !opened) return opened;
@@ -290,51 +249,68 @@ Result<> Assembly::make_parts() {
     parts_.small = plan_.small;
     // A thread with one connection waits for the disk itself.
     parts_.disk_pool = parts_.small ? nullptr : &disk_pool_;
-    if (any_site([](const ServeOptions& options) { return Programs::wanted(options); })) {
+    // A reading may bring the first of them.
+    if (read_ ||
+        any_site(sites(), [](const ServeOptions& options) { return Programs::wanted(options); })) {
         parts_.places = std::make_shared<http::cgi::ProgramPlaces>(options_.cgi.programs_max,
                                                                    programs_waiting_max);
     }
     parts_.notices = std::make_shared<core::SharedNotices>();
     // A session that began on one loop is resumed on any.
     parts_.tickets = std::make_shared<tls::TicketShare>();
-    parts_.encrypted_port = encrypted_port();
     if (auto done = open_variants(); !done) return done;
-    if (auto done = load_access_rules(); !done) return done;
-    parts_.sites = sites_;
-    parts_.tree =
-        std::make_shared<const http::Site>(make_site(sites_, {engine_name(), parts_.loops}));
-    if (!options_.tls.https_redirect.empty()) {
-        parts_.redirect_tree = std::make_shared<const http::Site>(make_redirect_site(sites_));
-    }
     parts_.logs = &*logs_;
+    pool_.emplace(2, 256);
+    auto first = make_generation(std::move(wanted_), nullptr, generation_parts());
+    if (!first) return fail(first.error());
+    parts_.generation = std::move(*first);
     return {};
 }
 
-Result<> Assembly::load_access_rules() {
-    PasswordFiles known;
-    for (ServedSite& site : sites_) {
-        auto passwords = load_passwords(site.options, known);
-        if (!passwords) return fail(passwords.error());
-        site.passwords = std::move(*passwords);
-        if (!site.passwords.any()) continue;
-        // Two threads: a hash keeps a core for up to a second, and guesses must not take them all.
-        if (pool_ == nullptr) pool_ = std::make_unique<core::WorkerPool>(2, 256);
-        site.passwords.pool = pool_.get();
+// On another thread, while `before` is served.
+Reloader::Parts::Next Assembly::make_next(Wanted wanted, const Generation& before) {
+    std::string problems;
+    for (const std::string& each :
+         config::changes_that_need_a_restart(before.options, wanted.options)) {
+        problems += each + "\n";
     }
-    return {};
+    const ServeOptions& now = before.options;
+    if (now.listen != wanted.options.listen ||
+        now.tls.https_redirect != wanted.options.tls.https_redirect) {
+        problems += "[[listen]] names other addresses: it needs a restart\n";
+    }
+    if (now.tls.certificates != wanted.options.tls.certificates) {
+        problems += "[[tls.certificate]] names other files: it needs a restart\n";
+    }
+    const std::vector<std::string> known = log_files(before.sites);
+    for (const std::string& file : log_files(wanted.sites)) {
+        if (std::ranges::find(known, file) != known.end()) continue;
+        problems += "log " + file + " is a new file: it needs a restart\n";
+    }
+    if (!problems.empty()) return std::unexpected(std::move(problems));
+    const auto make = [&]() -> Result<std::shared_ptr<const Generation>> {
+        if (auto done = settle(wanted); !done) return fail(done.error());
+        return make_generation(std::move(wanted), &before, generation_parts());
+    };
+    auto made = make();
+    if (!made) return std::unexpected(made.error().message() + "\n");
+    return std::move(*made);
 }
 
-bool Assembly::any_site(const std::function<bool(const ServeOptions&)>& is) const {
-    return std::ranges::any_of(sites_, [&](const ServedSite& site) { return is(site.options); });
+GenerationParts Assembly::generation_parts() {
+    return {.facts = {engine_name(), parts_.loops},
+            .password_pool = &*pool_,
+            .redirects = !options_.tls.https_redirect.empty() || (read_ && options_.tls.on()),
+            .encrypted_port = encrypted_port()};
 }
 
 DescriptorNeeds Assembly::descriptor_needs(std::size_t loops) const {
     const auto folders =
-        static_cast<std::size_t>(std::ranges::count_if(sites_, &ServedSite::has_files));
+        static_cast<std::size_t>(std::ranges::count_if(sites(), &ServedSite::has_files));
     return {.loops = loops,
             .folders = folders,
             .small_loops = plan_.small,
-            .path_logs = log_files().size(),
+            .path_logs = log_files(sites()).size(),
             .redirects = !options_.tls.https_redirect.empty(),
             .connections_max = options_.connections_max};
 }
@@ -343,7 +319,6 @@ DescriptorNeeds Assembly::descriptor_needs(std::size_t loops) const {
 net::Serving::Plan Assembly::bound_connections() {
     const DescriptorNeeds needs = descriptor_needs(parts_.loops);
     const auto shares = share_descriptors(descriptors_.after, needs);
-    parts_.folders = needs.folders;
     parts_.files_open_max = shares.files_open_max;
     const std::size_t most = shares.connections_max_of_all;
     if (options_.connections_max.value_or(0) > most) {
@@ -394,7 +369,7 @@ Result<> Assembly::make_workers() {
 // What all loops know of compressed files.
 Result<> Assembly::open_variants() {
     const CompressOptions& compress = options_.compress;
-    if (!any_site(compresses)) return {};
+    if (!read_ && !any_site(sites(), compresses)) return {};
     std::unique_ptr<http::files::VariantFiles> files;
     if (compress.folder) {
         // It must be the user's own, whom we become only later.
@@ -432,7 +407,7 @@ BannerFacts Assembly::facts(std::size_t loops) const {
     if (options_.tls.on()) facts.encryption = encryption_facts();
     facts.lan_addresses = net::lan_addresses(net::interface_addresses());
     std::size_t named = 0;
-    for (const ServedSite& site : sites_) {
+    for (const ServedSite& site : sites()) {
         if (site.hosts.empty() && !site.has_files()) continue;  // a fixed answer for the rest
         if (++named > sites_shown_max) continue;
         if (!facts.root.empty()) facts.root += ", ";
@@ -444,9 +419,9 @@ BannerFacts Assembly::facts(std::size_t loops) const {
     facts.engine = engine_name();
     facts.loops = loops;
     facts.access_log = options_.access_log;
-    facts.lists_on_loopback = lists_on_loopback_;
+    facts.lists_on_loopback = wanted_.lists_on_loopback;
     facts.asks_password =
-        any_site([](const ServeOptions& options) { return !options.basic_auth.empty(); });
+        any_site(sites(), [](const ServeOptions& options) { return !options.basic_auth.empty(); });
     facts.port_fallback = listening_->port_fallback();
     facts.descriptors_before = descriptors_.before;
     facts.descriptors_now = descriptors_.after;
@@ -496,12 +471,22 @@ void Assembly::announce(std::size_t loops) const {
 // full.
 Result<> Assembly::run() {
     if (auto started = logs_->writer().start(); !started) return started;
+    if (read_) {
+        reloader_.emplace(Reloader::Parts{.read = read_,
+                                          .make =
+                                              [this](Wanted wanted, const Generation& before) {
+                                                  return make_next(std::move(wanted), before);
+                                              },
+                                          .workers = workers_,
+                                          .now = parts_.generation});
+    }
     if (auto started = serving_->start(); !started) return started;
     // Once connections are accepted: the address that is printed can be opened at once.
     announce(loops_->size());
     if (plan_.on_serving) plan_.on_serving();
     core::give_back_startup_memory();
     log_counters(serving_->serve());
+    reloader_.reset();
     serving_->end();
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop
@@ -539,10 +524,11 @@ Result<> Assembly::serve(Loops loops) {
     return run();
 }
 
-int serve(ServeOptions options, std::vector<ServedSite> sites) {
-    const std::size_t count = options.threads > 0 ? options.threads : core::count_cpus().usable;
+int serve(Wanted wanted, std::function<Reading()> read) {
+    const std::size_t threads = wanted.options.threads;
+    const std::size_t count = threads > 0 ? threads : core::count_cpus().usable;
     return report([&]() -> Result<int> {
-        Assembly assembly(std::move(options), std::move(sites));
+        Assembly assembly(std::move(wanted), std::move(read));
         if (auto opened = assembly.open(); !opened) return fail(opened.error());
         auto served = assembly.serve({.count = count, .make = [=](const core::LoopOptions& each) {
                                           return net::LoopGroup::create(count, each);

@@ -22,9 +22,10 @@
 #include "server/account.h"
 #include "server/banner.h"
 #include "server/descriptor_shares.h"
+#include "server/live/generation.h"
+#include "server/live/reloader.h"
 #include "server/options.h"
 #include "server/root_files.h"
-#include "server/site/site.h"
 #include "server/worker.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
@@ -53,9 +54,9 @@ struct Loops {
 // Members are destroyed in reverse: workers before loops, loops before the log.
 class Assembly {
   public:
-    // The sites of a file, for which of `options` counts what is not a site's; none: the site that
-    // the options describe.
-    explicit Assembly(ServeOptions options, std::vector<ServedSite> sites = {});
+    // `read` reads the configuration again, on another thread; none: it stays as it is.
+    explicit Assembly(Wanted wanted, std::function<Reading()> read = {})
+        : options_(wanted.options), wanted_(std::move(wanted)), read_(std::move(read)) {}
     ~Assembly();
 
     Result<> open();
@@ -70,9 +71,6 @@ class Assembly {
     Result<> become_one_of_many();
 
   private:
-    Result<> open_roots();
-    std::vector<std::string> log_files() const;
-    bool any_site(const std::function<bool(const ServeOptions&)>& is) const;
     Result<> find_account();
     Result<> find_certificates();
     Result<> keep_root_files();
@@ -83,14 +81,14 @@ class Assembly {
     Result<> make_parts();
     Result<> make_workers();
     Result<> open_variants();
-    Result<> load_access_rules();
+    GenerationParts generation_parts();
+    Reloader::Parts::Next make_next(Wanted wanted, const Generation& before);
     DescriptorNeeds descriptor_needs(std::size_t loops) const;
     net::Serving::Plan bound_connections();
     Result<> open_sockets();
     std::span<const core::Address> addresses() const;    // of --listen
     std::span<const core::Address> redirecting() const;  // of --https-redirect
     std::uint16_t encrypted_port() const;
-    void decide_listing();
     Result<> prepare();
     Result<> run();
     void look_at_files();
@@ -99,8 +97,14 @@ class Assembly {
     EncryptionFacts encryption_facts() const;
     std::string_view engine_name() const;
 
+    // Of the first generation, which is made of what is wanted when there are loops.
+    std::span<const ServedSite> sites() const {
+        return parts_.generation != nullptr ? parts_.generation->sites : wanted_.sites;
+    }
+
     ServeOptions options_;
-    std::vector<ServedSite> sites_;
+    Wanted wanted_;
+    std::function<Reading()> read_;
     Loops plan_;  // until serve(): empty
     core::DescriptorLimit descriptors_{};
     std::optional<Account> account_;         // whom to become
@@ -109,7 +113,8 @@ class Assembly {
     std::unique_ptr<log::Logger> logger_;  // the main thread's
     SharedParts parts_;
     std::optional<tls::SelfSigned> self_signed_;
-    std::unique_ptr<core::WorkerPool> pool_;
+    // Two threads: a hash keeps a core for up to a second, and guesses must not take them all.
+    std::optional<core::WorkerPool> pool_;
     // Apart from the passwords' pool: a flood of guesses must not hold up files. No thread is
     // started before the disk has to be waited for.
     core::WorkerPool disk_pool_{4, 256};
@@ -121,12 +126,12 @@ class Assembly {
     std::optional<net::Listening> listening_;
     std::vector<Worker*> workers_;         // of serving_
     std::optional<net::Serving> serving_;  // ends before the loops and what it listens with
-    bool lists_on_loopback_ = false;       // the default, without --listing
+    std::optional<Reloader> reloader_;     // where the configuration can be read again
 };
 
 // Serves on a loop for each requested thread, or each CPU, until a signal ends it. Returns the exit
 // status of the program.
-int serve(ServeOptions options, std::vector<ServedSite> sites = {});
+int serve(Wanted wanted, std::function<Reading()> read = {});
 // The exit status of `assemble`, which may fail or throw std::bad_alloc: then it prints why.
 int report(const std::function<Result<int>()>& assemble);
 

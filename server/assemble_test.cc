@@ -100,7 +100,7 @@ Result<std::unique_ptr<net::LoopGroup>> make_none(const core::LoopOptions&) {
 
 int serve_on(const ServeOptions& options, Loops loops) {
     return report([&]() -> Result<int> {
-        Assembly assembly(options);
+        Assembly assembly({.options = options});
         if (auto opened = assembly.open(); !opened) return fail(opened.error());
         if (auto served = assembly.serve(std::move(loops)); !served) return fail(served.error());
         return 0;

@@ -22,6 +22,7 @@ struct CacheOptions {
     std::optional<std::uint64_t> sendfile_bytes_min;
     // An entry is trusted for this long without a look at the disk.
     Duration revalidate = http::files::FileCacheLimits{}.revalidate;
+    bool operator==(const CacheOptions&) const = default;
 };
 
 // The sizes that decide between memory and sendfile.

@@ -49,7 +49,7 @@ tiderace::Result<int> serve_on(server::ServeOptions options, ThreadingModel& mod
     const std::size_t processes = model.count_processes(options.threads, cpus());
     const auto drain = options.timeouts.drain_or_never();
     const server::Loops loops = loops_of(options, model);
-    server::Assembly assembly(std::move(options));
+    server::Assembly assembly({.options = std::move(options)});
     if (auto opened = assembly.open(); !opened) return fail(opened.error());
     if (processes > 0) {
         const auto ended = model.split(processes, assembly.signals(),

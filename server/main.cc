@@ -45,7 +45,7 @@ int run(const std::string& file, std::span<const std::string_view> words) {
         server::complain(program, "this program was built without TLS, and the file has [tls]");
         return 1;
     }
-    return server::config::run(std::move(*config));
+    return server::config::run(std::move(*config), file);
 }
 
 }  // namespace
@@ -80,5 +80,5 @@ int main(int argc, char** argv) {
     if (const auto* other = std::get_if<server::ToProgram>(&*command)) {
         return server::become_program(other->name, other->words);
     }
-    return server::serve(std::move(*serve));
+    return server::serve({.options = std::move(*serve)});
 }

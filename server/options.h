@@ -61,16 +61,19 @@ struct TlsOptions {
 
     // Whether the addresses of --listen are encrypted.
     bool on() const { return self_signed || !certificates.empty(); }
+    bool operator==(const TlsOptions&) const = default;
 };
 
 struct CacheControlRule {
     std::string pattern;  // a glob over the path below the root: *.css, /assets/*
     std::string value;
+    bool operator==(const CacheControlRule&) const = default;
 };
 
 struct MimeAddition {
     std::string extension;  // lower case, without the dot
     std::string type;
+    bool operator==(const MimeAddition&) const = default;
 };
 
 struct Timeouts {
@@ -85,6 +88,7 @@ struct Timeouts {
     // As the parts that drain take it: 0, which is no limit on the command line, would cut off
     // every answer at once.
     Duration drain_or_never() const { return drain == Duration::zero() ? Duration::max() : drain; }
+    bool operator==(const Timeouts&) const = default;
 };
 
 // Averages over one timeout. A peer below one of them is taken for an attacker and cut off. 0: not
@@ -92,6 +96,7 @@ struct Timeouts {
 struct MinimumRates {
     std::uint64_t receive_bytes_per_second_min = net::ServingDefaults::bytes_per_second_min;
     std::uint64_t send_bytes_per_second_min = net::ServingDefaults::bytes_per_second_min;
+    bool operator==(const MinimumRates&) const = default;
 };
 
 struct RequestLimits {
@@ -102,6 +107,7 @@ struct RequestLimits {
     std::uint64_t body_bytes_max = http::cgi::CallRules{}.body_bytes_max;
     // Unsent answers of a loop that wait for slow readers.
     std::uint64_t send_bytes_max = core::LoopOptions{}.send_bytes_max;
+    bool operator==(const RequestLimits&) const = default;
 };
 
 struct CompressOptions {
@@ -113,6 +119,7 @@ struct CompressOptions {
     std::optional<std::string> folder;           // keeps compressed files over a restart
     std::uint64_t folder_bytes_max = 1_GiB;
     std::uint64_t memory_bytes_max = 64_MiB;  // of compressed files, for all loops
+    bool operator==(const CompressOptions&) const = default;
 };
 
 struct ServeOptions {
@@ -176,6 +183,7 @@ struct ServeOptions {
     Timeouts timeouts;
     MinimumRates minimum_rates;
     RequestLimits limits;
+    bool operator==(const ServeOptions&) const = default;
 };
 
 }  // namespace tiderace::server

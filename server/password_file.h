@@ -42,12 +42,15 @@ class PasswordFile {
     // its change reveals which names are known.
     bool verify(std::string_view user, std::string_view password) const;
 
+    // Whether the same passwords of the same users are known; salts count.
+    bool operator==(const PasswordFile& other) const { return entries_ == other.entries_; }
     std::size_t size() const { return entries_.size(); }
 
   private:
     struct Entry {
         std::string user;
         std::string hash;
+        bool operator==(const Entry&) const = default;
     };
 
     PasswordFile();

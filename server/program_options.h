@@ -19,12 +19,14 @@ namespace tiderace::server {
 struct CgiFolder {
     std::string prefix;  // "/cgi-bin"
     std::string folder;
+    bool operator==(const CgiFolder&) const = default;
 };
 
 // Requests that a FastCGI peer answers.
 struct FastCgiRoute {
     std::string pattern;  // a glob, or a path
     core::Address address;
+    bool operator==(const FastCgiRoute&) const = default;
 };
 
 struct CgiSettings {
@@ -33,6 +35,7 @@ struct CgiSettings {
     Duration timeout = http::cgi::CallRules{}.timeout;
     std::uint64_t programs_max = 32;  // at a time, of all loops
     std::uint64_t memory_bytes_max = http::cgi::ProgramLimits{}.memory_bytes_max;  // of each
+    bool operator==(const CgiSettings&) const = default;
 };
 
 }  // namespace tiderace::server

@@ -1,7 +1,6 @@
 #include "server/worker.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "server/site/fixed_answer.h"
@@ -41,10 +40,10 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     files.paths.precompressed = options.precompressed;
     if (options.cache.bytes_max > 0) {
         // Compressed files are kept beside the cache's entries, so without a cache there are none.
-        files.paths.compress = {
-            .codings_of = [&options](ByteView path) { return codings_of(options, path); },
-            .bytes_min = options.compress.bytes_min,
-            .bytes_max = options.compress.bytes_max};
+        files.paths.compress = {.codings_of = [own = std::make_shared<const ServeOptions>(options)](
+                                                  ByteView path) { return codings_of(*own, path); },
+                                .bytes_min = options.compress.bytes_min,
+                                .bytes_max = options.compress.bytes_max};
     }
     for (const CacheControlRule& rule : options.cache_control) {
         files.paths.cache_control.push_back({rule.pattern, rule.value});
@@ -145,18 +144,31 @@ class Worker::RedirectLog final : public http::AccessLog {
     const http::SiteLoop* site_;
 };
 
+// Where the plain addresses of a site lead.
+struct Worker::Redirect {
+    std::shared_ptr<Content> content;
+    std::optional<http::handler::OnlyBeneath> challenges;
+    std::optional<http::handler::HttpsRedirect> handler;
+};
+
+Worker::Worker(core::EventLoop& loop, const SharedParts& parts, bool is_first)
+    : loop_(&loop),
+      parts_(&parts),
+      options_(parts.options),
+      is_first_(is_first),
+      nothing_(std::make_shared<FixedAnswer>(PathAnswer{.prefix = "", .status = 404})),
+      encoders_(core::make_ref<http::coding::EncoderPool>()),
+      runner_(loop) {}
+
 // One for each loop, made by the main thread before the loops run.
 Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const SharedParts& parts,
                                                bool is_first) {
     const ServeOptions& options = *parts.options;
-    std::unique_ptr<Worker> worker(new Worker(loop, options));
-    worker->nothing_ = std::make_unique<FixedAnswer>(PathAnswer{.prefix = "", .status = 404});
-    for (const ServedSite& site : parts.sites) {
-        if (auto opened = worker->open_content(parts, site, is_first); !opened) {
-            return fail(opened.error());
-        }
+    std::unique_ptr<Worker> worker(new Worker(loop, parts, is_first));
+    if (auto prepared = worker->prepare(parts.generation); !prepared) {
+        return fail(prepared.error());
     }
-    if (auto opened = worker->open_sites(parts); !opened) return fail(opened.error());
+    worker->open_http();
     if (options.tls.on()) {
         const auto encrypted =
             worker->http_->encrypt({.certificates = options.tls.certificates,
@@ -166,59 +178,101 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
                                     .tickets = parts.tickets});
         if (!encrypted) return fail(encrypted.error());
     }
-    if (parts.redirect_tree != nullptr) {
-        if (auto opened = worker->open_redirect(parts); !opened) return fail(opened.error());
-    }
     return worker;
 }
 
-Result<> Worker::open_content(const SharedParts& parts, const ServedSite& site, bool is_first) {
-    auto content = std::make_unique<Content>();
-    auto pages = load_error_pages(site.options, "");
-    if (!pages) return fail(pages.error());
-    content->pages = std::move(*pages);
-    http::Handler* answers = nothing_.get();
-    if (site.has_files()) {
-        if (auto opened = open_files(parts, site, *content, is_first); !opened) return opened;
-        answers = content->files.get();
-    }
-    if (Programs::wanted(site.options)) {
-        auto programs = Programs::create(*loop_, site.options, parts.places, *answers);
-        if (!programs) return fail(programs.error());
-        content->programs = std::move(*programs);
-        answers = content->programs.get();
-    }
-    if (parts.redirect_tree != nullptr) {
-        http::Handler* challenges = nothing_.get();
-        if (content->files != nullptr) {
-            // RFC 8555, 8.3: an ACME server asks over plain HTTP.
-            content->challenges = std::make_unique<http::handler::OnlyBeneath>(
-                *content->files, http::handler::HttpsRedirect::challenges);
-            challenges = content->challenges.get();
+Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
+    next_.emplace();
+    LoopSites sites;
+    for (const ServedSite& site : generation->sites) {
+        const auto known = contents_.find(site.id);
+        auto content = known != contents_.end() ? known->second : std::shared_ptr<Content>();
+        if (content == nullptr) {
+            auto opened = open_content(*generation, site);
+            if (!opened) return fail(opened.error());
+            content = std::move(*opened);
         }
-        content->redirect =
-            std::make_unique<http::handler::HttpsRedirect>(parts.encrypted_port, *challenges);
+        next_->contents[site.id] = content;
+        auto opened = open_site(*generation, site, content);
+        if (!opened) return fail(opened.error());
+        sites.push_back(std::move(*opened));
     }
-    loop_sites_.push_back(
-        {.answers = answers, .redirects = content->redirect.get(), .pages = &content->pages});
-    contents_.push_back(std::move(content));
+    http::States states;
+    states.add({http::state_key<LoopSites>, &sites});
+    states.add({http::state_key<http::coding::EncoderPool>, encoders_.get()});
+    http::LayerPlace place{*loop_, nullptr, runner_, states};
+    auto site = http::SiteLoop::prepare(tree_of(generation), place);
+    if (!site) return fail(site.error());
+    next_->site = std::move(*site);
+    if (!generation->redirects) return {};
+    auto redirects = http::SiteLoop::prepare(redirect_tree_of(generation), place);
+    if (!redirects) return fail(redirects.error());
+    next_->redirects = std::move(*redirects);
     return {};
 }
 
-Result<> Worker::open_files(const SharedParts& parts, const ServedSite& site, Content& content,
-                            bool is_first) {
+void Worker::publish() {
+    site_->publish(std::move(next_->site), *loop_);
+    if (next_->redirects) redirect_site_->publish(std::move(next_->redirects), *loop_);
+    contents_ = std::move(next_->contents);
+    next_.reset();
+}
+
+Result<std::shared_ptr<Worker::Content>> Worker::open_content(const Generation& generation,
+                                                              const ServedSite& site) const {
+    auto content = std::make_shared<Content>();
+    http::Handler* answers = nothing_.get();
+    if (site.has_files()) {
+        if (auto opened = open_files(generation, site, *content); !opened) {
+            return fail(opened.error());
+        }
+        answers = content->files.get();
+    }
+    if (Programs::wanted(site.options)) {
+        auto programs = Programs::create(*loop_, site.options, parts_->places, *answers);
+        if (!programs) return fail(programs.error());
+        content->programs = std::move(*programs);
+    }
+    return content;
+}
+
+Result<LoopSite> Worker::open_site(const Generation& generation, const ServedSite& site,
+                                   const std::shared_ptr<Content>& content) const {
+    auto pages = load_error_pages(site.options, "");
+    if (!pages) return fail(pages.error());
+    LoopSite made{.answers = nothing_,
+                  .pages = std::make_shared<http::filter::ErrorPages>(std::move(*pages))};
+    if (content->files != nullptr) made.answers = {content, content->files.get()};
+    if (content->programs != nullptr) made.answers = {content, content->programs.get()};
+    if (!generation.redirects) return made;
+    auto redirect = std::make_shared<Redirect>();
+    redirect->content = content;
+    http::Handler* challenges = nothing_.get();
+    if (content->files != nullptr) {
+        // RFC 8555, 8.3: an ACME server asks over plain HTTP.
+        challenges = &redirect->challenges.emplace(*content->files,
+                                                   http::handler::HttpsRedirect::challenges);
+    }
+    redirect->handler.emplace(generation.encrypted_port, *challenges);
+    made.redirects = {redirect, &*redirect->handler};
+    return made;
+}
+
+Result<> Worker::open_files(const Generation& generation, const ServedSite& site,
+                            Content& content) const {
+    const SharedParts& parts = *parts_;
     http::handler::StaticFilesOptions file_options = static_options(site.options);
     if (parts.small) shrink(file_options.cache, parts.loops);
     if (!parts.small) {
-        share_cache(file_options.cache, parts.folders);
-        share_descriptors(file_options,
-                          std::max<std::size_t>(2, parts.files_open_max / parts.folders));
+        const std::size_t folders = generation.folders();
+        share_cache(file_options.cache, folders);
+        share_descriptors(file_options, std::max<std::size_t>(2, parts.files_open_max / folders));
     }
     file_options.cache.room = room_for_files(file_options.cache, parts);
     // A small worker has no descriptor to spare for it.
     file_options.watch.on = !parts.small;
     // One loop logs for all, or each message would come once a loop.
-    file_options.watch.logs = is_first;
+    file_options.watch.logs = is_first_;
     file_options.watch.notices = parts.notices;
     file_options.pool = parts.disk_pool;
     file_options.compress_pool = parts.compress_pool;
@@ -229,16 +283,23 @@ Result<> Worker::open_files(const SharedParts& parts, const ServedSite& site, Co
     return {};
 }
 
-Result<> Worker::open_sites(const SharedParts& parts) {
-    encoders_ = core::make_ref<http::coding::EncoderPool>();
-    states_.add({http::state_key<LoopSites>, &loop_sites_});
-    states_.add({http::state_key<http::coding::EncoderPool>, encoders_.get()});
-    http::LayerPlace place{*loop_, nullptr, runner_, states_};
-    site_ = std::make_unique<http::SiteLoop>(parts.tree, place);
-    if (place.fault) return fail(*place.fault);
-    http_ = std::make_unique<serve::HttpLoop>(*loop_, *site_, http_options(*parts.options));
-    if (parts.logs != nullptr) http_->log_to(*parts.logs, nullptr);
-    return {};
+// The plain addresses have a tree of their own. They speak HTTP/1.1 alone, because all that they
+// answer is a redirect.
+void Worker::open_http() {
+    http::SiteLoop::Prepared redirects = std::move(next_->redirects);
+    site_ = std::make_unique<http::SiteLoop>(std::move(next_->site), runner_);
+    contents_ = std::move(next_->contents);
+    next_.reset();
+    serve::HttpOptions http = http_options(*options_);
+    http_ = std::make_unique<serve::HttpLoop>(*loop_, *site_, http);
+    if (parts_->logs != nullptr) http_->log_to(*parts_->logs, nullptr);
+    if (!redirects) return;
+    redirect_site_ = std::make_unique<http::SiteLoop>(std::move(redirects), runner_);
+    redirect_log_ = std::make_unique<RedirectLog>(*loop_, *site_);
+    redirect_site_->set_log(redirect_log_.get());
+    http.http1 = true;
+    http.http2 = false;
+    redirect_http_ = std::make_unique<serve::HttpLoop>(*loop_, *redirect_site_, http);
 }
 
 net::SessionFactory& Worker::sessions(std::size_t place) {
@@ -249,21 +310,6 @@ net::SessionFactory& Worker::sessions(std::size_t place) {
 
 net::TransportLayer* Worker::layer(std::size_t place) {
     return is_redirect(place) ? nullptr : http_->encryption();
-}
-
-// The plain port has a tree of its own. It speaks HTTP/1.1 alone, because all that it answers is a
-// redirect.
-Result<> Worker::open_redirect(const SharedParts& parts) {
-    http::LayerPlace place{*loop_, nullptr, runner_, states_};
-    redirect_site_ = std::make_unique<http::SiteLoop>(parts.redirect_tree, place);
-    if (place.fault) return fail(*place.fault);
-    redirect_log_ = std::make_unique<RedirectLog>(*loop_, *site_);
-    if (site_->logs()) redirect_site_->set_log(redirect_log_.get());
-    serve::HttpOptions http = http_options(*options_);
-    http.http1 = true;
-    http.http2 = false;
-    redirect_http_ = std::make_unique<serve::HttpLoop>(*loop_, *redirect_site_, http);
-    return {};
 }
 
 }  // namespace tiderace::server

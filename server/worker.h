@@ -10,11 +10,13 @@
 // Thread   Its loop's.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
-#include <span>
-#include <vector>
+#include <optional>
 
 #include "server/echo.h"
+#include "server/live/generation.h"
 #include "server/options.h"
 #include "server/programs.h"
 #include "server/site/site.h"
@@ -34,10 +36,7 @@ namespace tiderace::server {
 // What the workers of one server have in common.
 struct SharedParts {
     const ServeOptions* options = nullptr;
-    std::span<const ServedSite> sites;
-    std::size_t folders = 1;                          // of the sites
-    std::shared_ptr<const http::Site> tree;           // of the sites
-    std::shared_ptr<const http::Site> redirect_tree;  // of the plain addresses; nullptr: none
+    std::shared_ptr<const Generation> generation;  // the first
     const serve::LogFiles* logs = nullptr;
     bool small = false;                         // many workers of one connection each
     std::shared_ptr<tls::TicketShare> tickets;  // with TLS
@@ -46,8 +45,7 @@ struct SharedParts {
     std::shared_ptr<core::SharedNotices> notices;      // of changed files
     std::shared_ptr<http::cgi::ProgramPlaces> places;  // with programs
     core::WorkerPool* disk_pool = nullptr;             // waits for the disk in the loops' place
-    std::size_t files_open_max = 1024;   // of one worker: descriptors that its files may hold
-    std::uint16_t encrypted_port = 443;  // where --https-redirect leads
+    std::size_t files_open_max = 1024;  // of one worker: descriptors that its files may hold
     std::size_t loops = 1;
 };
 
@@ -72,37 +70,50 @@ class Worker final : public net::LoopService {
     tls::ServerContext* encryption() { return http_->encryption(); }
     core::EventLoop& loop() { return *loop_; }
 
+    // Makes what another generation needs on this loop, and keeps it. Then publish(), from which
+    // on new requests are of this generation, or drop().
+    Result<> prepare(const std::shared_ptr<const Generation>& generation);
+    void publish();
+    void drop() { next_.reset(); }
+
   private:
-    Worker(core::EventLoop& loop, const ServeOptions& options)
-        : loop_(&loop), options_(&options), runner_(loop) {}
+    Worker(core::EventLoop& loop, const SharedParts& parts, bool is_first);
 
     bool is_redirect(std::size_t place) const { return place >= options_->listen.size(); }
 
     class RedirectLog;
 
-    // What answers for one site, as files and programs.
+    // What answers for one site, as files and programs. Generations share it.
     struct Content {
         std::unique_ptr<http::handler::StaticFiles> files;  // none: the site has a fixed answer
         std::unique_ptr<Programs> programs;                 // none: only files
-        http::filter::ErrorPages pages;
-        std::unique_ptr<http::handler::OnlyBeneath> challenges;
-        std::unique_ptr<http::handler::HttpsRedirect> redirect;
+    };
+    using Contents = std::map<std::uint64_t, std::shared_ptr<Content>>;  // by ServedSite::id
+    struct Redirect;
+    // What was made of a generation, until it is published.
+    struct Next {
+        Contents contents;
+        http::SiteLoop::Prepared site;
+        http::SiteLoop::Prepared redirects;  // of the plain addresses; none without TLS
     };
 
-    Result<> open_content(const SharedParts& parts, const ServedSite& site, bool is_first);
-    Result<> open_files(const SharedParts& parts, const ServedSite& site, Content& content,
-                        bool is_first);
-    Result<> open_sites(const SharedParts& parts);
-    Result<> open_redirect(const SharedParts& parts);
+    Result<std::shared_ptr<Content>> open_content(const Generation& generation,
+                                                  const ServedSite& site) const;
+    Result<> open_files(const Generation& generation, const ServedSite& site,
+                        Content& content) const;
+    Result<LoopSite> open_site(const Generation& generation, const ServedSite& site,
+                               const std::shared_ptr<Content>& content) const;
+    void open_http();
 
     core::EventLoop* loop_;
+    const SharedParts* parts_;
     const ServeOptions* options_;
-    std::vector<std::unique_ptr<Content>> contents_;
-    std::unique_ptr<http::Handler> nothing_;  // answers where a site has no files
-    LoopSites loop_sites_;
+    bool is_first_;
+    Contents contents_;
+    std::shared_ptr<http::Handler> nothing_;  // answers where a site has no files
     core::Ref<http::coding::EncoderPool> encoders_;
-    http::States states_;
     task::Runner runner_;
+    std::optional<Next> next_;
     std::unique_ptr<http::SiteLoop> site_;
     Echo echo_;
     std::unique_ptr<serve::HttpLoop> http_;

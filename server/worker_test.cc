@@ -38,12 +38,11 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
         worker_.reset();
     }
     Result<std::unique_ptr<Worker>> create() {
-        sites_ = {{.options = options_, .passwords = passwords_}};
-        parts_.sites = sites_;
-        parts_.tree = std::make_shared<const http::Site>(make_site(sites_, {}));
-        if (!options_.tls.https_redirect.empty()) {
-            parts_.redirect_tree = std::make_shared<const http::Site>(make_redirect_site(sites_));
-        }
+        parts_.generation =
+            *make_generation({.options = options_, .sites = {{.options = options_}}}, nullptr,
+                             {.password_pool = &pool_,
+                              .redirects = !options_.tls.https_redirect.empty(),
+                              .encrypted_port = 4'443});
         return Worker::create(world_->loop(), parts_);
     }
     // Asks on a connection of its own and waits for its end.
@@ -65,8 +64,7 @@ class WorkerTest : public ::testing::TestWithParam<std::string> {
 
     testing::TemporaryFolder folder_;
     ServeOptions options_;
-    SharedPasswords passwords_;
-    std::vector<ServedSite> sites_;
+    core::WorkerPool pool_{1, 10};
     SharedParts parts_;
     std::unique_ptr<World> world_ = testing::make_world(GetParam());
     std::unique_ptr<Worker> worker_;
@@ -131,7 +129,6 @@ TEST_P(WorkerTest, ATimeoutOfZeroIsNone) {
 TEST_P(WorkerTest, ItsPlainPlacesLeadToTheEncryptedOnes) {
     folder_.write(".well-known/acme-challenge/token", "a token\n");
     options_.tls.https_redirect = {"127.0.0.1:0"};
-    parts_.encrypted_port = 4'443;
     place_ = options_.listen.size();
     EXPECT_THAT(answer("/a?b"), ::testing::HasSubstr("\r\nLocation: https://a:4443/a?b\r\n"));
     EXPECT_THAT(answer("/.well-known/acme-challenge/token"), ::testing::EndsWith("\na token\n"));
@@ -139,11 +136,7 @@ TEST_P(WorkerTest, ItsPlainPlacesLeadToTheEncryptedOnes) {
 }
 
 TEST_P(WorkerTest, AsksForAPasswordWithoutLosingBodiesOrOrder) {
-    core::WorkerPool pool(1, 10);
-    const std::vector<std::string> sources{"ebb:flow"};
-    passwords_.places = {
-        {"", std::make_shared<const PasswordFile>(std::move(*PasswordFile::load(sources)))}};
-    passwords_.pool = &pool;
+    options_.basic_auth = {"ebb:flow"};
     EXPECT_THAT(answer("/"), ::testing::StartsWith("HTTP/1.1 401 "));
     const std::string known = "Authorization: Basic ZWJiOmZsb3c=\r\n";
     EXPECT_THAT(answer("/", known), ::testing::StartsWith("HTTP/1.1 200 "));

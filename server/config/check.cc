@@ -31,6 +31,16 @@ Result<> check_as_server(const Config& config) {
 
 }  // namespace
 
+namespace {
+
+Wanted wanted_of(Config config) {
+    Wanted wanted{.options = std::move(config.server)};
+    for (SiteConfig& site : config.sites) wanted.sites.push_back(std::move(site));
+    return wanted;
+}
+
+}  // namespace
+
 Loaded load_config(const std::string& file) {
     Sources sources;
     Problems problems;
@@ -38,10 +48,13 @@ Loaded load_config(const std::string& file) {
     return {.config = std::move(config), .problems = problems.text(sources)};
 }
 
-int run(Config config) {
-    std::vector<ServedSite> sites;
-    for (SiteConfig& site : config.sites) sites.push_back(std::move(site));
-    return serve(std::move(config.server), std::move(sites));
+int run(Config config, const std::string& file) {
+    return serve(wanted_of(std::move(config)), [file] {
+        Loaded loaded = load_config(file);
+        server::Reading reading{.problems = std::move(loaded.problems)};
+        if (loaded.config) reading.wanted = wanted_of(std::move(*loaded.config));
+        return reading;
+    });
 }
 
 int check(const std::string& file) {

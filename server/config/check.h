@@ -16,8 +16,9 @@ struct Loaded {
 };
 Loaded load_config(const std::string& file);
 
-// Serves the sites. The exit status of the program.
-int run(Config config);
+// Serves the sites, and reads the file again where that is asked for. The exit status of the
+// program.
+int run(Config config, const std::string& file);
 
 // The exit status: 0, 1 for errors in the file, 2 where it could not be read.
 int check(const std::string& file);

@@ -45,36 +45,43 @@ const Rule* nearest(const std::vector<Rule>& rules, std::string_view path) {
 struct ErrorPage {
     std::uint16_t code = 0;  // 400..599
     std::string file;        // as given, relative to the root
+    bool operator==(const ErrorPage&) const = default;
 };
 
 struct AddedHeader {
     std::string name;  // a token; never one of the fields that the server itself must decide
     std::string value;
+    bool operator==(const AddedHeader&) const = default;
 };
 
 struct PathAuth {
     std::string prefix;
     std::string source;  // USER:PASSWORD or a file of such; "off": open
+    bool operator==(const PathAuth&) const = default;
 };
 
 struct PathCors {
     std::string prefix;
     std::optional<std::string> origin;  // "*" or one origin; unset: no CORS
+    bool operator==(const PathCors&) const = default;
 };
 
 struct PathRate {
     std::string prefix;
     std::optional<http::filter::RateLimitOptions> limit;  // unset: not limited
+    bool operator==(const PathRate&) const = default;
 };
 
 struct PathHeader {
     std::string prefix;
     AddedHeader field;
+    bool operator==(const PathHeader&) const = default;
 };
 
 struct PathErrorPage {
     std::string prefix;
     ErrorPage page;
+    bool operator==(const PathErrorPage&) const = default;
 };
 
 // What is answered in the place of files: a redirect, a text, or an error.
@@ -90,16 +97,19 @@ struct PathAnswer {
     }
     // The files of the site are back.
     bool is_off() const { return target.empty() && status == 308; }
+    bool operator==(const PathAnswer&) const = default;
 };
 
 struct PathCompress {
     std::string prefix;
     http::wire::AvailableCodings codings;  // none: off
+    bool operator==(const PathCompress&) const = default;
 };
 
 struct PathLog {
     std::string prefix;
     std::string file;  // "off", "-" for standard output, or a file
+    bool operator==(const PathLog&) const = default;
 };
 
 // Each in the place of what the site has; headers beside it.
@@ -115,6 +125,7 @@ struct PathOptions {
     std::vector<PathAnswer> answers;
     std::vector<PathCompress> compress;
     std::vector<PathLog> logs;
+    bool operator==(const PathOptions&) const = default;
 };
 
 }  // namespace tiderace::server

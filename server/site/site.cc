@@ -56,15 +56,14 @@ http::wire::AvailableCodings built_in_of(const http::wire::AvailableCodings& wan
             .br = wanted.br && known.br};
 }
 
-// One for all loops, or each would allow the whole rate.
-using RateTables = std::map<const PathRate*, std::shared_ptr<http::filter::RateTable>>;
-
 void add_rate(Settings& settings, const ServeOptions& options, std::string_view prefix,
               RateTables& tables) {
     const PathRate* const rule = nearest(options.paths.rates, prefix);
     if (rule == nullptr || !rule->limit) return;
-    auto& table = tables[rule];
+    auto& known = tables[{rule->prefix, rule->limit->per_minute, rule->limit->burst}];
+    std::shared_ptr<http::filter::RateTable> table = known.lock();
     if (table == nullptr) table = std::make_shared<http::filter::RateTable>(*rule->limit);
+    known = table;
     settings.push_back({.make = [table](LayerPlace&) {
         return Layer(std::make_shared<http::filter::RateLimit>(table));
     }});
@@ -134,8 +133,7 @@ struct Making {
 };
 
 Layer pages_of(const Making& making, const LayerPlace& place) {
-    return Layer(
-        std::shared_ptr<http::filter::ErrorPages>(std::shared_ptr<void>(), making.on(place).pages));
+    return Layer(making.on(place).pages);
 }
 
 Setting::Make error_pages_of(const Making& making, const std::string& prefix) {
@@ -175,17 +173,12 @@ void add_log(Settings& settings, const ServeOptions& options, std::string_view p
                             http::AccessLogTarget{file, options.log_format})});
 }
 
-// Borrowed: the worker has it.
-std::shared_ptr<http::Handler> borrowed(http::Handler* handler) {
-    return {std::shared_ptr<void>(), handler};
-}
-
 void add_endpoint(http::Site& site, std::uint32_t scope, const Making& making,
                   const std::string& prefix) {
     const bool is_alone = prefix.starts_with('=');
     http::Site::Endpoint endpoint{
         .pattern = is_alone ? prefix.substr(1) : prefix, .scope = scope, .is_prefix = !is_alone};
-    endpoint.make = [making](LayerPlace& place) { return borrowed(making.on(place).answers); };
+    endpoint.make = [making](LayerPlace& place) { return making.on(place).answers; };
     const PathAnswer* const rule = nearest(making.options().paths.answers, prefix);
     if (rule != nullptr && !rule->is_off()) {
         endpoint.make = [rule = *rule](LayerPlace&) { return std::make_shared<FixedAnswer>(rule); };
@@ -225,7 +218,7 @@ void add_about(http::Site& site, const SiteFacts& facts, const Making& making,
     bool added =
         site.add({.pattern = path, .method = http::wire::Method::get, .scope = open, .make = make})
             .has_value();
-    const auto files = [making](LayerPlace& place) { return borrowed(making.on(place).answers); };
+    const auto files = [making](LayerPlace& place) { return making.on(place).answers; };
     added &= site.add({.pattern = path, .scope = around, .make = files}).has_value();
     TR_CHECK(added, "no other rule has this path and these methods");
 }
@@ -236,7 +229,28 @@ bool SharedPasswords::any() const {
     return std::ranges::any_of(places, [](const Place& each) { return each.file != nullptr; });
 }
 
-Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFiles& known) {
+namespace {
+
+// What was hashed here has another salt each time, so it is not made again.
+Result<std::shared_ptr<const PasswordFile>> load_passwords(const std::vector<std::string>& sources,
+                                                           const PasswordFiles* before) {
+    std::shared_ptr<const PasswordFile> old;
+    if (before != nullptr) {
+        if (const auto found = before->find(sources); found != before->end()) old = found->second;
+    }
+    const bool names_file =
+        std::ranges::any_of(sources, [](const std::string& each) { return !each.contains(':'); });
+    if (old != nullptr && !names_file) return old;
+    auto loaded = PasswordFile::load(sources);
+    if (!loaded) return fail(loaded.error());
+    if (old != nullptr && *old == *loaded) return old;
+    return std::make_shared<const PasswordFile>(std::move(*loaded));
+}
+
+}  // namespace
+
+Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFiles& known,
+                                       const PasswordFiles* before) {
     std::map<std::string, std::vector<std::string>> sources;
     for (const std::string& source : options.basic_auth) sources[""].push_back(source);
     std::map<std::string, std::vector<std::string>> own;
@@ -252,9 +266,9 @@ Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFile
         if (all.empty()) continue;
         auto& file = known[all];
         if (file == nullptr) {
-            auto passwords = PasswordFile::load(all);
+            auto passwords = load_passwords(all, before);
             if (!passwords) return fail(passwords.error());
-            file = std::make_shared<const PasswordFile>(std::move(*passwords));
+            file = std::move(*passwords);
         }
         place.file = file;
     }
@@ -276,7 +290,6 @@ std::uint32_t add_hosts(http::Site& tree, const ServedSite& site) {
 
 void add_site(http::Site& tree, const Making& making, const SiteFacts& facts) {
     const ServeOptions& options = making.options();
-    RateTables tables;
     std::uint32_t around_about = making.scope;
     for (const std::string& prefix : prefixes_of(options.paths)) {
         std::uint32_t scope = making.scope;
@@ -290,7 +303,7 @@ void add_site(http::Site& tree, const Making& making, const SiteFacts& facts) {
         // The order in which rules see a request; filters see its answer in the opposite one. The
         // rate comes first, so that it bounds guesses of passwords; CORS before these, because
         // browsers send preflights without credentials (Fetch standard).
-        add_rate(settings, options, prefix, tables);
+        add_rate(settings, options, prefix, *making.site.rates);
         add_fields(settings, options, prefix);
         add_cors(settings, options, prefix);
         add_passwords(settings, making.site.passwords, prefix);
@@ -332,9 +345,7 @@ http::Site make_redirect_site(std::span<const ServedSite> sites) {
         tree.scope(making.scope).error_pages = [making](LayerPlace& place) {
             return pages_of(making, place);
         };
-        const auto make = [making](LayerPlace& place) {
-            return borrowed(making.on(place).redirects);
-        };
+        const auto make = [making](LayerPlace& place) { return making.on(place).redirects; };
         const auto added =
             tree.add({.pattern = "", .scope = making.scope, .make = make, .is_prefix = true});
         TR_CHECK(added, "each host once");

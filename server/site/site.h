@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "server/options.h"
@@ -27,6 +28,7 @@
 #include "tiderace/base/result.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/filter/error_pages.h"
+#include "tiderace/http/filter/rate_limit.h"
 #include "tiderace/http/site.h"
 #include "tiderace/http/wire/accept.h"
 
@@ -43,10 +45,17 @@ struct SharedPasswords {
 
     bool any() const;
 };
-// By what they were made of: to hash one again for each of many sites would take seconds.
+// By what they were made of: to hash one again for each of many sites would take seconds. `before`
+// has those of an earlier reading, which stay where nothing changed.
 using PasswordFiles = std::map<std::vector<std::string>, std::shared_ptr<const PasswordFile>>;
 // Without the pool.
-Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFiles& known);
+Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFiles& known,
+                                       const PasswordFiles* before = nullptr);
+
+// One for all loops, or each would allow the whole rate. By the path and what is allowed there: a
+// site that replaces this one goes on counting.
+using RateTables = std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>,
+                            std::weak_ptr<http::filter::RateTable>>;
 
 // What answers for some hosts.
 struct ServedSite {
@@ -54,15 +63,17 @@ struct ServedSite {
     bool is_default = true;               // it answers for every other host, too
     ServeOptions options = {};            // of which the site reads what concerns a site
     SharedPasswords passwords = {};
+    std::shared_ptr<RateTables> rates = std::make_shared<RateTables>();
+    std::uint64_t id = 0;  // of its files and programs: the same in two generations, if they are
 
     bool has_files() const { return !options.root.empty(); }
 };
 
-// What a loop has of one site.
+// What a loop has of one site. The trees that are made of it keep it.
 struct LoopSite {
-    http::Handler* answers = nullptr;    // its files, or its programs before them
-    http::Handler* redirects = nullptr;  // of its plain addresses; nullptr: there are none
-    http::filter::ErrorPages* pages = nullptr;
+    std::shared_ptr<http::Handler> answers = {};    // its files, or its programs before them
+    std::shared_ptr<http::Handler> redirects = {};  // of its plain addresses; nullptr: none
+    std::shared_ptr<http::filter::ErrorPages> pages = {};
 };
 // In the order of the sites.
 using LoopSites = std::vector<LoopSite>;

@@ -24,14 +24,16 @@ class SiteTest : public ::testing::Test, public http::Handler {
         OnLoop(const std::shared_ptr<const http::Site>& site, core::EventLoop& loop,
                http::Handler& answers)
             : runner(loop) {
-            sites.assign(3, {.answers = &answers, .redirects = &answers, .pages = &pages});
+            const std::shared_ptr<http::Handler> all(std::shared_ptr<void>(), &answers);
+            sites.assign(3, {.answers = all, .redirects = all, .pages = pages});
             states.add({http::state_key<LoopSites>, &sites});
             states.add({http::state_key<http::coding::EncoderPool>, encoders.get()});
             http::LayerPlace place{loop, nullptr, runner, states};
             serves.emplace(site, place);
             EXPECT_FALSE(place.fault);
         }
-        http::filter::ErrorPages pages;
+        std::shared_ptr<http::filter::ErrorPages> pages =
+            std::make_shared<http::filter::ErrorPages>();
         LoopSites sites;
         core::Ref<http::coding::EncoderPool> encoders = core::make_ref<http::coding::EncoderPool>();
         http::States states;

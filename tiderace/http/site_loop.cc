@@ -291,6 +291,9 @@ SiteLoop::SiteLoop(Handler& handler) : tree_(core::make_ref<Tree>(handler)) {}
 SiteLoop::SiteLoop(std::shared_ptr<const Site> site, LayerPlace& place)
     : runner_(&place.runner), tree_(core::make_ref<Tree>(std::move(site), place)) {}
 
+SiteLoop::SiteLoop(Prepared prepared, task::Runner& runner)
+    : runner_(&runner), tree_(static_cast<Tree*>(prepared.get())) {}
+
 SiteLoop::~SiteLoop() {
     if (registry_ != nullptr) registry_->close();
     // A handler's sockets hold the tree that has the handler.

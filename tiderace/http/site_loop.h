@@ -62,6 +62,7 @@ class SiteLoop {
     explicit SiteLoop(Handler& handler);
     // The place's timeout is what functions have in scopes that set none.
     SiteLoop(std::shared_ptr<const Site> site, LayerPlace& place);
+    SiteLoop(core::Ref<core::Shared> prepared, task::Runner& runner);
     ~SiteLoop();
     SiteLoop(const SiteLoop&) = delete;
     SiteLoop& operator=(const SiteLoop&) = delete;

@@ -29,6 +29,7 @@ struct RateLimitOptions {
     std::uint32_t per_minute = 60;  // > 0
     // How many may come at once after a pause: > 0, and at most what comes in four years.
     std::uint32_t burst = 10;
+    bool operator==(const RateLimitOptions&) const = default;
 };
 
 class RateTable final {

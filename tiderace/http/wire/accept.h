@@ -29,6 +29,7 @@ struct AvailableCodings {
     bool br = false;
 
     bool any() const { return gzip || zstd || br; }
+    bool operator==(const AvailableCodings&) const = default;
 };
 
 struct CodingChoice {

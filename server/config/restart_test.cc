@@ -1,0 +1,51 @@
+#include "server/config/restart.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tiderace::server::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<std::string> of(void (*change)(ServeOptions&)) {
+    ServeOptions now;
+    change(now);
+    return changes_that_need_a_restart({}, now);
+}
+
+TEST(Restart, WhatIsMadeOnceIsNamedByItsKey) {
+    EXPECT_THAT(of([](ServeOptions& now) { now.threads = 3; }),
+                ElementsAre("server.threads has another value: it needs a restart"));
+    EXPECT_THAT(of([](ServeOptions& now) {
+                    now.user = "www-data";
+                    now.engine = "io_uring";
+                    now.accept = AcceptMode::queue;
+                    now.cache.bytes_max = 5;
+                    now.timeouts.idle = 3s;
+                    now.compress.folder = "/var/cache/t";
+                }),
+                ElementsAre("server.engine has another value: it needs a restart",
+                            "server.accept has another value: it needs a restart",
+                            "server.user has another value: it needs a restart",
+                            "server.compress_cache has another value: it needs a restart",
+                            "server.file_cache.size has another value: it needs a restart",
+                            "limits.idle_timeout has another value: it needs a restart"));
+    EXPECT_THAT(of([](ServeOptions& now) { now.tls.certificates = {{"a.pem", "b.pem"}}; }),
+                ElementsAre("[tls], on or off, has another value: it needs a restart"));
+}
+
+TEST(Restart, WhatSitesHaveByDefaultNeedsNone) {
+    EXPECT_THAT(of([](ServeOptions& now) {
+                    now.about = true;
+                    now.access_log = "/var/log/t";
+                    now.cgi.timeout = 5s;
+                    now.listen = {"127.0.0.1:9"};
+                    now.mime_additions = {{"x", "text/x"}};
+                }),
+                IsEmpty());
+}
+
+}  // namespace
+}  // namespace tiderace::server::config

@@ -1,0 +1,156 @@
+#include "server/live/generation.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "server/root_folder.h"
+#include "tiderace/core/address.h"
+
+namespace tiderace::server {
+namespace {
+
+// Requests for hosts that are not ours (RFC 9110, 15.5.20).
+void answer_other_hosts(Wanted& wanted) {
+    if (std::ranges::any_of(wanted.sites, &ServedSite::is_default)) return;
+    ServedSite& others = wanted.sites.emplace_back();
+    others.options = wanted.options;
+    others.options.root.clear();
+    others.options.paths.answers = {{.prefix = "", .status = 421}};
+}
+
+Result<> open_roots(std::vector<ServedSite>& sites) {
+    for (ServedSite& site : sites) {
+        if (!site.has_files()) continue;
+        auto root = find_root(site.options.root);
+        if (!root) return fail(root.error());
+        site.options.root = std::move(*root);
+        if (!site.options.spa_file) continue;
+        if (auto checked = check_spa_file(site.options); !checked) return checked;
+    }
+    return {};
+}
+
+// Without an index file in the root every visitor would see an error, so list the folder where only
+// this machine can see it. What stands behind a Unix socket may serve the whole network.
+bool decide_listing(Wanted& wanted) {
+    for (const std::string& text : wanted.options.listen) {
+        const auto address = core::Address::parse(text);
+        if (!address || address->is_unix() || !address->is_loopback()) return false;
+    }
+    bool lists = false;
+    for (ServedSite& site : wanted.sites) {
+        ServeOptions& options = site.options;
+        if (!site.has_files() || options.listing || options.spa_file) continue;
+        if (has_index_file(options.root, options.index)) continue;
+        options.listing = lists = true;
+    }
+    return lists;
+}
+
+// What of the options concerns a site's files and programs: all but what the tree has, which is
+// made anew, and what concerns the server.
+ServeOptions part_of_content(ServeOptions options) {
+    options.listen = {};
+    options.tls = {.self_signed = options.tls.on()};
+    options.log_level = {};
+    options.access_log = {};
+    options.basic_auth = {};
+    options.cors_origin = {};
+    options.added_headers = {};
+    options.about = false;
+    const auto compress = std::move(options.paths.compress);
+    options.paths = {};
+    options.paths.compress = compress;
+    return options;
+}
+
+std::string name_of(const ServedSite& site) {
+    return site.hosts.empty() ? std::string() : site.hosts.front();
+}
+
+void take_over(Generation& next, const Generation* before) {
+    std::map<std::string, const ServedSite*> known;
+    if (before != nullptr) {
+        for (const ServedSite& site : before->sites) known.emplace(name_of(site), &site);
+    }
+    for (std::size_t i = 0; i < next.sites.size(); ++i) {
+        ServedSite& site = next.sites[i];
+        site.id = next.number << 32 | i;
+        const auto found = known.find(name_of(site));
+        if (found == known.end()) continue;
+        const ServedSite& old = *found->second;
+        if (part_of_content(old.options) == part_of_content(site.options)) site.id = old.id;
+        for (const auto& [key, table] : *old.rates) {
+            if (!table.expired()) site.rates->emplace(key, table);
+        }
+    }
+}
+
+Result<> load_access_rules(Generation& next, const Generation* before, core::WorkerPool* pool) {
+    for (ServedSite& site : next.sites) {
+        auto passwords = load_passwords(site.options, next.passwords,
+                                        before != nullptr ? &before->passwords : nullptr);
+        if (!passwords) return fail(passwords.error());
+        site.passwords = std::move(*passwords);
+        site.passwords.pool = pool;
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<> settle(Wanted& wanted) {
+    if (wanted.sites.empty()) wanted.sites.emplace_back().options = wanted.options;
+    answer_other_hosts(wanted);
+    if (auto opened = open_roots(wanted.sites); !opened) return opened;
+    wanted.lists_on_loopback = decide_listing(wanted);
+    return {};
+}
+
+std::size_t Generation::folders() const {
+    return static_cast<std::size_t>(std::ranges::count_if(sites, &ServedSite::has_files));
+}
+
+Result<std::shared_ptr<const Generation>> make_generation(Wanted wanted, const Generation* before,
+                                                          const GenerationParts& parts) {
+    auto next = std::make_shared<Generation>();
+    next->number = before != nullptr ? before->number + 1 : 1;
+    next->options = std::move(wanted.options);
+    next->sites = std::move(wanted.sites);
+    next->redirects = parts.redirects;
+    next->encrypted_port = parts.encrypted_port;
+    take_over(*next, before);
+    if (auto loaded = load_access_rules(*next, before, parts.password_pool); !loaded) {
+        return fail(loaded.error());
+    }
+    next->tree = make_site(next->sites, parts.facts);
+    if (next->redirects) next->redirect_tree = make_redirect_site(next->sites);
+    return next;
+}
+
+std::shared_ptr<const http::Site> tree_of(const std::shared_ptr<const Generation>& generation) {
+    return {generation, &generation->tree};
+}
+
+std::shared_ptr<const http::Site> redirect_tree_of(
+    const std::shared_ptr<const Generation>& generation) {
+    return {generation, &generation->redirect_tree};
+}
+
+bool any_site(std::span<const ServedSite> sites,
+              const std::function<bool(const ServeOptions&)>& is) {
+    return std::ranges::any_of(sites, [&](const ServedSite& site) { return is(site.options); });
+}
+
+std::vector<std::string> log_files(std::span<const ServedSite> sites) {
+    std::vector<std::string> all;
+    for (const ServedSite& site : sites) {
+        for (std::string& file : access_log_files(site.options)) {
+            if (std::ranges::find(all, file) == all.end()) all.push_back(std::move(file));
+        }
+    }
+    return all;
+}
+
+}  // namespace tiderace::server

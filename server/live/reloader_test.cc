@@ -1,0 +1,146 @@
+#include "server/live/reloader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tiderace/net/tcp_server.h"
+#include "tiderace/testing/temporary_folder.h"
+#include "tiderace/testing/world.h"
+
+namespace tiderace::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ReloaderTest : public ::testing::Test {
+  protected:
+    ReloaderTest() {
+        for (const char* name : {"a", "b"}) {
+            folder_.make_folder(name);
+            folder_.write(std::string(name) + "/index.html", name);
+        }
+        parts_.options = &options_;
+        parts_.generation = *make(wanted("a"), nullptr);
+        worker_ = std::move(*Worker::create(world_->loop(), parts_));
+        server_.emplace(world_->loop(), worker_->sessions(0), net::TcpServerOptions{});
+        server_->listen(world_->listen());
+        reloader_.emplace(Reloader::Parts{
+            .read =
+                [this] {
+                    ++readings_;
+                    return read_ ? read_() : Reading{};
+                },
+            .make = [this](Wanted next, const Generation& before) -> Reloader::Parts::Next {
+                auto made = make(std::move(next), &before);
+                if (!made) return std::unexpected(made.error().message() + "\n");
+                return std::move(*made);
+            },
+            .workers = {worker_.get()},
+            .now = parts_.generation});
+    }
+    ~ReloaderTest() override { reloader_.reset(); }
+
+    Wanted wanted(const std::string& folder) {
+        Wanted made{.options = options_, .sites = {{.options = options_}}};
+        made.sites[0].options.root = folder_.path_of(folder);
+        made.sites[0].options.listen_is_default = false;
+        return made;
+    }
+    Result<std::shared_ptr<const Generation>> make(Wanted next, const Generation* before) {
+        if (auto done = settle(next); !done) return fail(done.error());
+        return make_generation(std::move(next), before, {.password_pool = &pool_});
+    }
+    void request() {
+        reloader_->request([this](bool done, const std::string& problems) {
+            answers_.push_back((done ? "done " : "refused ") + problems);
+        });
+    }
+    void wait(std::size_t answers) {
+        const core::SystemClock clock;
+        for (const Instant end = clock.now() + 100s;
+             answers_.size() < answers && clock.now() < end;) {
+            world_->settle();
+        }
+    }
+    std::string page() {
+        const auto peer = world_->connect();
+        peer->say("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        const core::SystemClock clock;
+        for (const Instant end = clock.now() + 100s; !peer->over() && clock.now() < end;) {
+            world_->settle();
+        }
+        return peer->heard().substr(peer->heard().rfind('\n') + 1);
+    }
+
+    testing::TemporaryFolder folder_;
+    ServeOptions options_;
+    SharedParts parts_;
+    core::WorkerPool pool_{1, 1};
+    std::unique_ptr<testing::World> world_ = testing::make_world(testing::main_world_names()[0]);
+    std::unique_ptr<Worker> worker_;
+    std::optional<net::TcpServer> server_;
+    std::optional<Reloader> reloader_;
+    std::function<Reading()> read_;
+    std::atomic<int> readings_ = 0;
+    std::vector<std::string> answers_;
+};
+
+TEST_F(ReloaderTest, AnotherReadingIsServedAndTheOneBeforeEnds) {
+    EXPECT_EQ(page(), "a");
+    read_ = [this] { return Reading{wanted("b"), "a warning\n"}; };
+    request();
+    wait(1);
+    EXPECT_THAT(answers_, ElementsAre("done a warning\n"));
+    EXPECT_EQ(page(), "b");
+    EXPECT_EQ(reloader_->now().number, 2u);
+    parts_.generation.reset();
+    world_->settle();
+    EXPECT_EQ(reloader_->generations_alive(), 1u);
+}
+
+TEST_F(ReloaderTest, WhatCannotBeUsedChangesNothing) {
+    read_ = [] { return Reading{std::nullopt, "line 3\nline 5\n"}; };
+    request();
+    wait(1);
+    read_ = [this] { return Reading{wanted("missing"), ""}; };
+    request();
+    wait(2);
+    // Each loop reads it.
+    read_ = [this] {
+        Reading made{wanted("b"), ""};
+        made.wanted->sites[0].options.error_pages = {{404, "missing.html"}};
+        return made;
+    };
+    request();
+    wait(3);
+    read_ = []() -> Reading { throw std::bad_alloc(); };
+    request();
+    wait(4);
+    EXPECT_THAT(answers_, ElementsAre("refused line 3\nline 5\n", HasSubstr("missing"),
+                                      HasSubstr("missing.html"), HasSubstr("bad_alloc")));
+    EXPECT_EQ(page(), "a");
+    EXPECT_EQ(reloader_->now().number, 1u);
+}
+
+TEST_F(ReloaderTest, RequestsThatComeMeanwhileAreAnsweredByTheNextReading) {
+    read_ = [this] { return Reading{wanted(readings_ == 1 ? "missing" : "b"), ""}; };
+    for (int i = 0; i < 5; ++i) request();
+    wait(5);
+    EXPECT_EQ(readings_, 2);
+    EXPECT_THAT(answers_, ElementsAre(HasSubstr("missing"), "done ", "done ", "done ", "done "));
+    EXPECT_EQ(page(), "b");
+}
+
+TEST_F(ReloaderTest, AServerThatStopsTakesNothing) {
+    reloader_->stop();
+    request();
+    wait(1);
+    EXPECT_THAT(answers_, ElementsAre("refused the server is stopping\n"));
+    EXPECT_EQ(readings_, 0);
+}
+
+}  // namespace
+}  // namespace tiderace::server
