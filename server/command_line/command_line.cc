@@ -139,6 +139,10 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
         return Command(RunFile{words->operands[0], command.name == "check"});
     }
     if (is_file_tool(command.name)) return Command(FileTool{command.name, *words});
+    if (command.name == "new") {
+        if (words->operands.empty()) return refuse("new needs a folder: tiderace new boats");
+        return Command(NewProject{words->operands[0]});
+    }
     if (command.name == "trust") return Command(ShowTrust{});
     if (command.name == "help") return parse_help(*words);
     if (command.name == "man") return Command(Printout{man_page()});

@@ -24,6 +24,11 @@ struct Printout {
     bool tells_of_tls = false;  // left to the program that has it (other_program.h)
 };
 
+// The files of a service (new_project.h).
+struct NewProject {
+    std::string folder;
+};
+
 // How to trust the certificate of --tls-self-signed (trust.h).
 struct ShowTrust {};
 
@@ -45,7 +50,8 @@ struct ToProgram {
     std::vector<std::string_view> words;
 };
 
-using Command = std::variant<ServeOptions, RunFile, FileTool, Printout, ShowTrust, ToProgram>;
+using Command =
+    std::variant<ServeOptions, RunFile, FileTool, Printout, NewProject, ShowTrust, ToProgram>;
 
 struct CliFailure {
     std::string sentence;  // one line, no final stop, without the program's name

@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 3> log_format_names{"common", "combined",
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 13> command_names{
-    "serve", "run",   "check",   "fmt",  "schema", "load",       "lab",
-    "db",    "trust", "version", "help", "man",    "completions"};
+constexpr std::array<std::string_view, 14> command_names{
+    "serve", "run", "check", "fmt",     "schema", "load", "lab",
+    "db",    "new", "trust", "version", "help",   "man",  "completions"};
 constexpr std::array<std::string_view, 5> lab_command_names{"serve", "engines", "run", "report",
                                                             "help"};
 constexpr std::array<std::string_view, 3> database_command_names{"migrate", "status", "help"};
@@ -346,7 +346,7 @@ std::span<const CommandSpec> commands() {
         .name = "check",
         .group = Group::other,
         .about = "list the lines that are not, with status 1, and write nothing"};
-    static const std::array<CommandSpec, 13> all{{
+    static const std::array<CommandSpec, 14> all{{
         {.name = "serve",
          .operand = "[DIR]",
          .about = "serve a folder; the current one when none is named",
@@ -371,6 +371,9 @@ std::span<const CommandSpec> commands() {
          .operand = "COMMAND",
          .about = "migrations of a database: tiderace db help",
          .operand_choices = database_command_names},
+        {.name = "new",
+         .operand = "DIR",
+         .about = "the files of a service on the library, in a new folder"},
         {.name = "trust", .about = "how to make this machine trust --tls-self-signed"},
         {.name = "version",
          .about = "the version; with -v also how it was built",

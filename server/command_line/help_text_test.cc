@@ -23,6 +23,7 @@ Commands
                        performs
   lab COMMAND          compare ways of building a server: tiderace lab help
   db COMMAND           migrations of a database: tiderace db help
+  new DIR              the files of a service on the library, in a new folder
   trust                how to make this machine trust --tls-self-signed
   version [-v]         the version; with -v also how it was built
   help [COMMAND]       this page, or the flags of a command

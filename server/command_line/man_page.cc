@@ -109,7 +109,10 @@ constexpr std::string_view closing_sections =
     "\\-\\-https\\-redirect :80\n"
     "A site over https, and plain requests led there.\n"
     ".TP\n.B tiderace db migrate sqlite:app.db migrations\n"
-    "The tables of a database, made or brought up to date.\n";
+    "The tables of a database, made or brought up to date.\n"
+    ".TP\n.B tiderace new boats\n"
+    "A service in C++, in the folder boats: with a page, a test, CMake, an image and a service of "
+    "systemd.\n";
 
 }  // namespace
 
