@@ -34,25 +34,26 @@
 #include "tiderace/http/app/app.h"          // App: routes and states
 #include "tiderace/http/app/arguments.h"    // what a handler may take: Json<T>, Body, parameters
 #include "tiderace/http/app/body_stream.h"  // BodyStream: a body as it comes
-#include "tiderace/http/app/cookie_keys.h"  // CookieKeys: signed cookies
 #include "tiderace/http/app/cookies.h"      // Cookies
 #include "tiderace/http/app/csrf.h"         // csrf(): tokens in forms
 #include "tiderace/http/app/file.h"         // File: a file of the disk as an answer
 #include "tiderace/http/app/form.h"         // Query<T>, Form<T>
 #include "tiderace/http/app/from_request/from_request.h"  // FromRequest<T>: your own
-#include "tiderace/http/app/group.h"      // use, group, files, cgi, error_page: of App and groups
-#include "tiderace/http/app/multipart.h"  // Multipart: uploads
-#include "tiderace/http/app/observe/logger.h"    // Logger: lines with their request
-#include "tiderace/http/app/pages/error_page.h"  // ErrorAnswer: an App's own error pages
-#include "tiderace/http/app/pages/page.h"        // Page: answers made of templates
-#include "tiderace/http/app/problem.h"           // Problem, Created, Redirect
-#include "tiderace/http/app/ready_middleware.h"  // rate_limit, cors, basic_auth …
-#include "tiderace/http/app/results.h"           // what a handler may return
-#include "tiderace/http/app/routes.h"            // get, post, ws …: a function for each method
-#include "tiderace/http/app/session.h"           // Session, sessions()
-#include "tiderace/http/app/stream.h"            // Events; bodies from a Generator
-#include "tiderace/http/cookie.h"                // Cookie: one for the client
-#include "tiderace/http/response.h"              // Response: status, headers, body
-#include "tiderace/metrics/metrics.h"            // Counter, Gauge, Histogram
-#include "tiderace/serve/serve.h"                // ServeOptions
-#include "tiderace/task.h"                       // Task, sleep, within, Scope …
+#include "tiderace/http/app/group.h"  // use, group, files, cgi, error_page: of App and groups
+#include "tiderace/http/app/multipart.h"           // Multipart: uploads
+#include "tiderace/http/app/observe/logger.h"      // Logger: lines with their request
+#include "tiderace/http/app/pages/error_page.h"    // ErrorAnswer: an App's own error pages
+#include "tiderace/http/app/pages/page.h"          // Page: answers made of templates
+#include "tiderace/http/app/problem.h"             // Problem, Created, Redirect
+#include "tiderace/http/app/ready_middleware.h"    // rate_limit, cors, basic_auth …
+#include "tiderace/http/app/results.h"             // what a handler may return
+#include "tiderace/http/app/routes.h"              // get, post, ws …: a function for each method
+#include "tiderace/http/app/session.h"             // Session, sessions()
+#include "tiderace/http/app/signed/cookie_keys.h"  // CookieKeys: signed cookies
+#include "tiderace/http/app/signed/signed_urls.h"  // SignedUrls: links that expire
+#include "tiderace/http/app/stream.h"              // Events; bodies from a Generator
+#include "tiderace/http/cookie.h"                  // Cookie: one for the client
+#include "tiderace/http/response.h"                // Response: status, headers, body
+#include "tiderace/metrics/metrics.h"              // Counter, Gauge, Histogram
+#include "tiderace/serve/serve.h"                  // ServeOptions
+#include "tiderace/task.h"                         // Task, sleep, within, Scope …

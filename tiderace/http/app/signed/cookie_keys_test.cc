@@ -1,4 +1,4 @@
-#include "tiderace/http/app/cookie_keys.h"
+#include "tiderace/http/app/signed/cookie_keys.h"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(CookieKeys, AnOldKeyVerifiesAndTheNewestSigns) {
 }
 
 TEST(CookieKeysDeathTest, AShortKeyAndNoneAbort) {
-    EXPECT_DEATH(CookieKeys({}), "need a key");
+    EXPECT_DEATH(CookieKeys({}), "needs a key");
     EXPECT_DEATH(CookieKeys({std::string(31, 'x')}), "at least 32 bytes");
 }
 

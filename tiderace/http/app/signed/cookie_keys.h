@@ -28,12 +28,13 @@
 #include <vector>
 
 #include "tiderace/http/app/cookies.h"
+#include "tiderace/http/app/signed/signing_keys.h"
 
 namespace tiderace::http {
 
 class CookieKeys final {
   public:
-    static constexpr std::size_t key_bytes_min = 32;
+    static constexpr std::size_t key_bytes_min = SigningKeys::key_bytes_min;
 
     // The newest first. Random bytes, as `openssl rand -hex 32` makes them.
     explicit CookieKeys(std::vector<std::string> keys);
@@ -45,7 +46,7 @@ class CookieKeys final {
     std::optional<std::string_view> get(const Cookies& cookies, std::string_view name) const;
 
   private:
-    std::vector<std::string> keys_;
+    SigningKeys keys_;
 };
 
 }  // namespace tiderace::http

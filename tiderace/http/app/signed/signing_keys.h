@@ -1,0 +1,35 @@
+// Internal. SigningKeys: HMAC-SHA-256 with several keys, the newest of which signs.
+//
+// Owner    What signs: CookieKeys, SignedUrls.
+// Thread   Any, at once: constant.
+// Errors   A key of fewer than key_bytes_min bytes, and no key at all, are the program's fault:
+//          they abort.
+// Keywords: HMAC, key rotation
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tiderace::http {
+
+class SigningKeys final {
+  public:
+    static constexpr std::size_t key_bytes_min = 32;
+    static constexpr std::size_t signature_chars = 64;  // hexadecimal digits
+
+    // The newest first.
+    explicit SigningKeys(std::vector<std::string> keys);
+
+    // Of `kind`, a zero byte and `text`. What is signed for one kind is worth nothing for another;
+    // no kind has a zero byte.
+    std::string sign(std::string_view kind, std::string_view text) const;
+    // Takes as long for a wrong signature as for a right one, whichever key it is of.
+    bool verify(std::string_view kind, std::string_view text, std::string_view signature) const;
+
+  private:
+    std::vector<std::string> keys_;
+};
+
+}  // namespace tiderace::http
