@@ -40,12 +40,13 @@
 #include "tiderace/http/app/form.h"         // Query<T>, Form<T>
 #include "tiderace/http/app/from_request/from_request.h"  // FromRequest<T>: your own
 #include "tiderace/http/app/group.h"  // use, group, files, cgi, error_page: of App and groups
+#include "tiderace/http/app/limits/rate_limit.h"   // rate_limit()
 #include "tiderace/http/app/multipart.h"           // Multipart: uploads
 #include "tiderace/http/app/observe/logger.h"      // Logger: lines with their request
 #include "tiderace/http/app/pages/error_page.h"    // ErrorAnswer: an App's own error pages
 #include "tiderace/http/app/pages/page.h"          // Page: answers made of templates
 #include "tiderace/http/app/problem.h"             // Problem, Created, Redirect
-#include "tiderace/http/app/ready_middleware.h"    // rate_limit, cors, basic_auth …
+#include "tiderace/http/app/ready_middleware.h"    // cors, basic_auth, compress …
 #include "tiderace/http/app/results.h"             // what a handler may return
 #include "tiderace/http/app/routes.h"              // get, post, ws …: a function for each method
 #include "tiderace/http/app/session.h"             // Session, sessions()

@@ -45,14 +45,14 @@ WIRE = {
 HTTP = WIRE | {
     *("http", "http/h1", "http/h2", "http/websocket", "http/route", "http/coding"),
     *("http/files", "http/listing", "http/handler", "http/filter", "http/app"),
-    *("http/app/pages", "http/app/life", "http/app/observe"),
+    *("http/app/pages", "http/app/life", "http/app/limits", "http/app/observe"),
     *("http/app/signed", "http/app/websocket"),
     *("http/client", "http/client/websocket", "http/cgi"),
 }
 # Pages, and what happens around the requests, are parts of an application: one target.
 APPLICATION = {
     *("http/app", "http/app/checks", "http/app/from_request", "http/app/openapi"),
-    *("http/app/pages", "http/app/life", "http/app/observe", "http/app/signed"),
+    *("http/app/pages", "http/app/life", "http/app/limits", "http/app/observe", "http/app/signed"),
 }
 PURE = {"json", "text", "resp"}
 DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb", "db/redis"}

@@ -138,13 +138,6 @@ Middleware cross_origin(std::vector<std::string> trusted) {
         return std::make_shared<filter::CrossOrigin>(trusted);
     });
 }
-Middleware rate_limit(filter::RateLimitOptions options) {
-    // One for all loops, or each would allow the whole limit.
-    auto table = std::make_shared<filter::RateTable>(options);
-    return rule_for_each_loop([table = std::move(table)](LayerPlace&) {
-        return std::make_shared<filter::RateLimit>(table);
-    });
-}
 Middleware compress(CompressionOptions options) {
     return Middleware(Middleware::Make([options](LayerPlace&) {
         Layer layer(std::make_shared<Compression>(options));

@@ -5,7 +5,8 @@
 //   app.group("/admin").use(basic_auth({.verify = check_password}));
 //   app.post<"/upload">(upload, body_limit(100_MiB), time_limit(5min));
 //
-// Each has its description in its header in http/filter. Any AccessRule or ResponseFilter can be
+// Each has its description in its header in http/filter; rate_limit() in
+// http/app/limits/rate_limit.h. Any AccessRule or ResponseFilter can be
 // used: rule_for_each_loop below shows how.
 //
 // Thread   As Middleware: one copy, whose parts are made for each loop.
@@ -17,11 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/http/app/limits/rate_limit.h"
 #include "tiderace/http/app/middleware.h"
 #include "tiderace/http/filter/basic_auth.h"
 #include "tiderace/http/filter/bearer_auth.h"
 #include "tiderace/http/filter/cors.h"
-#include "tiderace/http/filter/rate_limit.h"
 #include "tiderace/http/wire/accept.h"
 
 namespace tiderace::http {
@@ -73,8 +74,6 @@ Middleware bearer_auth(filter::BearerAuthOptions options);
 Middleware allowed_hosts(std::vector<std::string> names);
 // Against requests that other sites' pages make: filter/cross_origin.h
 Middleware cross_origin(std::vector<std::string> trusted = {});
-// One limit for all loops, for each client: filter/rate_limit.h
-Middleware rate_limit(filter::RateLimitOptions options = {});
 // ETag and 304 for made answers: filter/made_tag.h
 Middleware entity_tags();
 // zstd, Brotli or gzip, as the client likes best: filter/compress.h. It comes after all others,

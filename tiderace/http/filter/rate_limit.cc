@@ -65,19 +65,23 @@ std::optional<Duration> RateTable::take(ByteView key, Instant instant) {
     }
 }
 
-AccessRule::Verdict RateLimit::check(Exchange& exchange) {
-    const core::Address peer = exchange.request().peer->subscriber();
-    // Peers of a Unix socket have no address, so they are one client.
-    ByteView client;
-    if (!peer.is_unix()) {
-        client = {reinterpret_cast<const char*>(peer.ip().data()), peer.ip().size()};
-    }
-    const auto wait = table_->take(client, exchange.loop().now());
-    if (!wait) return Verdict::pass;
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(*wait).count();
+ByteView limited_client(const core::Address& address) {
+    if (address.is_unix()) return {};
+    return {reinterpret_cast<const char*>(address.ip().data()), address.ip().size()};
+}
+
+Response too_many_requests(Duration wait) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
     Response response(429);
     response.add(wire::FieldName::retry_after, static_cast<std::uint64_t>(seconds));
-    exchange.respond(response);
+    return response;
+}
+
+AccessRule::Verdict RateLimit::check(Exchange& exchange) {
+    const core::Address peer = exchange.request().peer->subscriber();
+    const auto wait = table_->take(limited_client(peer), exchange.loop().now());
+    if (!wait) return Verdict::pass;
+    exchange.respond(too_many_requests(*wait));
     return Verdict::answered;
 }
 

@@ -55,11 +55,15 @@ class RateTable final {
     std::unique_ptr<std::array<Cell, cells>> cells_;
 };
 
+// By the peer's address; of IPv6 by its /64, which is one household. Peers of a Unix socket have no
+// address, so they are one client: "". A view of the address.
+ByteView limited_client(const core::Address& address);
+Response too_many_requests(Duration wait);
+
 class RateLimit final : public AccessRule {
   public:
     explicit RateLimit(std::shared_ptr<RateTable> table) : table_(std::move(table)) {}
 
-    // By the peer's address; of IPv6 by its /64, which is one household.
     Verdict check(Exchange& exchange) override;
 
   private:
