@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 import subprocess
 import tempfile
 import tomllib
@@ -14,6 +15,9 @@ import pytest
 from certificates import Authority
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY / "tools"))
+import docs_keys  # noqa: E402
+
 BLOCKS = re.findall(r"^```toml\n(.*?)^```", (REPOSITORY / "docs/sites.md").read_text(), re.M | re.S)
 
 
@@ -41,9 +45,7 @@ def is_valid(schema):
 
 def keys_of(schema):
     """(table, key, its schema) of all of them; "top" is the file itself."""
-    tables = {"top": schema["properties"]}
-    for name, definition in schema["$defs"].items():
-        tables[name] = definition.get("properties", {})
+    tables = docs_keys.tables_of(schema)
     return [(table, key, text) for table, keys in tables.items() for key, text in keys.items()]
 
 
@@ -106,14 +108,6 @@ def test_variables_may_stand_in_the_place_of_values(is_valid):
     )
 
 
-def toml(value):
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    return json.dumps(value)
-
-
 @pytest.fixture
 def folder():
     """Everything that an example names. Of root's own folders `check` would say that the user to
@@ -165,7 +159,7 @@ def file_with(table, key, value):
     around = AROUND.get((table, key)) or AROUND.get(table) or f"[{table}]\n{{}}" + SITE
     if table == "site" and key in ANSWERS:
         around = "[[site]]\n{}"
-    return around.replace("{}", f"{key} = {toml(value)}\n")
+    return around.replace("{}", f"{key} = {docs_keys.toml(value)}\n")
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not here")
@@ -190,3 +184,25 @@ def test_the_example_of_each_key_is_right(binary, schema, folder):
         if (done.returncode, done.stderr) != (0, ""):
             wrong.append(f"{table} {key}:\n{whole}{done.stdout}{done.stderr}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_each_key_has_a_page(schema):
+    pages = docs_keys.pages(schema)
+    for table, key, text in keys_of(schema):
+        names = {f"{it}.{key}.md" for it in (table, "site")} | {f"{key}.md"}
+        assert table == "preset" or names & pages.keys(), (table, key)
+        assert table == "preset" or f"[`{key}`](" in pages["index.md"]
+    assert pages["limits.head_max.md"].endswith(
+        '| default | `"32KiB"` |\n| in | `[limits]` |\n| flag | `--max-head` |\n'
+        "| in nginx | `large_client_header_buffers` |\n| in Caddy | `max_header_size` |\n\n"
+        '```toml\n[limits]\nhead_max = "32KiB"\n```\n'
+    )
+    assert "| in | `[[site]]`, `[[site.route]]`, `[preset.NAME]` |" in pages["site.compress.md"]
+    assert '[[site.route]]\npath = "/api"\nfastcgi = ' in pages["route.fastcgi.md"]
+    assert "[[site]]\nrate.limit = " in pages["rate.limit.md"]
+
+
+def test_what_an_example_of_a_page_shows_is_toml(schema):
+    for text in docs_keys.pages(schema).values():
+        for block in re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S):
+            tomllib.loads(block)

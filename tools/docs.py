@@ -2,8 +2,8 @@
 
 The pages are docs/ and all that it links to in this repository: another document becomes a page
 below repository/, a source a page that shows it, and a public header its page of the reference
-(docs_reference.py). Links are rewritten to these pages; mkdocs reports one that leads nowhere, and
-the build fails.
+(docs_reference.py). The keys of a configuration file have pages, too (docs_keys.py). Links are
+rewritten to these pages; mkdocs reports one that leads nowhere, and the build fails.
 """
 
 import os
@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 
+import docs_keys
 import docs_reference
 import suite_needs
 from children import BUILD, ROOT
@@ -144,6 +145,14 @@ class Collection:
         return target
 
 
+def write_keys():
+    """A page for each key of a configuration file."""
+    made = docs_keys.pages(docs_keys.read_schema())
+    (PAGES / "keys").mkdir(exist_ok=True)
+    for name, text in made.items():
+        (PAGES / "keys" / name).write_text(text)
+
+
 def sections():
     """The last sections of the navigation, which no hand keeps."""
     named = (ROOT / "docs/mkdocs.yml").read_text()
@@ -151,6 +160,7 @@ def sections():
     lines = ["  - More:", *(f"      - {name}" for name in others)] if others else []
     decisions = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
     lines.append("  - Reference:")
+    lines.append("      - keys/index.md")
     for name, headers in docs_reference.groups().items():
         lines.append(f"      - {name.removeprefix('tiderace/')}:")
         lines += [f"          - {place_of(ROOT / header)}" for header in headers]
@@ -171,6 +181,7 @@ def build():
     for path in [*(ROOT / name for name in FIRST), *(ROOT / "docs").rglob("*.md")]:
         pages.add(path)
     pages.write_all()
+    write_keys()
     shutil.copy(ROOT / "docs/site.css", PAGES)
     config = HOME / "mkdocs.yml"
     config.write_text((ROOT / "docs/mkdocs.yml").read_text() + sections())

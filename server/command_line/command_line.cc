@@ -102,19 +102,24 @@ std::optional<std::string> endless_redirect(const ServeOptions& options) {
 
 // "FILE" is needed, "[DIR]" is not.
 std::optional<CliFailure> missing_file(const CommandWords& words, const CommandSpec& command) {
+    const bool is_of_nginx = !words.operands.empty() && words.operands[0] == "nginx";
+    if (command.name == "import" && (!is_of_nginx || words.operands.size() < 2)) {
+        return CliFailure{
+            "import reads files of nginx: tiderace import nginx /etc/nginx/nginx.conf"};
+    }
     if (!command.operand.starts_with("FILE") || !words.operands.empty()) return std::nullopt;
     const std::string name(command.name);
     return CliFailure{name + " needs a file: tiderace " + name + " tiderace.toml"};
 }
 
 bool is_file_tool(std::string_view name) {
-    static constexpr std::string_view tools[] = {"fmt", "schema"};
+    static constexpr std::string_view tools[] = {"init", "import", "fmt", "dump", "schema"};
     return std::ranges::find(tools, name) != std::end(tools);
 }
 
 std::size_t operands_max(const CommandSpec& command) {
     // serve has the better message for a second folder.
-    if (command.name == "serve") return SIZE_MAX;
+    if (command.name == "serve" || command.name == "import") return SIZE_MAX;
     return command.operand.empty() ? 0 : 1;
 }
 

@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 3> log_format_names{"common", "combined",
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 14> command_names{
-    "serve", "run", "check", "fmt",     "schema", "load", "lab",
-    "db",    "new", "trust", "version", "help",   "man",  "completions"};
+constexpr std::array<std::string_view, 17> command_names{
+    "serve", "run", "check", "init",  "import",  "fmt",  "dump", "schema",     "load",
+    "lab",   "db",  "new",   "trust", "version", "help", "man",  "completions"};
 constexpr std::array<std::string_view, 5> lab_command_names{"serve", "engines", "run", "report",
                                                             "help"};
 constexpr std::array<std::string_view, 3> database_command_names{"migrate", "status", "help"};
@@ -337,16 +337,41 @@ constexpr std::array serve_table{
     ServeFlag{help_flag, NoField{}},
 };
 
+// Those of the commands about configuration files, and of `version`.
+constexpr FlagText verbose{
+    .name = "verbose", .letter = 'v', .group = Group::other, .about = "also how it was built"};
+constexpr FlagText only_check{
+    .name = "check",
+    .group = Group::other,
+    .about = "list the lines that are not, with status 1, and write nothing"};
+constexpr FlagText effective{.name = "effective",
+                             .group = Group::other,
+                             .about = "presets in their places, and the defaults"};
+constexpr FlagText as_json{.name = "json", .group = Group::other, .about = "as JSON"};
+constexpr FlagText init_folder{.name = "folder",
+                               .value = "DIR",
+                               .group = Group::other,
+                               .about = "for this folder; nothing is asked",
+                               .completes = Completes::directory};
+constexpr FlagText init_php{.name = "php",
+                            .value = "ADDR",
+                            .group = Group::other,
+                            .about = "for PHP by this php-fpm (bare: one that runs here)",
+                            .value_if_bare = "here"};
+constexpr FlagText init_hosts{.name = "hosts",
+                              .value = "A,B",
+                              .group = Group::other,
+                              .about = "for these hosts, each with a folder of its name"};
+constexpr FlagText init_listen{.name = "listen",
+                               .letter = 'l',
+                               .value = "ADDR",
+                               .group = Group::other,
+                               .about = "HOST:PORT, :PORT for all addresses, or unix:PATH"};
+
 }  // namespace
 
 std::span<const CommandSpec> commands() {
-    const FlagText verbose{
-        .name = "verbose", .letter = 'v', .group = Group::other, .about = "also how it was built"};
-    const FlagText only_check{
-        .name = "check",
-        .group = Group::other,
-        .about = "list the lines that are not, with status 1, and write nothing"};
-    static const std::array<CommandSpec, 14> all{{
+    static const std::array<CommandSpec, 17> all{{
         {.name = "serve",
          .operand = "[DIR]",
          .about = "serve a folder; the current one when none is named",
@@ -355,10 +380,22 @@ std::span<const CommandSpec> commands() {
         {.name = "check",
          .operand = "FILE",
          .about = "all that is wrong with a configuration file"},
+        {.name = "init",
+         .operand = "[FILE]",
+         .about = "write a configuration file to begin with, after three questions",
+         .flags = {{init_folder}, {init_php}, {init_hosts}, {init_listen}, {help_flag}}},
+        {.name = "import",
+         .operand = "nginx FILE...",
+         .about = "print the configuration file that does what nginx does",
+         .flags = {{help_flag}}},
         {.name = "fmt",
          .operand = "FILE",
          .about = "put the spaces and line ends of a configuration file in order",
          .flags = {{only_check}, {help_flag}}},
+        {.name = "dump",
+         .operand = "FILE",
+         .about = "each value of a configuration, and where it came from",
+         .flags = {{effective}, {as_json}, {help_flag}}},
         {.name = "schema", .about = "the JSON Schema of these files, for editors"},
         {.name = "load",
          .operand = "URL",

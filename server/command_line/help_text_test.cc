@@ -16,8 +16,13 @@ Commands
   serve [DIR]          serve a folder; the current one when none is named
   run FILE             serve the sites of a configuration file
   check FILE           all that is wrong with a configuration file
+  init [FILE]          write a configuration file to begin with, after three
+                       questions
+  import nginx FILE...
+                       print the configuration file that does what nginx does
   fmt FILE             put the spaces and line ends of a configuration file in
                        order
+  dump FILE            each value of a configuration, and where it came from
   schema               the JSON Schema of these files, for editors
   load URL             put a server of yours under load, and report how it
                        performs

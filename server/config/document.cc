@@ -66,6 +66,8 @@ std::string without_marks(std::string_view name) {
     return pattern;
 }
 
+}  // namespace
+
 std::vector<std::string> files_of(const std::string& pattern) {
     glob_t found{};
     std::vector<std::string> files;
@@ -75,8 +77,6 @@ std::vector<std::string> files_of(const std::string& pattern) {
     ::globfree(&found);
     return files;
 }
-
-}  // namespace
 
 bool is_pattern(std::string_view path) {
     return path.find_first_of("*?[") != path.npos;
@@ -220,7 +220,7 @@ void DocumentReader::replace_in(Table& table) {
 
 void DocumentReader::replace_in(Value& value) {
     if (auto* const text = std::get_if<std::string>(&value.content)) {
-        if (text->contains("${")) *text = replaced(*text, value.at, value.is_secret);
+        if (text->contains("${")) *text = replaced(*text, value);
     } else if (auto* const array = std::get_if<Array>(&value.content)) {
         for (Value& each : *array) replace_in(each);
     } else if (auto* const table = std::get_if<Table>(&value.content)) {
@@ -229,33 +229,32 @@ void DocumentReader::replace_in(Value& value) {
 }
 
 // What is put in is not looked at again.
-std::string DocumentReader::replaced(const std::string& text, Place at, bool& is_secret) {
+std::string DocumentReader::replaced(const std::string& text, Value& value) {
     std::string whole;
     std::size_t done = 0;
     for (std::size_t begin = text.find("${"); begin != std::string::npos;
          begin = text.find("${", done)) {
         const std::size_t end = text.find('}', begin);
         if (end == std::string::npos) {
-            reading_.problems.error(at, "\"${\" has no \"}\"",
+            reading_.problems.error(value.at, "\"${\" has no \"}\"",
                                     "${NAME}, ${NAME:-default} or ${file:PATH}");
             return text;
         }
         whole.append(text, done, begin - done);
-        const auto value = variable(text.substr(begin + 2, end - begin - 2), at, is_secret);
-        if (!value) return text;
-        whole += *value;
+        const auto put = variable(text.substr(begin + 2, end - begin - 2), value);
+        if (!put) return text;
+        whole += *put;
         done = end + 1;
     }
     return whole.append(text, done);
 }
 
-std::optional<std::string> DocumentReader::variable(const std::string& inner, Place at,
-                                                    bool& is_secret) {
+std::optional<std::string> DocumentReader::variable(const std::string& inner, Value& value) {
     if (inner.starts_with("file:")) {
-        is_secret = true;
+        value.is_secret = true;
         auto text = reading_.world.read(inner.substr(5), secret_bytes_max);
         if (!text) {
-            reading_.problems.error(at, "cannot " + text.error().message());
+            reading_.problems.error(value.at, "cannot " + text.error().message());
             return std::nullopt;
         }
         if (text->ends_with('\n')) text->pop_back();
@@ -264,10 +263,12 @@ std::optional<std::string> DocumentReader::variable(const std::string& inner, Pl
     }
     const std::size_t mark = inner.find(":-");
     const std::string name = inner.substr(0, mark);
-    auto value = reading_.world.variable(name);
-    if (value) return value;
+    if (auto found = reading_.world.variable(name)) {
+        value.variables.append(value.variables.empty() ? "" : ", ").append(name);
+        return found;
+    }
     if (mark != std::string::npos) return inner.substr(mark + 2);
-    reading_.problems.error(at, "the variable " + name + " is not set",
+    reading_.problems.error(value.at, "the variable " + name + " is not set",
                             "set it, or write ${" + name + ":-default}");
     return std::nullopt;
 }

@@ -42,7 +42,8 @@ struct Date {};  // TOML's dates and times, which no key takes
 struct Value {
     Place at;
     std::variant<bool, std::int64_t, double, std::string, Date, Array, Table> content;
-    bool is_secret = false;  // it has the content of a file that ${file:…} names
+    bool is_secret = false;      // it has the content of a file that ${file:…} names
+    std::string variables = {};  // of the environment, that it has: "NAME", "A, B"
 
     template <typename T>
     const T* get() const {
@@ -72,6 +73,9 @@ DocumentWorld this_world();
 
 // Whether it has * ? or [, which glob(3) takes for patterns.
 bool is_pattern(std::string_view path);
+
+// The files that a pattern of glob(3) matches, sorted.
+std::vector<std::string> files_of(const std::string& pattern);
 
 // What reading a configuration needs: its files, its problems, the world around it.
 struct Reading {
@@ -103,8 +107,8 @@ class DocumentReader {
     void include(Table& into, const Value& pattern, std::size_t depth);
     void replace_in(Value& value);
     void replace_in(Table& table);
-    std::string replaced(const std::string& text, Place at, bool& is_secret);
-    std::optional<std::string> variable(const std::string& inner, Place at, bool& is_secret);
+    std::string replaced(const std::string& text, Value& value);
+    std::optional<std::string> variable(const std::string& inner, Value& value);
 
     Reading reading_;
     std::vector<std::string> open_;  // files that include the one that is read

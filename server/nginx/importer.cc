@@ -1,0 +1,438 @@
+#include "server/nginx/importer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "server/config/keys.h"
+#include "server/config/toml_text.h"
+#include "server/nginx/scope.h"
+#include "server/nginx/values.h"
+#include "server/terminal.h"
+#include "tiderace/base/ascii.h"
+
+namespace tiderace::server::nginx {
+namespace {
+
+using config::string_text;
+using config::TableKind;
+
+bool has_word(const Directive& directive, std::string_view word) {
+    return std::ranges::find(directive.words, word) != directive.words.end();
+}
+
+bool is_tls_listen(const Directive& directive) {
+    return directive.name == "listen" && has_word(directive, "ssl");
+}
+
+bool has_tls(const Directive& server) {
+    return std::ranges::any_of(server.block, [](const Directive& each) {
+        return is_tls_listen(each) || (each.name == "ssl" && has_word(each, "on"));
+    });
+}
+
+// `return 301 https://$host$request_uri`, also within the `if` that certbot writes.
+bool leads_to_https(const std::vector<Directive>& block) {
+    return std::ranges::any_of(block, [](const Directive& each) {
+        if (each.name == "if") return leads_to_https(each.block);
+        const bool leads = each.name == "return" || each.name == "rewrite";
+        return leads && std::ranges::any_of(each.words, [](const std::string& word) {
+                   return word.starts_with("https://$") ||
+                          (word.starts_with("https://") && word.ends_with("$request_uri"));
+               });
+    });
+}
+
+class Importer {
+  public:
+    Importer(const config::DocumentWorld& world, std::string folder)
+        : around_{.world = world, .folder = std::move(folder), .upstreams = {}} {}
+
+    Imported import(const std::vector<Directive>& all) {
+        find_shared(all);
+        read_main(all);
+        for (const Directive* const each : servers_) read_server(*each);
+        server_.finish(nullptr);
+        return {text(), around_.has_dropped};
+    }
+
+  private:
+    struct Site {
+        Scope scope;
+        std::vector<Scope> routes;
+    };
+
+    // What has to be known before the first server is read.
+    void find_shared(const std::vector<Directive>& block) {
+        for (const Directive& each : block) {
+            if (each.name == "http") find_shared(each.block);
+            if (each.name == "server" && each.has_block) {
+                servers_.push_back(&each);
+                around_.has_tls |= has_tls(each);
+            }
+            const bool is_one = each.name == "upstream" && each.block.size() == 1 &&
+                                each.words.size() == 1 && each.block[0].words.size() == 1;
+            if (is_one) around_.upstreams.emplace_back(each.words[0], each.block[0].words[0]);
+        }
+        const auto is_default = [](const Directive* server) {
+            return std::ranges::any_of(server->block, [](const Directive& each) {
+                return each.name == "listen" &&
+                       (has_word(each, "default_server") || has_word(each, "default"));
+            });
+        };
+        has_default_ = std::ranges::any_of(servers_, is_default);
+    }
+
+    void read_main(const std::vector<Directive>& block) {
+        for (const Directive& each : block) {
+            if (each.name == "http" || each.name == "events") {
+                read_main(each.block);
+            } else if (each.name == "server" && each.has_block) {
+                continue;
+            } else if (!take_global(each) && !take_shared(each)) {
+                server_.drop(each);
+            }
+        }
+    }
+
+    // What holds for all sites here as well.
+    bool take_global(const Directive& directive) {
+        const std::string& name = directive.name;
+        const std::string value = directive.words.empty() ? "" : directive.words[0];
+        if (name == "user" && !value.empty()) {
+            const bool has_group = directive.words.size() > 1;
+            server_.set("user", string_text(value + (has_group ? ":" + directive.words[1] : "")));
+        } else if (name == "worker_processes") {
+            if (!value.empty() && std::ranges::all_of(value, is_digit))
+                server_.set("threads", value);
+        } else if (name == "worker_connections" && std::ranges::all_of(value, is_digit)) {
+            server_.set("connections_max", value);
+        } else if (name == "error_log") {
+            take_error_log(directive);
+        } else if (name == "upstream" || name == "map" || name == "log_format") {
+            const bool is_used = std::ranges::any_of(
+                around_.upstreams, [&](const auto& each) { return each.first == value; });
+            if (!is_used) server_.drop(directive);
+        } else {
+            return take_limit(directive);
+        }
+        return true;
+    }
+
+    void take_error_log(const Directive& directive) {
+        constexpr std::pair<std::string_view, std::string_view> levels[] = {
+            {"debug", "debug"}, {"info", "info"},  {"notice", "info"}, {"warn", "warning"},
+            {"error", "error"}, {"crit", "error"}, {"alert", "error"}, {"emerg", "error"}};
+        const std::string level = directive.words.size() > 1 ? directive.words[1] : "error";
+        for (const auto& [theirs, ours] : levels) {
+            if (theirs == level) log_["level"] = string_text(ours);
+        }
+        const bool is_stderr = has_word(directive, "stderr") || has_word(directive, "/dev/stderr");
+        if (!is_stderr) server_.drop(directive, "errors go to standard error");
+    }
+
+    bool take_limit(const Directive& directive) {
+        constexpr std::pair<std::string_view, std::string_view> times[] = {
+            {"keepalive_timeout", "idle_timeout"},
+            {"send_timeout", "write_timeout"},
+            {"client_header_timeout", "header_timeout"},
+            {"client_body_timeout", "body_timeout"}};
+        if (directive.words.empty()) return false;
+        for (const auto& [theirs, ours] : times) {
+            if (theirs != directive.name) continue;
+            const auto time = time_of(directive.words[0]);
+            return time && limit(ours, string_text(*time));
+        }
+        if (directive.name != "client_max_body_size") return false;
+        const auto size = size_of(directive.words[0]);
+        return size && *size != "0" && limit("body_max", string_text(*size));
+    }
+
+    // One value for all; another one of a second server is not carried.
+    bool limit(std::string_view key, const std::string& value) {
+        return limits_.emplace(key, value).first->second == value;
+    }
+
+    // What servers inherit, each name as a whole.
+    bool take_shared(const Directive& directive) {
+        if (Scope::is_built_in(directive.name)) {
+            server_.mark_built_in(directive);
+            return true;
+        }
+        Scope probe(TableKind::site, "", around_);
+        const bool had_dropped = around_.has_dropped;
+        const bool is_known = directive.name == "ssl_certificate" ||
+                              directive.name == "ssl_certificate_key" ||
+                              directive.name == "ssl_protocols" || probe.take(directive);
+        around_.has_dropped = had_dropped;
+        if (is_known) inherited_.push_back(directive);
+        return is_known;
+    }
+
+    std::vector<Directive> with_inherited(const Directive& server) const {
+        std::vector<Directive> all;
+        for (const Directive& each : inherited_) {
+            const bool is_replaced = std::ranges::any_of(
+                server.block, [&](const Directive& own) { return own.name == each.name; });
+            if (!is_replaced) all.push_back(each);
+        }
+        std::ranges::copy(server.block, std::back_inserter(all));
+        return all;
+    }
+
+    void read_server(const Directive& server) {
+        const bool only_leads = around_.has_tls && !has_tls(server) && leads_to_https(server.block);
+        for (const Directive& each : server.block) {
+            if (each.name == "listen") read_listen(each, only_leads);
+        }
+        const bool has_listen = std::ranges::any_of(
+            server.block, [](const Directive& each) { return each.name == "listen"; });
+        if (!has_listen) addresses_.emplace(":80", only_leads);
+        if (only_leads) return;
+        if (around_.has_tls && !has_tls(server)) {
+            server_.drop(server, "in clear beside https, which is not possible yet");
+            return;
+        }
+        Site site{Scope(TableKind::site, "", around_), {}};
+        std::vector<Directive> directives = with_inherited(server);
+        if (!read_names(server, site)) return;
+        // The root first: others look into it.
+        std::ranges::stable_partition(directives,
+                                      [](const Directive& each) { return each.name == "root"; });
+        for (const Directive& each : directives) read_directive(each, site, site.scope);
+        read_certificate(directives);
+        site.scope.finish(nullptr);
+        for (Scope& route : site.routes) route.finish(&site.scope);
+        sites_.push_back(std::move(site));
+    }
+
+    void read_listen(const Directive& listen, bool only_leads) {
+        if (listen.words.empty()) return;
+        if (around_.has_tls && !only_leads && !is_tls_listen(listen)) {
+            server_.drop(listen, "in clear beside https, which is not possible yet");
+            return;
+        }
+        const auto [known, is_new] = addresses_.emplace(address_of(listen.words[0]), only_leads);
+        if (!is_new) known->second = known->second && only_leads;
+        if (has_word(listen, "proxy_protocol")) server_.drop(listen, "no PROXY protocol yet");
+    }
+
+    // False: another server has all of its names.
+    bool read_names(const Directive& server, Site& site) {
+        std::vector<std::string> hosts;
+        bool is_default = !has_default_ && servers_.front() == &server;
+        for (const Directive& each : server.block) {
+            if (each.name == "listen") {
+                is_default |= has_word(each, "default_server") || has_word(each, "default");
+            }
+            if (each.name != "server_name") continue;
+            for (const std::string& word : each.words) add_name(word, each, site, hosts);
+        }
+        std::erase_if(hosts, [&](const std::string& host) { return !hosts_.insert(host).second; });
+        is_default = is_default && !has_default_site_;
+        if (hosts.empty() && !is_default) {
+            server_.drop(server, "another server has its names");
+            return false;
+        }
+        has_default_site_ |= is_default;
+        if (!hosts.empty()) {
+            std::string list;
+            for (const std::string& host : hosts) {
+                list += (list.empty() ? "" : ", ") + string_text(host);
+            }
+            site.scope.set("hosts", "[" + list + "]");
+        }
+        if (is_default) site.scope.set("default", "true");
+        site.scope.set_hosts(std::move(hosts));
+        return true;
+    }
+
+    static void add_name(const std::string& word, const Directive& directive, Site& site,
+                         std::vector<std::string>& hosts) {
+        const std::string name = lower_case(word);
+        const std::string_view below = name.starts_with("*.") ? name.substr(2) : name;
+        if (name == "_" || name.empty()) return;
+        if (name.starts_with('.')) {
+            hosts.push_back(name.substr(1));
+            hosts.push_back("*" + name);
+        } else if (below.find_first_of("*~$/\\^") != below.npos) {
+            site.scope.drop(directive, word);
+        } else {
+            hosts.push_back(name);
+        }
+    }
+
+    void read_directive(const Directive& directive, Site& site, Scope& scope) {
+        const std::string& name = directive.name;
+        if (name == "listen" || name == "server_name" || name == "ssl" ||
+            name == "ssl_certificate" || name == "ssl_certificate_key") {
+            return;
+        }
+        if (name == "ssl_protocols") {
+            scope.note(directive.place() + ": " + directive.text() + "  -- 1.2 and 1.3 are on");
+        } else if (name == "location" && directive.has_block) {
+            read_location(directive, site);
+        } else if (name == "rewrite") {
+            read_rewrite(directive, site, scope);
+        } else if (name == "fastcgi_read_timeout" && !directive.words.empty() &&
+                   time_of(directive.words[0])) {
+            timeout_ = string_text(*time_of(directive.words[0]));
+        } else if (!take_limit(directive) && !scope.take(directive)) {
+            scope.drop(directive);
+        }
+    }
+
+    void read_certificate(const std::vector<Directive>& directives) {
+        std::string files[2];
+        for (const Directive& each : directives) {
+            if (each.words.size() != 1) continue;
+            const std::string file =
+                each.words[0].starts_with('/') ? each.words[0] : around_.folder + each.words[0];
+            if (each.name == "ssl_certificate") files[0] = file;
+            if (each.name == "ssl_certificate_key") files[1] = file;
+        }
+        if (!files[0].empty()) certificates_.emplace(files[0], files[1]);
+    }
+
+    void read_location(const Directive& location, Site& site) {
+        const std::vector<std::string>& words = location.words;
+        const std::string_view sign = words.size() == 2 ? std::string_view(words[0]) : "";
+        const std::string path = words.empty() ? "" : words.back();
+        if (words.size() == 1 && path == "/") return read_inner(location, site, site.scope);
+        std::string ours;
+        if (sign == "~" || sign == "~*") {
+            if (path.starts_with("/\\.")) return hide(location, site);
+            const auto patterns = patterns_of(path);
+            if (patterns.size() == 1) ours = patterns[0];
+            for (const std::string& each : patterns) {
+                if (patterns.size() > 1) ours += (ours.empty() ? "[" : ", ") + string_text(each);
+            }
+            if (patterns.size() > 1) ours += "]";
+        } else if (path.starts_with('/') && (sign.empty() || sign == "^~")) {
+            ours = path.size() > 1 && path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
+        } else if (path.starts_with('/') && sign == "=") {
+            ours = "=" + path;
+        }
+        if (ours.empty() || ours.find_first_of("{}?") != ours.npos) {
+            return site.scope.drop(location);
+        }
+        if (std::ranges::find(site.routes, ours, &Scope::path) != site.routes.end()) {
+            return site.scope.drop(location, "there is a route of this path");
+        }
+        Scope route(TableKind::route, ours, around_);
+        read_inner(location, site, route);
+        site.routes.push_back(std::move(route));
+    }
+
+    void read_inner(const Directive& location, Site& site, Scope& scope) {
+        for (const Directive& each : location.block) read_directive(each, site, scope);
+    }
+
+    // `location ~ /\.` that denies: names with a dot are hidden anyway.
+    void hide(const Directive& location, Site& site) {
+        const bool denies = std::ranges::any_of(location.block, [](const Directive& each) {
+            return each.name == "deny" || each.name == "return";
+        });
+        if (!denies) return site.scope.drop(location);
+        site.scope.note(location.place() + ": " + location.text() +
+                        "  -- names that begin with a dot are not served");
+    }
+
+    void read_rewrite(const Directive& rewrite, Site& site, Scope& scope) {
+        const std::vector<std::string>& words = rewrite.words;
+        const bool is_permanent = words.size() == 3 && words[2] == "permanent";
+        const bool leads = is_permanent || (words.size() == 3 && words[2] == "redirect") ||
+                           (words.size() == 2 && words[1].starts_with("http"));
+        const auto moved = leads ? moved_of(words[0], words[1]) : std::nullopt;
+        const auto target = moved ? scope.target_of(moved->target) : std::nullopt;
+        if (!target) return scope.drop(rewrite);
+        const std::string status = is_permanent ? "301" : "302";
+        if (moved->path.empty()) {
+            site.scope.set("redirect", string_text(*target));
+            site.scope.set("status", status);
+            return;
+        }
+        Scope route(TableKind::route, moved->path, around_);
+        route.set("redirect", string_text(*target));
+        route.set("status", status);
+        site.routes.push_back(std::move(route));
+    }
+
+    static std::string table(std::string_view header,
+                             const std::map<std::string, std::string>& keys) {
+        std::string text = keys.empty() ? "" : "\n" + std::string(header) + "\n";
+        for (const auto& [key, value] : keys) text += key + " = " + value + "\n";
+        return text;
+    }
+
+    std::string text() const {
+        std::string text =
+            "# Made from a configuration of nginx. A comment with a place is a "
+            "directive that is not here.\n";
+        text += server_.comments();
+        if (server_.has_settings()) text += "\n[server]\n" + server_.text();
+        for (const auto& [address, leads] : addresses_) {
+            text += "\n[[listen]]\naddress = " + string_text(address) + "\n";
+            if (leads) text += "redirect_to_https = true\n";
+        }
+        for (const auto& [cert, key] : certificates_) {
+            text += "\n[[tls.certificate]]\ncert = " + string_text(cert) + "\n";
+            if (!key.empty()) text += "key = " + string_text(key) + "\n";
+        }
+        text += table("[log]", log_) + table("[limits]", limits_);
+        if (!timeout_.empty()) text += "\n[cgi]\ntimeout = " + timeout_ + "\n";
+        for (const Site& site : sites_) {
+            text += "\n[[site]]\n" + site.scope.comments() + site.scope.text();
+            for (const Scope& route : site.routes) {
+                const std::string& path = route.path();
+                text += "\n[[site.route]]\n" + route.comments();
+                text += "path = " + (path.starts_with('[') ? path : string_text(path)) + "\n";
+                text += route.text();
+            }
+        }
+        return text;
+    }
+
+    Surroundings around_;
+    Scope server_{TableKind::server, "", around_};
+    std::vector<const Directive*> servers_;
+    std::vector<Directive> inherited_;
+    std::map<std::string, bool> addresses_;  // whether it only leads to https
+    std::map<std::string, std::string> certificates_;
+    std::map<std::string, std::string> log_;
+    std::map<std::string, std::string> limits_;
+    std::string timeout_;
+    std::set<std::string> hosts_;
+    std::vector<Site> sites_;
+    bool has_default_ = false;
+    bool has_default_site_ = false;
+};
+
+}  // namespace
+
+std::expected<Imported, Fault> import_files(std::span<const std::string> files,
+                                            const config::DocumentWorld& world) {
+    std::vector<Directive> all;
+    for (const std::string& file : files) {
+        auto read = Reader(world).read(file);
+        if (!read) return std::unexpected(std::move(read.error()));
+        std::ranges::move(*read, std::back_inserter(all));
+    }
+    const std::string& first = files.front();
+    return Importer(world, first.substr(0, first.rfind('/') + 1)).import(all);
+}
+
+int import_and_print(std::span<const std::string> files) {
+    const auto imported = import_files(files, config::this_world());
+    if (!imported) {
+        complain("tiderace", imported.error().sentence);
+        return 1;
+    }
+    const int status = print("tiderace", imported->text);
+    return status == 0 && imported->has_dropped ? 3 : status;
+}
+
+}  // namespace tiderace::server::nginx

@@ -1,0 +1,182 @@
+#include "server/nginx/importer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "server/config/config.h"
+#include "server/config/config_fixture.h"
+#include "server/config/format.h"
+
+namespace tiderace::server::nginx {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+config::Memory world_of(const std::string& text) {
+    config::Memory memory;
+    memory.files = {{"/n/n.conf", text},
+                    {"/srv/www/404.html", ""},
+                    {"/n/c.pem", ""},
+                    {"/n/k.pem", ""},
+                    {"/n/users", ""}};
+    return memory;
+}
+
+Imported import(const std::string& text) {
+    const config::Memory memory = world_of(text);
+    const config::DocumentWorld world = memory.world();
+    const std::vector<std::string> files{"/n/n.conf"};
+    auto imported = import_files(files, world);
+    EXPECT_TRUE(imported) << imported.error().sentence;
+    return imported ? std::move(*imported) : Imported{};
+}
+
+// Of a server with a root; what it makes is taken, and laid out as fmt would.
+Imported of_server(const std::string& text) {
+    Imported imported = import("server { root /srv/www;\n" + text + "\n}");
+    config::Memory memory = world_of(imported.text);
+    config::Sources sources;
+    config::Problems problems;
+    const config::DocumentWorld world = memory.world();
+    EXPECT_TRUE(config::read_config("/n/n.conf", sources, problems, world))
+        << problems.text(sources) << imported.text;
+    EXPECT_EQ(config::format_toml(imported.text).text, imported.text);
+    return imported;
+}
+
+TEST(NginxImporter, DirectivesThatAreCarried) {
+    struct Case {
+        const char* nginx;
+        const char* ours;
+    };
+    constexpr Case cases[] = {
+        {"listen 8080;", "[[listen]]\naddress = \":8080\"\n"},
+        {"listen [::]:80; listen 80;", "[[listen]]\naddress = \":80\"\n\n[[site]]"},
+        {"server_name a.example .b.example;",
+         "hosts = [\"a.example\", \"b.example\", \"*.b.example\"]\n"},
+        {"index a.html b.html;", "index = [\"a.html\", \"b.html\"]\n"},
+        {"autoindex on;", "listing = true\n"},
+        {"gzip off;", "compress = \"off\"\n"},
+        {"expires 1h;", "cache_control = \"max-age=3600\"\n"},
+        {"add_header X-A \"b c\" always;", "response.set.X-A = \"b c\"\n"},
+        {"error_page 404 /404.html;", "error_pages.404 = \"404.html\"\n"},
+        {"try_files $uri $uri/ /index.html;", "fallback = \"index.html\"\n"},
+        {"try_files $uri $uri.html $uri/ =404;", "clean_urls = true\n"},
+        {"access_log /var/log/a.log;", "log = \"/var/log/a.log\"\n"},
+        {"client_max_body_size 20m;", "[limits]\nbody_max = \"20MiB\"\n"},
+        {"keepalive_timeout 75s;", "idle_timeout = \"75s\"\n"},
+        {"location = /a { return 204; }", "path = \"=/a\"\nstatus = 204\n"},
+        {"location /a/ { return 403; }", "path = \"/a\"\nstatus = 403\n"},
+        {"location ^~ /a { return 200 ok; }", "path = \"/a\"\nrespond = \"ok\"\n"},
+        {"location /a { return 301 /b$request_uri; }", "redirect = \"/b/a{rest}\"\nstatus = 301\n"},
+        {"location /a { deny all; }", "# deny all\npath = \"/a\"\ndeny = 403\n"},
+        {"location /a { internal; }", "path = \"/a\"\ndeny = true\n"},
+        {"location /a { expires max; }", "path = \"/a\"\ncache_control = \"max-age=315360000\"\n"},
+        {"location ~ \\.php$ { fastcgi_pass 127.0.0.1:9000; }",
+         "path = \"*.php\"\nfastcgi = \"127.0.0.1:9000\"\n"},
+        {"location ~* \\.(css|js)$ { expires 1d; }",
+         "path = [\"*.css\", \"*.js\"]\ncache_control = \"max-age=86400\"\n"},
+        {"rewrite ^/a/(.*)$ /b/$1 permanent;",
+         "path = \"/a\"\nredirect = \"/b{rest}\"\nstatus = 301\n"},
+        {"location / { autoindex on; }", "listing = true\n"},
+        {"auth_basic \"Staff\"; auth_basic_user_file users; location /a { auth_basic off; }",
+         "auth = { users = \"/n/users\" }\n"},
+    };
+    for (const Case& each : cases) {
+        const Imported imported = of_server(each.nginx);
+        EXPECT_THAT(imported.text, HasSubstr(each.ours));
+        EXPECT_FALSE(imported.has_dropped) << each.nginx << imported.text;
+    }
+}
+
+TEST(NginxImporter, WhatIsNotCarriedIsACommentWithItsPlace) {
+    for (const char* const each :
+         {"proxy_buffering off;", "listen 80 proxy_protocol;", "try_files $uri @app;",
+          "error_page 404 /none.html;", "error_page 404 =200 /404.html;", "add_header A $host;",
+          "location @app { return 404; }", "location ~ ^/a/\\d+ { return 404; }",
+          "if ($x) { return 404; }", "rewrite ^/a$ /b last;", "return 444;",
+          "location /a { alias /srv/a; }", "expires $x;", "location /a { root /srv/a; }",
+          "server_name ~^www\\d;", "client_max_body_size 0;"}) {
+        const Imported imported = of_server(each);
+        EXPECT_TRUE(imported.has_dropped) << each;
+        EXPECT_THAT(imported.text, HasSubstr("# /n/n.conf:2: "));
+    }
+    for (const char* const each : {"sendfile on;", "include mime.types;", "gzip_vary on;"}) {
+        const Imported imported = of_server(each);
+        EXPECT_FALSE(imported.has_dropped) << each;
+        EXPECT_THAT(imported.text, HasSubstr("  -- not needed\n"));
+    }
+}
+
+TEST(NginxImporter, AConditionThatIsNotCarriedCloses) {
+    for (const char* const each :
+         {"allow 10.0.0.0/8; deny all;", "auth_request /auth;", "auth_basic staff;",
+          "limit_except GET { deny all; }", "satisfy any; allow 10.0.0.1; deny all;"}) {
+        const Imported imported = of_server("location /a { " + std::string(each) + " }");
+        EXPECT_TRUE(imported.has_dropped) << each;
+        EXPECT_THAT(imported.text, HasSubstr("path = \"/a\"\ndeny = 403\n"));
+    }
+    EXPECT_THAT(of_server("allow 10.0.0.0/8; deny all;").text,
+                EndsWith("default = true\ndeny = 403\n"));
+    EXPECT_THAT(of_server("location /a { proxy_pass http://b; }").text,
+                HasSubstr("path = \"/a\"\nstatus = 502\n"));
+}
+
+TEST(NginxImporter, AServerInClearThatLeadsToHttps) {
+    for (const char* const each : {"return 301 https://$host$request_uri;",
+                                   "if ($host = a.example) { return 301 "
+                                   "https://$host$request_uri; } return 404;",
+                                   "rewrite ^ https://$host$request_uri? permanent;"}) {
+        const Imported imported = import(
+            "server { listen 80; server_name a.example; " + std::string(each) +
+            " }\n"
+            "server { listen 443 ssl http2; server_name a.example; root /srv/www;\n"
+            "ssl_certificate c.pem; ssl_certificate_key k.pem; ssl_protocols TLSv1.2 TLSv1.3; }");
+        EXPECT_FALSE(imported.has_dropped) << imported.text;
+        EXPECT_THAT(imported.text,
+                    HasSubstr("[[listen]]\naddress = \":443\"\n\n"
+                              "[[listen]]\naddress = \":80\"\nredirect_to_https = true\n\n"
+                              "[[tls.certificate]]\ncert = \"/n/c.pem\"\nkey = \"/n/k.pem\"\n"));
+    }
+}
+
+TEST(NginxImporter, TheFirstServerIsTheDefaultUnlessAnotherSaysSo) {
+    EXPECT_THAT(
+        import("server { server_name a; root /a; } server { server_name b; root /b; }").text,
+        HasSubstr("hosts = [\"a\"]\ndefault = true\n"));
+    const std::string text = import(
+                                 "server { server_name a; root /a; }"
+                                 "server { listen 80 default_server; server_name _; root /b; }")
+                                 .text;
+    EXPECT_THAT(text, HasSubstr("hosts = [\"a\"]\nroot"));
+    EXPECT_THAT(text, HasSubstr("[[site]]\ndefault = true\nroot = \"/b\"\n"));
+    const Imported twice =
+        import("server { server_name a; root /a; } server { server_name a; root /b; }");
+    EXPECT_TRUE(twice.has_dropped);
+    EXPECT_THAT(twice.text, Not(HasSubstr("root = \"/b\"")));
+}
+
+TEST(NginxImporter, AServerInheritsUnlessItHasItsOwn) {
+    const std::string text =
+        import(
+            "http { root /srv/www; gzip on; add_header A b; keepalive_timeout 5;\n"
+            "server { server_name a; add_header C d; } }")
+            .text;
+    EXPECT_THAT(text,
+                HasSubstr("root = \"/srv/www\"\ncompress = \"auto\"\nresponse.set.C = \"d\"\n"));
+    EXPECT_THAT(text, Not(HasSubstr("response.set.A")));
+    EXPECT_THAT(text, HasSubstr("idle_timeout = \"5s\"\n"));
+}
+
+TEST(NginxImporter, ACommentStaysOneLine) {
+    const Imported imported = of_server("set $a \"x\ndefault = true\";");
+    EXPECT_THAT(imported.text, HasSubstr("# /n/n.conf:2: set $a \"x default = true\"\n"));
+}
+
+}  // namespace
+}  // namespace tiderace::server::nginx
