@@ -250,6 +250,56 @@ def test_axe_finds_nothing_in_the_servers_own_pages(chromium, servers, name, pat
 # ---- HTTPS, HTTP/2 and a live WebSocket ---------------------------------------------------------
 
 @pytest.fixture(scope="module")
+def harbour(binary, tmp_path_factory):
+    """tests/samples/routes.cc, whose /docs has a form for each route."""
+    from example_program import Example
+    folder = tmp_path_factory.mktemp("harbour")
+    running = Example(binary.parent / "tests/samples/sample_routes", "127.0.0.1:0", folder,
+                      folder=folder)
+    try:
+        yield "http://{}:{}".format(*running.wait_ready().places()[0])
+        running.stop()
+    finally:
+        running.kill()
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_routes_are_tried_on_a_page_of_their_document(chromium, harbour, scheme, screen):
+    with Visit(chromium, scheme, screen) as visit:
+        asked = []
+        visit.page.on("request", lambda request: asked.append(request.url))
+        assert visit.go(harbour + "/docs").status == 200
+        page = visit.page
+        assert "What is sent comes back" in page.inner_text("body")
+        page.get_by_label("token").fill("key")
+        rigs = page.locator("details", has_text="/rigs/{rig}")
+        rigs.locator("summary").click()
+        rigs.get_by_label("rig (path)").fill("ketch")
+        rigs.get_by_label("body").fill("<script>document.title = 'run'</script>")
+        rigs.get_by_role("button").click()
+        page.wait_for_function("document.querySelectorAll('details pre:not([hidden])').length === 2")
+        assert "200 OK" in rigs.get_by_role("status").inner_text()
+        assert "<script>document.title" in rigs.inner_text()
+        boats = page.locator("details", has_text="POST").filter(has_text="/boats")
+        boats.locator("summary").click()
+        body = boats.get_by_label("body")
+        assert '"name"' in body.input_value()  # an example of its schema
+        visit.picture(f"try-page-{scheme}-{screen}")
+        assert not visit.is_wider_than_the_screen()
+        assert page.title() == "Harbour"
+        assert visit.complaints == []
+        brightness = visit.brightness()
+        assert brightness > 180 if scheme == "light" else brightness < 90
+        assert Axe().run(page).response["violations"] == []
+        assert all(url.startswith((harbour, "data:")) for url in asked)
+        # What its policy forbids does not happen.
+        page.evaluate("fetch('http://127.0.0.1:1/').catch(() => { document.title = 'refused' })")
+        page.wait_for_function("document.title === 'refused'")
+        assert any("Content Security Policy" in text for text, _ in visit.complaints)
+
+
+@pytest.fixture(scope="module")
 def secure_chat(run_example, tmp_path_factory):
     from certificates import Authority
     authority = Authority(tmp_path_factory.mktemp("chat-authority"), "chat-authority")

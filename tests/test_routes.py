@@ -52,6 +52,10 @@ def test_each_route_is_logged_where_it_says(routes, tmp_path):
 def test_the_document_is_valid_openapi(routes):
     document = json.loads(get(routes + "/openapi.json"))
     validate(document)
+    rig = document["paths"]["/rigs/{rig}"]["put"]
+    assert rig["security"] == [{"bearer": []}]
+    assert rig["operationId"] == "putRig"
+    assert {"401", "413"} < set(rig["responses"])
     schemas = document["components"]["schemas"]
     assert schemas["Boat"]["properties"]["name"] == {
         "type": "string", "minLength": 1, "maxLength": 40}

@@ -339,10 +339,12 @@ TEST_F(Library, BehindAProxyAndCompression) {
 TEST_F(Library, OpenApi) {
     Program program = start("openapi/openapi");
     EXPECT_EQ(get(program.url("/boats/3")).body, "{\"id\":3,\"name\":\"heron\"}");
-    EXPECT_EQ(ask("POST", program.url("/boats"), R"({"name":"tern"})", json).status, 201);
+    EXPECT_EQ(ask("POST", program.url("/boats"), R"({"name":"tern"})", json).status, 401);
+    EXPECT_THAT(get(program.url("/docs")).body, HasSubstr("data-document=\"openapi.json\""));
     const auto document = get(program.url("/openapi.json"));
     EXPECT_THAT(document.body, HasSubstr("\"title\":\"Harbour\""));
     EXPECT_THAT(document.body, HasSubstr("\"maxLength\":40"));
+    EXPECT_THAT(document.body, HasSubstr("\"operationId\":\"getBoat\""));
     EXPECT_EQ(program.end(), 0);
 }
 

@@ -1,5 +1,5 @@
-// routes ADDRESS FOLDER: a log for a group, a route and the rest, in FOLDER, and /openapi.json,
-// which describes arguments and results of every kind.
+// routes ADDRESS FOLDER: a log for a group, a route and the rest, in FOLDER, and /openapi.json
+// (with a page to try it, /docs), which describes arguments and results of every kind.
 #include <tiderace/app.h>
 
 #include <cstdint>
@@ -51,10 +51,15 @@ int main(int argc, char** argv) {
         return Created<Boat>{"/boats/7", *boat};
     });
     app.post<"/search">([](Form<Search> form) { return form->q; });
-    app.put<"/rigs/{rig}">([](Rig, Body body) { return std::move(body).text(); });
+    app.put<"/rigs/{rig}">(
+        [](Rig, Body body) { return std::move(body).text(); },
+        bearer_auth({.verify = [](ByteView token) { return token == "key"; }}),
+        describe(
+            {.summary = "What is sent comes back", .operation_id = "putRig", .tags = {"rigs"}}));
     app.post<"/upload">([](Multipart) -> Task<> { co_return; });
     app.get<"/ticks">([]() -> Events { co_yield {.data = "1"}; });
-    app.openapi("/openapi.json", {.title = "Harbour", .version = "1", .description = "All kinds"});
+    app.openapi("/openapi.json",
+                {.title = "Harbour", .version = "1", .description = "All kinds", .page = "/docs"});
     app.group("/api")
         .use(access_log(folder + "/api.log", AccessLogFormat::json))
         .get<"/x">([] { return "x\n"; })

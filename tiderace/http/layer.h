@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -108,6 +109,18 @@ struct Need {
     bool left = false;      // by a middleware before it (Setting::leaves)
 };
 
+// What documents about the routes say of a setting, or of the routes below it.
+struct RouteNotes {
+    std::string summary = "";            // one line; the innermost one that is set counts, as for
+    std::string description = "";        // these two
+    std::string operation_id = "";       // a name for generated clients; unique in the App
+    std::vector<std::string> tags = {};  // those of all scopes around the route, too
+    bool hidden = false;                 // left out
+    std::vector<int> refusals = {};      // statuses that its rule may answer with
+    std::vector<int> unsafe_refusals = {};  // and for methods other than GET, HEAD and OPTIONS
+    std::string security = "";              // what it requires: "basic", "bearer"; "": nothing
+};
+
 // What is set counts for its scope and the scopes inside; the innermost counts.
 struct Setting {
     using Make = shared_function<Layer(LayerPlace&)>;
@@ -119,6 +132,7 @@ struct Setting {
     std::shared_ptr<const AccessLogTarget> access_log = {};
     std::vector<Need> needs = {};
     const void* leaves = nullptr;  // state_key of a type that functions behind it may take
+    std::shared_ptr<const RouteNotes> notes = {};
 };
 
 }  // namespace tiderace::http

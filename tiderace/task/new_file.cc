@@ -50,11 +50,7 @@ NewFile::~NewFile() {
 std::string NewFile::beside(const std::string& path) {
     std::array<unsigned char, 8> bytes{};
     secure_random(bytes);
-    std::string name = path + '.';
-    for (const unsigned char byte : bytes) {
-        name += {hex_digits[byte >> 4], hex_digits[byte & 15]};
-    }
-    return name + ".part";
+    return path + '.' + hex_text(bytes) + ".part";
 }
 
 void NewFile::open() {

@@ -97,8 +97,10 @@ class App : public Scoped<App, 0> {
         static_assert(std::is_lvalue_reference_v<S>, "share() keeps a reference: no temporary");
         return *this;
     }
-    // GET: an OpenAPI 3.1 document of the routes (http/app/openapi/openapi.h).
-    App& openapi(route::PlacedPattern path, OpenApiInfo info = {});
+    // GET: an OpenAPI 3.1 document of the routes, and a page to try them; the middleware stands
+    // before both (http/app/openapi/openapi.h).
+    App& openapi(route::PlacedPattern path, OpenApiInfo info = {},
+                 std::vector<Middleware> middleware = {});
     // GET: 200 for as long as the process answers. No middleware runs before it, because sessions
     // or users may be in a database that is away.
     App& health(route::PlacedPattern path);

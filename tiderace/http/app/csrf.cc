@@ -162,7 +162,7 @@ Middleware csrf() {
     Middleware made(Middleware::Make(
         [](LayerPlace& place) { return Layer(std::make_shared<CsrfRule>(place)); }));
     app_parts::NeedsOf<Session>::list(made.needs);
-    return made;
+    return std::move(made).noted({.unsafe_refusals = {403}});
 }
 
 task::Task<std::string> csrf_token(Session session) {

@@ -7,6 +7,7 @@
 
 #include <expected>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -36,6 +37,19 @@ template <typename T>
 inline constexpr bool is_late = false;
 template <typename T>
 inline constexpr bool is_late<std::expected<T, Refusal>> = true;
+
+// The status that a rule's result may become: 0 for any (a Problem), or none.
+inline constexpr int no_refusal = -1;
+template <typename T>
+inline constexpr int refusal_of = no_refusal;
+template <>
+inline constexpr int refusal_of<Problem> = 0;
+template <>
+inline constexpr int refusal_of<Redirect> = 303;
+template <typename T>
+inline constexpr int refusal_of<std::optional<T>> = refusal_of<T>;
+template <typename T, typename E>
+inline constexpr int refusal_of<std::expected<T, E>> = refusal_of<E>;
 
 // Answers what a function returned. False: it let the request pass.
 template <typename T>

@@ -40,6 +40,11 @@ namespace tiderace::http {
 
 class Middleware : public Setting {
   public:
+    // With notes for documents: what it requires, and the statuses that it answers with.
+    Middleware noted(RouteNotes about) && {
+        notes = std::make_shared<const RouteNotes>(std::move(about));
+        return std::move(*this);
+    }
     // No code, but other limits and options for the routes below it; the innermost counts.
     explicit Middleware(Setting setting) : Setting(std::move(setting)) {}
     // Called for each loop when it starts.
@@ -64,6 +69,10 @@ class Middleware : public Setting {
                 using Value = typename app_parts::ValueOf<Result>::Type;
                 if constexpr (app_parts::is_leaving<Value>) {
                     leaves = state_key<typename Value::value_type>;
+                }
+                if constexpr (app_parts::refusal_of<Value> != app_parts::no_refusal) {
+                    notes = std::make_shared<const RouteNotes>(
+                        RouteNotes{.refusals = {app_parts::refusal_of<Value>}});
                 }
             }
         }

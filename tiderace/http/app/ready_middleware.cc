@@ -84,6 +84,9 @@ class Compression final : public ResponseFilter {
 
 }  // namespace
 
+Middleware describe(RouteNotes notes) {
+    return Middleware(Setting()).noted(std::move(notes));
+}
 Middleware body_limit(std::uint64_t bytes_max) {
     return Middleware(Setting{.body_bytes_max = bytes_max});
 }
@@ -91,7 +94,7 @@ Middleware unknown_members(json::Unknown unknown) {
     return Middleware(Setting{.unknown_members = unknown});
 }
 Middleware time_limit(Duration timeout) {
-    return Middleware(Setting{.handler_timeout = timeout});
+    return Middleware(Setting{.handler_timeout = timeout}).noted({.refusals = {503}});
 }
 Middleware access_log(std::string path, AccessLogFormat format) {
     return Middleware(
@@ -116,27 +119,31 @@ Middleware cors(filter::CorsOptions options) {
 }
 Middleware allowed_hosts(std::vector<std::string> names) {
     return rule_for_each_loop([names = std::move(names)](LayerPlace&) {
-        return std::make_shared<filter::AllowedHosts>(names);
-    });
+               return std::make_shared<filter::AllowedHosts>(names);
+           })
+        .noted({.refusals = {421}});
 }
 Middleware basic_auth(filter::BasicAuthOptions options) {
     return rule_for_each_loop([options = std::move(options)](LayerPlace& place) {
-        // A password's hash is slow on purpose, and would hold up all connections of the loop.
-        TR_CHECK(place.pool != nullptr, "basic_auth verifies on the threads of a pool");
-        Layer layer(std::make_shared<filter::BasicAuth>(place.loop, *place.pool, options));
-        layer.authenticates = true;
-        return layer;
-    });
+               // A password's hash is slow on purpose, and would hold up all connections of the loop.
+               TR_CHECK(place.pool != nullptr, "basic_auth verifies on the threads of a pool");
+               Layer layer(std::make_shared<filter::BasicAuth>(place.loop, *place.pool, options));
+               layer.authenticates = true;
+               return layer;
+           })
+        .noted({.refusals = {401}, .security = "basic"});
 }
 Middleware bearer_auth(filter::BearerAuthOptions options) {
     return rule_for_each_loop([options = std::move(options)](LayerPlace&) {
-        return std::make_shared<filter::BearerAuth>(options);
-    });
+               return std::make_shared<filter::BearerAuth>(options);
+           })
+        .noted({.refusals = {401}, .security = "bearer"});
 }
 Middleware cross_origin(std::vector<std::string> trusted) {
     return rule_for_each_loop([trusted = std::move(trusted)](LayerPlace&) {
-        return std::make_shared<filter::CrossOrigin>(trusted);
-    });
+               return std::make_shared<filter::CrossOrigin>(trusted);
+           })
+        .noted({.unsafe_refusals = {403}});
 }
 Middleware compress(CompressionOptions options) {
     return Middleware(Middleware::Make([options](LayerPlace&) {

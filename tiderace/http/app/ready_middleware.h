@@ -53,6 +53,9 @@ Middleware rule_for_each_loop(F make) {
         [make = std::move(make)](LayerPlace& place) { return Layer(make(place)); }));
 }
 
+// What documents say of a route, or of all routes of a group (openapi/openapi.h):
+//   app.get<"/boats">(list, describe({.summary = "All boats", .tags = {"boats"}}));
+Middleware describe(RouteNotes notes);
 Middleware body_limit(std::uint64_t bytes_max);  // of a request's body; above: 413
 // Members that a handler's Json<T> does not have: AppOptions::unknown_members
 Middleware unknown_members(json::Unknown unknown);

@@ -21,11 +21,7 @@ namespace {
 std::string make_boundary() {
     std::array<unsigned char, 24> bytes{};
     secure_random(bytes);
-    std::string made = "tiderace-";
-    for (const unsigned char byte : bytes) {
-        made += {hex_digits[byte >> 4], hex_digits[byte & 15]};
-    }
-    return made;
+    return "tiderace-" + hex_text(bytes);
 }
 
 // False: a character that no line may have, and that browsers do not escape.

@@ -35,8 +35,9 @@ Middleware rate_limit(filter::RateLimitOptions options) {
     // One for all loops, or each would allow the whole limit.
     auto table = std::make_shared<filter::RateTable>(options);
     return rule_for_each_loop([table = std::move(table)](LayerPlace&) {
-        return std::make_shared<filter::RateLimit>(table);
-    });
+               return std::make_shared<filter::RateLimit>(table);
+           })
+        .noted({.refusals = {429}});
 }
 
 }  // namespace tiderace::http

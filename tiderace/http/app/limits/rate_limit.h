@@ -113,12 +113,13 @@ Middleware rate_limit(filter::RateLimitOptions options, F key,
                       std::shared_ptr<RateStore> store = nullptr) {
     using Signature = app_parts::SignatureOf<F>;
     using Rule = app_parts::RateRule<F>;
-    if (store != nullptr) {
-        return typename Signature::template Arguments<Rule::template Elsewhere>{
-            std::move(key), std::move(store), options};
-    }
-    return typename Signature::template Arguments<Rule::template Here>{
-        std::move(key), std::make_shared<filter::RateTable>(options)};
+    using Elsewhere = typename Signature::template Arguments<Rule::template Elsewhere>;
+    using Here = typename Signature::template Arguments<Rule::template Here>;
+    Middleware made =
+        store != nullptr
+            ? Middleware(Elsewhere{std::move(key), std::move(store), options})
+            : Middleware(Here{std::move(key), std::make_shared<filter::RateTable>(options)});
+    return std::move(made).noted({.refusals = {429}});
 }
 
 }  // namespace tiderace::http

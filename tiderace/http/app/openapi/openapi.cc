@@ -1,8 +1,11 @@
 #include "tiderace/http/app/openapi/openapi.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <ranges>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +13,8 @@
 
 #include "tiderace/http/app/app_loop.h"
 #include "tiderace/http/app/openapi/schema.h"
+#include "tiderace/http/app/openapi/try_page.h"
+#include "tiderace/http/app/ready_middleware.h"
 #include "tiderace/http/route/pattern.h"
 #include "tiderace/http/wire/status.h"
 
@@ -19,8 +24,7 @@ namespace app_parts {
 // The text of a document. One object makes one.
 class OpenApiDocument final {
   public:
-    // Without the route `own`, which answers with it.
-    OpenApiDocument(const App& app, std::string_view own);
+    explicit OpenApiDocument(const App& app);
 
     std::string write(const OpenApiInfo& info);
 
@@ -28,6 +32,8 @@ class OpenApiDocument final {
     struct Operation {
         std::string_view method;
         RouteShape shape;
+        RouteNotes notes;                // of all scopes around it
+        std::set<std::string> security;  // all of them are required
     };
     // Patterns that differ in the names of their parameters alone are one path.
     struct Path {
@@ -35,13 +41,16 @@ class OpenApiDocument final {
         std::vector<Operation> operations;
     };
 
+    static void add_notes(Operation& operation, const App& app, std::uint32_t scope);
+    void write_schemes(json::Writer& out) const;
     void write_operation(json::Writer& out, const Path& path, const Operation& operation);
     void write_parameters(json::Writer& out, const Path& path, const RouteShape& shape);
     void write_body(json::Writer& out, const RouteItem& body);
-    void write_answers(json::Writer& out, const RouteShape& shape);
+    void write_answers(json::Writer& out, const Operation& operation);
     void write_schema(json::Writer& out, const RouteItem& item);
 
     std::map<std::string, Path> paths_;
+    std::set<std::string> schemes_;
     SchemaBook schemas_;
 };
 
@@ -132,42 +141,76 @@ void write_problem_parts(Writer& out) {
 
 class DocumentRule final : public AccessRule {
   public:
-    DocumentRule(const App& app, std::string path, OpenApiInfo info)
-        : app_(&app), path_(std::move(path)), info_(std::move(info)) {}
+    DocumentRule(const App& app, OpenApiInfo info) : app_(&app), info_(std::move(info)) {}
 
     Verdict check(Exchange& exchange) override {
         if (!exchange.request().is_get_or_head()) return Verdict::pass;  // it will be a 405
         // At the first request, because routes may be added after openapi().
-        if (text_.empty()) text_ = OpenApiDocument(*app_, path_).write(info_);
+        if (text_.empty()) text_ = OpenApiDocument(*app_).write(info_);
         exchange.respond(Response().body("application/json", text_));
         return Verdict::answered;
     }
 
   private:
     const App* app_;
-    std::string path_;
     OpenApiInfo info_;
     std::string text_;
 };
 
 }  // namespace
 
-OpenApiDocument::OpenApiDocument(const App& app, std::string_view own) {
+OpenApiDocument::OpenApiDocument(const App& app) {
     for (std::size_t i = 0; i < app.routes_.size(); ++i) {
         const Site::Endpoint& route = app.site().endpoints()[i];
         const std::string_view method = method_key(route.method);
         const std::string key = key_of(route.pattern);
-        const bool is_own = route.pattern == own && route.method == wire::Method::get;
-        if (app.routes_[i] == nullptr || method.empty() || key.empty() || is_own ||
-            route.is_websocket || app.site().scopes()[route.scope].host != 0) {
+        if (app.routes_[i] == nullptr || method.empty() || key.empty() || route.is_websocket ||
+            app.site().scopes()[route.scope].host != 0) {
             continue;
         }
+        Operation operation{.method = method, .shape = {}, .notes = {}, .security = {}};
+        add_notes(operation, app, route.scope);
+        if (operation.notes.hidden) continue;
+        if (const auto describe = app.routes_[i]->kind().describe) describe(operation.shape);
+        schemes_.insert(operation.security.begin(), operation.security.end());
         // The names of the first pattern are shown; parameters go by their order.
         Path& path = paths_.try_emplace(key, Path{route.pattern, {}}).first->second;
-        Operation& operation = path.operations.emplace_back();
-        operation.method = method;
-        if (const auto describe = app.routes_[i]->kind().describe) describe(operation.shape);
+        path.operations.push_back(std::move(operation));
     }
+}
+
+// From the route outwards, so that the innermost text counts.
+void OpenApiDocument::add_notes(Operation& operation, const App& app, std::uint32_t scope) {
+    RouteNotes& all = operation.notes;
+    const bool is_safe =
+        operation.method == "get" || operation.method == "head" || operation.method == "options";
+    const auto take = [](std::string& text, const std::string& other) {
+        if (text.empty()) text = other;
+    };
+    for (; scope != Site::no_scope; scope = app.site().scopes()[scope].parent) {
+        for (const Setting& setting : app.site().scopes()[scope].settings | std::views::reverse) {
+            if (setting.notes == nullptr) continue;
+            const RouteNotes& one = *setting.notes;
+            take(all.summary, one.summary);
+            take(all.description, one.description);
+            take(all.operation_id, one.operation_id);
+            all.tags.insert(all.tags.begin(), one.tags.begin(), one.tags.end());
+            all.hidden |= one.hidden;
+            std::ranges::copy(one.refusals, std::back_inserter(all.refusals));
+            if (!is_safe) std::ranges::copy(one.unsafe_refusals, std::back_inserter(all.refusals));
+            if (!one.security.empty()) operation.security.insert(one.security);
+        }
+    }
+}
+
+void OpenApiDocument::write_schemes(Writer& out) const {
+    if (schemes_.empty()) return;
+    out.key("securitySchemes").begin_object();
+    for (const std::string& scheme : schemes_) {
+        out.key(scheme).begin_object().key("type").value("http");
+        out.key("scheme").value(scheme).end_object();
+    }
+    out.end_object();
 }
 
 std::string OpenApiDocument::write(const OpenApiInfo& info) {
@@ -185,6 +228,7 @@ std::string OpenApiDocument::write(const OpenApiInfo& info) {
     }
     out.end_object().key("components").begin_object().key("schemas");
     schemas_.write_all(out);
+    write_schemes(out);
     write_problem_parts(out);
     out.end_object().end_object();
     out.flush();
@@ -193,11 +237,27 @@ std::string OpenApiDocument::write(const OpenApiInfo& info) {
 
 void OpenApiDocument::write_operation(Writer& out, const Path& path, const Operation& operation) {
     out.key(operation.method).begin_object();
+    const RouteNotes& notes = operation.notes;
+    if (!notes.summary.empty()) out.key("summary").value(notes.summary);
+    if (!notes.description.empty()) out.key("description").value(notes.description);
+    if (!notes.operation_id.empty()) out.key("operationId").value(notes.operation_id);
+    if (!notes.tags.empty()) {
+        out.key("tags").begin_array();
+        for (const std::string& tag : notes.tags) out.value(tag);
+        out.end_array();
+    }
+    if (!operation.security.empty()) {
+        out.key("security").begin_array().begin_object();
+        for (const std::string& scheme : operation.security) {
+            out.key(scheme).begin_array().end_array();
+        }
+        out.end_object().end_array();
+    }
     write_parameters(out, path, operation.shape);
     for (const RouteItem& item : operation.shape) {
         if (item.role == Role::body) write_body(out, item);
     }
-    write_answers(out, operation.shape);
+    write_answers(out, operation);
     out.end_object();
 }
 
@@ -244,21 +304,22 @@ void OpenApiDocument::write_body(Writer& out, const RouteItem& body) {
     out.end_object().end_object().end_object();
 }
 
-void OpenApiDocument::write_answers(Writer& out, const RouteShape& shape) {
+void OpenApiDocument::write_answers(Writer& out, const Operation& operation) {
     // By status, with each of its media types once; 0 is "default".
     std::map<int, std::vector<const RouteItem*>> answers;
-    for (const RouteItem& item : shape) {
+    for (const RouteItem& item : operation.shape) {
         if (item.role != Role::answer) continue;
         auto& same = answers[item.status];
         const auto is_known = [&](const RouteItem* one) { return one->media == item.media; };
         if (std::ranges::none_of(same, is_known)) same.push_back(&item);
     }
-    for (const int status : refusals(shape)) answers.try_emplace(status);
+    for (const int status : refusals(operation.shape)) answers.try_emplace(status);
+    for (const int status : operation.notes.refusals) answers.try_emplace(status);
     out.key("responses").begin_object();
     for (const auto& [status, items] : answers) {
         out.key(status == 0 ? "default" : std::to_string(status)).begin_object();
-        const bool is_problem =
-            items.empty() || (items.size() == 1 && items[0]->media == problem_media);
+        const bool is_problem = (items.empty() && (status == 0 || status >= 400)) ||
+                                (items.size() == 1 && items[0]->media == problem_media);
         // All refusals are one component, so that a document with many routes stays readable.
         if (is_problem) {
             out.key("$ref").value(problem_reference).end_object();
@@ -281,13 +342,24 @@ void OpenApiDocument::write_answers(Writer& out, const RouteShape& shape) {
 
 }  // namespace app_parts
 
-App& App::openapi(route::PlacedPattern path, OpenApiInfo info) {
-    const auto make = [path = path.text, info = std::move(info)](LayerPlace& place) {
+App& App::openapi(route::PlacedPattern path, OpenApiInfo info, std::vector<Middleware> middleware) {
+    const std::uint32_t scope = add_scope(0, "");
+    for (Middleware& one : middleware) site_->scope(scope).settings.push_back(std::move(one));
+    Group<0> own({this, scope});
+    own.use(describe({.hidden = true}));
+    if (!info.page.empty()) {
+        own.route(wire::Method::get, info.page,
+                  [page = app_parts::TryPage(info.title, info.page, path.text)] {
+                      return page.answer();
+                  });
+    }
+    const auto make = [info = std::move(info)](LayerPlace& place) {
         // Not `this`: the App may have been moved, or mounted in another one, since this call.
         const App& app = place.states.get<AppLoop>().app();
-        return Layer(std::make_shared<app_parts::DocumentRule>(app, path, info));
+        return Layer(std::make_shared<app_parts::DocumentRule>(app, info));
     };
-    return route(wire::Method::get, std::move(path), [] {}, Middleware(Middleware::Make(make)));
+    own.route(wire::Method::get, std::move(path), [] {}, Middleware(Middleware::Make(make)));
+    return *this;
 }
 
 }  // namespace tiderace::http

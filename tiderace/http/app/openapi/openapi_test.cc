@@ -155,5 +155,67 @@ TEST_F(OpenApiTest, IsTheSameEachTimeAndHasItsType) {
     EXPECT_EQ(status_of(ask("POST", "/openapi.json")), "405");
 }
 
+// Middleware knows what it answers with, and what it requires.
+TEST_F(OpenApiTest, RefusalsAndSecurityOfWhatStandsBeforeARoute) {
+    const auto basic = [] {
+        return basic_auth({.verify = [](ByteView, ByteView) { return true; }});
+    };
+    app.use(rate_limit({}));
+    app.get<"/open">([] { return "x"; });
+    auto admin = app.group("/admin");
+    admin.use(basic()).use(cross_origin());
+    admin.get<"/users">([] { return "x"; });
+    admin.post<"/users">([] { return "x"; },
+                         bearer_auth({.verify = [](ByteView) { return true; }}));
+    app.get<"/me">([] { return "x"; },
+                   [](const Request&) -> std::optional<Problem> { return std::nullopt; });
+    app.get<"/home">([] { return "x"; },
+                     [](const Request&) -> std::optional<Redirect> { return std::nullopt; });
+    app.get<"/slow">([] { return "x"; }, time_limit(1s));
+    const Doc doc = document();
+    EXPECT_EQ(statuses(doc.paths.at("/open").at("get")), "200 429 ");
+    EXPECT_EQ(statuses(doc.paths.at("/admin/users").at("get")), "200 401 429 ");
+    EXPECT_EQ(statuses(doc.paths.at("/admin/users").at("post")), "200 401 403 429 ");
+    EXPECT_EQ(statuses(doc.paths.at("/me").at("get")), "200 429 default ");
+    EXPECT_EQ(statuses(doc.paths.at("/home").at("get")), "200 303 429 ");
+    EXPECT_EQ(statuses(doc.paths.at("/slow").at("get")), "200 429 503 ");
+    EXPECT_TRUE(says(R"("/admin/users":{"get":{"security":[{"basic":[]}])")) << text;
+    EXPECT_TRUE(says(R"("post":{"security":[{"basic":[],"bearer":[]}])"));
+    EXPECT_TRUE(says(R"("securitySchemes":{"basic":{"type":"http","scheme":"basic"},)"
+                     R"("bearer":{"type":"http","scheme":"bearer"}})"));
+    EXPECT_FALSE(says(R"("/open":{"get":{"security")"));
+}
+
+TEST_F(OpenApiTest, WhatARouteIsDescribedAs) {
+    auto boats = app.group("/boats");
+    boats.use(describe({.summary = "of the group", .tags = {"boats"}}));
+    boats.get<"/">(
+        [] { return "x"; },
+        describe({.summary = "All \"boats\"", .operation_id = "listBoats", .tags = {"lists"}}));
+    boats.get<"/{id}">([](int) { return "x"; }, describe({.description = "One of them"}));
+    boats.get<"/secret">([] { return "x"; }, describe({.hidden = true}));
+    app.group("/inner").use(describe({.hidden = true})).get<"/x">([] { return "x"; });
+    const Doc doc = document();
+    EXPECT_EQ(doc.paths.size(), 2u) << text;
+    EXPECT_TRUE(says(R"("get":{"summary":"All \"boats\"","operationId":"listBoats",)"
+                     R"("tags":["boats","lists"])"))
+        << text;
+    EXPECT_TRUE(says(R"("get":{"summary":"of the group","description":"One of them",)"
+                     R"("tags":["boats"])"));
+    EXPECT_FALSE(says("secret"));
+}
+
+TEST_F(OpenApiTest, APageToTryThemStandsBesideIt) {
+    app.openapi("/v2/openapi.json", {.title = "<Harbour>", .page = "/docs/try"},
+                {bearer_auth({.verify = [](ByteView token) { return token == "ann"; }})});
+    const std::string credentials = "Authorization: Bearer ann\r\n";
+    EXPECT_NE(get("/docs/try").find(" 401 "), std::string::npos) << "the middleware is its, too";
+    EXPECT_NE(get("/v2/openapi.json").find(" 401 "), std::string::npos);
+    const std::string page = ask("GET", "/docs/try", credentials);
+    EXPECT_NE(page.find("data-document=\"../v2/openapi.json\""), std::string::npos) << page;
+    EXPECT_NE(page.find("<title>&lt;Harbour>"), std::string::npos);
+    EXPECT_TRUE(document().paths.empty()) << "neither is a route of the document: " << text;
+}
+
 }  // namespace
 }  // namespace tiderace::http

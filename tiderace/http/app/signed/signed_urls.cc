@@ -85,14 +85,15 @@ SignedUrls::Verdict SignedUrls::verify(const Request& request, UnixSeconds now) 
 }
 
 Middleware signed_urls(SignedUrls urls) {
-    return [urls = std::move(urls)](const Request& request,
-                                    core::EventLoop& loop) -> std::optional<Problem> {
+    const auto check = [urls = std::move(urls)](const Request& request,
+                                                core::EventLoop& loop) -> std::optional<Problem> {
         const SignedUrls::Verdict verdict = urls.verify(request, loop.unix_now());
         if (verdict == SignedUrls::Verdict::good) return std::nullopt;
         const bool expired = verdict == SignedUrls::Verdict::expired;
         return Problem{.status = 403,
                        .detail = expired ? "the link has expired" : "the link is not signed"};
     };
+    return Middleware(check).noted({.refusals = {403}});
 }
 
 }  // namespace tiderace::http
