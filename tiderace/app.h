@@ -28,6 +28,7 @@
 //   base/sha1.h  http/wire/sha256.h                              checksums
 //   base/transient_error.h                                       exceptions answered with 503
 //   net/transport.h                                              Request::security
+//   password/hasher.h                                            hashes of passwords
 #pragma once
 
 #include "tiderace/base/constant_time.h"    // equals_in_constant_time: secrets

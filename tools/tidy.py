@@ -57,7 +57,7 @@ APPLICATION = {
 PURE = {"json", "text", "resp"}
 DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb", "db/redis"}
 PROTOCOLS = HTTP | DATABASES | {"tls", "tcp"}
-EVERYTHING = BELOW_NET | {"metrics", "net", "task"} | PURE | PROTOCOLS
+EVERYTHING = BELOW_NET | {"metrics", "net", "task", "password"} | PURE | PROTOCOLS
 ARROWS = {
     "base": set(),
     "log": {"base"},
@@ -67,6 +67,7 @@ ARROWS = {
     "task": BELOW_NET,
     "net": BELOW_NET,
     "tcp": BELOW_NET | {"net", "task"},
+    "password": BELOW_NET | {"task"},
     "tls": BELOW_NET | {"net"},
     "db": BELOW_NET | {"net", "task", "db/sqlite", "db/postgres", "db/mariadb"},
     "db/sqlite": BELOW_NET | {"net", "task", "db"},
