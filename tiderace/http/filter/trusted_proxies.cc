@@ -1,7 +1,6 @@
 #include "tiderace/http/filter/trusted_proxies.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -12,33 +11,6 @@ namespace tiderace::http::filter {
 namespace {
 
 using wire::FieldName;
-
-constexpr std::size_t address_bytes_max = 64;
-
-// "192.0.2.7", "192.0.2.7:80", "2001:db8::7", "[2001:db8::7]", "[2001:db8::7]:80". No names, scopes
-// or paths, which core::Address would take.
-std::optional<core::Address> parse_ip(ByteView text) {
-    const auto is_part = [](char c) {
-        return hex_value(c) >= 0 || c == '.' || c == ':' || c == '[' || c == ']';
-    };
-    if (text.empty() || text.size() > address_bytes_max || !std::ranges::all_of(text, is_part)) {
-        return std::nullopt;
-    }
-    const auto colons = std::ranges::count(text, ':');
-    std::string whole(text);
-    if (text.starts_with('[')) {
-        if (text.ends_with(']')) whole += ":0";
-    } else if (colons > 1) {
-        whole = "[" + whole + "]:0";
-    } else if (colons == 0) {
-        whole += ":0";
-    } else if (text.starts_with(':')) {
-        return std::nullopt;
-    }
-    auto parsed = core::Address::parse(whole);
-    if (!parsed) return std::nullopt;
-    return std::move(*parsed);
-}
 
 // Takes the last element of a list off, seen from its end, where a proxy that we trust wrote:
 // quotes that a client left open stand before it and cannot hide it.
@@ -118,44 +90,23 @@ std::string TrustedProxies::add(std::string_view text) {
         unix_ = true;
         return {};
     }
-    const std::size_t slash = text.find('/');
-    const ByteView ip = text.substr(0, slash);
-    const bool is_ip4 = !ip.contains(':');
-    const auto address = parse_ip(ip);
-    if (!address || ip.contains('[')) return "is no address or network";
-    const unsigned before = is_ip4 ? 96 : 0;
-    unsigned bits = 128;
-    if (slash != text.npos) {
-        const auto named = parse_number<unsigned>(text.substr(slash + 1));
-        if (!named || *named > 128 - before) return "has a bad number of bits";
-        bits = *named + before;
-    }
-    Network network{.ip = address->ip(), .bits = bits};
-    for (unsigned bit = bits; bit < 128; ++bit) {
-        // 10.0.0.1/8 is probably a mistake, and would trust more than its author meant.
-        if ((network.ip[bit / 8] >> (7 - bit % 8) & 1) != 0) return "has bits behind the network's";
-    }
-    networks_.push_back(network);
+    auto network = net::Network::parse(text);
+    if (!network) return std::move(network.error());
+    networks_.push_back(*network);
     return {};
 }
 
-// Addresses are compared as IPv6, in which an IPv4 address has a fixed front of 96 bits.
 bool TrustedProxies::trusts(const core::Address& peer) const {
     if (peer.is_unix()) return unix_;
-    const core::Address::Ip& ip = peer.ip();
-    return std::ranges::any_of(networks_, [&](const Network& network) {
-        const std::size_t whole = network.bits / 8;
-        const unsigned rest = network.bits % 8;
-        if (std::memcmp(ip.data(), network.ip.data(), whole) != 0) return false;
-        return rest == 0 || (ip[whole] ^ network.ip[whole]) >> (8 - rest) == 0;
-    });
+    return std::ranges::any_of(networks_,
+                               [&](const net::Network& network) { return network.contains(peer); });
 }
 
 // One element. False: what stands before it is not to be believed, or this is no address.
 bool TrustedProxies::take(ByteView element, Client& client) const {
     std::optional<core::Address> address;
     if (field_ == ProxyField::x_forwarded_for) {
-        address = parse_ip(element);
+        address = net::parse_ip(element);
     } else {
         std::optional<bool> secure;
         bool has_for = false;
@@ -165,7 +116,7 @@ bool TrustedProxies::take(ByteView element, Client& client) const {
             if (equals_ignoring_case(parameter->name, "for")) {
                 // RFC 7239, 4: each parameter comes once.
                 if (std::exchange(has_for, true)) return false;
-                address = parse_ip(parameter->value);
+                address = net::parse_ip(parameter->value);
             } else if (equals_ignoring_case(parameter->name, "proto")) {
                 secure = is_https(parameter->value);
             }

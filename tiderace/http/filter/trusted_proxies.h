@@ -31,6 +31,7 @@
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/core/address.h"
+#include "tiderace/net/network.h"
 
 namespace tiderace::http {
 
@@ -62,16 +63,12 @@ class TrustedProxies final {
     void apply(Exchange& exchange) const;
 
   private:
-    struct Network {
-        core::Address::Ip ip;
-        unsigned bits;
-    };
     struct Client;
 
     std::string add(std::string_view text);
     bool take(ByteView element, Client& client) const;
 
-    std::vector<Network> networks_;
+    std::vector<net::Network> networks_;
     bool unix_ = false;
     ProxyField field_;
 };
