@@ -9,8 +9,6 @@
 #include "server/assemble.h"
 #include "server/command_line/command_line.h"
 #include "server/config/check.h"
-#include "server/config/tools.h"
-#include "server/new_project.h"
 #include "server/other_program.h"
 #include "server/terminal.h"
 #include "server/trust.h"
@@ -28,13 +26,6 @@ int show_trust() {
     const auto certificate = tiderace::tls::self_signed();
     if (certificate) return server::print(program, server::trust_text(*certificate));
     server::complain(program, certificate.error().message());
-    return 1;
-}
-
-int make_project(const std::string& folder) {
-    const auto text = server::make_project(folder);
-    if (text) return server::print(program, *text);
-    server::complain(program, text.error().message());
     return 1;
 }
 
@@ -81,11 +72,9 @@ int main(int argc, char** argv) {
         return server::print(program, printout->text);
     }
     if (file != nullptr) return server::config::check(file->file);
-    if (const auto* const tool = std::get_if<server::FileTool>(&*command)) {
-        return server::config::use_tool(*tool);
-    }
-    if (const auto* project = std::get_if<server::NewProject>(&*command)) {
-        return make_project(project->folder);
+    if (std::holds_alternative<server::FileTool>(*command) ||
+        std::holds_alternative<server::NewProject>(*command)) {
+        return server::become_program(server::tools_program_name, words);
     }
     if (std::holds_alternative<server::ShowTrust>(*command)) return show_trust();
     if (const auto* other = std::get_if<server::ToProgram>(&*command)) {

@@ -4,6 +4,7 @@
 //   tiderace-load  the load generator, with OpenSSL
 //   tiderace-lab   the lab, with the libraries of its engines
 //   tiderace-db    migrations, with the client libraries of the databases
+//   tiderace-tools what is done to files and folders before they are served: fmt, import, new, …
 //
 // Where TLS is built in (a build for another system than Linux), the first is not needed.
 //
@@ -25,6 +26,7 @@ inline constexpr std::string_view tls_program_name = "tiderace-tls";
 inline constexpr std::string_view load_program_name = "tiderace-load";
 inline constexpr std::string_view lab_program_name = "tiderace-lab";
 inline constexpr std::string_view database_program_name = "tiderace-db";
+inline constexpr std::string_view tools_program_name = "tiderace-tools";
 
 // Where the other one is, if it can be run: in `folder`.
 Result<std::string> find_program(std::string_view name,

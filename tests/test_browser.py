@@ -278,7 +278,8 @@ def test_routes_are_tried_on_a_page_of_their_document(chromium, harbour, scheme,
         rigs.get_by_label("rig (path)").fill("ketch")
         rigs.get_by_label("body").fill("<script>document.title = 'run'</script>")
         rigs.get_by_role("button").click()
-        page.wait_for_function("document.querySelectorAll('details pre:not([hidden])').length === 2")
+        shown = "document.querySelectorAll('details pre:not([hidden])').length"
+        page.wait_for_function(shown + " === 2")
         assert "200 OK" in rigs.get_by_role("status").inner_text()
         assert "<script>document.title" in rigs.inner_text()
         boats = page.locator("details", has_text="POST").filter(has_text="/boats")

@@ -440,6 +440,7 @@ PROGRAMS = [
     "tiderace-load",
     "tiderace-lab",
     "tiderace-db",
+    "tiderace-tools",
     "example_chat",
     "example_echo",
     "example_echo_levels",

@@ -13,7 +13,7 @@
 namespace tiderace::server::config {
 namespace {
 
-std::string text_of(const std::string& path) {
+std::string content_of(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -28,7 +28,7 @@ TEST(WriteFile, ReplacesTheWholeAndKeepsTheMode) {
     const std::string path = folder.path_of("a.toml");
     ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
     ASSERT_TRUE(replace_file(path, "short"));
-    EXPECT_EQ(text_of(path), "short");
+    EXPECT_EQ(content_of(path), "short");
     struct stat facts{};
     ASSERT_EQ(::stat(path.c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 07777, 0640U);
@@ -41,7 +41,7 @@ TEST(WriteFile, OfALinkTheTargetIsReplaced) {
     folder.link("link.toml", "inner/a.toml");
     ASSERT_TRUE(replace_file(folder.path_of("link.toml"), "new"));
     EXPECT_TRUE(std::filesystem::is_symlink(folder.path_of("link.toml")));
-    EXPECT_EQ(text_of(folder.path_of("inner/a.toml")), "new");
+    EXPECT_EQ(content_of(folder.path_of("inner/a.toml")), "new");
 }
 
 TEST(WriteFile, WhatIsNotThereIsNotReplaced) {
@@ -59,7 +59,7 @@ TEST(WriteFile, AFileThatIsThereIsNotCreated) {
     const auto second = create_file(path, "second");
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code(), EEXIST);
-    EXPECT_EQ(text_of(path), "first");
+    EXPECT_EQ(content_of(path), "first");
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 #include "tiderace/http/layer.h"
 
 namespace tiderace::http {
-
 namespace app_parts {
 
 template <typename F>

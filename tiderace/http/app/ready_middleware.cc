@@ -125,7 +125,7 @@ Middleware allowed_hosts(std::vector<std::string> names) {
 }
 Middleware basic_auth(filter::BasicAuthOptions options) {
     return rule_for_each_loop([options = std::move(options)](LayerPlace& place) {
-               // A password's hash is slow on purpose, and would hold up all connections of the loop.
+               // A password's hash is slow on purpose, and would hold up all other requests.
                TR_CHECK(place.pool != nullptr, "basic_auth verifies on the threads of a pool");
                Layer layer(std::make_shared<filter::BasicAuth>(place.loop, *place.pool, options));
                layer.authenticates = true;
