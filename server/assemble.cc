@@ -194,9 +194,13 @@ Result<> Assembly::open_logs() {
                                         .open = open});
     logger_ = logs_->make_logger(options_.log_level);
     for (const ServedSite& site : sites()) {
-        if (auto opened = logs_->open(site.options.access_log); !opened) return opened;
-        for (const PathLog& log : site.options.paths.logs) {
-            if (auto opened = logs_->open(log.file); !opened) return opened;
+        std::vector<std::string> paths{site.options.access_log};
+        if (site.options.whole.log) paths.push_back(*site.options.whole.log);
+        for (const Route& route : site.options.routes) {
+            if (route.log) paths.push_back(*route.log);
+        }
+        for (const std::string& path : paths) {
+            if (auto opened = logs_->open(path); !opened) return opened;
         }
     }
     return {};

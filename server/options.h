@@ -16,7 +16,7 @@
 
 #include "server/cache_sizes.h"
 #include "server/program_options.h"
-#include "server/site/path_options.h"
+#include "server/site/route.h"
 #include "tiderace/base/units.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/handler/static_files.h"
@@ -161,7 +161,10 @@ struct ServeOptions {
     // The users with access. Each entry is USER:PASSWORD or a file of such; see password_file.h.
     std::vector<std::string> basic_auth;
 
-    PathOptions paths;
+    // A route without a match, whose settings stand above those of the flags: what the [[site]] of
+    // a file says.
+    Route whole;
+    std::vector<Route> routes;
 
     // Logs.
     std::string access_log = "off";  // "off", "-" for standard output, or a file

@@ -1,4 +1,4 @@
-// Programs: which requests go to programs (--cgi, --fastcgi), and which to the served folder.
+// Programs: what answers the routes that run programs (--cgi, --fastcgi).
 //
 // Owner    The worker; one per loop.
 // Thread   The loop's.
@@ -6,6 +6,7 @@
 //          would be sent: as a file, as the page of --spa or of an error, or under a clean URL.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,28 +22,37 @@ namespace tiderace::server {
 
 class Programs final : public http::Handler {
   public:
-    // `places` is shared by all loops; `rest` outlives this.
+    // `places` is shared by all loops; `files` outlives this.
     static Result<std::unique_ptr<Programs>> create(
         core::EventLoop& loop, const ServeOptions& options,
-        std::shared_ptr<http::cgi::ProgramPlaces> places, http::Handler& rest);
+        std::shared_ptr<http::cgi::ProgramPlaces> places, http::Handler& files);
 
     // Whether the options name any.
     static bool wanted(const ServeOptions& options) {
-        return !options.cgi.folders.empty() || !options.cgi.fastcgi.empty();
+        return std::ranges::any_of(options.routes, &Route::runs_programs);
     }
 
+    // nullptr: the route runs no program.
+    http::Handler* of_route(const http::RouteMatch& match) const;
+    // Of a request that no program's route holds for: the script that is its folder's index, or
+    // else the files.
     void handle(http::Exchange& exchange) override;
 
   private:
-    explicit Programs(http::Handler& rest) : rest_(&rest) {}
-    Result<> add(core::EventLoop& loop, const ServeOptions& options, const FastCgiRoute& route);
+    explicit Programs(http::Handler& files) : files_(&files) {}
     Result<> check_pages(const ServeOptions& options) const;
-    bool is_source(std::string_view path) const;
 
-    http::Handler* rest_;
-    std::vector<std::unique_ptr<http::cgi::Cgi>> cgi_;
-    std::vector<std::unique_ptr<http::cgi::FastCgi>> fastcgi_;
-    std::vector<std::string> scripts_;  // globs: these files are read by a FastCGI peer
+    http::Handler* files_;
+    struct OfRoute {
+        http::RouteMatch match;
+        std::unique_ptr<http::Handler> handler;
+    };
+    std::vector<OfRoute> by_route_;
+    std::vector<http::cgi::FastCgi*> indexes_;  // patterns without conditions, the nearest first
 };
+
+// What must not be sent as a file, by its path: the sources of programs, whether the conditions of
+// their route hold or not.
+std::vector<std::string> program_sources(const ServeOptions& options);
 
 }  // namespace tiderace::server

@@ -20,9 +20,16 @@ class ProgramsTest : public ::testing::Test, public http::Handler {
     Result<std::unique_ptr<Programs>> create() {
         return Programs::create(*loop_, options_, places_, *this);
     }
-    int status(Programs& programs, std::string_view target) {
+    void set_cgi(std::string path, std::string folder) {
+        options_.routes = {{.match = {.path = std::move(path)}, .cgi = std::move(folder)}};
+    }
+    void add_fastcgi(std::string path) {
+        options_.routes.push_back(
+            {.match = {.path = std::move(path)}, .fastcgi = *core::Address::parse("127.0.0.1:9")});
+    }
+    int status(http::Handler& handler, std::string_view target) {
         const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", target);
-        programs.handle(*exchange);
+        handler.handle(*exchange);
         if (!exchange->responded()) exchange->end_body();
         for (int i = 0; i < 10'000 && !exchange->responded(); ++i) loop_->turn(5ms);
         return exchange->status();
@@ -36,40 +43,33 @@ class ProgramsTest : public ::testing::Test, public http::Handler {
         std::make_shared<http::cgi::ProgramPlaces>(2, 2);
 };
 
-TEST_F(ProgramsTest, EachPathGoesWhereItBelongs) {
+TEST_F(ProgramsTest, ARouteHasItsHandler) {
     EXPECT_FALSE(Programs::wanted(options_));
-    options_.cgi.folders = {{"/cgi-bin", folder_.path()}};
+    set_cgi("/cgi-bin", folder_.path());
     EXPECT_TRUE(Programs::wanted(options_));
     auto programs = create();
     ASSERT_TRUE(programs);
-    EXPECT_EQ(status(**programs, "/cgi-bin/hello"), 201);
-    EXPECT_EQ(status(**programs, "/cgi-bin/absent"), 404);
+    EXPECT_EQ(status(*(*programs)->of_route(options_.routes[0].match), "/cgi-bin/hello"), 201);
+    EXPECT_EQ(status(*(*programs)->of_route(options_.routes[0].match), "/cgi-bin/absent"), 404);
     EXPECT_EQ(status(**programs, "/other"), 299);
-}
-
-TEST_F(ProgramsTest, TheLongestPrefixWins) {
-    options_.cgi.folders = {{"/a", root_.path() + "/.."}, {"/a/b", folder_.path()}};
-    auto programs = create();
-    ASSERT_TRUE(programs) << programs.error().message();
-    EXPECT_EQ(status(**programs, "/a/b/hello"), 201);
 }
 
 TEST_F(ProgramsTest, AFolderWhoseProgramsWouldBeSentIsRefused) {
     root_.make_folder("cgi-bin");
-    options_.cgi.folders = {{"/run", root_.path_of("cgi-bin")}};
+    set_cgi("/run", root_.path_of("cgi-bin"));
     const auto refused = create();
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message().find("--cgi /cgi-bin="), std::string::npos);
-    options_.cgi.folders = {{"/cgi-bin", root_.path_of("cgi-bin")}};
+    set_cgi("/cgi-bin", root_.path_of("cgi-bin"));
     EXPECT_TRUE(create());
-    options_.cgi.folders = {{"/cgi-bin", root_.path_of("absent")}};
+    set_cgi("/cgi-bin", root_.path_of("absent"));
     const auto absent = create();
     ASSERT_FALSE(absent);
     EXPECT_NE(absent.error().message().find("--cgi PATH=DIR"), std::string::npos);
 }
 
 TEST_F(ProgramsTest, TheServedFolderItselfIsRefusedWithoutAdviceThatDoesNotHelp) {
-    options_.cgi.folders = {{"/run", root_.path()}};
+    set_cgi("/run", root_.path());
     const auto refused = create();
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message().find("is the served folder"), std::string::npos);
@@ -78,10 +78,10 @@ TEST_F(ProgramsTest, TheServedFolderItselfIsRefusedWithoutAdviceThatDoesNotHelp)
 
 TEST_F(ProgramsTest, AFolderWithTwoDotsInItsNameIsInsideAsWell) {
     root_.make_folder("..cgi");
-    options_.cgi.folders = {{"/run", root_.path_of("..cgi")}};
+    set_cgi("/run", root_.path_of("..cgi"));
     EXPECT_FALSE(create());
     // Above the served folder, nothing of it is sent.
-    options_.cgi.folders = {{"/run", root_.path() + "/.."}};
+    set_cgi("/run", root_.path() + "/..");
     EXPECT_TRUE(create());
 }
 
@@ -90,8 +90,8 @@ TEST_F(ProgramsTest, ASourceThatWouldBeSentInPlaceOfAnotherPathIsRefused) {
     root_.write("index.php", "<?php $password = 'secret';");
     root_.write("404.html", "not found");
     root_.make_folder("cgi-bin");
-    options_.cgi.folders = {{"/cgi-bin", root_.path_of("cgi-bin")}};
-    options_.cgi.fastcgi = {{"*.php", *core::Address::parse("127.0.0.1:9")}};
+    set_cgi("/cgi-bin", root_.path_of("cgi-bin"));
+    add_fastcgi("*.php");
     const auto expect_refused = [&](std::string_view flag) {
         const auto refused = create();
         ASSERT_FALSE(refused) << flag;
@@ -111,18 +111,20 @@ TEST_F(ProgramsTest, ASourceThatWouldBeSentInPlaceOfAnotherPathIsRefused) {
     }
     options_.error_pages = {{404, "404.html"}, {500, folder_.path_of("outside.php")}};
     EXPECT_TRUE(create());
-    options_.paths.error_pages = {{"/a", {404, "index.php"}}};
+    options_.routes.push_back({.match = {.path = "/a"}, .error_pages = {{404, "index.php"}}});
     expect_refused("--path-error-page");
 }
 
 TEST_F(ProgramsTest, CleanUrlsAndScriptsThatEndInHtmlAreRefused) {
-    options_.cgi.fastcgi = {{"*.html", *core::Address::parse("127.0.0.1:9")}};
+    options_.routes.clear();
+    add_fastcgi("*.html");
     EXPECT_TRUE(create());
     options_.clean_urls = true;
     const auto refused = create();
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message().find("--clean-urls"), std::string::npos);
-    options_.cgi.fastcgi = {{"*.php", *core::Address::parse("127.0.0.1:9")}};
+    options_.routes.clear();
+    add_fastcgi("*.php");
     EXPECT_TRUE(create());
 }
 
@@ -130,7 +132,8 @@ TEST_F(ProgramsTest, CleanUrlsAndScriptsThatEndInHtmlAreRefused) {
 TEST_F(ProgramsTest, APageBelowThePathOfAPeerIsNoSource) {
     root_.make_folder("app");
     root_.write("app/index.html", "page");
-    options_.cgi.fastcgi = {{"/app", *core::Address::parse("127.0.0.1:9")}};
+    options_.routes.clear();
+    add_fastcgi("/app");
     options_.spa_file = "app/index.html";
     EXPECT_TRUE(create());
 }

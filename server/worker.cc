@@ -30,6 +30,15 @@ Duration or_never(Duration timeout) {
     return timeout == Duration::zero() ? Duration(24h) * 36'500 : timeout;
 }
 
+// The first that matches counts, and the nearest comes first.
+void add_cache_control(http::files::PathRules& rules, const Route& route) {
+    const std::string path(route.match.plain_path());
+    if (route.match.kind() != http::RouteMatch::Kind::alone) {
+        rules.cache_control.push_back({path + "/**", *route.cache_control});
+    }
+    if (!path.empty()) rules.cache_control.push_back({path, *route.cache_control});
+}
+
 http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     http::handler::StaticFilesOptions files;
     files.root = options.root;
@@ -40,10 +49,14 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     files.paths.precompressed = options.precompressed;
     if (options.cache.bytes_max > 0) {
         // Compressed files are kept beside the cache's entries, so without a cache there are none.
-        files.paths.compress = {.codings_of = [own = std::make_shared<const ServeOptions>(options)](
-                                                  ByteView path) { return codings_of(*own, path); },
+        files.paths.compress = {.codings_of = [codings = CodingsByPath(options)](
+                                                  ByteView path) { return codings.of(path); },
                                 .bytes_min = options.compress.bytes_min,
                                 .bytes_max = options.compress.bytes_max};
+    }
+    files.paths.unsent = program_sources(options);
+    for (const Route* const route : routes_by_path(options.routes)) {
+        if (route->cache_control) add_cache_control(files.paths, *route);
     }
     for (const CacheControlRule& rule : options.cache_control) {
         files.paths.cache_control.push_back({rule.pattern, rule.value});
@@ -132,16 +145,16 @@ std::string busy_answer() {
 // What the redirects of the plain port log goes where the same path of the site logs.
 class Worker::RedirectLog final : public http::AccessLog {
   public:
-    RedirectLog(core::EventLoop& loop, const http::SiteLoop& site) : loop_(&loop), site_(&site) {}
+    RedirectLog(core::EventLoop& loop, http::SiteLoop& site) : loop_(&loop), site_(&site) {}
     void write(const http::AccessRecord& record) override {
         http::AccessRecord same = record;
-        same.chain = &site_->chain_of(record.request->authority, record.request->path);
+        same.chain = &site_->chain_of(*record.request);
         site_->write_log(loop_->log(), same);
     }
 
   private:
     core::EventLoop* loop_;
-    const http::SiteLoop* site_;
+    http::SiteLoop* site_;
 };
 
 // Where the plain addresses of a site lead.
@@ -156,7 +169,7 @@ Worker::Worker(core::EventLoop& loop, const SharedParts& parts, bool is_first)
       parts_(&parts),
       options_(parts.options),
       is_first_(is_first),
-      nothing_(std::make_shared<FixedAnswer>(PathAnswer{.prefix = "", .status = 404})),
+      nothing_(std::make_shared<FixedAnswer>(FixedReply{.status = 404})),
       encoders_(core::make_ref<http::coding::EncoderPool>()),
       runner_(loop) {}
 
@@ -238,12 +251,17 @@ Result<std::shared_ptr<Worker::Content>> Worker::open_content(const Generation& 
 
 Result<LoopSite> Worker::open_site(const Generation& generation, const ServedSite& site,
                                    const std::shared_ptr<Content>& content) const {
-    auto pages = load_error_pages(site.options, "");
+    auto pages = load_error_pages(site.options);
     if (!pages) return fail(pages.error());
     LoopSite made{.answers = nothing_,
                   .pages = std::make_shared<http::filter::ErrorPages>(std::move(*pages))};
     if (content->files != nullptr) made.answers = {content, content->files.get()};
-    if (content->programs != nullptr) made.answers = {content, content->programs.get()};
+    if (content->programs != nullptr) {
+        made.answers = {content, content->programs.get()};
+        for (const Route& route : site.options.routes) {
+            made.routes.emplace_back(content, content->programs->of_route(route.match));
+        }
+    }
     if (!generation.redirects) return made;
     auto redirect = std::make_shared<Redirect>();
     redirect->content = content;

@@ -84,7 +84,7 @@ def test_what_serve_prints_is_valid(binary, schema):
         '[[site]]\nroot = "www"\nindx = ["a"]\n',
         '[site]\nroot = "www"\n',
         '[[site]]\nhosts = "a.example"\n',
-        '[[site]]\nroute = [{ redirect = "/a" }]\n',
+        '[[site]]\nroute = [{ method = 5 }]\n',
         '[[site]]\nroute = [{ path = "/a", redirect = "a" }]\n',
         '[[site]]\nroute = [{ path = "/a", hosts = ["a"] }]\n',
         '[[site]]\nrate = { limit = "many" }\n',

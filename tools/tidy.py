@@ -120,12 +120,12 @@ ARROWS = {
     | {"net", "tcp", "task", "json", "http/wire", "http/wire/h2", "http/coding"},
     "http/client/websocket": BELOW_NET
     | {"net", "tcp", "task", "http", "http/wire", "http/websocket", "http/client"},
-    "http/files": BELOW_NET | {"net", "http", "http/wire", "http/coding"},
+    "http/files": BELOW_NET | {"net", "http", "http/wire", "http/route", "http/coding"},
     "http/listing": BELOW_NET | {"net", "http", "http/wire", "http/wire/text", "http/files"},
     "http/handler": BELOW_NET | {"net", "http", "http/wire", "http/files", "http/listing"},
     "http/filter": BELOW_NET | {"net", "http", "http/wire", "http/wire/text", "http/coding"},
     "http/cgi": BELOW_NET
-    | {"net", "http", "http/wire", "http/wire/cgi", "http/files", "http/filter"},
+    | {"net", "http", "http/wire", "http/wire/cgi", "http/route", "http/filter"},
     "serve": EVERYTHING,
     "testing": BELOW_NET | HTTP | {"net", "core/backend", "tls", "task", "json", "db"},
     "load": EVERYTHING,

@@ -66,24 +66,25 @@ std::optional<std::string> flag_without_effect(const CommandWords& words,
         }
         return {};
     };
+    const auto any_route = [&](auto has) { return std::ranges::any_of(options.routes, has); };
     if (options.log_files_kept && options.log_rotate_bytes == 0) {
         return "--log-keep needs --log-rotate SIZE: without it no file is rotated";
     }
-    const bool logs = options.access_log != "off" || !options.paths.logs.empty();
+    const bool logs = options.access_log != "off" ||
+                      any_route([](const Route& route) { return route.log.has_value(); });
     if (const auto flag = first_of({"log-format", "log-rotate"}); !logs && !flag.empty()) {
         return flag + " needs --access-log FILE, or - for this terminal";
     }
-    const bool has_cgi = !options.cgi.folders.empty();
+    const bool has_cgi = any_route([](const Route& route) { return !route.cgi.empty(); });
     if (const auto flag = first_of({"cgi-max", "cgi-memory"}); !has_cgi && !flag.empty()) {
         return flag + " needs --cgi PATH=DIR: it is about these programs";
     }
-    if (words.has("cgi-timeout") && !has_cgi && options.cgi.fastcgi.empty()) {
+    if (words.has("cgi-timeout") && !any_route(&Route::runs_programs)) {
         return "--cgi-timeout needs --cgi PATH=DIR or --fastcgi PATTERN=ADDR";
     }
-    const bool compresses =
-        options.compress.codings.any() ||
-        std::ranges::any_of(options.paths.compress,
-                            [](const PathCompress& path) { return path.codings.any(); });
+    const bool compresses = options.compress.codings.any() || any_route([](const Route& route) {
+                                return route.compress && route.compress->any();
+                            });
     const auto flag = first_of({"compress-cache", "compress-min", "compress-max"});
     if (!compresses && !flag.empty()) {
         return flag + " does nothing with --compress off; leave one of the two out";
@@ -95,7 +96,7 @@ std::optional<std::string> flag_without_effect(const CommandWords& words,
 }
 
 std::optional<std::string> endless_redirect(const ServeOptions& options) {
-    const std::string circle = redirect_circle(options.paths.answers);
+    const std::string circle = redirect_circle(options.routes);
     if (circle.empty()) return std::nullopt;
     return "--path-redirect leads in a circle: " + circle + " and so on";
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/listen_address.h"
-#include "tiderace/http/files/glob.h"
+#include "tiderace/http/route/glob.h"
 #include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/field_syntax.h"
 
@@ -303,10 +303,6 @@ Applied set_cache_control(ServeOptions& options, std::string_view value) {
     return {};
 }
 
-namespace {
-
-// The path as requests have it, so that "/a%20b" or "/x/../a" holds for what it looks like. False:
-// no request has such a path.
 bool make_canonical(std::string& prefix) {
     if (prefix.empty()) return true;
     std::string scratch(prefix.size(), '\0');
@@ -317,6 +313,8 @@ bool make_canonical(std::string& prefix) {
     prefix = std::move(canonical);
     return true;
 }
+
+namespace {
 
 // "/cgi-bin/=/srv/cgi": the path as requests have it, without its last '/', and what stands behind
 // the '='. "=/feed=/feed.xml" is about that path alone.
@@ -339,78 +337,7 @@ std::optional<std::pair<std::string, std::string>> path_and_value(std::string_vi
 
 }  // namespace
 
-Applied set_cgi(ServeOptions& options, std::string_view value) {
-    auto sides = path_and_value(value);
-    if (!sides) return std::unexpected("expects PATH=DIR, for example /cgi-bin=/srv/cgi");
-    auto& folders = options.cgi.folders;
-    // The programs of the second folder would never run.
-    if (std::ranges::find(folders, sides->first, &CgiFolder::prefix) != folders.end()) {
-        return std::unexpected("this path is given twice");
-    }
-    folders.push_back({std::move(sides->first), std::move(sides->second)});
-    return {};
-}
-
-// A glob is matched with the decoded path as it is; a path is made canonical first, so that it
-// holds for the path that requests have.
-Applied set_fastcgi(ServeOptions& options, std::string_view value) {
-    const auto sides = split(value, '=');
-    std::string pattern(sides ? sides->first : "");
-    const bool is_pattern =
-        is_field_value(pattern) &&
-        (http::files::is_glob(pattern) || (pattern.starts_with('/') && make_canonical(pattern)));
-    auto address = core::Address::parse(sides ? sides->second : "");
-    if (!is_pattern || sides->second.empty() || !address ||
-        // These are addresses to listen on; nothing can be reached there.
-        (!address->is_unix() && (address->is_any() || address->port() == 0))) {
-        return std::unexpected(
-            "expects PATTERN=ADDRESS, for example '*.php=unix:/run/php/php-fpm.sock' or "
-            "/app=127.0.0.1:9000");
-    }
-    auto& routes = options.cgi.fastcgi;
-    if (std::ranges::find(routes, pattern, &FastCgiRoute::pattern) != routes.end()) {
-        return std::unexpected("this pattern is given twice");
-    }
-    routes.push_back({std::move(pattern), std::move(*address)});
-    return {};
-}
-
-Applied set_path_log(ServeOptions& options, std::string_view value) {
-    auto sides = path_and_value(value);
-    if (!sides) return std::unexpected("expects PATH=FILE, for example /api=api.log");
-    if (options.paths.logs.size() >= PathOptions::logs_max) {
-        return std::unexpected("expects at most " + std::to_string(PathOptions::logs_max) +
-                               " of these");
-    }
-    options.paths.logs.push_back({std::move(sides->first), std::move(sides->second)});
-    return {};
-}
-
 namespace {
-
-enum class OffWord : std::uint8_t { is_a_value, ends_the_rule };
-
-// Splits PATH=VALUE; the rule of the path gets what `read` makes of the value.
-template <typename Rule, typename Value>
-Applied add_path_rule(std::vector<Rule>& rules, std::string_view text, std::string_view example,
-                      OffWord off, Read<Value> (*read)(std::string_view)) {
-    auto sides = path_and_value(text);
-    if (!sides) {
-        return std::unexpected("expects PATH=VALUE, for example " + std::string(example));
-    }
-    if (rules.size() >= PathOptions::rules_max) {
-        return std::unexpected("expects at most " + std::to_string(PathOptions::rules_max) +
-                               " of these");
-    }
-    if (off == OffWord::ends_the_rule && sides->second == "off") {
-        rules.push_back({std::move(sides->first), {}});
-        return {};
-    }
-    auto value = read(sides->second);
-    if (!value) return std::unexpected(std::move(value.error()));
-    rules.push_back({std::move(sides->first), std::move(*value)});
-    return {};
-}
 
 constexpr std::uint32_t rate_per_minute_max = 1'000'000;
 
@@ -451,56 +378,175 @@ Read<std::string> read_redirect(std::string_view value) {
     return std::string(value);
 }
 
-// Whether a redirect to this path would lead to a path that it redirects again.
-bool leads_back(std::string_view target, std::string_view prefix) {
-    return prefix.starts_with('=') ? target == prefix.substr(1) : is_below(target, prefix);
+Applied set_redirect(Route& route, std::string_view value) {
+    if (value == "off") {
+        route.reply = FixedReply{};
+        return {};
+    }
+    auto target = read_redirect(value);
+    if (!target) return std::unexpected(std::move(target.error()));
+    std::string canonical = *target;
+    if (target->starts_with('/') &&
+        (!make_canonical(canonical) || route.match.path_holds(canonical))) {
+        // Each redirect would lead to a path that is redirected again.
+        return std::unexpected("leads back to the path itself, again and again");
+    }
+    route.reply = FixedReply{.target = std::move(*target)};
+    return {};
+}
+
+Applied set_users(Route& route, std::string_view value) {
+    auto users = read_users(value);
+    if (!users) return std::unexpected(std::move(users.error()));
+    if (!route.auth) route.auth.emplace();
+    if (*users != "off") route.auth->push_back(std::move(*users));
+    return {};
+}
+
+// These are addresses to listen on; nothing can be reached there.
+bool is_unreachable(const core::Address& address) {
+    return !address.is_unix() && (address.is_any() || address.port() == 0);
+}
+
+Applied set_peer(Route& route, std::string_view value) {
+    auto address = core::Address::parse(value);
+    if (!address || is_unreachable(*address)) {
+        return std::unexpected(
+            "expects PATTERN=ADDRESS, for example '*.php=unix:/run/php/php-fpm.sock' or "
+            "/app=127.0.0.1:9000");
+    }
+    route.fastcgi = std::move(*address);
+    return {};
 }
 
 }  // namespace
 
-Applied set_path_redirect(ServeOptions& options, std::string_view value) {
-    auto& answers = options.paths.answers;
-    auto applied =
-        add_path_rule(answers, value, "/old=/new", OffWord::ends_the_rule, read_redirect);
-    if (!applied) return applied;
-    std::string target = answers.back().target;
-    const bool is_path = target.starts_with('/');
-    if (is_path && (!make_canonical(target) || leads_back(target, answers.back().prefix))) {
-        // Each redirect would lead to a path that is redirected again.
-        answers.pop_back();
-        return std::unexpected("leads back to the path itself, again and again");
+Applied set_of_route(Route& route, RouteValue what, std::string_view value) {
+    switch (what) {
+        case RouteValue::auth:
+            return set_users(route, value);
+        case RouteValue::cors:
+            if (value != "off") return put(read_origin(value), route.cors);
+            route.cors = "off";
+            return {};
+        case RouteValue::rate:
+            route.rate.emplace();
+            return value == "off" ? Applied() : put(read_rate(value), route.rate->limit);
+        case RouteValue::header:
+            return add(read_header(value), route.headers);
+        case RouteValue::error_page:
+            return add(read_error_page(value), route.error_pages);
+        case RouteValue::compress:
+            return put(read_codings(value), route.compress);
+        case RouteValue::redirect:
+            return set_redirect(route, value);
+        case RouteValue::log:
+            route.log = value;
+            return {};
+        case RouteValue::cgi:
+            route.cgi = value;
+            return {};
+        case RouteValue::fastcgi:
+            return set_peer(route, value);
     }
     return {};
 }
 
+namespace {
+
+// What is refused leaves nothing.
+Applied set_at(ServeOptions& options, const http::RouteMatch& match, RouteValue what,
+               std::string_view value) {
+    const std::size_t before = options.routes.size();
+    Route& route = route_of(options.routes, match);
+    const Applied applied =
+        options.routes.size() > routes_max
+            ? std::unexpected("expects at most " + std::to_string(routes_max) + " paths")
+            : set_of_route(route, what, value);
+    if (!applied) options.routes.resize(before);
+    return applied;
+}
+
+// Splits PATH=VALUE; the route of the path gets the value.
+Applied set_path(ServeOptions& options, std::string_view text, std::string_view example,
+                 RouteValue what) {
+    const auto sides = path_and_value(text);
+    if (!sides) {
+        return std::unexpected("expects PATH=VALUE, for example " + std::string(example));
+    }
+    return set_at(options, {.path = sides->first}, what, sides->second);
+}
+
+}  // namespace
+
+// Programs of a folder before patterns: a script below --cgi /cgi-bin is run there, also where its
+// name fits a --fastcgi '*.php' of the whole site.
+Applied set_cgi(ServeOptions& options, std::string_view value) {
+    const auto sides = path_and_value(value);
+    if (!sides) return std::unexpected("expects PATH=DIR, for example /cgi-bin=/srv/cgi");
+    const http::RouteMatch match{.path = sides->first, .priority = 1};
+    // The programs of the second folder would never run.
+    if (std::ranges::find(options.routes, match, &Route::match) != options.routes.end()) {
+        return std::unexpected("this path is given twice");
+    }
+    return set_at(options, match, RouteValue::cgi, sides->second);
+}
+
+// A glob is matched with the decoded path as it is; a path is made canonical first, so that it
+// holds for the path that requests have.
+Applied set_fastcgi(ServeOptions& options, std::string_view value) {
+    const auto sides = split(value, '=');
+    std::string pattern(sides ? sides->first : "");
+    const bool is_glob = http::route::is_glob(pattern);
+    const bool is_pattern = is_field_value(pattern) &&
+                            (is_glob || (pattern.starts_with('/') && make_canonical(pattern)));
+    Route peer;
+    if (auto set = set_peer(peer, is_pattern ? sides->second : ""); !set) return set;
+    // The redirect of a path stands before scripts below it.
+    const http::RouteMatch match{.path = std::move(pattern), .priority = is_glob ? -1 : 0};
+    const auto known = std::ranges::find(options.routes, match, &Route::match);
+    if (known != options.routes.end() && known->fastcgi) {
+        return std::unexpected("this pattern is given twice");
+    }
+    return set_at(options, match, RouteValue::fastcgi, sides->second);
+}
+
+Applied set_path_log(ServeOptions& options, std::string_view value) {
+    const auto sides = path_and_value(value);
+    if (!sides) return std::unexpected("expects PATH=FILE, for example /api=api.log");
+    const auto has_log = [](const Route& route) { return route.log.has_value(); };
+    if (std::cmp_greater_equal(std::ranges::count_if(options.routes, has_log), path_logs_max)) {
+        return std::unexpected("expects at most " + std::to_string(path_logs_max) + " of these");
+    }
+    return set_at(options, {.path = sides->first}, RouteValue::log, sides->second);
+}
+
+Applied set_path_redirect(ServeOptions& options, std::string_view value) {
+    return set_path(options, value, "/old=/new", RouteValue::redirect);
+}
+
 Applied set_path_auth(ServeOptions& options, std::string_view value) {
-    return add_path_rule(options.paths.auth, value, "/private=users.htpasswd", OffWord::is_a_value,
-                         read_users);
+    return set_path(options, value, "/private=users.htpasswd", RouteValue::auth);
 }
 
 Applied set_path_cors(ServeOptions& options, std::string_view value) {
-    return add_path_rule(options.paths.cors, value, "'/api=*'", OffWord::ends_the_rule,
-                         read_origin);
+    return set_path(options, value, "'/api=*'", RouteValue::cors);
 }
 
 Applied set_path_rate(ServeOptions& options, std::string_view value) {
-    return add_path_rule(options.paths.rates, value, "/login=20,5", OffWord::ends_the_rule,
-                         read_rate);
+    return set_path(options, value, "/login=20,5", RouteValue::rate);
 }
 
 Applied set_path_header(ServeOptions& options, std::string_view value) {
-    return add_path_rule(options.paths.headers, value, "/app=X-Frame-Options:DENY",
-                         OffWord::is_a_value, read_header);
+    return set_path(options, value, "/app=X-Frame-Options:DENY", RouteValue::header);
 }
 
 Applied set_path_error_page(ServeOptions& options, std::string_view value) {
-    return add_path_rule(options.paths.error_pages, value, "/api=404=404.json", OffWord::is_a_value,
-                         read_error_page);
+    return set_path(options, value, "/api=404=404.json", RouteValue::error_page);
 }
 
 Applied set_path_compress(ServeOptions& options, std::string_view value) {
-    return add_path_rule(options.paths.compress, value, "/api=off", OffWord::is_a_value,
-                         read_codings);
+    return set_path(options, value, "/api=off", RouteValue::compress);
 }
 
 Applied set_user(ServeOptions& options, std::string_view value) {

@@ -1,9 +1,10 @@
 // The flags whose value has a form of its own: addresses, PATTERN=VALUE, NAME:VALUE. Used by the
-// table in flags.cc only.
+// table in flags.cc, and for the routes of a file.
 //
 // Errors   For a value of another form: what is expected, with an example.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,25 @@ Applied set_path_header(ServeOptions& options, std::string_view value);
 Applied set_path_error_page(ServeOptions& options, std::string_view value);
 Applied set_path_compress(ServeOptions& options, std::string_view value);
 Applied set_user(ServeOptions& options, std::string_view value);
+
+enum class RouteValue : std::uint8_t {
+    auth,
+    cors,
+    rate,
+    header,
+    error_page,
+    compress,
+    redirect,
+    log,
+    cgi,
+    fastcgi,
+};
+// What the flags above do for their path.
+Applied set_of_route(Route& route, RouteValue what, std::string_view value);
+
+// A path as requests have it, without a '/' at its end, so that "/a%20b" or "/x/../a" holds for
+// what it looks like. False: no request has such a path.
+bool make_canonical(std::string& path);
 
 std::string get_listen(const ServeOptions& options);
 std::string get_compress(const ServeOptions& options);

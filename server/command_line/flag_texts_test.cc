@@ -112,10 +112,10 @@ TEST(HeaderFlag, RefusesWhatWouldBreakAnAnswer) {
 TEST(CgiFlag, TakesAPathAndAFolder) {
     ServeOptions options;
     ASSERT_TRUE(set_cgi(options, "/cgi-bin/=/srv/a=b"));
-    EXPECT_EQ(options.cgi.folders[0].prefix, "/cgi-bin");
-    EXPECT_EQ(options.cgi.folders[0].folder, "/srv/a=b");
+    EXPECT_EQ(options.routes[0].match.path, "/cgi-bin");
+    EXPECT_EQ(options.routes[0].cgi, "/srv/a=b");
     ASSERT_TRUE(set_cgi(options, "/=/srv"));
-    EXPECT_EQ(options.cgi.folders[1].prefix, "");
+    EXPECT_EQ(options.routes[1].match.path, "");
     expect_refused(set_cgi, {"", "/cgi-bin", "/cgi-bin=", "cgi-bin=/srv", "//=/srv", "=/srv"});
 }
 
@@ -123,7 +123,7 @@ TEST(CgiFlag, HoldsForThePathsThatRequestsHave) {
     for (const char* spelled : {"/a b=/srv", "/a%20b/=/srv", "/x/../a%20b=/srv"}) {
         ServeOptions options;
         ASSERT_TRUE(set_cgi(options, spelled));
-        EXPECT_EQ(options.cgi.folders.back().prefix, "/a b") << spelled;
+        EXPECT_EQ(options.routes.back().match.path, "/a b") << spelled;
     }
     expect_refused(set_cgi, {"/a%2Fb=/srv", "/%zz=/srv", "/../a=/srv", "/a\\b=/srv"});
 }
@@ -132,7 +132,7 @@ TEST(PathLogFlag, HoldsForThePathsThatRequestsHave) {
     ServeOptions options;
     for (const char* spelled : {"/a b=f", "/a%20b=f", "/x/../a%20b/=f", "/./a%20b=f"}) {
         ASSERT_TRUE(set_path_log(options, spelled));
-        EXPECT_EQ(options.paths.logs.back().prefix, "/a b") << spelled;
+        EXPECT_EQ(options.routes.back().match.path, "/a b") << spelled;
     }
     expect_refused(set_path_log, {"/a%2Fb=f", "/%zz=f", "/../a=f", "/a\\b=f"});
 }
@@ -140,13 +140,13 @@ TEST(PathLogFlag, HoldsForThePathsThatRequestsHave) {
 TEST(PathLogFlag, TakesAPathAndALog) {
     ServeOptions options;
     ASSERT_TRUE(set_path_log(options, "/api/=/var/log/a=b"));
-    EXPECT_EQ(options.paths.logs[0].prefix, "/api");
-    EXPECT_EQ(options.paths.logs[0].file, "/var/log/a=b");
+    EXPECT_EQ(options.routes[0].match.path, "/api");
+    EXPECT_EQ(options.routes[0].log, "/var/log/a=b");
     ASSERT_TRUE(set_path_log(options, "/=-"));
-    EXPECT_EQ(options.paths.logs[1].prefix, "");
+    EXPECT_EQ(options.routes[1].match.path, "");
     ASSERT_TRUE(set_path_log(options, "/healthz=off"));
-    while (options.paths.logs.size() < PathOptions::logs_max) {
-        ASSERT_TRUE(set_path_log(options, "/a=off"));
+    for (std::size_t i = options.routes.size(); i < path_logs_max; ++i) {
+        ASSERT_TRUE(set_path_log(options, "/a" + std::to_string(i) + "=off"));
     }
     EXPECT_FALSE(set_path_log(options, "/a=off"));
     expect_refused(set_path_log, {"", "/api", "/api=", "api=a.log", "//=a.log", "=a.log"});
@@ -154,34 +154,37 @@ TEST(PathLogFlag, TakesAPathAndALog) {
 
 TEST(PathRuleFlags, TakeAPathAndWhatTheSitesFlagTakes) {
     ServeOptions options;
+    const auto at = [&](const char* path) -> const Route& {
+        return route_of(options.routes, {.path = path});
+    };
     ASSERT_TRUE(set_path_auth(options, "/a=ada:l=v"));
     ASSERT_TRUE(set_path_auth(options, "/a/open/=off"));
-    EXPECT_EQ(options.paths.auth[0].prefix, "/a");
-    EXPECT_EQ(options.paths.auth[0].source, "ada:l=v");
-    EXPECT_EQ(options.paths.auth[1].prefix, "/a/open");
+    EXPECT_EQ(at("/a").auth, std::vector<std::string>{"ada:l=v"});
+    EXPECT_EQ(at("/a/open").auth, std::vector<std::string>{});
+    ASSERT_TRUE(set_path_auth(options, "/a/open/=bob:b"));
+    ASSERT_TRUE(set_path_auth(options, "/a/open/=off"));
+    EXPECT_EQ(at("/a/open").auth, std::vector<std::string>{"bob:b"}) << "users win over an off";
     ASSERT_TRUE(set_path_cors(options, "/api=*"));
     ASSERT_TRUE(set_path_cors(options, "/api/own=off"));
-    EXPECT_EQ(options.paths.cors[0].origin, "*");
-    EXPECT_FALSE(options.paths.cors[1].origin);
+    EXPECT_EQ(at("/api").cors, "*");
+    EXPECT_EQ(at("/api/own").cors, "off");
     ASSERT_TRUE(set_path_rate(options, "/=60"));
     ASSERT_TRUE(set_path_rate(options, "/login=20,5"));
     ASSERT_TRUE(set_path_rate(options, "/free=off"));
-    EXPECT_EQ(options.paths.rates[0].prefix, "");
-    EXPECT_EQ(options.paths.rates[0].limit->burst, http::filter::RateLimitOptions{}.burst);
-    EXPECT_EQ(options.paths.rates[1].limit->per_minute, 20U);
-    EXPECT_EQ(options.paths.rates[1].limit->burst, 5U);
-    EXPECT_FALSE(options.paths.rates[2].limit);
+    EXPECT_EQ(at("").rate->limit->burst, http::filter::RateLimitOptions{}.burst);
+    EXPECT_EQ(at("/login").rate->limit->per_minute, 20U);
+    EXPECT_EQ(at("/login").rate->limit->burst, 5U);
+    EXPECT_FALSE(at("/free").rate->limit);
     ASSERT_TRUE(set_path_header(options, "/app=X-A:b=off"));
-    EXPECT_EQ(options.paths.headers[0].field.value, "b=off");
+    EXPECT_EQ(at("/app").headers.at(0).value, "b=off");
     ASSERT_TRUE(set_path_error_page(options, "/api=404=a=b.json"));
-    EXPECT_EQ(options.paths.error_pages[0].page.code, 404);
-    EXPECT_EQ(options.paths.error_pages[0].page.file, "a=b.json");
+    EXPECT_EQ(at("/api").error_pages.at(0).code, 404);
+    EXPECT_EQ(at("/api").error_pages.at(0).file, "a=b.json");
     ASSERT_TRUE(set_path_compress(options, "/api=off"));
     ASSERT_TRUE(set_path_compress(options, "/docs/=br,gzip"));
-    EXPECT_FALSE(options.paths.compress[0].codings.any());
-    EXPECT_EQ(options.paths.compress[1].prefix, "/docs");
-    EXPECT_TRUE(options.paths.compress[1].codings.br && options.paths.compress[1].codings.gzip);
-    EXPECT_FALSE(options.paths.compress[1].codings.zstd);
+    EXPECT_FALSE(at("/api").compress->any());
+    EXPECT_TRUE(at("/docs").compress->br && at("/docs").compress->gzip);
+    EXPECT_FALSE(at("/docs").compress->zstd);
     EXPECT_TRUE(options.compress.codings.zstd) << "the site keeps its own";
     EXPECT_TRUE(options.basic_auth.empty() && !options.cors_origin && options.error_pages.empty());
 }
@@ -195,10 +198,11 @@ TEST(PathRuleFlags, RefuseWhatTheSitesFlagRefuses) {
     expect_refused(set_path_error_page, {"/a=off", "/a=404", "/a=200=x.html"});
     expect_refused(set_path_compress, {"", "/a", "a=br", "/a=lz4", "/a=br,", "/a=off,br"});
     ServeOptions options;
-    for (std::size_t i = 0; i < PathOptions::rules_max; ++i) {
-        ASSERT_TRUE(set_path_auth(options, "/a=off"));
+    for (std::size_t i = 0; i < routes_max; ++i) {
+        ASSERT_TRUE(set_path_auth(options, "/a" + std::to_string(i) + "=off"));
     }
     EXPECT_FALSE(set_path_auth(options, "/a=off"));
+    EXPECT_TRUE(set_path_cors(options, "/a0=*")) << "a path that has settings already";
 }
 
 TEST(PathRuleFlags, RedirectsHaveATargetThatIsElsewhere) {
@@ -207,24 +211,24 @@ TEST(PathRuleFlags, RedirectsHaveATargetThatIsElsewhere) {
                              "/a/b=/a", "/=https://b.example", "/a=/", "/a=/b%20c"}) {
         EXPECT_TRUE(set_path_redirect(options, good)) << good;
     }
-    EXPECT_EQ(options.paths.answers[0].target, "/b");
+    EXPECT_EQ(options.routes[0].reply->target, "/b%20c") << "the last of a path counts";
     ASSERT_TRUE(set_path_redirect(options, "/a=off"));
-    EXPECT_EQ(options.paths.answers.back().target, "");
-    const std::size_t count = options.paths.answers.size();
+    EXPECT_TRUE(options.routes[0].reply->is_off());
+    const std::size_t count = options.routes.size();
     for (const char* bad :
          {"/a=", "/a=b", "/a=//b.example", "/a=ftp://b", "/a=https://", "/a=/b c", "/a=/b\nX: y",
           "/a=/b?c", "/a=/b#c", "/a=/\\b", "/a=/\xC3\xA4", "/a=/a", "/a=/a/b", "/a=/x/../a/b",
           "/=/b", "/a%20b=/a%20b/c", "/a=/..", "/a=/%zz"}) {
         EXPECT_FALSE(set_path_redirect(options, bad)) << bad;
     }
-    EXPECT_EQ(options.paths.answers.size(), count) << "what is refused leaves nothing";
+    EXPECT_EQ(options.routes.size(), count) << "what is refused leaves nothing";
 }
 
 TEST(PathRuleFlags, HoldForThePathsThatRequestsHave) {
     ServeOptions options;
     for (const char* spelled : {"/a b=off", "/a%20b=off", "/x/../a%20b/=off", "/./a%20b=off"}) {
         ASSERT_TRUE(set_path_auth(options, spelled));
-        EXPECT_EQ(options.paths.auth.back().prefix, "/a b") << spelled;
+        EXPECT_EQ(options.routes.back().match.path, "/a b") << spelled;
     }
     expect_refused(set_path_auth, {"/a%2Fb=off", "/%zz=off", "/../a=off", "/a\\b=off"});
 }
@@ -232,10 +236,10 @@ TEST(PathRuleFlags, HoldForThePathsThatRequestsHave) {
 TEST(FastCgiFlag, TakesAPatternAndAnAddress) {
     ServeOptions options;
     ASSERT_TRUE(set_fastcgi(options, "*.php=unix:/run/a=b.sock"));
-    EXPECT_EQ(options.cgi.fastcgi[0].pattern, "*.php");
-    EXPECT_EQ(options.cgi.fastcgi[0].address.path(), "/run/a=b.sock");
+    EXPECT_EQ(options.routes[0].match.path, "*.php");
+    EXPECT_EQ(options.routes[0].fastcgi->path(), "/run/a=b.sock");
     ASSERT_TRUE(set_fastcgi(options, "/app=127.0.0.1:9000"));
-    EXPECT_EQ(options.cgi.fastcgi[1].address.port(), 9000);
+    EXPECT_EQ(options.routes[1].fastcgi->port(), 9000);
     expect_refused(set_fastcgi, {"", "*.php", "*.php=", "php=unix:/x", "*.php=:9000",
                                  "*.php=127.0.0.1:0", "*.php=nowhere", "=unix:/x"});
 }
@@ -244,11 +248,11 @@ TEST(FastCgiFlag, APathHoldsForThePathsThatRequestsHave) {
     for (const char* spelled : {"/a b=unix:/x", "/a%20b/=unix:/x", "/x/../a%20b=unix:/x"}) {
         ServeOptions options;
         ASSERT_TRUE(set_fastcgi(options, spelled));
-        EXPECT_EQ(options.cgi.fastcgi.back().pattern, "/a b") << spelled;
+        EXPECT_EQ(options.routes.back().match.path, "/a b") << spelled;
     }
     ServeOptions options;
     ASSERT_TRUE(set_fastcgi(options, "/a%20b/*.php=unix:/x"));
-    EXPECT_EQ(options.cgi.fastcgi.back().pattern, "/a%20b/*.php") << "a glob stays as it is";
+    EXPECT_EQ(options.routes.back().match.path, "/a%20b/*.php") << "a glob stays as it is";
     expect_refused(set_fastcgi, {"/a%2Fb=unix:/x", "/%zz=unix:/x", "/../a=unix:/x"});
 }
 
@@ -280,7 +284,7 @@ TEST(BasicAuthFlag, TakesAPairOrAFile) {
 TEST(PathAuthFlag, APasswordIsTakenAsItIsTyped) {
     ServeOptions options;
     ASSERT_TRUE(set_path_auth(options, "/a=alice: open sesame "));
-    EXPECT_EQ(options.paths.auth[0].source, "alice: open sesame ");
+    EXPECT_EQ(options.routes[0].auth, std::vector<std::string>{"alice: open sesame "});
 }
 
 TEST(SpaFlag, TakesTheNameOfAFileInTheFolder) {

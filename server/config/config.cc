@@ -8,7 +8,6 @@
 #include "server/config/site_reader.h"
 #include "server/config/table_reader.h"
 #include "server/site/fixed_answer.h"
-#include "tiderace/http/files/glob.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -187,13 +186,13 @@ void check_site(const SiteConfig& site, const ServeOptions& server, Problems& pr
         problems.error(site.at, "hsts needs a certificate that browsers trust",
                        "name one in [[tls.certificate]]");
     }
-    const std::string circle = redirect_circle(site.options.paths.answers);
+    std::vector<Route> routes = site.options.routes;
+    if (site.options.whole.reply) routes.push_back(site.options.whole);
+    const std::string circle = redirect_circle(routes);
     if (!circle.empty()) {
         problems.error(site.at, "redirects lead in a circle: " + circle + " and so on");
     }
-    const bool has_scripts = std::ranges::any_of(
-        site.options.cgi.fastcgi,
-        [](const FastCgiRoute& route) { return http::files::is_glob(route.pattern); });
+    const bool has_scripts = std::ranges::any_of(site.options.routes, &Route::has_scripts);
     if (has_scripts && site.options.root.empty()) {
         problems.error(site.at, "the scripts of a pattern lie in the site's root",
                        "root = \"www\"");

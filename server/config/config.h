@@ -2,14 +2,14 @@
 //
 //   [[listen]]                 addresses                        for all sites
 //   [[site]] hosts, root, …    what answers for these hosts
-//     [[site.route]] path, …   … for a path and all below it; "=/x": for that path alone
+//     [[site.route]] path, …   … for the requests that its conditions choose (http/route_match.h)
 //
-// Settings of all routes that a path lies in add up; the nearest wins.
+// Settings of all routes that hold add up; the nearest wins.
 //
 // Owner    Its reader; plain data.
 // Thread   One; read_config() blocks on the disk.
 // Errors   Problems: all of the file at once.
-// Limits   sites_max; PathOptions::rules_max rules of a kind for each site.
+// Limits   sites_max; routes_max routes of each site.
 // Keywords: virtual hosts, server_name, location
 #pragma once
 

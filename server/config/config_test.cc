@@ -56,7 +56,7 @@ status = 421
     ASSERT_EQ(config->sites.size(), 2U);
     EXPECT_EQ(config->sites[0].options.threads, 2U);
     EXPECT_EQ(config->sites[0].options.mime_additions.size(), 1U);
-    EXPECT_EQ(config->sites[1].options.paths.answers.at(0).status, 421);
+    EXPECT_EQ(config->sites[1].options.whole.reply.value().status, 421);
     EXPECT_TRUE(config->sites[1].options.root.empty()) << "it has no files";
 }
 

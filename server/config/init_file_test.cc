@@ -38,8 +38,8 @@ TEST(InitFile, Php) {
         taken({.kind = Beginning::Kind::php, .folder = "www", .php = "unix:/run/\"p\".sock"});
     ASSERT_EQ(config.sites.size(), 1U);
     EXPECT_THAT(config.sites[0].options.index, ElementsAre("index.php", "index.html"));
-    ASSERT_EQ(config.sites[0].options.cgi.fastcgi.size(), 1U);
-    EXPECT_EQ(config.sites[0].options.cgi.fastcgi[0].pattern, "*.php");
+    ASSERT_EQ(config.sites[0].options.routes.size(), 1U);
+    EXPECT_EQ(config.sites[0].options.routes[0].match.path, "*.php");
 }
 
 TEST(InitFile, ManyHosts) {

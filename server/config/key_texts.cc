@@ -17,6 +17,8 @@ constexpr std::string_view truth = R"("type": "boolean")";
 constexpr std::string_view text = R"("type": "string")";
 constexpr std::string_view table_of_texts =
     R"("type": "object", "additionalProperties": {"type": "string"})";
+constexpr std::string_view table_of_conditions =
+    R"("type": "object", "additionalProperties": {"type": ["string", "boolean"]})";
 constexpr std::string_view list_of_texts = R"("type": "array", "items": {"type": "string"})";
 constexpr std::string_view text_or_list =
     R"("type": ["string", "array"], "items": {"type": "string"}, "minItems": 1)";
@@ -211,6 +213,33 @@ constexpr std::array texts{
 
     KeyText{route, "path", "where it holds: \"/api\" for all below it, \"=/api\" for that alone",
             text_or_list, R"("/api")", "location", "handle"},
+    KeyText{route, "method", "methods that it holds for; GET is HEAD, too", text_or_list,
+            R"(["POST", "PUT"])", "limit_except", "method"},
+    KeyText{route,
+            "header",
+            "fields that a request must have: a value with * and ?, true for any, false for none",
+            table_of_conditions,
+            R"({"X-Debug": true})",
+            {},
+            "header"},
+    KeyText{route,
+            "query",
+            "names of the query: a value with * and ?, true for any, false for none",
+            table_of_conditions,
+            R"({"v": "1"})",
+            {},
+            "query"},
+    KeyText{route, "remote", "networks of the clients that it holds for", text_or_list,
+            R"(["10.0.0.0/8", "::1"])", "allow", "remote_ip"},
+    KeyText{route,
+            "scheme",
+            "how the request came",
+            R"("enum": ["http", "https"])",
+            R"("https")",
+            {},
+            "protocol"},
+    KeyText{route, "priority", "higher comes before nearer paths; 0 is every route's",
+            R"("type": "integer", "minimum": -1000, "maximum": 1000)", "1"},
     KeyText{route, "fastcgi", "the FastCGI server that answers; the path may be a pattern", text,
             R"("unix:/run/php/php-fpm.sock")", "fastcgi_pass", "php_fastcgi"},
     KeyText{route, "cgi", "the folder of the programs that answer", text, R"("programs")"},

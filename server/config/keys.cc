@@ -14,8 +14,6 @@ using enum TableKind;
 
 constexpr std::string_view no_proxy = "proxying is not built yet";
 constexpr std::string_view site_only = "set it in [[site]]: a route cannot change it yet";
-constexpr std::string_view no_conditions =
-    "routes are chosen by their path alone so far: leave it out";
 
 constexpr std::array all_keys{
     // The top; other names there are tables.
@@ -124,6 +122,12 @@ constexpr std::array all_keys{
     Key{site, "body_max", {}, "set it in [limits]: it holds for all sites so far"},
 
     Key{route, "path"},
+    Key{route, "method"},
+    Key{route, "header"},
+    Key{route, "query"},
+    Key{route, "remote"},
+    Key{route, "scheme"},
+    Key{route, "priority"},
     Key{route, "use"},
     Key{route, "redirect"},
     Key{route, "respond"},
@@ -149,11 +153,6 @@ constexpr std::array all_keys{
     Key{route, "symlinks", {}, site_only},
     Key{route, "hsts", {}, "set it in [[site]]: browsers keep it for the host"},
     Key{route, "body_max", {}, "set it in [limits]: it holds for all routes so far"},
-    Key{route, "method", {}, no_conditions},
-    Key{route, "header", {}, no_conditions},
-    Key{route, "query", {}, no_conditions},
-    Key{route, "remote", {}, no_conditions},
-    Key{route, "priority", {}, "the longest path wins: leave it out"},
     Key{route, "strip", {}, no_proxy},
     Key{route, "prefix", {}, no_proxy},
     Key{route, "rewrite", {}, "use `redirect`: a path cannot be changed inside yet"},

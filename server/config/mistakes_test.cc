@@ -345,14 +345,14 @@ R"(site.toml:3:20: error: a path holds for all below it already
    = write "/api"
 1 error
 )"},
-Mistake{"APatternOfFiles", R"([[site]]
+Mistake{"ARegularExpression", R"([[site]]
 root = "/srv/www"
-route = [ { path = "*.bak", deny = true } ]
+route = [ { path = "~^/a[0-9]+$", deny = true } ]
 )",
-R"(site.toml:3:20: error: only `fastcgi` and `cache_control` take a pattern so far
- 3 | route = [ { path = "*.bak", deny = true } ]
-   |                    ^^^^^^^
-   = write the path as it is, without * ? [
+R"(site.toml:3:20: error: regular expressions are not built in
+ 3 | route = [ { path = "~^/a[0-9]+$", deny = true } ]
+   |                    ^^^^^^^^^^^^^
+   = a pattern has * for a part of a name, ** for any path, ? for one character
 1 error
 )"},
 Mistake{"APathThatClimbs", R"([[site]]
@@ -362,16 +362,6 @@ route = [ { path = "/a/../b", deny = true } ]
 R"(site.toml:3:20: error: no request has this path: ".." and "//" are taken out
  3 | route = [ { path = "/a/../b", deny = true } ]
    |                    ^^^^^^^^^
-1 error
-)"},
-Mistake{"ARouteWithoutPath", R"([[site]]
-root = "/srv/www"
-route = [ { deny = true } ]
-)",
-R"(site.toml:3:11: error: a route needs a path
- 3 | route = [ { deny = true } ]
-   |           ^^^^^^^^^^^^^^^
-   = path = "/api" holds for all below it
 1 error
 )"},
 Mistake{"TwoHandlers", R"([[site]]

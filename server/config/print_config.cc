@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -104,7 +103,10 @@ class Printer {
         }
         print_table("mime", mime);
         print_site();
-        for (const auto& [path, lines] : routes()) print_route(path, lines);
+        for (const Route& route : options_.routes) {
+            const Lines lines = lines_of(route);
+            if (!route.match.path.empty()) print_route(route.match.path, lines);
+        }
         for (const CacheControlRule& each : options_.cache_control) {
             // A path for all below it is two patterns of one value.
             if (each.pattern == "*" || has_cache_rule(each.pattern + "/**", each.value)) continue;
@@ -205,9 +207,7 @@ class Printer {
         if (options_.index != defaults_.index) add(lines, "index", list_of(options_.index));
         const Lines plain = lines_of(TableKind::site);
         lines.insert(lines.end(), plain.begin(), plain.end());
-        for (const AddedHeader& each : options_.added_headers) {
-            add(lines, "response.set." + key_text(each.name), string_text(each.value));
-        }
+        for (const AddedHeader& each : options_.added_headers) add_header(lines, each);
         for (const ErrorPage& each : options_.error_pages) {
             add(lines, "error_pages." + std::to_string(each.code), string_text(each.file));
         }
@@ -217,91 +217,67 @@ class Printer {
         for (const CacheControlRule& each : options_.cache_control) {
             if (each.pattern == "*") add(lines, "cache_control", string_text(each.value));
         }
-        const Lines rules = rules_of("");
-        lines.insert(lines.end(), rules.begin(), rules.end());
+        std::vector<const Route*> for_all{&options_.whole};
+        for (const Route& route : options_.routes) {
+            if (route.match.path.empty()) for_all.push_back(&route);
+        }
+        for (const Route* const route : for_all) {
+            const Lines own = lines_of(*route);
+            lines.insert(lines.end(), own.begin(), own.end());
+        }
         print_table("[site]", lines);
     }
 
     // Passwords are not printed: the name of a table to write them into is.
     static std::string auth_text(const std::vector<std::string>& sources) {
         const std::string& first = sources.front();
-        if (first == "off") return string_text("off");
         if (first.contains(':')) return "{ users = \"staff\" }  # write [users.staff] NAME = \"…\"";
         return "{ users = " + string_text(absolute(first)) + " }";
     }
 
-    // The rules of one path.
-    Lines rules_of(const std::string& prefix) const {
-        const PathOptions& paths = options_.paths;
+    // A route of flags: a path and a priority, no other condition.
+    static Lines lines_of(const Route& route) {
         Lines lines;
-        const auto each_of = [&](const auto& rules, auto print) {
-            for (const auto& rule : rules) {
-                if (rule.prefix == prefix) print(rule);
-            }
-        };
-        each_of(paths.answers, [&](const PathAnswer& rule) { add_answer(lines, rule); });
-        each_of(paths.auth,
-                [&](const PathAuth& rule) { add(lines, "auth", auth_text({rule.source})); });
-        each_of(paths.cors, [&](const PathCors& rule) {
-            add(lines, "cors", string_text(rule.origin.value_or("off")));
-        });
-        each_of(paths.rates, [&](const PathRate& rule) {
+        if (route.match.priority != 0) {
+            add(lines, "priority", std::to_string(route.match.priority));
+        }
+        if (route.reply) add_reply(lines, *route.reply);
+        if (!route.cgi.empty()) add(lines, "cgi", string_text(absolute(route.cgi)));
+        if (route.fastcgi) add(lines, "fastcgi", string_text(route.fastcgi->to_string()));
+        if (route.auth) {
+            add(lines, "auth", route.auth->empty() ? string_text("off") : auth_text(*route.auth));
+        }
+        if (route.cors) add(lines, "cors", string_text(*route.cors));
+        if (route.rate) {
+            const auto& limit = route.rate->limit;
             add(lines, "rate",
-                !rule.limit ? string_text("off")
-                            : "{ limit = \"" + std::to_string(rule.limit->per_minute) +
-                                  "/min\", burst = " + std::to_string(rule.limit->burst) + " }");
-        });
-        each_of(paths.headers, [&](const PathHeader& rule) {
-            add(lines, "response.set." + key_text(rule.field.name), string_text(rule.field.value));
-        });
-        each_of(paths.error_pages, [&](const PathErrorPage& rule) {
-            add(lines, "error_pages." + std::to_string(rule.page.code),
-                string_text(rule.page.file));
-        });
-        each_of(paths.compress, [&](const PathCompress& rule) {
-            add(lines, "compress", string_text(codings_text(rule.codings)));
-        });
-        each_of(paths.logs, [&](const PathLog& rule) {
-            add(lines, "log", string_text(file_or_word(rule.file)));
-        });
+                !limit ? string_text("off")
+                       : "{ limit = \"" + std::to_string(limit->per_minute) +
+                             "/min\", burst = " + std::to_string(limit->burst) + " }");
+        }
+        for (const AddedHeader& each : route.headers) add_header(lines, each);
+        for (const ErrorPage& each : route.error_pages) {
+            add(lines, "error_pages." + std::to_string(each.code), string_text(each.file));
+        }
+        if (route.compress) add(lines, "compress", string_text(codings_text(*route.compress)));
+        if (route.log) add(lines, "log", string_text(file_or_word(*route.log)));
+        if (route.cache_control) add(lines, "cache_control", string_text(*route.cache_control));
         return lines;
     }
 
-    static void add_answer(Lines& lines, const PathAnswer& rule) {
-        if (rule.is_off()) return;
-        if (!rule.target.empty()) {
-            add(lines, "redirect", string_text(rule.target + (rule.keeps_rest ? "{rest}" : "")));
-            if (rule.status != 308) add(lines, "status", std::to_string(rule.status));
-            return;
-        }
-        if (!rule.text.empty()) add(lines, "respond", string_text(rule.text));
-        add(lines, "status", std::to_string(rule.status));
+    static void add_header(Lines& lines, const AddedHeader& header) {
+        add(lines, "response.set." + key_text(header.name), string_text(header.value.value_or("")));
     }
 
-    std::map<std::string, Lines> routes() const {
-        std::map<std::string, Lines> all;
-        const auto name = [&](const auto& rules) {
-            for (const auto& rule : rules) {
-                if (!rule.prefix.empty()) all[rule.prefix];
-            }
-        };
-        const PathOptions& paths = options_.paths;
-        name(paths.answers);
-        name(paths.auth);
-        name(paths.cors);
-        name(paths.rates);
-        name(paths.headers);
-        name(paths.error_pages);
-        name(paths.compress);
-        name(paths.logs);
-        for (auto& [prefix, lines] : all) lines = rules_of(prefix);
-        for (const CgiFolder& each : options_.cgi.folders) {
-            add(all[each.prefix], "cgi", string_text(absolute(each.folder)));
+    static void add_reply(Lines& lines, const FixedReply& reply) {
+        if (reply.is_off()) return;
+        if (!reply.target.empty()) {
+            add(lines, "redirect", string_text(reply.target + (reply.keeps_rest ? "{rest}" : "")));
+            if (reply.status != 308) add(lines, "status", std::to_string(reply.status));
+            return;
         }
-        for (const FastCgiRoute& each : options_.cgi.fastcgi) {
-            add(all[each.pattern], "fastcgi", string_text(each.address.to_string()));
-        }
-        return all;
+        if (!reply.text.empty()) add(lines, "respond", string_text(reply.text));
+        add(lines, "status", std::to_string(reply.status));
     }
 
     ServeOptions options_;

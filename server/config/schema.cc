@@ -41,8 +41,6 @@ std::string_view required_of(TableKind kind) {
             return R"(["address"])";
         case TableKind::certificate:
             return R"(["cert"])";
-        case TableKind::route:
-            return R"(["path"])";
         case TableKind::rate:
             return R"(["limit"])";
         case TableKind::auth:

@@ -45,9 +45,10 @@ R"(site.toml:5:19: error: two routes answer this path
  5 |   { path = ["/b", "/a"], respond = "a" },
    |                   ^^^^
    = the other is at site.toml:4:12
-site.toml:8:12: error: a route needs a path, and this list has none
+site.toml:8:12: error: this list of paths is empty
  8 |   { path = [], deny = true },
    |            ^^
+   = leave it out for a route of all paths
 2 errors
 )"},
 Mistake{"AddressesThatDisagree", R"([[listen]]

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -46,21 +46,11 @@ std::optional<std::uint32_t> rate_of(std::string_view text) {
     return unit == "/s" && count <= 16'666 ? std::optional(count * 60) : std::nullopt;
 }
 
-// Paths alone, then patterns in their order, then paths with all below them, the longest first.
-std::pair<int, std::ptrdiff_t> nearness(const CacheControlRule& rule) {
-    const std::string& pattern = rule.pattern;
-    if (pattern == "*") return {3, 0};
-    if (!is_pattern(pattern)) return {0, 0};
-    const bool is_prefix =
-        pattern.ends_with("/**") && !is_pattern(pattern.substr(0, pattern.size() - 3));
-    return is_prefix ? std::pair(2, -std::ssize(pattern)) : std::pair(1, std::ptrdiff_t{0});
-}
-
-constexpr std::string_view handlers[] = {"root", "redirect", "respond", "deny", "fastcgi", "cgi"};
-
-std::string type_fault(std::string_view name, std::string_view expects, const Value& value) {
-    return std::string(name) + " expects " + std::string(expects) + ", and this is " +
-           std::string(value.noun());
+// What says for which requests a route holds.
+bool is_condition(std::string_view key) {
+    static constexpr std::string_view all[] = {"path",   "method", "header",  "query",
+                                               "remote", "scheme", "priority"};
+    return std::ranges::find(all, key) != std::end(all);
 }
 
 }  // namespace
@@ -82,7 +72,8 @@ void SiteReader::check_presets() {
         }
         for (const Member& each : content->members) {
             const bool names_it = each.key == "hosts" || each.key == "default" ||
-                                  each.key == "route" || each.key == "path" || each.key == "use";
+                                  each.key == "route" || each.key == "use" ||
+                                  is_condition(each.key);
             if (names_it) {
                 reading_.problems.error(each.at, "a preset cannot have \"" + each.key + "\"",
                                         "presets hold settings for sites and routes");
@@ -114,18 +105,17 @@ SiteConfig SiteReader::read(Place at, const Table& table) {
         reading_.problems.error(at, "no request comes to this site: it has no hosts",
                                 "hosts = [\"example.org\"], or default = true for all others");
     }
-    const Scope whole{.kind = TableKind::site, .path = "/", .at = at};
     site.options.root.clear();
-    page_places_.clear();
-    answered_.clear();
-    read_settings(whole, table, site.options);
+    pages_.clear();
+    RouteReader reader(reading_);
+    read_settings({TableKind::site, &site.options.whole, &reader}, table, site.options);
     for_each_table(table, "route", reading_, [&](const Member& key, const Table& route) {
-        read_route(route, key.at, site.options);
+        read_route(route, key.at, reader, site.options);
         ++site.routes;
     });
+    check_logs(at, site.options);
     find_error_pages(site.options);
-    // The first that matches wins, and the nearest should.
-    std::ranges::stable_sort(site.options.cache_control, {}, nearness);
+    reader.check_shadowed(site.options.routes);
     return site;
 }
 
@@ -152,7 +142,7 @@ void SiteReader::read_hosts(const Member& member, SiteConfig& site) {
 // Presets first, in their order: what the table says itself stands above them.
 void SiteReader::read_settings(const Scope& scope, const Table& table, ServeOptions& options) {
     use_presets(scope, table, options);
-    read_answer(scope, table, options);
+    scope.reader->read_reply(*scope.route, table);
     read_table(scope.kind, table, options, reading_,
                [&](const Member& member) { return read_own(scope, member, options); });
 }
@@ -185,17 +175,17 @@ void SiteReader::use_presets(const Scope& scope, const Table& table, ServeOption
 bool SiteReader::read_own(const Scope& scope, const Member& member, ServeOptions& options) {
     const std::string& key = member.key;
     if (key == "error_pages") {
-        read_error_pages(scope, member, options);
+        read_error_pages(*scope.route, member);
     } else if (key == "response") {
-        read_response(scope, member, options);
+        read_response(*scope.route, member);
     } else if (key == "auth") {
-        read_auth(scope, member, options);
+        read_auth(scope, member);
     } else if (key == "rate") {
-        read_rate(scope, member, options);
+        read_rate(*scope.route, member);
     } else if (key == "index") {
         read_index(member, options);
     } else if (key == "fastcgi" || key == "cgi") {
-        read_programs(scope, member, options);
+        scope.reader->read_programs(*scope.route, member);
     } else if (key == "root") {
         const auto* const folder = member.value.get<std::string>();
         if (folder == nullptr || folder->empty()) {
@@ -205,25 +195,42 @@ bool SiteReader::read_own(const Scope& scope, const Member& member, ServeOptions
         }
     } else if (scope.kind == TableKind::route &&
                (key == "compress" || key == "cors" || key == "log" || key == "cache_control")) {
-        const auto* const text = member.value.get<std::string>();
-        if (text == nullptr) {
-            reading_.problems.error(member.value.at, type_fault(key, "a string", member.value));
-        } else if (key == "cache_control") {
-            const std::string path = scope.path == "/" ? "" : scope.path;
-            if (!scope.only_itself && !is_pattern(path)) {
-                options.cache_control.push_back({path + "/**", *text});
-            }
-            if (!path.empty()) options.cache_control.push_back({path, *text});
-        } else {
-            const bool is_file = key == "log" && *text != "-" && *text != "off";
-            read_path_flag(scope, "path-" + key,
-                           is_file ? reading_.path_of(*text, member.value.at) : *text,
-                           member.value.at, options);
-        }
+        read_text(*scope.route, member);
     } else {
         return find_key(scope.kind, key)->flag.empty();  // read before, or by the caller
     }
     return true;
+}
+
+// A setting that is a string, and a flag's for the whole site.
+void SiteReader::read_text(Route& route, const Member& member) {
+    const std::string& key = member.key;
+    const auto* const text = member.value.get<std::string>();
+    if (text == nullptr) {
+        reading_.problems.error(member.value.at, type_fault(key, "a string", member.value));
+    } else if (key == "cache_control") {
+        if (route.match.conditions() > 0) {
+            reading_.problems.error(member.at, "cache_control is about a path alone",
+                                    "leave the other conditions out, or set the field for them: "
+                                    "response.set.Cache-Control");
+        }
+        route.cache_control = *text;
+    } else {
+        const bool is_file = key == "log" && *text != "-" && *text != "off";
+        const RouteValue what = key == "compress" ? RouteValue::compress
+                                : key == "cors"   ? RouteValue::cors
+                                                  : RouteValue::log;
+        read_route_value(route, what, is_file ? reading_.path_of(*text, member.value.at) : *text,
+                         member.value.at, reading_, key);
+    }
+}
+
+void SiteReader::check_logs(Place at, const ServeOptions& options) {
+    const auto has_log = [](const Route& route) { return route.log.has_value(); };
+    if (std::cmp_greater(std::ranges::count_if(options.routes, has_log), path_logs_max)) {
+        reading_.problems.error(
+            at, "more than " + std::to_string(path_logs_max) + " routes of this site have a log");
+    }
 }
 
 void SiteReader::read_index(const Member& member, ServeOptions& options) {
@@ -245,7 +252,7 @@ void SiteReader::read_index(const Member& member, ServeOptions& options) {
                    reading_.problems);
 }
 
-void SiteReader::read_error_pages(const Scope& scope, const Member& member, ServeOptions& options) {
+void SiteReader::read_error_pages(Route& route, const Member& member) {
     const Table* const pages = member.value.get<Table>();
     if (pages == nullptr) {
         reading_.problems.error(member.value.at, type_fault("error_pages", "a table", member.value),
@@ -259,9 +266,8 @@ void SiteReader::read_error_pages(const Scope& scope, const Member& member, Serv
                                     type_fault("an error page", "a file", each.value));
             continue;
         }
-        const std::size_t known = options.paths.error_pages.size();
-        read_path_flag(scope, "path-error-page", each.key + "=" + *file, each.at, options);
-        if (options.paths.error_pages.size() > known) page_places_.push_back(each.value.at);
+        read_route_value(route, RouteValue::error_page, each.key + "=" + *file, each.at, reading_);
+        pages_.emplace(*file, each.value.at);
     }
 }
 
@@ -270,17 +276,23 @@ void SiteReader::find_error_pages(ServeOptions& options) {
     const std::string& root = options.root;
     // What is wrong with it is a problem already.
     if (!root.empty() && !reading_.world.look(root, FileKind::folder)) return;
-    for (std::size_t i = 0; i < page_places_.size(); ++i) {
-        std::string& file = options.paths.error_pages[i].page.file;
-        if (root.empty()) file = reading_.path_of(file, page_places_[i]);
-        const std::string path = file.starts_with('/') || root.empty() ? file : root + "/" + file;
-        if (auto found = reading_.world.look(path, FileKind::file); !found) {
-            reading_.problems.error(page_places_[i], "cannot " + found.error().message());
+    std::vector<Route*> all{&options.whole};
+    for (Route& route : options.routes) all.push_back(&route);
+    std::set<std::string> reported;
+    for (Route* const route : all) {
+        for (ErrorPage& page : route->error_pages) {
+            const Place at = pages_.at(page.file);
+            if (root.empty()) page.file = reading_.path_of(page.file, at);
+            const bool is_whole = page.file.starts_with('/') || root.empty();
+            const std::string path = is_whole ? page.file : root + "/" + page.file;
+            auto found = reading_.world.look(path, FileKind::file);
+            if (found || !reported.insert(path).second) continue;
+            reading_.problems.error(at, "cannot " + found.error().message());
         }
     }
 }
 
-void SiteReader::read_response(const Scope& scope, const Member& member, ServeOptions& options) {
+void SiteReader::read_response(Route& route, const Member& member) {
     const Table* const response = member.value.get<Table>();
     if (response == nullptr) {
         reading_.problems.error(member.value.at, type_fault("response", "a table", member.value),
@@ -296,18 +308,19 @@ void SiteReader::read_response(const Scope& scope, const Member& member, ServeOp
             reading_.problems.error(each.value.at, type_fault(each.key, "a string", each.value));
             continue;
         }
-        read_path_flag(scope, "path-header", each.key + ":" + *value, each.at, options);
+        read_route_value(route, RouteValue::header, each.key + ":" + *value, each.at, reading_);
     }
 }
 
-void SiteReader::read_auth(const Scope& scope, const Member& member, ServeOptions& options) {
+void SiteReader::read_auth(const Scope& scope, const Member& member) {
+    scope.route->auth.reset();
     if (const auto* const word = member.value.get<std::string>(); word && *word == "off") {
-        if (scope.path == "/") {
+        if (scope.kind == TableKind::site) {
             reading_.problems.error(member.value.at, "nothing asks for a password here",
                                     "leave auth out: \"off\" is for a route of a site that has it");
             return;
         }
-        read_path_flag(scope, "path-auth", "off", member.value.at, options);
+        scope.route->auth.emplace();
         return;
     }
     const Table* const table = member.value.get<Table>();
@@ -320,7 +333,7 @@ void SiteReader::read_auth(const Scope& scope, const Member& member, ServeOption
     }
     refuse_unknown(TableKind::auth, *table, reading_);
     if (name->contains('/')) {
-        read_password_file(scope, users->value, options);
+        read_password_file(*scope.route, users->value);
         return;
     }
     const Table* const all = table_in(*top_, "users", reading_);
@@ -329,7 +342,7 @@ void SiteReader::read_auth(const Scope& scope, const Member& member, ServeOption
         reading_.problems.error(users->value.at, "[users] has no \"" + *name + "\"",
                                 "a name with a slash is a file: \"./" + *name + "\"");
     } else if (known->value.get<std::string>() != nullptr) {
-        read_password_file(scope, known->value, options);
+        read_password_file(*scope.route, known->value);
     } else if (const Table* const people = known->value.get<Table>()) {
         for (const Member& each : people->members) {
             const auto* const password = each.value.get<std::string>();
@@ -338,12 +351,13 @@ void SiteReader::read_auth(const Scope& scope, const Member& member, ServeOption
                                         type_fault(each.key, "a password", each.value));
                 continue;
             }
-            read_path_flag(scope, "path-auth", each.key + ":" + *password, each.at, options);
+            read_route_value(*scope.route, RouteValue::auth, each.key + ":" + *password, each.at,
+                             reading_, "auth");
         }
     }
 }
 
-void SiteReader::read_password_file(const Scope& scope, const Value& value, ServeOptions& options) {
+void SiteReader::read_password_file(Route& route, const Value& value) {
     const std::string& file = *value.get<std::string>();
     if (file.contains(':')) {
         reading_.problems.error(value.at, "the name of a password file has no \":\"");
@@ -357,12 +371,12 @@ void SiteReader::read_password_file(const Scope& scope, const Value& value, Serv
             reading_.problems.error(value.at, "cannot " + loaded.error().message());
         }
     }
-    read_path_flag(scope, "path-auth", path, value.at, options);
+    read_route_value(route, RouteValue::auth, path, value.at, reading_, "auth");
 }
 
-void SiteReader::read_rate(const Scope& scope, const Member& member, ServeOptions& options) {
+void SiteReader::read_rate(Route& route, const Member& member) {
     if (const auto* const word = member.value.get<std::string>(); word && *word == "off") {
-        read_path_flag(scope, "path-rate", "off", member.value.at, options);
+        route.rate.emplace();
         return;
     }
     const Table* const table = member.value.get<Table>();
@@ -393,193 +407,23 @@ void SiteReader::read_rate(const Scope& scope, const Member& member, ServeOption
         }
         value += "," + std::to_string(*count);
     }
-    read_path_flag(scope, "path-rate", value, limit->value.at, options);
+    read_route_value(route, RouteValue::rate, value, limit->value.at, reading_, "rate");
 }
 
-void SiteReader::read_programs(const Scope& scope, const Member& member, ServeOptions& options) {
-    const auto* const where = member.value.get<std::string>();
-    if (where == nullptr || where->empty()) {
-        const bool is_cgi = member.key == "cgi";
-        reading_.problems.error(
-            member.value.at,
-            type_fault(member.key, is_cgi ? "a folder" : "an address", member.value));
-        return;
-    }
-    const bool is_folder = member.key == "cgi";
-    read_path_flag(scope, member.key,
-                   is_folder ? reading_.path_of(*where, member.value.at, FileKind::folder) : *where,
-                   member.value.at, options);
-}
-
-// The key that says what answers; nullptr: the files of the site do.
-const Member* SiteReader::answering_key(const Table& table) {
-    const Member* found = nullptr;
-    for (const Member& each : table.members) {
-        if (std::ranges::find(handlers, each.key) == std::end(handlers)) continue;
-        if (found != nullptr) {
-            reading_.problems.error(each.at,
-                                    "\"" + each.key + "\" stands beside \"" + found->key + "\"",
-                                    "one of them answers: leave the other out");
+void SiteReader::read_route(const Table& table, Place at, RouteReader& reader,
+                            ServeOptions& options) {
+    for (RouteReader::Found& found : reader.read_matches(at, table)) {
+        if (options.routes.size() == routes_max) {
+            reading_.problems.error(
+                found.at, "more than " + std::to_string(routes_max) + " routes in one site");
         }
-        found = &each;
+        if (options.routes.size() >= routes_max) return;
+        reader.check_answered(found, table);
+        // Its settings may name the options: the route is put among them when it is whole.
+        Route route{.match = std::move(found.match)};
+        read_settings({TableKind::route, &route, &reader}, table, options);
+        options.routes.push_back(std::move(route));
     }
-    return found != nullptr ? found : table.find("status");
-}
-
-// `status` alone answers; beside `redirect` and `respond` it is theirs.
-void SiteReader::read_answer(const Scope& scope, const Table& table, ServeOptions& options) {
-    const Member* const key = answering_key(table);
-    if (key == nullptr) return;
-    std::optional<int> status;
-    if (const Member* const given = table.find("status")) {
-        const auto* const code = given->value.get<std::int64_t>();
-        if (code == nullptr || *code < 200 || *code > 599) {
-            reading_.problems.error(given->value.at, "status expects a code from 200 to 599");
-            return;
-        }
-        status = static_cast<int>(*code);
-    }
-    if (key->key != "redirect" && status && *status >= 300 && *status < 400) {
-        reading_.problems.error(table.find("status")->value.at,
-                                "a status from 300 to 399 says where to go, and no `redirect` does",
-                                "redirect = \"/new{rest}\" beside it");
-        return;
-    }
-    PathAnswer answer{.prefix = scope.rule_path(), .status = status.value_or(404)};
-    if (key->key == "redirect") {
-        read_redirect(scope, *key, status.value_or(308), options);
-    } else if (key->key == "respond") {
-        const auto* const text = key->value.get<std::string>();
-        if (text == nullptr) {
-            reading_.problems.error(key->value.at, type_fault("respond", "a text", key->value));
-            return;
-        }
-        answer.text = *text;
-        answer.status = status.value_or(200);
-        options.paths.answers.push_back(std::move(answer));
-    } else if (key->key == "deny") {
-        read_deny(std::move(answer), *key, options);
-    } else if (key->key == "status") {
-        options.paths.answers.push_back(std::move(answer));
-    }
-}
-
-void SiteReader::read_redirect(const Scope& scope, const Member& key, int status,
-                               ServeOptions& options) {
-    const auto* const target = key.value.get<std::string>();
-    if (target == nullptr) {
-        reading_.problems.error(key.value.at, type_fault("redirect", "a target", key.value));
-        return;
-    }
-    if (status < 301 || status > 308 || (status > 303 && status < 307)) {
-        reading_.problems.error(key.at, "a redirect has the status 301, 302, 303, 307 or 308");
-        return;
-    }
-    std::string_view text = *target;
-    if (!text.starts_with('/') && !text.starts_with("http://") && !text.starts_with("https://")) {
-        reading_.problems.error(key.value.at,
-                                "a redirect leads to a path, or to an address with http:// or "
-                                "https://",
-                                "redirect = \"/new{rest}\", or \"https://example.org{rest}\"");
-        return;
-    }
-    const bool keeps_rest = text.ends_with("{rest}");
-    if (keeps_rest) text.remove_suffix(6);
-    const std::size_t before = options.paths.answers.size();
-    read_path_flag(scope, "path-redirect", text, key.value.at, options);
-    if (options.paths.answers.size() == before) return;
-    options.paths.answers.back().status = status;
-    options.paths.answers.back().keeps_rest = keeps_rest;
-}
-
-void SiteReader::read_deny(PathAnswer answer, const Member& key, ServeOptions& options) {
-    const bool* const truth = key.value.get<bool>();
-    const auto* const code = key.value.get<std::int64_t>();
-    if (truth == nullptr && (code == nullptr || *code < 400 || *code > 499)) {
-        reading_.problems.error(key.value.at, "deny expects true, or a code from 400 to 499");
-        return;
-    }
-    if (truth != nullptr && !*truth) return;
-    answer.status = code != nullptr ? static_cast<int>(*code) : 404;
-    options.paths.answers.push_back(std::move(answer));
-}
-
-void SiteReader::read_route(const Table& table, Place at, ServeOptions& options) {
-    const Member* const path = table.find("path");
-    if (path == nullptr) {
-        reading_.problems.error(at, "a route needs a path",
-                                "path = \"/api\" holds for all below it");
-        return;
-    }
-    const Array one{path->value};
-    const Array* const several = path->value.get<Array>();
-    if (several != nullptr && several->empty()) {
-        reading_.problems.error(path->value.at, "a route needs a path, and this list has none");
-    }
-    for (const Value& each : several != nullptr ? *several : one) {
-        const auto scope = read_path(each, table);
-        if (!scope) continue;
-        check_answered(*scope, table);
-        read_settings(*scope, table, options);
-    }
-}
-
-// Of two answers the last would win, and nobody sees it.
-void SiteReader::check_answered(const Scope& scope, const Table& route) {
-    const bool answers =
-        route.find("status") != nullptr || std::ranges::any_of(handlers, [&](std::string_view key) {
-            return route.find(key) != nullptr;
-        });
-    if (!answers) return;
-    const auto [known, is_new] = answered_.emplace(scope.rule_path(), scope.at);
-    if (is_new) return;
-    reading_.problems.error(scope.at, "two routes answer this path",
-                            "the other is at " + reading_.sources.name_of(known->second));
-}
-
-std::optional<SiteReader::Scope> SiteReader::read_path(const Value& value, const Table& route) {
-    const auto* const text = value.get<std::string>();
-    std::string_view path = text != nullptr ? std::string_view(*text) : "";
-    const bool is_alone = path.starts_with('=');
-    if (is_alone) path.remove_prefix(1);
-    const bool is_glob = is_pattern(path);
-    const bool only_caches = route.members.size() == 2 && route.find("cache_control") != nullptr;
-    const bool takes_glob = (route.find("fastcgi") != nullptr || only_caches) && !is_alone;
-    const std::string_view above = path.ends_with("/*") ? path.substr(0, path.size() - 2) : "*";
-    if (is_glob && !is_pattern(above)) {
-        reading_.problems.error(value.at, "a path holds for all below it already",
-                                "write \"" + std::string(above.empty() ? "/" : above) + "\"");
-    } else if (is_glob && !takes_glob) {
-        reading_.problems.error(value.at,
-                                "only `fastcgi` and `cache_control` take a pattern so far",
-                                "write the path as it is, without * ? [");
-    } else if (!path.starts_with('/') && !is_glob) {
-        reading_.problems.error(value.at, "a path begins with \"/\"",
-                                "\"/api\" for all below it, \"=/api\" for that path alone");
-    } else if ((std::string(path) + "/").contains("/../") || path.contains("//")) {
-        reading_.problems.error(value.at,
-                                "no request has this path: \"..\" and \"//\" are taken out");
-    } else if (is_alone && path.find_first_of("{}") != path.npos) {
-        reading_.problems.error(value.at, "a path alone has no braces");
-    } else {
-        return Scope{.kind = TableKind::route,
-                     .path = std::string(path),
-                     .only_itself = is_alone,
-                     .at = value.at};
-    }
-    return std::nullopt;
-}
-
-void SiteReader::read_path_flag(const Scope& scope, std::string_view flag, std::string_view value,
-                                Place at, ServeOptions& options) {
-    // A flag splits its text at the first '='.
-    std::string text = scope.only_itself ? "=" : "";
-    for (const char c : scope.path) text += c == '=' ? "%3D" : std::string(1, c);
-    text.append("=").append(value);
-    // The sentences of the other two name what they are about.
-    const bool has_name = flag != "path-header" && flag != "path-error-page";
-    const std::string_view name = flag.starts_with("path-") ? flag.substr(5) : flag;
-    read_flag_text(flag, text, at, options, reading_.problems, has_name ? name : "");
 }
 
 }  // namespace tiderace::server::config

@@ -55,21 +55,21 @@ log = "off"
 path = "/assets"
 cache_control = "immutable"
 )");
-    const PathOptions& paths = site.options.paths;
-    ASSERT_EQ(paths.auth.size(), 3U);
-    EXPECT_EQ(paths.auth[0].prefix, "");
-    EXPECT_EQ(paths.auth[0].source, "/etc/staff");
-    EXPECT_EQ(paths.auth[1].prefix, "/a=b");
-    EXPECT_EQ(paths.auth[2].prefix, "=/c");
-    ASSERT_EQ(paths.rates.size(), 2U);
-    EXPECT_EQ(paths.rates[0].limit->per_minute, 300U);
-    EXPECT_EQ(paths.rates[0].limit->burst, 7U);
-    EXPECT_EQ(paths.headers.size(), 2U);
-    EXPECT_EQ(paths.logs.size(), 2U);
-    ASSERT_EQ(site.options.cache_control.size(), 3U);
-    EXPECT_EQ(site.options.cache_control[0].pattern, "/assets") << "the nearest is first";
-    EXPECT_EQ(site.options.cache_control[1].pattern, "/assets/**");
-    EXPECT_EQ(site.options.cache_control[2].pattern, "*");
+    EXPECT_EQ(site.options.whole.auth, std::vector<std::string>{"/etc/staff"});
+    const std::vector<Route>& routes = site.options.routes;
+    ASSERT_EQ(routes.size(), 3U);
+    EXPECT_EQ(routes[0].match.path, "/a=b");
+    EXPECT_EQ(routes[1].match.path, "=/c");
+    for (const std::size_t i : {0, 1}) {
+        EXPECT_EQ(routes[i].auth, std::vector<std::string>{});
+        EXPECT_EQ(routes[i].rate->limit->per_minute, 300U);
+        EXPECT_EQ(routes[i].rate->limit->burst, 7U);
+        EXPECT_EQ(routes[i].headers.size(), 1U);
+        EXPECT_EQ(routes[i].log, "off");
+    }
+    EXPECT_EQ(routes[2].cache_control, "immutable");
+    ASSERT_EQ(site.options.cache_control.size(), 1U);
+    EXPECT_EQ(site.options.cache_control[0].pattern, "*");
     EXPECT_EQ(site.routes, 2U);
 }
 
@@ -86,15 +86,51 @@ route = [
   { path = "/maybe", deny = false },
 ]
 )");
-    const std::vector<PathAnswer>& answers = site.options.paths.answers;
-    ASSERT_EQ(answers.size(), 5U);
-    EXPECT_TRUE(answers[0].keeps_rest && answers[0].status == 308 && answers[0].target == "/new");
-    EXPECT_TRUE(!answers[1].keeps_rest && answers[1].status == 301);
-    EXPECT_EQ(answers[1].prefix, "=/feed");
-    EXPECT_EQ(answers[2].text, "fine\n");
-    EXPECT_EQ(answers[2].status, 200);
-    EXPECT_EQ(answers[3].status, 404);
-    EXPECT_EQ(answers[4].status, 410);
+    const std::vector<Route>& routes = site.options.routes;
+    ASSERT_EQ(routes.size(), 6U);
+    EXPECT_TRUE(routes[0].reply->keeps_rest && routes[0].reply->status == 308);
+    EXPECT_EQ(routes[0].reply->target, "/new");
+    EXPECT_TRUE(!routes[1].reply->keeps_rest && routes[1].reply->status == 301);
+    EXPECT_EQ(routes[1].match.path, "=/feed");
+    EXPECT_EQ(routes[2].reply->text, "fine\n");
+    EXPECT_EQ(routes[2].reply->status, 200);
+    EXPECT_EQ(routes[3].reply->status, 404);
+    EXPECT_EQ(routes[4].reply->status, 410);
+    EXPECT_FALSE(routes[5].reply);
+}
+
+TEST_F(SiteReaderTest, ARouteHasConditionsBesideItsPath) {
+    const SiteConfig site = read(R"(
+[[site]]
+root = "/srv/www"
+[[site.route]]
+path = ["*.bak", "/a%20b/"]
+method = ["POST", "PUT"]
+header = { X-A = "1*", X-B = true }
+query.v = false
+remote = ["10.0.0.0/8", "::1"]
+scheme = "https"
+priority = -2
+deny = true
+[[site.route]]
+method = "GET"
+log = "off"
+)");
+    const std::vector<Route>& routes = site.options.routes;
+    ASSERT_EQ(routes.size(), 3U);
+    const http::RouteMatch& match = routes[1].match;
+    EXPECT_EQ(routes[0].match.path, "*.bak");
+    EXPECT_EQ(match.path, "/a b") << "as requests have it";
+    EXPECT_EQ(match.methods, (std::vector{http::wire::Method::post, http::wire::Method::put}));
+    ASSERT_EQ(match.header.size(), 2U);
+    EXPECT_EQ(match.header[0].value, "1*");
+    EXPECT_FALSE(match.header[1].value || match.header[1].is_absent);
+    EXPECT_TRUE(match.query.at(0).is_absent);
+    EXPECT_EQ(match.remote.size(), 2U);
+    EXPECT_EQ(match.secure, true);
+    EXPECT_EQ(match.priority, -2);
+    EXPECT_EQ(match.conditions(), 6U);
+    EXPECT_EQ(routes[2].match.path, "");
 }
 
 TEST_F(SiteReaderTest, WhatASiteSaysStandsAboveItsPresets) {
@@ -118,8 +154,7 @@ ann = "a=b:c"
 [[site]]
 auth = { users = "staff" }
 )");
-    ASSERT_EQ(site.options.paths.auth.size(), 1U);
-    EXPECT_EQ(site.options.paths.auth[0].source, "ann:a=b:c");
+    EXPECT_EQ(site.options.whole.auth, std::vector<std::string>{"ann:a=b:c"});
 }
 
 TEST_F(SiteReaderTest, APresetThatNobodyUsesIsCheckedAllTheSame) {

@@ -16,7 +16,7 @@ void answer_other_hosts(Wanted& wanted) {
     ServedSite& others = wanted.sites.emplace_back();
     others.options = wanted.options;
     others.options.root.clear();
-    others.options.paths.answers = {{.prefix = "", .status = 421}};
+    others.options.whole.reply = FixedReply{.status = 421};
 }
 
 Result<> open_roots(std::vector<ServedSite>& sites) {
@@ -48,6 +48,14 @@ bool decide_listing(Wanted& wanted) {
     return lists;
 }
 
+Route part_of_content(const Route& route) {
+    return {.match = route.match,
+            .compress = route.compress,
+            .cache_control = route.cache_control,
+            .cgi = route.cgi,
+            .fastcgi = route.fastcgi};
+}
+
 // What of the options concerns a site's files and programs: all but what the tree has, which is
 // made anew, and what concerns the server.
 ServeOptions part_of_content(ServeOptions options) {
@@ -59,9 +67,13 @@ ServeOptions part_of_content(ServeOptions options) {
     options.cors_origin = {};
     options.added_headers = {};
     options.about = false;
-    const auto compress = std::move(options.paths.compress);
-    options.paths = {};
-    options.paths.compress = compress;
+    const std::vector<Route> routes = std::move(options.routes);
+    options.routes.clear();
+    for (const Route& route : routes) {
+        Route part = part_of_content(route);
+        if (part != Route{.match = route.match}) options.routes.push_back(std::move(part));
+    }
+    options.whole = part_of_content(options.whole);
     return options;
 }
 

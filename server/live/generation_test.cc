@@ -38,7 +38,7 @@ TEST_F(GenerationTest, OnlyWhatChangedOfASiteIsMadeAnew) {
     sites[1].options.clean_urls = true;
     // The tree has these, and is made anew.
     sites[2].options.added_headers = {{"X-A", "a"}};
-    sites[2].options.paths.cors = {{"/a", "*"}};
+    sites[2].options.routes = {{.match = {.path = "/a"}, .cors = "*"}};
     for (ServedSite& each : sites) each.options.listen = {"127.0.0.1:9"};
     const Generated second = make(sites, first);
     EXPECT_EQ(second->number, 2u);
@@ -51,14 +51,17 @@ TEST_F(GenerationTest, OnlyWhatChangedOfASiteIsMadeAnew) {
 TEST_F(GenerationTest, ARateAndAPasswordStayWhereTheyDidNotChange) {
     const auto with = [&](std::uint32_t burst, const std::string& users) {
         ServedSite made = site("a");
-        made.options.paths.rates = {{"/r", http::filter::RateLimitOptions{60, burst}}};
+        made.options.routes = {{.match = {.path = "/r"},
+                                .rate = RouteRate{http::filter::RateLimitOptions{60, burst}}}};
         made.options.basic_auth = {users};
         return std::vector{made};
     };
     const auto table = [](const Generated& of) {
         return of->sites[0].rates->begin()->second.lock();
     };
-    const auto users = [](const Generated& of) { return of->sites[0].passwords.places[0].file; };
+    const auto users = [](const Generated& of) {
+        return of->sites[0].passwords.files.begin()->second;
+    };
     Generated first = make(with(5, "ebb:flow"));
     Generated second = make(with(5, "ebb:flow"), first);
     EXPECT_EQ(table(second), table(first));

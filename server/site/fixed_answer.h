@@ -1,4 +1,4 @@
-// FixedAnswer: what answers a path in the place of files (PathAnswer): a redirect, a text, an
+// FixedAnswer: what answers a path in the place of files (FixedReply): a redirect, a text, an
 // error. What follows the path follows a redirect's target, and so does the query, unless it is to
 // lead all to one place.
 //
@@ -13,28 +13,32 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "server/site/path_options.h"
+#include "server/site/route.h"
 #include "tiderace/http/handler.h"
 
 namespace tiderace::server {
 
 class FixedAnswer final : public http::Handler {
   public:
-    explicit FixedAnswer(PathAnswer answer) : answer_(std::move(answer)) {}
+    // `path` is where it stands, without a pattern: "/old"; "" for the whole site.
+    explicit FixedAnswer(FixedReply reply, std::string_view path = {})
+        : reply_(std::move(reply)), path_(path) {}
 
     void handle(http::Exchange& exchange) override;
 
   private:
     std::string location(const http::Request& request) const;
 
-    PathAnswer answer_;
+    FixedReply reply_;
+    std::string path_;
 };
 
 // A path that would be redirected for ever, with each place on the way: "/a -> /b -> /a". "": there
 // is none. An address is not followed, even where it is one of this server's.
-std::string redirect_circle(const std::vector<PathAnswer>& answers);
+std::string redirect_circle(const std::vector<Route>& routes);
 
 }  // namespace tiderace::server

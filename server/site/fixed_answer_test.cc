@@ -28,7 +28,7 @@ class FixedAnswerTest : public ::testing::Test {
 };
 
 TEST_F(FixedAnswerTest, TheRestOfThePathAndTheQueryGoAlong) {
-    FixedAnswer redirect({"/old", "/new"});
+    FixedAnswer redirect({"/new"}, "/old");
     EXPECT_EQ(location(redirect, "/old"), "/new");
     EXPECT_EQ(location(redirect, "/old/"), "/new/");
     EXPECT_EQ(location(redirect, "/old/a/b?c=d&e"), "/new/a/b?c=d&e");
@@ -37,32 +37,32 @@ TEST_F(FixedAnswerTest, TheRestOfThePathAndTheQueryGoAlong) {
 }
 
 TEST_F(FixedAnswerTest, ASlashAtTheTargetsEndIsNotDoubled) {
-    FixedAnswer top({"/old", "/"});
+    FixedAnswer top({"/"}, "/old");
     EXPECT_EQ(location(top, "/old"), "/");
     EXPECT_EQ(location(top, "/old/"), "/");
     EXPECT_EQ(location(top, "/old/evil.example"), "/evil.example") << "no other server";
-    FixedAnswer away({"/old", "https://a.example/v2/"});
+    FixedAnswer away({"https://a.example/v2/"}, "/old");
     EXPECT_EQ(location(away, "/old"), "https://a.example/v2/");
     EXPECT_EQ(location(away, "/old/x"), "https://a.example/v2/x");
 }
 
 TEST_F(FixedAnswerTest, BytesThatAUrlCannotHaveAreEncodedAgain) {
-    FixedAnswer redirect({"/old", "/new"});
+    FixedAnswer redirect({"/new"}, "/old");
     // As the canonical path has them: decoded.
     EXPECT_EQ(location(redirect, "/old/a b\r\nX"), "/new/a%20b%0D%0AX");
     EXPECT_EQ(location(redirect, "/old/%"), "/new/%25");
 }
 
 TEST_F(FixedAnswerTest, AllPathsMayLeadElsewhere) {
-    FixedAnswer all({"", "https://a.example"});
+    FixedAnswer all({"https://a.example"}, "");
     EXPECT_EQ(location(all, "/"), "https://a.example/");
     EXPECT_EQ(location(all, "/x"), "https://a.example/x");
 }
 
 TEST_F(FixedAnswerTest, ARedirectMayLeadAllToOnePlace) {
-    FixedAnswer feed({.prefix = "=/feed", .target = "/feed.xml", .keeps_rest = false});
+    FixedAnswer feed({.target = "/feed.xml", .keeps_rest = false}, "/feed");
     EXPECT_EQ(location(feed, "/feed?page=2"), "/feed.xml");
-    FixedAnswer exact({.prefix = "=/feed", .target = "/feed.xml"});
+    FixedAnswer exact({.target = "/feed.xml"}, "/feed");
     EXPECT_EQ(location(exact, "/feed?page=2"), "/feed.xml?page=2");
 }
 
@@ -72,15 +72,20 @@ TEST_F(FixedAnswerTest, ATextOrAnErrorHasItsStatus) {
         answer.handle(*exchange);
         return exchange;
     };
-    FixedAnswer text({.prefix = "/a", .status = 200, .text = "fine\n"});
+    FixedAnswer text({.status = 200, .text = "fine\n"}, "/a");
     EXPECT_EQ(ask(text)->status(), 200);
     EXPECT_EQ(ask(text)->body(), "fine\n");
-    FixedAnswer gone({.prefix = "/a", .status = 410});
+    FixedAnswer gone({.status = 410}, "/a");
     EXPECT_EQ(ask(gone)->status(), 410);
 }
 
 TEST(RedirectCircle, IsFoundThroughAnyNumberOfRules) {
-    using Rules = std::vector<PathAnswer>;
+    struct Rule {
+        std::string path;
+        std::string target;
+        bool keeps_rest = true;
+    };
+    using Rules = std::vector<Rule>;
     const std::pair<Rules, std::string> cases[] = {
         {{{"/a", "/b"}, {"/b", "/a"}}, "/a -> /b -> /a -> /b"},
         {{{"/a", "/b/"}, {"/b", "/a"}}, "/a -> /b/ -> /a/ -> /b/"},
@@ -98,14 +103,19 @@ TEST(RedirectCircle, IsFoundThroughAnyNumberOfRules) {
         {{{"/a", "https://a.example/b"}, {"/b", "/a"}}, ""},
         {{}, ""},
         // A path alone, which the rest of a longer one does not follow.
-        {{{.prefix = "=/feed", .target = "/feed.xml"}, {.prefix = "/feed.xml", .target = "/feed"}},
+        {{{"=/feed", "/feed.xml"}, {"/feed.xml", "/feed"}},
          "/feed -> /feed.xml -> /feed -> /feed.xml"},
-        {{{"/a", "/feed"}, {.prefix = "=/feed", .target = "/feed.xml"}}, ""},
+        {{{"/a", "/feed"}, {"=/feed", "/feed.xml"}}, ""},
         // Without the rest it leads out of itself.
-        {{{.prefix = "/old", .target = "/new", .keeps_rest = false}, {"/new/x", "/old/x"}}, ""},
+        {{{"/old", "/new", false}, {"/new/x", "/old/x"}}, ""},
     };
     for (const auto& [rules, circle] : cases) {
-        EXPECT_EQ(redirect_circle(rules), circle) << (rules.empty() ? "" : rules.front().prefix);
+        std::vector<Route> routes;
+        for (const Rule& rule : rules) {
+            routes.push_back({.match = {.path = rule.path},
+                              .reply = FixedReply{rule.target, 308, rule.keeps_rest}});
+        }
+        EXPECT_EQ(redirect_circle(routes), circle) << (rules.empty() ? "" : rules.front().path);
     }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "server/site/about.h"
@@ -22,25 +21,9 @@ namespace {
 using http::Layer;
 using http::LayerPlace;
 using http::Setting;
+using http::SettingKind;
 using Settings = std::vector<Setting>;
-
-// Each path that has rules of its own, and "" for all. In this order a path comes behind those
-// above it.
-std::set<std::string, std::less<>> prefixes_of(const PathOptions& paths) {
-    std::set<std::string, std::less<>> prefixes{""};
-    const auto add = [&](const auto& rules) {
-        for (const auto& rule : rules) prefixes.insert(rule.prefix);
-    };
-    add(paths.auth);
-    add(paths.cors);
-    add(paths.rates);
-    add(paths.headers);
-    add(paths.error_pages);
-    add(paths.answers);
-    add(paths.compress);
-    add(paths.logs);
-    return prefixes;
-}
+using MakeHandler = decltype(http::Site::Endpoint::make);
 
 std::string file_of(const ServeOptions& options, const ErrorPage& page) {
     // Relative to the site, where pages are written, and not to where the server was started.
@@ -56,68 +39,136 @@ http::wire::AvailableCodings built_in_of(const http::wire::AvailableCodings& wan
             .br = wanted.br && known.br};
 }
 
-void add_rate(Settings& settings, const ServeOptions& options, std::string_view prefix,
-              RateTables& tables) {
-    const PathRate* const rule = nearest(options.paths.rates, prefix);
-    if (rule == nullptr || !rule->limit) return;
-    auto& known = tables[{rule->prefix, rule->limit->per_minute, rule->limit->burst}];
-    std::shared_ptr<http::filter::RateTable> table = known.lock();
-    if (table == nullptr) table = std::make_shared<http::filter::RateTable>(*rule->limit);
-    known = table;
-    settings.push_back({.make = [table](LayerPlace&) {
-        return Layer(std::make_shared<http::filter::RateLimit>(table));
-    }});
+http::filter::AddedField field_of(const AddedHeader& header) {
+    return {header.name, header.value};
 }
 
-// The fields of the whole site come first. The fields of the nearest path come last, and so replace
-// others.
-void add_fields(Settings& settings, const ServeOptions& options, std::string_view prefix) {
+void add_fields(Settings& settings, std::vector<http::filter::AddedField> fields) {
+    if (fields.empty()) return;
+    settings.push_back({.make =
+                            [fields = std::move(fields)](LayerPlace&) {
+                                return Layer(std::make_shared<http::filter::AddedFields>(fields));
+                            },
+                        .kind = SettingKind::fields,
+                        .adds_up = true});
+}
+
+void add_cors(Settings& settings, const std::optional<std::string>& origin) {
+    if (!origin) return;
+    Setting cors{.kind = SettingKind::cors};
+    if (*origin != "off") {
+        cors.make = [origin = *origin](LayerPlace&) {
+            return Layer(std::make_shared<http::filter::Cors>(
+                http::filter::CorsOptions{.origins = {origin}, .methods = "GET, HEAD, OPTIONS"}));
+        };
+    }
+    settings.push_back(std::move(cors));
+}
+
+// nullptr: open.
+void add_passwords(Settings& settings, std::shared_ptr<const PasswordFile> file,
+                   core::WorkerPool* pool, std::string_view path) {
+    Setting password{.kind = SettingKind::password};
+    if (file != nullptr) {
+        http::filter::BasicAuthOptions auth;
+        // Browsers keep one password for each realm of a site.
+        if (!path.empty()) auth.realm.append(" ").append(path);
+        auth.verify = [file = std::move(file)](ByteView user, ByteView text) {
+            return file->verify(user, text);
+        };
+        password.make = [auth, pool](LayerPlace& place) {
+            Layer layer(std::make_shared<http::filter::BasicAuth>(place.loop, *pool, auth));
+            layer.authenticates = true;
+            return layer;
+        };
+    }
+    settings.push_back(std::move(password));
+}
+
+void add_compression(Settings& settings, const http::wire::AvailableCodings& wanted,
+                     std::uint64_t bytes_min) {
+    const http::wire::AvailableCodings codings = built_in_of(wanted);
+    Setting compression{.kind = SettingKind::compression};
+    if (codings.any()) {
+        compression.make = [codings, bytes_min](LayerPlace& place) {
+            // All of them borrow from one pool, which bounds the encoders of a loop.
+            auto pool = core::Ref(&place.states.get<http::coding::EncoderPool>());
+            Layer layer(std::make_shared<http::filter::Compress>(
+                std::move(pool),
+                http::filter::CompressOptions{.codings = codings, .bytes_min = bytes_min}));
+            // It needs the body and the fields as all others have left them.
+            layer.goes_last = true;
+            return layer;
+        };
+    }
+    settings.push_back(std::move(compression));
+}
+
+void add_log(Settings& settings, const std::string& file, http::AccessLogFormat format) {
+    settings.push_back({.kind = SettingKind::log,
+                        .access_log = std::make_shared<const http::AccessLogTarget>(
+                            http::AccessLogTarget{file, format})});
+}
+
+// `where` names the route among those of its site.
+void add_rate(Settings& settings, const RouteRate& rate, const std::string& where,
+              RateTables& tables) {
+    Setting limit{.kind = SettingKind::rate};
+    if (rate.limit) {
+        auto& known = tables[{where, rate.limit->per_minute, rate.limit->burst}];
+        std::shared_ptr<http::filter::RateTable> table = known.lock();
+        if (table == nullptr) table = std::make_shared<http::filter::RateTable>(*rate.limit);
+        known = table;
+        limit.make = [table](LayerPlace&) {
+            return Layer(std::make_shared<http::filter::RateLimit>(table));
+        };
+    }
+    settings.push_back(std::move(limit));
+}
+
+// The order in which rules see a request is that of SettingKind; filters see its answer in the
+// opposite one. The rate comes first, so that it bounds guesses of passwords; CORS before these,
+// because browsers send preflights without credentials (Fetch standard).
+void add_settings(Settings& settings, const Route& route, const std::string& where,
+                  const ServedSite& site) {
+    const ServeOptions& options = site.options;
+    const SharedPasswords& passwords = site.passwords;
+    if (route.rate) add_rate(settings, *route.rate, where, *site.rates);
+    std::vector<http::filter::AddedField> fields;
+    for (const AddedHeader& header : route.headers) fields.push_back(field_of(header));
+    add_fields(settings, std::move(fields));
+    add_cors(settings, route.cors);
+    if (route.auth) {
+        add_passwords(settings, passwords.of(*route.auth), passwords.pool,
+                      route.match.plain_path());
+    }
+    if (route.compress) add_compression(settings, *route.compress, options.compress.bytes_min);
+    if (route.log) add_log(settings, *route.log, options.log_format);
+    if (route.body_bytes_max || route.timeout) {
+        settings.push_back(
+            {.body_bytes_max = route.body_bytes_max, .handler_timeout = route.timeout});
+    }
+}
+
+// What the flags of the whole site say.
+void add_site_settings(Settings& settings, const ServedSite& site) {
+    const ServeOptions& options = site.options;
+    const SharedPasswords& passwords = site.passwords;
     std::vector<http::filter::AddedField> fields;
     if (options.tls.hsts > Duration::zero()) {
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options.tls.hsts);
         fields.push_back(
             {"Strict-Transport-Security", "max-age=" + std::to_string(seconds.count())});
     }
-    for (const AddedHeader& header : options.added_headers) {
-        fields.push_back({header.name, header.value});
+    for (const AddedHeader& header : options.added_headers) fields.push_back(field_of(header));
+    add_fields(settings, std::move(fields));
+    add_cors(settings, options.cors_origin);
+    if (!options.basic_auth.empty()) {
+        add_passwords(settings, passwords.of(options.basic_auth), passwords.pool, "");
     }
-    std::vector<const PathHeader*> own;
-    for (const PathHeader& header : options.paths.headers) {
-        if (holds_at(prefix, header.prefix)) own.push_back(&header);
-    }
-    std::ranges::stable_sort(own, {}, [](const PathHeader* each) { return each->prefix.size(); });
-    for (const PathHeader* header : own)
-        fields.push_back({header->field.name, header->field.value});
-    if (fields.empty()) return;
-    settings.push_back({.make = [fields = std::move(fields)](LayerPlace&) {
-        return Layer(std::make_shared<http::filter::AddedFields>(fields));
-    }});
-}
-
-void add_cors(Settings& settings, const ServeOptions& options, std::string_view prefix) {
-    const PathCors* const rule = nearest(options.paths.cors, prefix);
-    const std::optional<std::string> origin = rule != nullptr ? rule->origin : options.cors_origin;
-    if (!origin) return;
-    settings.push_back({.make = [origin = *origin](LayerPlace&) {
-        return Layer(std::make_shared<http::filter::Cors>(
-            http::filter::CorsOptions{.origins = {origin}, .methods = "GET, HEAD, OPTIONS"}));
-    }});
-}
-
-void add_passwords(Settings& settings, const SharedPasswords& passwords, std::string_view prefix) {
-    const SharedPasswords::Place* const rule = nearest(passwords.places, prefix);
-    if (rule == nullptr || rule->file == nullptr) return;
-    http::filter::BasicAuthOptions auth;
-    // Browsers keep one password for each realm of a site.
-    if (!rule->prefix.empty()) auth.realm.append(" ").append(rule->prefix);
-    auth.verify = [file = rule->file](ByteView user, ByteView password) {
-        return file->verify(user, password);
-    };
-    settings.push_back({.make = [auth, pool = passwords.pool](LayerPlace& place) {
-        Layer layer(std::make_shared<http::filter::BasicAuth>(place.loop, *pool, auth));
-        layer.authenticates = true;
-        return layer;
-    }});
+    add_compression(settings, options.compress.codings, options.compress.bytes_min);
+    add_log(settings, options.access_log, options.log_format);
+    add_settings(settings, options.whole, "the site", site);
 }
 
 // One of `sites`, as it is made into the tree.
@@ -136,54 +187,58 @@ Layer pages_of(const Making& making, const LayerPlace& place) {
     return Layer(making.on(place).pages);
 }
 
-Setting::Make error_pages_of(const Making& making, const std::string& prefix) {
-    const ServeOptions& options = making.options();
-    const bool has_own = nearest(options.paths.error_pages, prefix) != nullptr;
-    return [making, &options, prefix, has_own](LayerPlace& place) {
-        if (!has_own) return pages_of(making, place);
-        // Read now: later the server may lack root's rights, and an error is a bad moment to wait
-        // for a disk.
-        auto loaded = load_error_pages(options, prefix);
+// Read when the loop gets the site: later the server may lack root's rights, and an error is a bad
+// moment to wait for a disk.
+Setting::Make error_pages_of(const Making& making, const Route& route) {
+    if (route.error_pages.empty()) return {};
+    return [&options = making.options(), &route](LayerPlace& place) {
+        auto loaded = load_error_pages(options, route.error_pages);
         if (!loaded) place.refuse(loaded.error());
         return Layer(std::make_shared<http::filter::ErrorPages>(
             loaded ? std::move(*loaded) : http::filter::ErrorPages()));
     };
 }
 
-void add_compression(Settings& settings, const ServeOptions& options, std::string_view prefix) {
-    const http::wire::AvailableCodings codings = codings_of(options, prefix);
-    if (!codings.any()) return;
-    settings.push_back(
-        {.make = [codings, bytes_min = options.compress.bytes_min](LayerPlace& place) {
-            // All of them borrow from one pool, which bounds the encoders of a loop.
-            auto pool = core::Ref(&place.states.get<http::coding::EncoderPool>());
-            Layer layer(std::make_shared<http::filter::Compress>(
-                std::move(pool),
-                http::filter::CompressOptions{.codings = codings, .bytes_min = bytes_min}));
-            // It needs the body and the fields as all others have left them.
-            layer.goes_last = true;
-            return layer;
-        }});
+// What follows a pattern is the whole path.
+std::string_view path_before_rest(const http::RouteMatch& match) {
+    return match.kind() == http::RouteMatch::Kind::glob ? "" : match.plain_path();
 }
 
-void add_log(Settings& settings, const ServeOptions& options, std::string_view prefix) {
-    const PathLog* const rule = nearest(options.paths.logs, prefix);
-    const std::string& file = rule != nullptr ? rule->file : options.access_log;
-    settings.push_back({.access_log = std::make_shared<const http::AccessLogTarget>(
-                            http::AccessLogTarget{file, options.log_format})});
+MakeHandler replying(const Route& route) {
+    return [&route](LayerPlace&) {
+        return std::make_shared<FixedAnswer>(*route.reply, path_before_rest(route.match));
+    };
 }
 
-void add_endpoint(http::Site& site, std::uint32_t scope, const Making& making,
-                  const std::string& prefix) {
-    const bool is_alone = prefix.starts_with('=');
-    http::Site::Endpoint endpoint{
-        .pattern = is_alone ? prefix.substr(1) : prefix, .scope = scope, .is_prefix = !is_alone};
-    endpoint.make = [making](LayerPlace& place) { return making.on(place).answers; };
-    const PathAnswer* const rule = nearest(making.options().paths.answers, prefix);
-    if (rule != nullptr && !rule->is_off()) {
-        endpoint.make = [rule = *rule](LayerPlace&) { return std::make_shared<FixedAnswer>(rule); };
+// The routes inside the endpoint of the site's files.
+std::shared_ptr<const http::SiteRoutes> add_routes(http::Site& site, const Making& making,
+                                                   std::uint32_t files) {
+    const ServeOptions& options = making.options();
+    if (options.routes.empty()) return {};
+    std::vector<http::SiteRoutes::Route> all;
+    std::map<std::string, std::size_t> same_path;
+    for (std::size_t i = 0; i < options.routes.size(); ++i) {
+        const Route& route = options.routes[i];
+        const std::uint32_t number = site.add_scope(making.scope, "");
+        http::Site::Scope& scope = site.scope(number);
+        scope.is_of_routes = true;
+        // Of several routes of one path by their order.
+        const std::size_t before = same_path[route.match.path]++;
+        add_settings(scope.settings, route, route.match.path + "#" + std::to_string(before),
+                     making.site);
+        scope.error_pages = error_pages_of(making, route);
+        http::SiteRoutes::Route& added = all.emplace_back(route.match, number);
+        http::Site::Endpoint endpoint{.pattern = route.match.path, .scope = making.scope};
+        if (route.reply && route.reply->is_off()) {
+            added.endpoint = files;
+        } else if (route.reply) {
+            endpoint.make = replying(route);
+        } else if (route.runs_programs()) {
+            endpoint.make = [making, i](LayerPlace& place) { return making.on(place).routes[i]; };
+        }
+        if (endpoint.make) added.endpoint = site.add_for_routes(std::move(endpoint));
     }
-    TR_CHECK(site.add(std::move(endpoint)), "each prefix once");
+    return std::make_shared<const http::SiteRoutes>(std::move(all));
 }
 
 // Where nobody chose an address, only this machine is served, and so only its names: the page of
@@ -208,7 +263,7 @@ Setting::Make rule_of_this_machine(const ServedSite& site) {
 // Before all rules: it is opt-in, and answers programs that have no password. Other methods go to
 // the folder, which answers them as it does for any file.
 void add_about(http::Site& site, const SiteFacts& facts, const Making& making,
-               std::uint32_t around) {
+               const http::Site::Endpoint& files) {
     const std::uint32_t open = site.add_scope(making.scope, "");
     site.scope(open).asks_nobody = true;
     const auto make = [facts](LayerPlace&) {
@@ -218,15 +273,19 @@ void add_about(http::Site& site, const SiteFacts& facts, const Making& making,
     bool added =
         site.add({.pattern = path, .method = http::wire::Method::get, .scope = open, .make = make})
             .has_value();
-    const auto files = [making](LayerPlace& place) { return making.on(place).answers; };
-    added &= site.add({.pattern = path, .scope = around, .make = files}).has_value();
+    http::Site::Endpoint others = files;
+    others.pattern = path;
+    others.is_prefix = false;
+    added &= site.add(std::move(others)).has_value();
     TR_CHECK(added, "no other rule has this path and these methods");
 }
 
 }  // namespace
 
-bool SharedPasswords::any() const {
-    return std::ranges::any_of(places, [](const Place& each) { return each.file != nullptr; });
+std::shared_ptr<const PasswordFile> SharedPasswords::of(
+    const std::vector<std::string>& sources) const {
+    const auto found = files.find(sources);
+    return found != files.end() ? found->second : nullptr;
 }
 
 namespace {
@@ -251,26 +310,21 @@ Result<std::shared_ptr<const PasswordFile>> load_passwords(const std::vector<std
 
 Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFiles& known,
                                        const PasswordFiles* before) {
-    std::map<std::string, std::vector<std::string>> sources;
-    for (const std::string& source : options.basic_auth) sources[""].push_back(source);
-    std::map<std::string, std::vector<std::string>> own;
-    for (const PathAuth& rule : options.paths.auth) {
-        std::vector<std::string>& all = own[rule.prefix];
-        // Users win over an "off" of the same path: a mistake should not open it.
-        if (rule.source != "off") all.push_back(rule.source);
+    std::vector<const std::vector<std::string>*> all{&options.basic_auth};
+    if (options.whole.auth) all.push_back(&*options.whole.auth);
+    for (const Route& route : options.routes) {
+        if (route.auth) all.push_back(&*route.auth);
     }
-    for (auto& [prefix, all] : own) sources[prefix] = std::move(all);
     SharedPasswords loaded;
-    for (const auto& [prefix, all] : sources) {
-        SharedPasswords::Place& place = loaded.places.emplace_back(prefix);
-        if (all.empty()) continue;
-        auto& file = known[all];
+    for (const std::vector<std::string>* const sources : all) {
+        if (sources->empty()) continue;
+        auto& file = known[*sources];
         if (file == nullptr) {
-            auto passwords = load_passwords(all, before);
+            auto passwords = load_passwords(*sources, before);
             if (!passwords) return fail(passwords.error());
             file = std::move(*passwords);
         }
-        place.file = file;
+        loaded.files[*sources] = file;
     }
     return loaded;
 }
@@ -290,30 +344,17 @@ std::uint32_t add_hosts(http::Site& tree, const ServedSite& site) {
 
 void add_site(http::Site& tree, const Making& making, const SiteFacts& facts) {
     const ServeOptions& options = making.options();
-    std::uint32_t around_about = making.scope;
-    for (const std::string& prefix : prefixes_of(options.paths)) {
-        std::uint32_t scope = making.scope;
-        if (!prefix.empty()) {
-            const std::string path = prefix.starts_with('=') ? prefix.substr(1) : prefix;
-            scope = tree.add_scope(making.scope, path);
-            // What is nearest was looked up here, for each kind of rule.
-            tree.scope(scope).parent = http::Site::no_scope;
-        }
-        Settings& settings = tree.scope(scope).settings;
-        // The order in which rules see a request; filters see its answer in the opposite one. The
-        // rate comes first, so that it bounds guesses of passwords; CORS before these, because
-        // browsers send preflights without credentials (Fetch standard).
-        add_rate(settings, options, prefix, *making.site.rates);
-        add_fields(settings, options, prefix);
-        add_cors(settings, options, prefix);
-        add_passwords(settings, making.site.passwords, prefix);
-        add_compression(settings, options, prefix);
-        add_log(settings, options, prefix);
-        tree.scope(scope).error_pages = error_pages_of(making, prefix);
-        add_endpoint(tree, scope, making, prefix);
-        if (is_below(About::path, prefix)) around_about = scope;
-    }
-    if (options.about) add_about(tree, facts, making, around_about);
+    http::Site::Scope& scope = tree.scope(making.scope);
+    add_site_settings(scope.settings, making.site);
+    scope.error_pages = [making](LayerPlace& place) { return pages_of(making, place); };
+    http::Site::Endpoint files{.pattern = "", .scope = making.scope, .is_prefix = true};
+    files.make = [making](LayerPlace& place) { return making.on(place).answers; };
+    // A route may lead back to the files where the site itself answers something else.
+    const std::uint32_t plain = options.routes.empty() ? 0 : tree.add_for_routes(files);
+    if (options.whole.reply) files.make = replying(options.whole);
+    files.routes = add_routes(tree, making, plain);
+    if (options.about) add_about(tree, facts, making, files);
+    TR_CHECK(tree.add(std::move(files)), "each host once");
 }
 
 }  // namespace
@@ -328,10 +369,10 @@ http::Site make_site(std::span<const ServedSite> sites, const SiteFacts& facts) 
         if (sites.size() == 1) tree.before_all = rule;
         for (std::uint32_t scope = 0; rule && sites.size() > 1 && scope < tree.scopes().size();
              ++scope) {
-            // The other sites have names.
-            if (tree.scope(scope).host != 0) continue;
-            auto& settings = tree.scope(scope).settings;
-            settings.insert(settings.begin(), {.make = rule});
+            // The other sites have names. One inside that asks nobody has the rule all the same.
+            const http::Site::Scope& one = tree.scope(scope);
+            if (one.host != 0 || one.is_of_routes) continue;
+            tree.scope(scope).settings.push_back({.make = rule, .kind = SettingKind::first});
         }
     }
     return tree;
@@ -353,31 +394,41 @@ http::Site make_redirect_site(std::span<const ServedSite> sites) {
     return tree;
 }
 
-// A path has the pages of those above it, and its own in their place.
-Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options,
-                                                  std::string_view prefix) {
+Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options) {
+    std::vector<ErrorPage> pages = options.error_pages;
+    const std::vector<ErrorPage>& own = options.whole.error_pages;
+    pages.insert(pages.end(), own.begin(), own.end());
     std::map<int, std::string> files;
-    for (const ErrorPage& page : options.error_pages) files[page.code] = file_of(options, page);
-    std::vector<const PathErrorPage*> own;
-    for (const PathErrorPage& page : options.paths.error_pages) {
-        if (holds_at(prefix, page.prefix)) own.push_back(&page);
-    }
-    std::ranges::stable_sort(own, {},
-                             [](const PathErrorPage* each) { return each->prefix.size(); });
-    for (const PathErrorPage* each : own) files[each->page.code] = file_of(options, each->page);
+    for (const ErrorPage& page : pages) files[page.code] = file_of(options, page);
     return http::filter::ErrorPages::load(files);
 }
 
-http::wire::AvailableCodings codings_of(const ServeOptions& options, std::string_view path) {
-    const PathCompress* const rule = nearest(options.paths.compress, path);
-    return built_in_of(rule != nullptr ? rule->codings : options.compress.codings);
+Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options,
+                                                  const std::vector<ErrorPage>& pages) {
+    std::map<int, std::string> files;
+    for (const ErrorPage& page : pages) files[page.code] = file_of(options, page);
+    return http::filter::ErrorPages::load(files, http::filter::ErrorPages::Others::are_left);
+}
+
+CodingsByPath::CodingsByPath(const ServeOptions& options)
+    : otherwise_(options.whole.compress.value_or(options.compress.codings)) {
+    for (const Route* const route : routes_by_path(options.routes)) {
+        if (route->compress) choices_.push_back({route->match, *route->compress});
+    }
+}
+
+http::wire::AvailableCodings CodingsByPath::of(std::string_view path) const {
+    const auto nearest = std::ranges::find_if(
+        choices_, [&](const Choice& choice) { return choice.match.path_holds(path); });
+    return built_in_of(nearest != choices_.end() ? nearest->codings : otherwise_);
 }
 
 bool compresses(const ServeOptions& options) {
-    return built_in_of(options.compress.codings).any() ||
-           std::ranges::any_of(options.paths.compress, [](const PathCompress& rule) {
-               return built_in_of(rule.codings).any();
-           });
+    const auto has_codings = [](const Route& route) {
+        return route.compress && built_in_of(*route.compress).any();
+    };
+    return built_in_of(options.compress.codings).any() || has_codings(options.whole) ||
+           std::ranges::any_of(options.routes, has_codings);
 }
 
 std::vector<std::string> access_log_files(const ServeOptions& options) {
@@ -387,7 +438,10 @@ std::vector<std::string> access_log_files(const ServeOptions& options) {
         if (path != "-" && path != "off" && !known) files.push_back(path);
     };
     add(options.access_log);
-    for (const PathLog& log : options.paths.logs) add(log.file);
+    if (options.whole.log) add(*options.whole.log);
+    for (const Route& route : options.routes) {
+        if (route.log) add(*route.log);
+    }
     return files;
 }
 

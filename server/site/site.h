@@ -1,16 +1,16 @@
 // The sites of a server as one tree (http/site.h): the one that flags describe, or those of a file.
-// Each path with rules of its own (--path-auth and its like) is a scope; the nearest path that has
-// a rule of a kind decides, and fields alone add up.
+// Each route (--path-auth and its like make some) has a scope; of those that hold for a request the
+// nearest that has a setting of a kind decides, and fields and error pages alone add up.
 //
 //   request -> rate -> CORS -> passwords -> endpoint -> error pages -> CORS -> fields
 //           -> compression -> answer
 //
-//   endpoint   where the nearest --path-redirect leads, or the folder and its programs
+//   endpoint   what the nearest route answers, or the folder and its programs
 //
 // Owner    Assembly, as of the options, which outlive it; all loops share it.
 // Thread   The main thread makes it. PasswordFile and RateTable are shared by all loops.
 // Errors   load_passwords(): a file that cannot be read. Error pages: LayerPlace::fault, of a loop.
-// Limits   PathOptions::rules_max of each kind.
+// Limits   routes_max for each site.
 // Memory   A password rule holds up to 64 remembered credentials, a rate 512 KiB for all loops.
 #pragma once
 
@@ -34,20 +34,19 @@
 
 namespace tiderace::server {
 
-// The passwords of --basic-auth and --path-auth: read and hashed once for all loops.
-struct SharedPasswords {
-    struct Place {
-        std::string prefix;
-        std::shared_ptr<const PasswordFile> file;  // nullptr: its paths are open
-    };
-    std::vector<Place> places;
-    core::WorkerPool* pool = nullptr;  // where there are any
-
-    bool any() const;
-};
 // By what they were made of: to hash one again for each of many sites would take seconds. `before`
 // has those of an earlier reading, which stay where nothing changed.
 using PasswordFiles = std::map<std::vector<std::string>, std::shared_ptr<const PasswordFile>>;
+
+// The passwords of --basic-auth and --path-auth: read and hashed once for all loops.
+struct SharedPasswords {
+    PasswordFiles files;
+    core::WorkerPool* pool = nullptr;  // where there are any
+
+    bool any() const { return !files.empty(); }
+    // nullptr: the list is empty, and its paths are open.
+    std::shared_ptr<const PasswordFile> of(const std::vector<std::string>& sources) const;
+};
 // Without the pool.
 Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFiles& known,
                                        const PasswordFiles* before = nullptr);
@@ -74,6 +73,9 @@ struct LoopSite {
     std::shared_ptr<http::Handler> answers = {};    // its files, or its programs before them
     std::shared_ptr<http::Handler> redirects = {};  // of its plain addresses; nullptr: none
     std::shared_ptr<http::filter::ErrorPages> pages = {};
+    // In the order of ServeOptions::routes: what answers there; nullptr: nothing that has files or
+    // programs.
+    std::vector<std::shared_ptr<http::Handler>> routes = {};
 };
 // In the order of the sites.
 using LoopSites = std::vector<LoopSite>;
@@ -90,11 +92,25 @@ http::Site make_site(std::span<const ServedSite> sites, const SiteFacts& facts);
 // What the plain addresses of --https-redirect serve.
 http::Site make_redirect_site(std::span<const ServedSite> sites);
 
-// The operator's pages for a path and all below it; "": for the site.
+// The operator's pages of the site.
+Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options);
+// Those of a route, which stand before them.
 Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options,
-                                                  std::string_view prefix);
-// What --compress and --path-compress choose for a path, of the codings that this build has.
-http::wire::AvailableCodings codings_of(const ServeOptions& options, std::string_view path);
+                                                  const std::vector<ErrorPage>& pages);
+// What `compress` chooses for the file of a path, of the codings that this build has.
+class CodingsByPath {
+  public:
+    explicit CodingsByPath(const ServeOptions& options);
+    http::wire::AvailableCodings of(std::string_view path) const;
+
+  private:
+    struct Choice {
+        http::RouteMatch match;
+        http::wire::AvailableCodings codings;
+    };
+    std::vector<Choice> choices_;  // the nearest first
+    http::wire::AvailableCodings otherwise_;
+};
 // Whether anything is compressed anywhere.
 bool compresses(const ServeOptions& options);
 // The files of --access-log and --path-log, as they were given, each once.

@@ -58,6 +58,9 @@ class SiteTest : public ::testing::Test, public http::Handler {
         if (!here_) here_.emplace(site_, *loop_, *this);
         return *here_;
     }
+    Route& route(std::string_view path) {
+        return route_of(options_.routes, {.path = std::string(path)});
+    }
     core::Ref<testing::RecordedExchange> request(std::string_view path, Fields fields = {},
                                                  std::string_view method = "GET") {
         auto exchange =
@@ -74,7 +77,8 @@ class SiteTest : public ::testing::Test, public http::Handler {
         std::map<std::string, NoLog> logs;
         site().serves->set_log(
             nullptr, [&](const http::AccessLogTarget& target) { return &logs[target.path]; });
-        const http::AccessLog* const log = site().serves->chain_of("", path).log;
+        const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", path);
+        const http::AccessLog* const log = site().serves->chain_of(exchange->request()).log;
         for (const auto& [name, each] : logs) {
             if (&each == log) return name;
         }
@@ -98,7 +102,7 @@ class SiteTest : public ::testing::Test, public http::Handler {
 };
 
 TEST_F(SiteTest, WhereNobodyChoseAnAddressOnlyNamesOfThisMachineAreAnswered) {
-    options_.paths.headers = {{"/b", {"X-B", "b"}}};
+    route("/b").headers = {{"X-B", "b"}};
     options_.about = true;
     std::array<char, 256> name{};
     ASSERT_EQ(::gethostname(name.data(), name.size() - 1), 0);
@@ -137,9 +141,9 @@ TEST_F(SiteTest, PasswordsOfManySitesAreHashedOnce) {
     const auto a = load_passwords(options_, known_);
     const auto b = load_passwords(options_, known_);
     ASSERT_TRUE(a && b);
-    EXPECT_EQ(a->places.at(0).file, b->places.at(0).file);
+    EXPECT_EQ(a->of({"ada:a"}), b->of({"ada:a"}));
     options_.basic_auth = {"ada:b"};
-    EXPECT_NE(load_passwords(options_, known_)->places.at(0).file, a->places.at(0).file);
+    EXPECT_NE(load_passwords(options_, known_)->of({"ada:b"}), a->of({"ada:a"}));
 }
 
 TEST_F(SiteTest, ASiteForEveryHostThatHasNamesAnswersForThemWhereNobodyChoseAnAddress) {
@@ -170,8 +174,10 @@ const Fields bob{{"Authorization", "Basic Ym9iOmI="}};  // bob:b
 TEST_F(SiteTest, EachPathHasUsersOfItsOwn) {
     core::WorkerPool pool(1, 10);
     options_.basic_auth = {"ada:a"};
-    options_.paths.auth = {
-        {"/b", "bob:b"}, {"/b/open", "off"}, {"/both", "off"}, {"/both", "bob:b"}};
+    for (const char* const path : {"/b", "/both"}) {
+        route(path).auth = std::vector<std::string>{"bob:b"};
+    }
+    route("/b/open").auth.emplace();
     auto passwords = load_passwords(options_, known_);
     ASSERT_TRUE(passwords);
     passwords_ = std::move(*passwords);
@@ -199,13 +205,13 @@ TEST_F(SiteTest, OpenPathsAskNobody) {
     EXPECT_FALSE(passwords->any());
     EXPECT_EQ(status("/"), 200);
     EXPECT_FALSE(authenticated_);
-    options_.paths.auth = {{"/a", folder_.path_of("absent")}};
+    route("/a").auth = std::vector<std::string>{folder_.path_of("absent")};
     EXPECT_FALSE(load_passwords(options_, known_)) << "no file, no start";
 }
 
 TEST_F(SiteTest, ARateIsOfItsPathAndOfAllLoops) {
-    options_.paths.rates = {{"/log", http::filter::RateLimitOptions{.per_minute = 1, .burst = 2}},
-                            {"/log/free", {}}};
+    route("/log").rate = {http::filter::RateLimitOptions{.per_minute = 1, .burst = 2}};
+    route("/log/free").rate.emplace();
     EXPECT_EQ(status("/log"), 200);
     OnLoop other_loop(site_, *loop_, *this);
     const auto elsewhere =
@@ -218,10 +224,10 @@ TEST_F(SiteTest, ARateIsOfItsPathAndOfAllLoops) {
 }
 
 TEST_F(SiteTest, FieldsAddUpAndTheNearestWins) {
-    options_.paths.headers = {{"/a/b", {"X-Where", "b"}},
-                              {"/a", {"X-Where", "a"}},
-                              {"/a", {"X-A", "1"}},
-                              {"/c", {"X-Where", "c"}}};
+    options_.added_headers = {{"X-Site", "1"}};
+    route("/a/b").headers = {{"X-Where", "b"}, {"X-Site", std::nullopt}};
+    route("/a").headers = {{"X-Where", "a"}, {"X-A", "1"}};
+    route("/c").headers = {{"X-Where", "c"}, {"Content-Type", std::nullopt}};
     const auto field = [&](std::string_view path, std::string_view name) {
         return request(path)->header(name);
     };
@@ -229,31 +235,37 @@ TEST_F(SiteTest, FieldsAddUpAndTheNearestWins) {
     EXPECT_EQ(field("/a/b/x", "X-Where"), "b");
     EXPECT_EQ(field("/a/b/x", "X-A"), "1");
     EXPECT_EQ(field("/", "X-Where"), "");
+    EXPECT_EQ(field("/a", "X-Site"), "1");
+    EXPECT_EQ(field("/a/b", "X-Site"), "") << "taken out";
+    EXPECT_EQ(field("/c", "Content-Type"), "");
+    EXPECT_EQ(field("/", "Content-Type"), "text/plain");
 }
 
 // The build may lack a library, but gzip's is always there with compression.
 TEST_F(SiteTest, EachPathIsCompressedInCodingsOfItsOwn) {
     options_.compress.codings = {.gzip = true, .zstd = false, .br = false};
-    options_.paths.compress = {{"/api", {}}, {"/api/open", {.gzip = true}}, {"/none", {}}};
+    route("/api").compress.emplace();
+    route("/api/open").compress = {.gzip = true};
+    route("/none").compress.emplace();
     const Fields accepts{{"Accept-Encoding", "gzip"}};
     for (const char* path : {"/", "/apis", "/api/open", "/api/open/x"}) {
         const auto answer = request(path, accepts);
         EXPECT_EQ(answer->header("Content-Encoding"), "gzip") << path;
         EXPECT_EQ(answer->header("Vary"), "Accept-Encoding") << path;
-        EXPECT_TRUE(codings_of(options_, path).gzip) << path;
+        EXPECT_TRUE(CodingsByPath(options_).of(path).gzip) << path;
     }
     for (const char* path : {"/api", "/api/x", "/none"}) {
         const auto answer = request(path, accepts);
         EXPECT_EQ(answer->header("Content-Encoding"), "") << path;
         EXPECT_EQ(answer->header("Vary"), "") << path;
-        EXPECT_FALSE(codings_of(options_, path).any()) << path;
+        EXPECT_FALSE(CodingsByPath(options_).of(path).any()) << path;
     }
 }
 
 TEST_F(SiteTest, APathIsCompressedWhereTheSiteIsNot) {
     options_.compress.codings = {};
     EXPECT_FALSE(compresses(options_));
-    options_.paths.compress = {{"/docs", {.gzip = true}}};
+    route("/docs").compress = {.gzip = true};
     EXPECT_TRUE(compresses(options_));
     const Fields accepts{{"Accept-Encoding", "gzip"}};
     EXPECT_EQ(request("/docs/a", accepts)->header("Content-Encoding"), "gzip");
@@ -262,21 +274,20 @@ TEST_F(SiteTest, APathIsCompressedWhereTheSiteIsNot) {
 
 TEST_F(SiteTest, TheLogOfTheLongestPathCounts) {
     options_.access_log = "all";
-    options_.paths.logs = {{"/api", "one"},
-                           {"/api", "api"},
-                           {"/api/deep", "deep"},
-                           {"/healthz", "off"},
-                           {"/b", "deep"}};
+    route("/api").log = "api";
+    route("/api/deep").log = "deep";
+    route("/healthz").log = "off";
+    route("/b").log = "deep";
     for (const char* path : {"/", "/apis", "/ap"}) EXPECT_EQ(log_of(path), "all") << path;
     for (const char* path : {"/api", "/api/", "/api/deeper"}) EXPECT_EQ(log_of(path), "api");
     for (const char* path : {"/api/deep", "/api/deep/x", "/b"}) EXPECT_EQ(log_of(path), "deep");
     for (const char* path : {"/healthz", "/healthz/more"}) EXPECT_EQ(log_of(path), "");
-    EXPECT_EQ(access_log_files(options_), (std::vector<std::string>{"all", "one", "api", "deep"}));
+    EXPECT_EQ(access_log_files(options_), (std::vector<std::string>{"all", "api", "deep"}));
 }
 
 TEST_F(SiteTest, AllPathsMayHaveAnotherLog) {
     options_.access_log = "all";
-    options_.paths.logs = {{"", "deep"}};
+    route("").log = "deep";
     EXPECT_EQ(log_of("/"), "deep");
     EXPECT_EQ(log_of("/a"), "deep");
 }
@@ -285,7 +296,7 @@ TEST_F(SiteTest, AboutAnswersStrangersAndOnlyThem) {
     core::WorkerPool pool(1, 10);
     options_.about = true;
     options_.basic_auth = {"ada:a"};
-    options_.paths.headers = {{"/.well-known", {"X-Where", "known"}}};
+    route("/.well-known").headers = {{"X-Where", "known"}};
     passwords_ = std::move(*load_passwords(options_, known_));
     passwords_.pool = &pool;
     const std::string path(About::path);
@@ -301,7 +312,8 @@ TEST_F(SiteTest, AboutAnswersStrangersAndOnlyThem) {
 
 // Braces are characters of a path here, as any other.
 TEST_F(SiteTest, APrefixIsNoPattern) {
-    options_.paths.headers = {{"/{x}", {"X-Where", "braces"}}, {"/a{b", {"X-Where", "brace"}}};
+    route("/{x}").headers = {{"X-Where", "braces"}};
+    route("/a{b").headers = {{"X-Where", "brace"}};
     EXPECT_EQ(request("/{x}")->header("X-Where"), "braces");
     EXPECT_EQ(request("/{x}/y")->header("X-Where"), "braces");
     EXPECT_EQ(request("/a{b/c")->header("X-Where"), "brace");
@@ -309,20 +321,24 @@ TEST_F(SiteTest, APrefixIsNoPattern) {
 }
 
 TEST_F(SiteTest, AnyMethodAndAQuestionAboutTheServer) {
-    options_.paths.answers = {{"/old", "/new"}, {"/old/here", ""}};
+    route("/old").reply = {.target = "/new"};
+    route("/old/here").reply.emplace();
     EXPECT_EQ(request("/old/x", {}, "DELETE")->header("Location"), "/new/x");
     EXPECT_EQ(request("/old/here/x", {}, "DELETE")->status(), 200);
     EXPECT_EQ(request("*", {}, "OPTIONS")->status(), 204);
 }
 
 TEST_F(SiteTest, APathAloneIsNotWhatIsBelowIt) {
-    options_.paths.answers = {{.prefix = "=/feed", .target = "/feed.xml", .keeps_rest = false},
-                              {.prefix = "/gone", .status = 410}};
-    options_.paths.headers = {{"=/feed", {"X-Feed", "1"}}};
+    route("=/feed").reply = {.target = "/feed.xml", .keeps_rest = false};
+    route("=/feed").headers = {{"X-Feed", "1"}};
+    route("/gone").reply = {.status = 410};
+    route("/feed").headers = {{"X-Below", "1"}};
     EXPECT_EQ(request("/feed")->header("Location"), "/feed.xml");
     EXPECT_EQ(request("/feed")->header("X-Feed"), "1");
     EXPECT_EQ(request("/feed/x")->status(), 200);
     EXPECT_EQ(request("/feed/x")->header("X-Feed"), "");
+    EXPECT_EQ(request("/feed/x")->header("X-Below"), "1");
+    EXPECT_EQ(request("/feed")->header("X-Below"), "1") << "the same path, both ways";
     EXPECT_EQ(request("/feeds")->status(), 200);
     EXPECT_EQ(request("/gone/x")->status(), 410);
 }
@@ -331,7 +347,7 @@ TEST_F(SiteTest, EachHostHasItsOwnRules) {
     ServedSite a{.hosts = {"a.example", "*.a.example"}, .is_default = false, .options = options_};
     a.options.added_headers = {{"X-Site", "a"}};
     ServedSite rest{.hosts = {"special.a.example"}, .options = options_};
-    rest.options.paths.answers = {{.prefix = "", .status = 421}};
+    rest.options.whole.reply = FixedReply{.status = 421};
     sites_ = {a, rest};
     has_sites_ = true;
     const auto of = [&](std::string_view host) {

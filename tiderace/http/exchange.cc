@@ -171,6 +171,7 @@ void Exchange::reset_answer() {
     responded_ = deferred_ = abandoned_ = over_ = false;
     site_ = nullptr;
     tree_ = {};
+    selection_ = {};
     chain_ = nullptr;
     matched_ = nullptr;
     handler_ = nullptr;

@@ -97,7 +97,7 @@ class Exchange : public core::Shared {
         if (!contain("a handler", std::forward<Code>(code))) fail();
     }
 
-    void trust_request_id() { request_.trusts_id = true; }  // that it was sent with
+    void trust_request_id() { request_.trusts_id = true; }         // that it was sent with
     void set_client(const core::Address& client, bool is_secure);  // as a trusted proxy reports it
 
     // Kept until the exchange is answered to its last byte, or abandoned and released.
@@ -133,7 +133,7 @@ class Exchange : public core::Shared {
     [[gnu::cold]] void fail();
     // Answers without the handler, and says why; observers are notified.
     [[gnu::cold]] void answer_over_head(int status, ByteView sentence);
-    void abandon();  // the peer is gone: notifies every observer
+    void abandon();       // the peer is gone: notifies every observer
     void stop_waiting();  // it is answered, or will be reused: cancels all waits
     void reset_answer();
     bool waits_for_handler() const {
@@ -158,7 +158,7 @@ class Exchange : public core::Shared {
     Request request_;
     RequestOrigin origin_;
     SiteLoop* site_ = nullptr;
-    core::Ref<core::Shared> tree_;
+    core::Ref<core::Shared> tree_, selection_;  // the second of routes: it has the chain
     core::Ref<Attachment> attachments_;
     std::unique_ptr<BodyReceiver> receiver_;
     std::uint64_t body_bytes_max_ = 0;

@@ -121,11 +121,26 @@ struct RouteNotes {
     std::string security = "";              // what it requires: "basic", "bearer"; "": nothing
 };
 
+// Of each kind but `any`, an inner scope's setting stands in the place of an outer one's. They run
+// in this order.
+enum class SettingKind : std::uint8_t {
+    any,
+    first,
+    rate,
+    fields,
+    cors,
+    password,
+    compression,
+    log,
+};
+
 // What is set counts for its scope and the scopes inside; the innermost counts.
 struct Setting {
     using Make = shared_function<Layer(LayerPlace&)>;
 
     Make make = {};  // called for each loop when it starts
+    SettingKind kind = SettingKind::any;
+    bool adds_up = false;  // both count, and the inner one last
     std::optional<std::uint64_t> body_bytes_max = {};
     std::optional<json::Unknown> unknown_members = {};
     std::optional<Duration> handler_timeout = {};

@@ -74,7 +74,7 @@ Response& Response::header(ByteView name, ByteView value) & {
 Response& Response::set_header(ByteView name, ByteView value) {
     // One that is left out leaves what is there.
     if (!wire::is_token(name) || !wire::is_field_value(value)) return *this;
-    remove_called(name);
+    remove(name);
     return header(name, value);
 }
 
@@ -163,7 +163,7 @@ void Response::remove(wire::FieldName name) {
     fields_.shrink_to(static_cast<std::size_t>(end - all.begin()));
 }
 
-void Response::remove_called(ByteView name) {
+void Response::remove(ByteView name) {
     const wire::FieldName id = wire::intern_field_name(name);
     if (id != wire::FieldName::other) return remove(id);
     const std::span<ResponseField> all = fields_.all();
@@ -179,7 +179,7 @@ Response& Response::set(wire::FieldName name, ByteView value) {
 }
 
 Response& Response::set(ByteView name, ByteView value) {
-    remove_called(name);
+    remove(name);
     return add(name, value);
 }
 

@@ -97,6 +97,7 @@ class Response {
     Response& set(wire::FieldName name, ByteView value);
     Response& set(ByteView name, ByteView value);
     void remove(wire::FieldName name);
+    void remove(ByteView name);
     // Fields rendered beforehand, sent before the others. The block outlives respond().
     void set_block(const FieldBlock& block) { block_ = &block; }
     const FieldBlock* block() const { return block_; }
@@ -175,7 +176,6 @@ class Response {
     struct OwnText {};  // body_text_; a view of it would not survive a move
 
     ByteView keep_string(std::string text);
-    void remove_called(ByteView name);
     void take_block_apart();
 
     int status_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tiderace/base/ascii.h"
+#include "tiderace/base/check.h"
 #include "tiderace/http/wire/host.h"
 
 namespace tiderace::http {
@@ -72,6 +73,11 @@ std::expected<void, std::string> Site::add(Endpoint endpoint) {
     return added;
 }
 
+std::uint32_t Site::add_for_routes(Endpoint endpoint) {
+    endpoints_.push_back(std::move(endpoint));
+    return static_cast<std::uint32_t>(endpoints_.size() - 1);
+}
+
 std::expected<void, std::string> Site::mount(std::uint32_t inside, Site&& other) {
     // The first scope of the other becomes `inside`, the others follow.
     const auto first = static_cast<std::uint32_t>(scopes_.size());
@@ -88,6 +94,7 @@ std::expected<void, std::string> Site::mount(std::uint32_t inside, Site&& other)
     }
     std::expected<void, std::string> done;
     for (Endpoint& endpoint : other.endpoints_) {
+        TR_CHECK(endpoint.routes == nullptr, "their numbers are those of their own site");
         endpoint.scope = moved(endpoint.scope);
         // The path "/" of the mounted site is the prefix itself, without a slash at its end.
         const bool is_top = endpoint.pattern == "/" && !prefix.empty();

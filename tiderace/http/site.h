@@ -28,6 +28,7 @@
 #include "tiderace/http/layer.h"
 #include "tiderace/http/route/placed_pattern.h"
 #include "tiderace/http/route/router.h"
+#include "tiderace/http/site_routes.h"
 
 namespace tiderace::http {
 
@@ -43,7 +44,8 @@ class Site {
         // Its filter gives errors a page: it runs before all other filters, and before the pages of
         // outer scopes.
         Setting::Make error_pages = {};
-        bool asks_nobody = false;  // no rule of an outer scope runs before its endpoints
+        bool asks_nobody = false;   // no rule of an outer scope runs before its endpoints
+        bool is_of_routes = false;  // it counts with the routes that hold (site_routes.h)
     };
     struct Endpoint {
         std::string pattern;
@@ -55,6 +57,8 @@ class Site {
         // The pattern is a literal path, without a '/' at its end: for it and all below, and every
         // method; "": all.
         bool is_prefix = false;
+        // Routes inside it, whose settings count for their requests, and which may answer these.
+        std::shared_ptr<const SiteRoutes> routes = {};
     };
 
     Site();
@@ -66,6 +70,8 @@ class Site {
     bool add_name(std::uint32_t host, std::string name);
     std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
     std::expected<void, std::string> add(Endpoint endpoint);
+    // One that only routes lead to; its number.
+    std::uint32_t add_for_routes(Endpoint endpoint);
     // All of another site inside a scope of this one.
     std::expected<void, std::string> mount(std::uint32_t inside, Site&& other);
 

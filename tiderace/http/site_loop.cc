@@ -1,12 +1,17 @@
 #include "tiderace/http/site_loop.h"
 
 #include <algorithm>
+#include <functional>
+#include <ranges>
+#include <span>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "tiderace/core/contain.h"
 #include "tiderace/http/exchange_registry.h"
 #include "tiderace/http/request_metrics.h"
+#include "tiderace/http/site_chains.h"
 #include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::http {
@@ -32,17 +37,39 @@ class SiteLoop::Tree final : public core::Shared {
     Tree(std::shared_ptr<const Site> site, LayerPlace& place);
 
     const Chain& chain(std::uint32_t scope) const { return *chains_[scope]; }
-    const Chain& chain_of(ByteView authority, ByteView path) const;
+    const Chain& chain_of(const Request& request, SiteLoop& loop);
     const Chain& chain_of_missing(ByteView path) const;
-    void match(Exchange& exchange);
+    void match(Exchange& exchange, SiteLoop& loop);
+    // Whether the log of one of its routes has been found.
+    bool find_logs(Change& log);
     void change(Change& change);
-    bool logs() const;
     std::string methods_for(const Request& preflight) const;
     void drop_handlers() { targets_.clear(); }
     void count_in(LoopMetrics& metrics);
     void end_counting(LoopMetrics& metrics) { metrics.forget(series_); }
 
   private:
+    struct Target;
+    // What one set of routes makes of an endpoint.
+    struct Selection final : core::Shared {
+        Chain chain;
+        const Target* target = nullptr;  // what answers
+    };
+    struct ListHash {
+        std::size_t operator()(const SiteRoutes::List& list) const {
+            return std::hash<std::string_view>()(
+                {reinterpret_cast<const char*>(list.data()), list.size() * sizeof(list[0])});
+        }
+    };
+    // Made when they are first needed.
+    struct Selections {
+        std::vector<core::Ref<Selection>> of_lists;
+        // With conditions or globs: a client may choose which of them hold, so there is a bound.
+        std::unordered_map<SiteRoutes::List, core::Ref<Selection>, ListHash> of_requests;
+        SiteRoutes::List found;
+    };
+    static constexpr std::size_t selections_max = 1'024;
+
     // Answers what no endpoint does.
     class Refusal final : public Handler {
       public:
@@ -58,6 +85,7 @@ class SiteLoop::Tree final : public core::Shared {
         std::shared_ptr<Handler> handler;
         const Chain* chain;
         bool is_websocket;
+        std::unique_ptr<Selections> selections = {};  // where routes are inside it
     };
     // Of a path without an endpoint: the rules of the outermost scope, and the error pages of the
     // scope that the path lies in.
@@ -66,17 +94,16 @@ class SiteLoop::Tree final : public core::Shared {
         Chain chain;
     };
 
-    Chain make_chain(const Site::Scope& scope, LayerPlace& place);
-    void add_setting(Chain& chain, const Setting& setting, LayerPlace& place);
-    Layer make_layer(const Setting::Make& make, LayerPlace& place);
     void make_missing_chains();
     const Chain& chain_of_refused(const Request& request, const route::Found& found) const;
     route::Found find_asked(const Request& preflight) const;
+    core::Ref<Selection> select(std::uint32_t endpoint, const Request& request, SiteLoop& loop);
+    core::Ref<Selection> make_selection(std::uint32_t endpoint, std::span<const std::uint32_t> list,
+                                        SiteLoop& loop) const;
 
     std::shared_ptr<const Site> site_;  // nullptr: one endpoint
-    std::vector<std::shared_ptr<void>> owned_;
-    AccessRule* before_all_ = nullptr;
-    std::vector<std::unique_ptr<Chain>> chains_;  // by scope
+    std::optional<SiteChains> layers_;
+    std::vector<std::unique_ptr<Chain>> chains_;  // by scope; nullptr: of routes
     std::vector<Missing> missing_;                // the longest prefix first
     std::vector<Target> targets_;                 // by endpoint
     std::vector<std::uint32_t> series_;           // of LoopMetrics, by endpoint
@@ -87,71 +114,28 @@ class SiteLoop::Tree final : public core::Shared {
 // --- made ------------------------------------------------------------------------------------
 
 SiteLoop::Tree::Tree(std::shared_ptr<const Site> site, LayerPlace& place)
-    : site_(std::move(site)), refusal_(*site_) {
-    if (site_->before_all) before_all_ = make_layer(site_->before_all, place).rule;
-    // An outer scope stands before those inside it.
-    for (const Site::Scope& scope : site_->scopes()) {
-        chains_.push_back(std::make_unique<Chain>(make_chain(scope, place)));
+    : site_(std::move(site)), layers_(std::in_place, *site_, place), refusal_(*site_) {
+    for (std::uint32_t scope = 0; scope < site_->scopes().size(); ++scope) {
+        const bool is_of_routes = site_->scopes()[scope].is_of_routes;
+        chains_.push_back(is_of_routes ? nullptr
+                                       : std::make_unique<Chain>(layers_->chain_of(scope)));
     }
     make_missing_chains();
     for (const Site::Endpoint& endpoint : site_->endpoints()) {
         place.pattern = endpoint.pattern;
-        targets_.push_back({{endpoint.pattern},
-                            endpoint.make(place),
-                            chains_[endpoint.scope].get(),
-                            endpoint.is_websocket});
-    }
-}
-
-Chain SiteLoop::Tree::make_chain(const Site::Scope& scope, LayerPlace& place) {
-    Chain chain;
-    if (scope.parent != Site::no_scope) chain = *chains_[scope.parent];
-    if (scope.parent == Site::no_scope || scope.asks_nobody) {
-        chain.rules.clear();
-        chain.authenticates = false;
-        if (before_all_ != nullptr) chain.rules.push_back(before_all_);
-    }
-    for (const Setting& setting : scope.settings) add_setting(chain, setting, place);
-    if (scope.error_pages) {
-        chain.filters.insert(chain.filters.begin(), make_layer(scope.error_pages, place).filter);
-        ++chain.error_pages;
-    }
-    return chain;
-}
-
-Layer SiteLoop::Tree::make_layer(const Setting::Make& make, LayerPlace& place) {
-    Layer layer = make(place);
-    owned_.push_back(layer.owner);
-    return layer;
-}
-
-void SiteLoop::Tree::add_setting(Chain& chain, const Setting& setting, LayerPlace& place) {
-    if (setting.body_bytes_max) chain.body_bytes_max = setting.body_bytes_max;
-    if (setting.unknown_members) chain.unknown_members = setting.unknown_members;
-    if (setting.handler_timeout) chain.handler_timeout = setting.handler_timeout;
-    if (setting.access_log != nullptr) chain.target = setting.access_log.get();
-    if (!setting.make) return;
-    const Duration otherwise = place.timeout;
-    place.timeout = chain.handler_timeout.value_or(otherwise);
-    const Layer layer = make_layer(setting.make, place);
-    place.timeout = otherwise;
-    if (layer.rule != nullptr) {
-        const auto first = chain.rules.begin() + (before_all_ != nullptr ? 1 : 0);
-        chain.rules.insert(layer.goes_first ? first : chain.rules.end(), layer.rule);
-        chain.authenticates |= layer.authenticates;
-    }
-    if (layer.filter != nullptr) {
-        // Rules run from the outside in, filters from the inside out.
-        const std::size_t at =
-            layer.goes_last ? chain.filters.size() - chain.last_filters : chain.error_pages;
-        chain.filters.insert(chain.filters.begin() + static_cast<std::ptrdiff_t>(at), layer.filter);
-        chain.last_filters += layer.goes_last ? 1 : 0;
+        Target& target = targets_.emplace_back(
+            Matched{endpoint.pattern},
+            endpoint.make(place), chains_[endpoint.scope].get(), endpoint.is_websocket);
+        if (endpoint.routes == nullptr) continue;
+        target.selections = std::make_unique<Selections>();
+        target.selections->of_lists.resize(endpoint.routes->lists().size());
     }
 }
 
 void SiteLoop::Tree::make_missing_chains() {
     for (std::size_t i = 0; i < chains_.size(); ++i) {
         const Site::Scope& scope = site_->scopes()[i];
+        if (chains_[i] == nullptr) continue;
         const Chain& own = *chains_[i];
         const Chain& outermost = *chains_[0];
         // A prefix with parameters claims no path.
@@ -168,8 +152,19 @@ void SiteLoop::Tree::make_missing_chains() {
 }
 
 void SiteLoop::Tree::change(Change& change) {
-    for (const auto& chain : chains_) change(*chain);
+    for (const auto& chain : chains_) {
+        if (chain != nullptr) change(*chain);
+    }
     for (Missing& missing : missing_) change(missing.chain);
+    for (Target& target : targets_) {
+        if (target.selections == nullptr) continue;
+        for (const auto& selection : target.selections->of_lists) {
+            if (selection) change(selection->chain);
+        }
+        for (const auto& [list, selection] : target.selections->of_requests) {
+            change(selection->chain);
+        }
+    }
 }
 
 void SiteLoop::Tree::count_in(LoopMetrics& metrics) {
@@ -178,13 +173,26 @@ void SiteLoop::Tree::count_in(LoopMetrics& metrics) {
     for (std::size_t i = 0; i < targets_.size(); ++i) targets_[i].matched.series = series_[i];
 }
 
-bool SiteLoop::Tree::logs() const {
-    return std::ranges::any_of(chains_, [](const auto& chain) { return chain->log != nullptr; });
+// Their chains are made when a request needs them, and a log cannot be opened then.
+bool SiteLoop::Tree::find_logs(Change& log) {
+    bool found = std::ranges::any_of(
+        chains_, [](const auto& chain) { return chain != nullptr && chain->log != nullptr; });
+    if (site_ == nullptr) return found;
+    for (const Site::Scope& scope : site_->scopes()) {
+        for (const Setting& setting : scope.settings) {
+            if (!scope.is_of_routes || setting.access_log == nullptr) continue;
+            Chain probe;
+            probe.target = setting.access_log.get();
+            log(probe);
+            found |= probe.log != nullptr;
+        }
+    }
+    return found;
 }
 
 // --- a request -------------------------------------------------------------------------------
 
-void SiteLoop::Tree::match(Exchange& exchange) {
+void SiteLoop::Tree::match(Exchange& exchange, SiteLoop& loop) {
     exchange.tree_ = core::Ref<core::Shared>(this);
     if (site_ == nullptr) {
         exchange.chain_ = chains_[0].get();
@@ -199,11 +207,65 @@ void SiteLoop::Tree::match(Exchange& exchange) {
         exchange.handler_ = &*refusal_;
         return;
     }
-    const Target& target = targets_[found.route];
-    const bool is_tunnel = request.method() == wire::Method::connect && !target.is_websocket;
-    exchange.chain_ = target.chain;
-    exchange.matched_ = is_tunnel ? nullptr : &target.matched;
-    exchange.handler_ = is_tunnel ? &*refusal_ : target.handler.get();
+    const Target* target = &targets_[found.route];
+    exchange.chain_ = target->chain;
+    if (target->selections != nullptr) {
+        auto selection = select(found.route, request, loop);
+        exchange.chain_ = &selection->chain;
+        target = selection->target;
+        exchange.selection_ = std::move(selection);
+    }
+    const bool is_tunnel = request.method() == wire::Method::connect && !target->is_websocket;
+    exchange.matched_ = is_tunnel ? nullptr : &target->matched;
+    exchange.handler_ = is_tunnel ? &*refusal_ : target->handler.get();
+}
+
+core::Ref<SiteLoop::Tree::Selection> SiteLoop::Tree::select(std::uint32_t endpoint,
+                                                            const Request& request,
+                                                            SiteLoop& loop) {
+    const SiteRoutes& routes = *site_->endpoints()[endpoint].routes;
+    Selections& all = *targets_[endpoint].selections;
+    const std::uint32_t list = routes.find(request, all.found);
+    if (list != SiteRoutes::none) {
+        core::Ref<Selection>& known = all.of_lists[list];
+        if (!known) known = make_selection(endpoint, routes.lists()[list], loop);
+        return known;
+    }
+    if (const auto known = all.of_requests.find(all.found); known != all.of_requests.end()) {
+        return known->second;
+    }
+    auto made = make_selection(endpoint, all.found, loop);
+    // Those of requests under way are theirs.
+    if (all.of_requests.size() >= selections_max) all.of_requests.clear();
+    all.of_requests.emplace(all.found, made);
+    return made;
+}
+
+core::Ref<SiteLoop::Tree::Selection> SiteLoop::Tree::make_selection(
+    std::uint32_t endpoint, std::span<const std::uint32_t> list, SiteLoop& loop) const {
+    const Site::Endpoint& base = site_->endpoints()[endpoint];
+    const std::vector<SiteRoutes::Route>& routes = base.routes->routes();
+    std::uint32_t answers = endpoint;
+    for (const std::uint32_t number : list) {
+        const SiteRoutes::Route& route = routes[number];
+        if (route.endpoint == SiteRoutes::none || route.refines != SiteRoutes::none) continue;
+        answers = route.endpoint;
+        break;
+    }
+    for (const std::uint32_t number : list) {
+        if (routes[number].refines != answers) continue;
+        answers = routes[number].endpoint;
+        break;
+    }
+    std::vector<std::uint32_t> scopes;
+    for (const std::uint32_t number : list | std::views::reverse) {
+        scopes.push_back(routes[number].scope);
+    }
+    auto made = core::make_ref<Selection>();
+    made->chain = layers_->chain_of(base.scope, scopes);
+    made->target = &targets_[answers];
+    loop.finish(made->chain);
+    return made;
 }
 
 // A known path passes the rules of its scope even with a wrong method: a log-in comes before any
@@ -241,12 +303,15 @@ const Chain& SiteLoop::Tree::chain_of_missing(ByteView path) const {
     return *chains_[0];
 }
 
-const Chain& SiteLoop::Tree::chain_of(ByteView authority, ByteView path) const {
+const Chain& SiteLoop::Tree::chain_of(const Request& request, SiteLoop& loop) {
     if (site_ == nullptr) return *chains_[0];
     route::Parameters unused;
-    const route::Found found = site_->find(authority, wire::Method::get, path, unused);
-    if (found.kind != route::Found::Kind::route) return chain_of_missing(path);
-    return *targets_[found.route].chain;
+    const route::Found found =
+        site_->find(request.authority, wire::Method::get, request.path, unused);
+    if (found.kind != route::Found::Kind::route) return chain_of_missing(request.path);
+    const Target& target = targets_[found.route];
+    if (target.selections == nullptr) return *target.chain;
+    return select(found.route, request, loop)->chain;
 }
 
 void SiteLoop::Tree::Refusal::handle(Exchange& exchange) {
@@ -319,6 +384,7 @@ void SiteLoop::publish(Prepared prepared, core::EventLoop& loop) {
     for (Change& change : changes_) next->change(change);
     next->change(log_);
     if (metrics_ != nullptr) next->count_in(*metrics_);
+    const bool logs = next->find_logs(log_);
     if (before_ == nullptr) {
         before_ = std::make_shared<Before>();
         // At the end of a turn, because code of its handlers may be on the stack when the last
@@ -327,7 +393,7 @@ void SiteLoop::publish(Prepared prepared, core::EventLoop& loop) {
     }
     before_->metrics = metrics_;
     before_->trees.push_back(std::exchange(tree_, std::move(next)));
-    logs_ |= tree_->logs();  // requests of the sites before may be logged yet
+    logs_ |= logs;  // requests of the sites before may be logged yet
 }
 
 void SiteLoop::drop_handlers() {
@@ -340,6 +406,12 @@ void SiteLoop::drop_handlers() {
 void SiteLoop::add_change(Change change) {
     tree_->change(change);
     changes_.push_back(std::move(change));
+}
+
+// Of a chain that is made while requests are served.
+void SiteLoop::finish(Chain& chain) {
+    for (Change& change : changes_) change(chain);
+    log_(chain);
 }
 
 void SiteLoop::add(AccessRule& rule) {
@@ -365,7 +437,7 @@ void SiteLoop::set_log(AccessLog* otherwise,
         chain.log = chain.target->path == "off" ? nullptr : find(*chain.target);
     };
     tree_->change(log_);
-    logs_ = observer_ || metrics_ != nullptr || tree_->logs();
+    logs_ = tree_->find_logs(log_) || observer_ || metrics_ != nullptr;
 }
 
 void SiteLoop::set_observer(shared_function<void(const AccessRecord&)> observer) {
@@ -388,8 +460,8 @@ const Chain& SiteLoop::chain_of(std::uint32_t scope) const {
     return tree_->chain(scope);
 }
 
-const Chain& SiteLoop::chain_of(ByteView authority, ByteView path) const {
-    return tree_->chain_of(authority, path);
+const Chain& SiteLoop::chain_of(const Request& request) {
+    return tree_->chain_of(request, *this);
 }
 
 void SiteLoop::serve(Exchange& exchange) {
@@ -400,7 +472,7 @@ void SiteLoop::serve(Exchange& exchange) {
                                     std::memory_order_relaxed);
     }
     exchange.run([&] {
-        tree_->match(exchange);
+        tree_->match(exchange, *this);
         run_stages(exchange);
     });
 }

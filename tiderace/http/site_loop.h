@@ -35,6 +35,7 @@ struct Chain {
     std::vector<AccessRule*> rules;        // from the outside in
     std::vector<ResponseFilter*> filters;  // error pages first, then from the inside out
     std::uint32_t error_pages = 0;         // of the filters, at their beginning
+    std::uint32_t adding_filters = 0;      // Setting::adds_up
     std::uint32_t last_filters = 0;        // at their end: Layer::goes_last
     bool authenticates = false;            // Layer::authenticates, of one of the rules
     AccessLog* log = nullptr;
@@ -110,8 +111,9 @@ class SiteLoop {
     // The place's; nullptr for a site of one endpoint.
     task::Runner* runner() const { return runner_; }
     const Chain& chain_of(std::uint32_t scope) const;
-    // What a GET of this path would walk through.
-    const Chain& chain_of(ByteView authority, ByteView path) const;
+    // What this request would walk through, were its method GET. Of one that routes choose: until
+    // the next call.
+    const Chain& chain_of(const Request& request);
     // What handlers hold may use what the layers are made of, and ends first. Nothing is served
     // from here on.
     void drop_handlers();
@@ -121,6 +123,7 @@ class SiteLoop {
     using Change = unique_function<void(Chain&)>;
 
     void add_change(Change change);
+    void finish(Chain& chain);
     void run_stages(Exchange& exchange);
 
     task::Runner* runner_ = nullptr;

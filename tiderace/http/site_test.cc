@@ -207,7 +207,8 @@ TEST_F(SiteTest, WhatWasAddedToALoopHoldsForTheSitesThatReplaceItsFirst) {
     ASSERT_TRUE(next->add(endpoint("/", 0, "2")));
     ASSERT_TRUE(loop_->replace(next, place_));
     EXPECT_EQ(ask("/"), "200 two> added> 2 <two <added");
-    EXPECT_EQ(loop_->chain_of("", "/").log, &own) << "asked for again";
+    const auto request = core::make_ref<testing::RecordedExchange>(world_.loop(), "GET", "/");
+    EXPECT_EQ(loop_->chain_of(request->request()).log, &own) << "asked for again";
 }
 
 TEST_F(SiteTest, ASiteThatCannotBeMadeReplacesNone) {

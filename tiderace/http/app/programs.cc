@@ -6,7 +6,7 @@
 #include "tiderace/http/app/csrf.h"
 #include "tiderace/http/cgi/cgi.h"
 #include "tiderace/http/cgi/fastcgi.h"
-#include "tiderace/http/files/glob.h"
+#include "tiderace/http/route/glob.h"
 #include "tiderace/http/site.h"
 
 namespace tiderace::http {
@@ -59,7 +59,7 @@ void Scope::add_cgi(route::PlacedPattern placed, const std::string& folder) cons
 
 void Scope::add_fastcgi(route::PlacedPattern placed, const std::string& address,
                         const std::string& root) const {
-    const bool is_glob = files::is_glob(placed.text);
+    const bool is_glob = route::is_glob(placed.text);
     cgi::FastCgiOptions options;
     options.pattern = is_glob ? placed.text : whole_prefix("fastcgi", placed.text);
     auto peer = core::Address::parse(address);

@@ -5,20 +5,20 @@
 
 #include "tiderace/http/cgi/fastcgi_peer.h"
 #include "tiderace/http/cgi/request_facts.h"
-#include "tiderace/http/files/glob.h"
+#include "tiderace/http/route/glob.h"
 #include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::http::cgi {
 
 Result<std::unique_ptr<FastCgi>> FastCgi::create(core::EventLoop& loop, FastCgiOptions options) {
     // "/app/" means all below /app, and "/" everything.
-    while (options.pattern.size() > 0 && !files::is_glob(options.pattern) &&
+    while (options.pattern.size() > 0 && !route::is_glob(options.pattern) &&
            options.pattern.ends_with('/')) {
         options.pattern.pop_back();
     }
     std::optional<ProgramFolder> folder;
     // What a glob matches is the name of a file; a path may be all that the peer knows.
-    if (!options.root.empty() || files::is_glob(options.pattern)) {
+    if (!options.root.empty() || route::is_glob(options.pattern)) {
         auto opened = ProgramFolder::open(loop.kernel(), options.root);
         if (!opened) return fail(opened.error());
         folder.emplace(std::move(*opened));
@@ -31,9 +31,12 @@ FastCgi::FastCgi(core::EventLoop& loop, FastCgiOptions options, std::optional<Pr
       options_(std::move(options)),
       folder_(std::move(folder)),
       room_(loop, options_.rules) {
-    // Most handlers have none, and then no request for a folder looks for files.
-    has_index_ = !is_path() && std::ranges::any_of(options_.index, [this](const auto& name) {
-        return is_script("/" + name);
+    // Most handlers have none, and then no request for a folder looks for files. A pattern of a
+    // folder's scripts has an index there alone.
+    const ByteView pattern = options_.pattern;
+    const ByteView names = pattern.substr(pattern.rfind('/') + 1);
+    has_index_ = !is_path() && std::ranges::any_of(options_.index, [&](const auto& name) {
+        return route::matches_text(names, name);
     });
     peer_ = std::make_unique<FastCgiPeer>(loop, options_);
 }
@@ -47,11 +50,11 @@ FastCgi::~FastCgi() {
 }
 
 bool FastCgi::is_path() const {
-    return !files::is_glob(options_.pattern);
+    return !route::is_glob(options_.pattern);
 }
 
 bool FastCgi::is_script(ByteView path) const {
-    return files::matches_glob(options_.pattern, path);
+    return route::matches_glob(options_.pattern, path);
 }
 
 // The name that stands for a folder, if it is one of ours: the first that is there.
@@ -84,26 +87,28 @@ std::optional<ByteView> FastCgi::script_in(ByteView path) const {
 }
 
 void FastCgi::handle(Exchange& exchange) {
-    if (!handle_own(exchange)) exchange.respond_status(404);
+    const std::optional<ByteView> front = script_in(exchange.request().path);
+    if (front) return run(exchange, *front);
+    if (!handle_index(exchange)) exchange.respond_status(404);
 }
 
-bool FastCgi::handle_own(Exchange& exchange) {
-    const Request& request = exchange.request();
-    const std::optional<ByteView> front = script_in(request.path);
-    const std::optional<std::string> index = front ? std::nullopt : index_of(request.path);
-    if (!front && !index) return false;
-    const ByteView script = front ? *front : ByteView(*index);
-    if (request.method() == wire::Method::connect) {
-        exchange.respond_status(501);
-    } else if (!is_path() && !known_.has(*folder_, script, loop_->now())) {
-        // The peer gets no request for a missing script: it might run another file for it.
-        exchange.respond_status(404);
-    } else {
-        auto* call = new FastCgiCall(*this, script);
-        calls_.push_back(*call);
-        call->begin(exchange);
+bool FastCgi::handle_index(Exchange& exchange) {
+    const std::optional<std::string> index = index_of(exchange.request().path);
+    if (index) run(exchange, *index);
+    return index.has_value();
+}
+
+void FastCgi::run(Exchange& exchange, ByteView script) {
+    if (exchange.request().method() == wire::Method::connect) {
+        return exchange.respond_status(501);
     }
-    return true;
+    // The peer gets no request for a missing script: it might run another file for it.
+    if (!is_path() && !known_.has(*folder_, script, loop_->now())) {
+        return exchange.respond_status(404);
+    }
+    auto* call = new FastCgiCall(*this, script);
+    calls_.push_back(*call);
+    call->begin(exchange);
 }
 
 // When it is sent, not before: a request that waits holds no copy of its variables.

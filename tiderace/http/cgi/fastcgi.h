@@ -62,8 +62,9 @@ class FastCgi final : public Handler, private core::TurnEnd {
 
     // 404 where the path is none of the pattern's, nor a folder that has an index of the pattern's.
     void handle(Exchange& exchange) override;
-    // False: it is none, and the exchange is not touched.
-    bool handle_own(Exchange& exchange);
+    // Answers for a folder that has an index of the pattern's. False: it is none, and the exchange
+    // is not touched.
+    bool handle_index(Exchange& exchange);
 
     FastCgiPeer& peer() { return *peer_; }
     // No request is under way.
@@ -78,6 +79,7 @@ class FastCgi final : public Handler, private core::TurnEnd {
     std::optional<std::string> index_of(ByteView folder);
     // The front of the path that is a script's name, "/a/x.php"; what follows is PATH_INFO.
     std::optional<ByteView> script_in(ByteView path) const;
+    void run(Exchange& exchange, ByteView script);
     void on_turn_end() override;
     void retire(FastCgiCall& call);
     // The records that begin the request of this script; until the next call.

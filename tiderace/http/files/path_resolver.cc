@@ -1,9 +1,10 @@
 #include "tiderace/http/files/path_resolver.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tiderace/http/files/file_answer.h"
-#include "tiderace/http/files/glob.h"
+#include "tiderace/http/route/glob.h"
 #include "tiderace/http/wire/cache_control.h"
 #include "tiderace/http/wire/canonical_path.h"
 
@@ -51,6 +52,7 @@ core::Ref<ResolvedPath> PathResolver::resolve(ByteView path, const ResolvedPath*
     resolved->path = path;
     // Not even opened: for clients a hidden name does not exist.
     if (!rules_.hidden && wire::has_hidden_segment(path)) return resolved;
+    if (!is_sent(path)) return resolved;
     FileLoader::Opened opened = loader_.open(path);
     switch (opened.found) {
         case Found::file:
@@ -156,6 +158,7 @@ void PathResolver::resolve_directory(ResolvedPath& to) const {
     }
     to.stands_for = StandsFor::directory;
     for (const std::string& name : rules_.index) {
+        if (!is_sent(to.path + name)) continue;
         const FileLoader::Opened opened = loader_.open(to.path, name);
         // Without this a passing failure would show a listing in place of the page.
         if (opened.found == Found::failed) return set_failed(to, opened.error);
@@ -171,6 +174,7 @@ void PathResolver::resolve_page(ResolvedPath& to) const {
     // "/about/" is a folder's name, not a page's.
     if (!rules_.clean_urls || to.path.ends_with('/')) return;
     constexpr ByteView suffix = ".html";
+    if (!is_sent(to.path + std::string(suffix))) return;
     const FileLoader::Opened opened = loader_.open(to.path, suffix);
     if (opened.found == Found::failed) return set_failed(to, opened.error);
     if (opened.found != Found::file) return;
@@ -178,9 +182,16 @@ void PathResolver::resolve_page(ResolvedPath& to) const {
     to.target = to.path + std::string(suffix);
 }
 
+bool PathResolver::is_sent(ByteView path) const {
+    return std::ranges::none_of(rules_.unsent, [&](const std::string& unsent) {
+        return route::is_glob(unsent) ? route::glob_holds(unsent, path)
+                                      : wire::is_below(path, unsent);
+    });
+}
+
 ByteView PathResolver::cache_control_of(ByteView path) const {
     for (const CacheControlRule& rule : rules_.cache_control) {
-        if (matches_glob(rule.pattern, path)) return rule.value;
+        if (route::matches_glob(rule.pattern, path)) return rule.value;
     }
     return {};
 }

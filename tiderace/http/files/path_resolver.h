@@ -35,7 +35,7 @@ inline constexpr std::size_t sibling_codings = 3;
 
 // One line of the Cache-Control rules; the first that matches counts.
 struct CacheControlRule {
-    std::string pattern;  // handler/glob.h
+    std::string pattern;  // http/route/glob.h
     std::string value;
 };
 
@@ -55,6 +55,8 @@ struct PathRules {
     bool clean_urls = false;    // "/about" answers with about.html
     bool hidden = false;        // serve names that begin with a dot
     bool precompressed = true;  // look for siblings
+    // Not there for clients, whatever leads to them: paths with all below, or globs.
+    std::vector<std::string> unsent = {};
     std::vector<CacheControlRule> cache_control;
     wire::MimeTable mime;
 };
@@ -124,6 +126,7 @@ class PathResolver {
                             UnixSeconds now) const;
     void decide_compression(ResolvedPath& to, const ResolvedPath* previous) const;
     ByteView cache_control_of(ByteView path) const;
+    bool is_sent(ByteView path) const;
 
     FileLoader loader_;
     PathRules rules_;

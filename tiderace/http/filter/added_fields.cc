@@ -61,12 +61,14 @@ AddedFields::AddedFields(std::vector<AddedField> fields) {
 
 void AddedFields::filter(Exchange&, Response& response) {
     for (const auto& [id, field] : fields_) {
-        if (may_stand_twice(id)) {
-            response.add(id, field.value);
+        if (!field.value) {
+            response.remove(field.name);
+        } else if (may_stand_twice(id)) {
+            response.add(id, *field.value);
         } else if (id != FieldName::other) {
-            response.set(id, field.value);
+            response.set(id, *field.value);
         } else {
-            response.set(field.name, field.value);
+            response.set(field.name, *field.value);
         }
     }
 }

@@ -1,6 +1,7 @@
 // AddedFields: the fields that an operator wants on every answer (`--header NAME:VALUE`).
 //
 // A field of the same name that the handler set is replaced; Set-Cookie and Vary are added to.
+// Those of several scopes run from the outside in (Setting::adds_up), so that the nearest counts.
 //
 // Owner    The program; one per loop, or one for several sites of a loop.
 // Thread   The loop's.
@@ -8,6 +9,7 @@
 // Keywords: add_header, response headers
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,7 @@ namespace tiderace::http::filter {
 
 struct AddedField {
     std::string name;
-    std::string value;
+    std::optional<std::string> value;  // unset: the field is taken out
 };
 
 // "X-Frame-Options: DENY". The space after the colon may be left out.

@@ -168,8 +168,9 @@ void append_json_page(std::string& page, int status, ByteView why, ByteView path
 
 }  // namespace
 
-Result<ErrorPages> ErrorPages::load(const std::map<int, std::string>& files) {
+Result<ErrorPages> ErrorPages::load(const std::map<int, std::string>& files, Others others) {
     ErrorPages pages;
+    pages.others_ = others;
     const wire::MimeTable mime;
     for (const auto& [status, path] : files) {
         auto bytes = read_file(path);
@@ -190,6 +191,7 @@ void ErrorPages::filter(Exchange& exchange, Response& response) {
     if (const auto page = pages_.find(status); page != pages_.end()) {
         return show(page->second, response);
     }
+    if (others_ == Others::are_left) return;
     response.add(FieldName::vary, "Accept");
     const bool json = wire::prefers_json(exchange.request().header(FieldName::accept));
     response.set(FieldName::content_type,

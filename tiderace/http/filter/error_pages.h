@@ -13,6 +13,7 @@
 // Keywords: 404, 403, problem+json, RFC 9457
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -28,9 +29,15 @@ class ErrorPages final : public ResponseFilter {
     static constexpr std::size_t path_shown_bytes_max = 200;
     static constexpr std::size_t copied_bytes_max = 16_KiB;  // larger: queued where it is
 
+    enum class Others : std::uint8_t {
+        are_built_in,
+        are_left,  // to the filters that come after
+    };
+
     ErrorPages() = default;
     // `files` by status: {404: "/srv/404.html"}. Read once, now.
-    static Result<ErrorPages> load(const std::map<int, std::string>& files);
+    static Result<ErrorPages> load(const std::map<int, std::string>& files,
+                                   Others others = Others::are_built_in);
 
     void filter(Exchange& exchange, Response& response) override;
 
@@ -50,6 +57,7 @@ class ErrorPages final : public ResponseFilter {
     static void show(const core::Ref<Page>& page, Response& response);
     void build_html_page(BuiltPage& built, int status, ByteView why, ByteView path);
 
+    Others others_ = Others::are_built_in;
     std::map<int, core::Ref<Page>> pages_;
     std::map<int, HtmlParts> html_parts_;  // by status; made when first needed
     core::Ref<BuiltPage> built_;           // the last one

@@ -111,13 +111,28 @@ std::expected<void, std::string> Router::add(wire::Method method, std::string_vi
     return add(node, method, {route, *texts_.back(), place});
 }
 
-std::expected<void, std::string> Router::add_below(std::string_view path, std::uint32_t route) {
+std::uint32_t Router::node_for(std::string_view literal) {
     std::uint32_t node = 0;
-    for (std::string_view left = path; !left.empty();) {
-        const std::size_t end = std::min(left.find('/', 1), left.size());
-        node = child_for(node, {Segment::Kind::literal, left.substr(1, end - 1)});
-        left.remove_prefix(end);
+    while (!literal.empty()) {
+        const std::size_t end = std::min(literal.find('/', 1), literal.size());
+        node = child_for(node, {Segment::Kind::literal, literal.substr(1, end - 1)});
+        literal.remove_prefix(end);
     }
+    return node;
+}
+
+void Router::put_alone(std::string_view path, std::uint32_t route) {
+    Node& node = nodes_[node_for(path)];
+    if (node.routes == none) {
+        node.routes = static_cast<std::uint32_t>(routes_.size());
+        routes_.emplace_back();
+    }
+    routes_[node.routes].by_method.fill(none);
+    routes_[node.routes].by_method[methods - 1] = route;
+}
+
+std::expected<void, std::string> Router::add_below(std::string_view path, std::uint32_t route) {
+    const std::uint32_t node = node_for(path);
     texts_.push_back(std::make_unique<std::string>(path));
     const Added added{route, *texts_.back(), {}};
     if (!path.empty()) {

@@ -55,6 +55,8 @@ class Router {
                                          std::uint32_t route, Place place = {});
     // A literal path and all below it, whatever the method; "": all. No braces mean anything here.
     std::expected<void, std::string> add_below(std::string_view path, std::uint32_t route);
+    // A literal path alone, whatever the method, also in the place of what add_below() put there.
+    void put_alone(std::string_view path, std::uint32_t route);
     // A GET route answers HEAD, too.
     Found find(wire::Method method, ByteView path, Parameters& parameters) const;
 
@@ -91,6 +93,7 @@ class Router {
     std::uint32_t literal_child(std::uint32_t node, std::string_view text) const;
     std::uint32_t child_for(std::uint32_t node, const Segment& segment);
     std::uint32_t make_node();
+    std::uint32_t node_for(std::string_view literal);
     void insert(Edge edge);
     std::expected<void, std::string> add(std::uint32_t node, wire::Method method, Added added);
     void add_allow(Routes& routes) const;

@@ -5,15 +5,22 @@
 // A pattern without '/' is matched against the last segment; one with '/' against the whole path,
 // which begins with '/' whether the pattern does or not.
 //
+// A route's pattern holds for all below what it matches, as its prefix does: a program behind
+// "*.php" answers "/a.php/info", too, and a route that denies it must not let that pass.
+//
 // Thread   Any; no state. Time is bounded by pattern length times path length.
 #pragma once
 
 #include "tiderace/base/bytes.h"
 
-namespace tiderace::http::files {
+namespace tiderace::http::route {
 
 bool matches_glob(ByteView pattern, ByteView path);
+// Whether the path matches, or a front of it that ends before a '/'.
+bool glob_holds(ByteView pattern, ByteView path);
+// The whole of a text that has no segments: '*' and '?' stand for any character.
+bool matches_text(ByteView pattern, ByteView text);
 // False: a plain path, which stands for itself.
 bool is_glob(ByteView pattern);
 
-}  // namespace tiderace::http::files
+}  // namespace tiderace::http::route

@@ -1,8 +1,8 @@
-#include "tiderace/http/files/glob.h"
+#include "tiderace/http/route/glob.h"
 
 #include <gtest/gtest.h>
 
-namespace tiderace::http::files {
+namespace tiderace::http::route {
 namespace {
 
 TEST(Glob, MatchesAsItsTableSays) {
@@ -61,4 +61,4 @@ TEST(Glob, AHostilePatternDoesNotBlowUp) {
 }
 
 }  // namespace
-}  // namespace tiderace::http::files
+}  // namespace tiderace::http::route

@@ -1,0 +1,355 @@
+#include "server/config/route_reader.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tiderace/base/ascii.h"
+#include "tiderace/http/route/glob.h"
+#include "tiderace/http/wire/canonical_path.h"
+#include "tiderace/http/wire/field_syntax.h"
+
+namespace tiderace::server::config {
+namespace {
+
+using http::RouteMatch;
+
+constexpr std::string_view handlers[] = {"root", "redirect", "respond", "deny", "fastcgi", "cgi"};
+constexpr std::int64_t priority_max = 1'000;
+
+// A value that may be one, or a list of such.
+std::vector<const Value*> one_or_all(const Value& value) {
+    std::vector<const Value*> all;
+    const Array* const array = value.get<Array>();
+    if (array == nullptr) return {&value};
+    for (const Value& each : *array) all.push_back(&each);
+    return all;
+}
+
+// Whether the nearer route answers every request of the other.
+bool shadows(const Route& nearer, const Route& other) {
+    const RouteMatch& match = nearer.match;
+    if (match.conditions() > 0) return false;
+    if (match.path.empty() || match.path == "**" || match.path == "/**") return true;
+    const std::string_view path = other.match.plain_path();
+    // What a glob matches is below the folder before its first star.
+    const std::string_view fixed =
+        other.match.kind() == RouteMatch::Kind::glob
+            ? path.substr(0, path.substr(0, path.find_first_of("*?")).rfind('/') + 1)
+            : path;
+    if (match.kind() == RouteMatch::Kind::below) return match.path_holds(fixed);
+    if (other.match.kind() == RouteMatch::Kind::alone) return match.path_holds(path);
+    // A glob of names: the last part of a path that it matches is the same below every folder.
+    return match.kind() == RouteMatch::Kind::glob &&
+           other.match.kind() == RouteMatch::Kind::below && !path.empty() && match.path_holds(path);
+}
+
+bool answers(const Route& route) {
+    return (route.reply && !route.reply->is_off()) || route.runs_programs();
+}
+
+}  // namespace
+
+std::string type_fault(std::string_view name, std::string_view expects, const Value& value) {
+    return std::string(name) + " expects " + std::string(expects) + ", and this is " +
+           std::string(value.noun());
+}
+
+void read_route_value(Route& route, RouteValue what, std::string_view value, Place at,
+                      const Reading& reading, std::string_view name) {
+    const Applied applied = set_of_route(route, what, value);
+    if (applied) return;
+    reading.problems.error(
+        at, name.empty() ? applied.error() : std::string(name) + ": " + applied.error());
+}
+
+std::vector<RouteReader::Found> RouteReader::read_matches(Place at, const Table& route) {
+    RouteMatch match;
+    if (const Member* const method = route.find("method")) read_methods(method->value, match);
+    if (const Member* const header = route.find("header")) read_values(*header, match.header);
+    if (const Member* const query = route.find("query")) read_values(*query, match.query);
+    if (const Member* const remote = route.find("remote")) read_networks(remote->value, match);
+    if (const Member* const scheme = route.find("scheme")) read_scheme(scheme->value, match);
+    if (const Member* const priority = route.find("priority")) {
+        read_priority(priority->value, match);
+    }
+    const Member* const path = route.find("path");
+    if (path == nullptr) return {{std::move(match), at}};
+    const std::vector<const Value*> paths = one_or_all(path->value);
+    if (paths.empty()) {
+        reading_.problems.error(path->value.at, "this list of paths is empty",
+                                "leave it out for a route of all paths");
+    }
+    std::vector<Found> found;
+    for (const Value* const each : paths) {
+        if (read_path(*each, match)) found.push_back({match, each->at});
+    }
+    return found;
+}
+
+bool RouteReader::read_path(const Value& value, RouteMatch& match) {
+    const auto* const text = value.get<std::string>();
+    std::string path = text != nullptr ? *text : "";
+    const bool is_alone = path.starts_with('=');
+    if (is_alone) path.erase(0, 1);
+    const bool is_glob = !is_alone && http::route::is_glob(path);
+    const std::string above = path.ends_with("/*") ? path.substr(0, path.size() - 2) : "*";
+    if (path.starts_with('~')) {
+        reading_.problems.error(value.at, "regular expressions are not built in",
+                                "a pattern has * for a part of a name, ** for any path, ? for one "
+                                "character");
+    } else if (is_glob && !http::route::is_glob(above)) {
+        reading_.problems.error(value.at, "a path holds for all below it already",
+                                "write \"" + (above.empty() ? "/" : above) + "\"");
+    } else if (!path.starts_with('/') && !is_glob) {
+        reading_.problems.error(value.at, "a path begins with \"/\"",
+                                "\"/api\" for all below it, \"=/api\" for that path alone");
+    } else if ((path + "/").contains("/../") || path.contains("//")) {
+        reading_.problems.error(value.at,
+                                "no request has this path: \"..\" and \"//\" are taken out");
+    } else if (is_glob) {
+        match.path = std::move(path);
+        return true;
+    } else if (!make_canonical(path)) {
+        reading_.problems.error(value.at, "no request has this path",
+                                "write it as a browser shows it, with escapes that are sound");
+    } else {
+        match.path = is_alone ? "=" + (path.empty() ? "/" : path) : path;
+        return true;
+    }
+    return false;
+}
+
+void RouteReader::read_methods(const Value& value, RouteMatch& match) {
+    const std::vector<const Value*> all = one_or_all(value);
+    for (const Value* const each : all) {
+        const auto* const name = each->get<std::string>();
+        const auto method =
+            name != nullptr ? http::wire::parse_method(*name) : http::wire::Method::other;
+        if (method != http::wire::Method::other) {
+            match.methods.push_back(method);
+            continue;
+        }
+        std::string upper = name != nullptr ? *name : "";
+        for (char& c : upper) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+        const bool is_known = http::wire::parse_method(upper) != http::wire::Method::other;
+        reading_.problems.error(each->at, "no request has this method",
+                                is_known ? "methods are in capitals: \"" + upper + "\""
+                                         : "method = [\"GET\", \"POST\"]; GET is HEAD, too");
+    }
+    if (!all.empty()) return;
+    reading_.problems.error(value.at, "this list of methods is empty",
+                            "leave it out for every method");
+}
+
+void RouteReader::read_values(const Member& member, std::vector<http::ValueCondition>& conditions) {
+    const Table* const table = member.value.get<Table>();
+    if (table == nullptr || table->members.empty()) {
+        reading_.problems.error(
+            member.value.at, member.key + " expects a table of names with the values they have",
+            member.key + " = { name = \"value\", other = true, third = false }");
+        return;
+    }
+    for (const Member& each : table->members) {
+        const auto* const text = each.value.get<std::string>();
+        const bool* const is_there = each.value.get<bool>();
+        if (member.key == "header" && !http::wire::is_token(each.key)) {
+            reading_.problems.error(each.at, "no request has a field of this name");
+        } else if (text != nullptr) {
+            conditions.push_back({.name = each.key, .value = *text});
+        } else if (is_there != nullptr) {
+            conditions.push_back({.name = each.key, .is_absent = !*is_there});
+        } else {
+            reading_.problems.error(
+                each.value.at,
+                type_fault(each.key, "a string, or true or false for being there", each.value));
+        }
+    }
+}
+
+void RouteReader::read_networks(const Value& value, RouteMatch& match) {
+    const std::vector<const Value*> all = one_or_all(value);
+    for (const Value* const each : all) {
+        const auto* const text = each->get<std::string>();
+        const auto network = net::Network::parse(text != nullptr ? *text : "");
+        if (network) {
+            match.remote.push_back(*network);
+            continue;
+        }
+        reading_.problems.error(each->at, "remote: this " + network.error(),
+                                "\"10.0.0.0/8\", \"2001:db8::/32\", or one address");
+    }
+    if (!all.empty()) return;
+    reading_.problems.error(value.at, "this list of networks is empty",
+                            "leave it out for every address");
+}
+
+void RouteReader::read_scheme(const Value& value, RouteMatch& match) {
+    const auto* const text = value.get<std::string>();
+    if (text != nullptr && (*text == "http" || *text == "https")) {
+        match.secure = *text == "https";
+        return;
+    }
+    reading_.problems.error(value.at, "scheme expects \"http\" or \"https\"");
+}
+
+void RouteReader::read_priority(const Value& value, RouteMatch& match) {
+    const auto* const number = value.get<std::int64_t>();
+    if (number != nullptr && *number >= -priority_max && *number <= priority_max) {
+        match.priority = static_cast<int>(*number);
+        return;
+    }
+    reading_.problems.error(value.at, "priority expects a whole number from -1000 to 1000",
+                            "0 is every route's; one with more is nearer");
+}
+
+// The key that says what answers; nullptr: the files of the site do.
+const Member* RouteReader::answering_key(const Table& table) {
+    const Member* found = nullptr;
+    for (const Member& each : table.members) {
+        if (std::ranges::find(handlers, each.key) == std::end(handlers)) continue;
+        if (found != nullptr) {
+            reading_.problems.error(each.at,
+                                    "\"" + each.key + "\" stands beside \"" + found->key + "\"",
+                                    "one of them answers: leave the other out");
+        }
+        found = &each;
+    }
+    return found != nullptr ? found : table.find("status");
+}
+
+// `status` alone answers; beside `redirect` and `respond` it is theirs.
+void RouteReader::read_reply(Route& route, const Table& table) {
+    const Member* const key = answering_key(table);
+    if (key == nullptr) return;
+    std::optional<int> status;
+    if (const Member* const given = table.find("status")) {
+        const auto* const code = given->value.get<std::int64_t>();
+        if (code == nullptr || *code < 200 || *code > 599) {
+            reading_.problems.error(given->value.at, "status expects a code from 200 to 599");
+            return;
+        }
+        status = static_cast<int>(*code);
+    }
+    if (key->key != "redirect" && status && *status >= 300 && *status < 400) {
+        reading_.problems.error(table.find("status")->value.at,
+                                "a status from 300 to 399 says where to go, and no `redirect` does",
+                                "redirect = \"/new{rest}\" beside it");
+        return;
+    }
+    if (key->key == "redirect") {
+        read_redirect(route, *key, status.value_or(308));
+    } else if (key->key == "respond") {
+        const auto* const text = key->value.get<std::string>();
+        if (text == nullptr) {
+            reading_.problems.error(key->value.at, type_fault("respond", "a text", key->value));
+            return;
+        }
+        route.reply = FixedReply{.status = status.value_or(200), .text = *text};
+    } else if (key->key == "deny") {
+        read_deny(route, *key);
+    } else if (key->key == "status") {
+        route.reply = FixedReply{.status = *status};
+    }
+}
+
+void RouteReader::read_redirect(Route& route, const Member& key, int status) {
+    const auto* const target = key.value.get<std::string>();
+    if (target == nullptr) {
+        reading_.problems.error(key.value.at, type_fault("redirect", "a target", key.value));
+        return;
+    }
+    if (status < 301 || status > 308 || (status > 303 && status < 307)) {
+        reading_.problems.error(key.at, "a redirect has the status 301, 302, 303, 307 or 308");
+        return;
+    }
+    std::string_view text = *target;
+    if (!text.starts_with('/') && !text.starts_with("http://") && !text.starts_with("https://")) {
+        reading_.problems.error(key.value.at,
+                                "a redirect leads to a path, or to an address with http:// or "
+                                "https://",
+                                "redirect = \"/new{rest}\", or \"https://example.org{rest}\"");
+        return;
+    }
+    const bool keeps_rest = text.ends_with("{rest}");
+    if (keeps_rest) text.remove_suffix(6);
+    route.reply.reset();
+    read_route_value(route, RouteValue::redirect, text, key.value.at, reading_, "redirect");
+    if (!route.reply) return;
+    route.reply->status = status;
+    route.reply->keeps_rest = keeps_rest;
+}
+
+void RouteReader::read_deny(Route& route, const Member& key) {
+    const bool* const truth = key.value.get<bool>();
+    const auto* const code = key.value.get<std::int64_t>();
+    if (truth == nullptr && (code == nullptr || *code < 400 || *code > 499)) {
+        reading_.problems.error(key.value.at, "deny expects true, or a code from 400 to 499");
+        return;
+    }
+    if (truth != nullptr && !*truth) return;
+    route.reply = FixedReply{.status = code != nullptr ? static_cast<int>(*code) : 404};
+}
+
+void RouteReader::read_programs(Route& route, const Member& member) {
+    const auto* const where = member.value.get<std::string>();
+    const bool is_folder = member.key == "cgi";
+    if (where == nullptr || where->empty()) {
+        reading_.problems.error(
+            member.value.at,
+            type_fault(member.key, is_folder ? "a folder" : "an address", member.value));
+        return;
+    }
+    if (is_folder && route.match.kind() != RouteMatch::Kind::below) {
+        reading_.problems.error(member.at, "the programs of a folder stand below a path",
+                                "path = \"/cgi-bin\"");
+        return;
+    }
+    read_route_value(
+        route, is_folder ? RouteValue::cgi : RouteValue::fastcgi,
+        is_folder ? reading_.path_of(*where, member.value.at, FileKind::folder) : *where,
+        member.value.at, reading_, member.key);
+}
+
+void RouteReader::check_answered(const Found& found, const Table& route) {
+    const auto is_answer = [](const Member& each) {
+        return each.key == "status" || std::ranges::find(handlers, each.key) != std::end(handlers);
+    };
+    if (std::ranges::none_of(route.members, is_answer)) return;
+    std::vector<Found>& same_path = answered_[found.match.path];
+    const auto known = std::ranges::find(same_path, found.match, &Found::match);
+    if (known != same_path.end()) {
+        reading_.problems.error(found.at, "two routes answer this path",
+                                "the other is at " + reading_.sources.name_of(known->at));
+        return;
+    }
+    same_path.push_back(found);
+}
+
+void RouteReader::check_shadowed(const std::vector<Route>& routes) {
+    std::vector<const RouteMatch*> matches;
+    for (const Route& route : routes) matches.push_back(&route.match);
+    // Few routes shadow others: globs, and those of a priority.
+    std::vector<const Route*> nearer;
+    for (const std::uint32_t index : http::nearest_first(matches)) {
+        const Route& route = routes[index];
+        if (!answers(route)) continue;
+        const auto found =
+            std::ranges::find_if(nearer, [&](const Route* one) { return shadows(*one, route); });
+        if (found != nearer.end()) {
+            const auto place_of = [&](const RouteMatch& match) {
+                const std::vector<Found>& all = answered_.at(match.path);
+                return std::ranges::find(all, match, &Found::match)->at;
+            };
+            reading_.problems.warning(
+                place_of(route.match), "this route never answers: another is nearer",
+                "that is at " + reading_.sources.name_of(place_of((*found)->match)) +
+                    "; a higher `priority` puts this one before it");
+        }
+        const bool may_shadow = route.match.kind() != RouteMatch::Kind::alone &&
+                                (route.match.priority != 0 || route.match.path.empty() ||
+                                 route.match.kind() == RouteMatch::Kind::glob);
+        if (may_shadow && route.match.conditions() == 0) nearer.push_back(&route);
+    }
+}
+
+}  // namespace tiderace::server::config

@@ -1,0 +1,56 @@
+// Internal. RouteMatch: for which requests a route holds: a path, and conditions beside it.
+//
+//   ""           every path               "/api"     and all below it, not "/apis"
+//   "=/feed"     that path alone          "*.php"    a glob (route/glob.h), and all below
+//
+//   nearest_first   priority, then: paths alone, globs in their order, paths with all below them,
+//                   the longest first; of one path the route with more conditions, then the order
+//
+// Thread   Constant, once it is made.
+// Keywords: location, matcher
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tiderace/http/wire/method.h"
+#include "tiderace/net/network.h"
+
+namespace tiderace::http {
+
+struct Request;
+
+// Of a field, or of a pair of the query; several of one name: one of them is enough.
+struct ValueCondition {
+    std::string name;                       // of a field: in any case of letters
+    std::optional<std::string> value = {};  // '*' is any characters, '?' one; unset: any value
+    bool is_absent = false;                 // no such name instead
+    bool operator==(const ValueCondition&) const = default;
+};
+
+struct RouteMatch {
+    std::string path;  // canonical, without a '/' at its end
+    int priority = 0;
+    std::vector<wire::Method> methods = {};  // GET is HEAD, too; empty: every method
+    std::vector<ValueCondition> header = {};
+    std::vector<ValueCondition> query = {};
+    std::vector<net::Network> remote =
+        {};  // one of them has the client's address; empty: any address
+    std::optional<bool> secure = {};
+
+    enum class Kind : std::uint8_t { alone, glob, below };
+    Kind kind() const;
+    std::string_view plain_path() const;  // without the '=' of a path alone
+    std::size_t conditions() const;       // their number
+    bool path_holds(ByteView at) const;
+    bool conditions_hold(const Request& request) const;
+    bool operator==(const RouteMatch&) const = default;
+};
+
+// The order of these routes where several hold: indices.
+std::vector<std::uint32_t> nearest_first(std::span<const RouteMatch* const> routes);
+
+}  // namespace tiderace::http

@@ -1,0 +1,83 @@
+#include "tiderace/http/site_routes.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "tiderace/base/check.h"
+#include "tiderace/http/request.h"
+#include "tiderace/http/route/glob.h"
+
+namespace tiderace::http {
+
+SiteRoutes::SiteRoutes(std::vector<Route> routes) {
+    std::vector<const RouteMatch*> matches;
+    for (const Route& route : routes) matches.push_back(&route.match);
+    for (const std::uint32_t index : nearest_first(matches)) {
+        routes_.push_back(std::move(routes[index]));
+    }
+    add_list({});
+    add_lists();
+}
+
+std::uint32_t SiteRoutes::add_list(List list) {
+    std::ranges::sort(list);
+    conditional_.push_back(std::ranges::any_of(
+        list, [this](std::uint32_t route) { return routes_[route].match.conditions() > 0; }));
+    lists_.push_back(std::move(list));
+    return static_cast<std::uint32_t>(lists_.size() - 1);
+}
+
+// Each path that a route names has the list of what holds there, and another for below it.
+void SiteRoutes::add_lists() {
+    std::map<std::string_view, List> below;
+    std::map<std::string_view, List> alone;
+    below[""];
+    for (std::uint32_t i = 0; i < routes_.size(); ++i) {
+        const RouteMatch& match = routes_[i].match;
+        const RouteMatch::Kind kind = match.kind();
+        if (kind == RouteMatch::Kind::glob) {
+            globs_.push_back(i);
+        } else {
+            (kind == RouteMatch::Kind::alone ? alone : below)[match.plain_path()].push_back(i);
+        }
+    }
+    const auto with_those_above = [&](std::string_view path, List list) {
+        for (;;) {
+            if (const auto found = below.find(path); found != below.end()) {
+                list.insert(list.end(), found->second.begin(), found->second.end());
+            }
+            if (path.empty()) return list;
+            path = path.substr(0, path.rfind('/'));
+        }
+    };
+    for (const auto& [path, own] : below) {
+        const auto added = paths_.add_below(path, add_list(with_those_above(path, {})));
+        TR_CHECK(added, "each path once");
+    }
+    for (const auto& [path, own] : alone) {
+        paths_.put_alone(path, add_list(with_those_above(path, own)));
+    }
+}
+
+std::uint32_t SiteRoutes::find(const Request& request, List& found) const {
+    route::Parameters unused;
+    const route::Found at = paths_.find(wire::Method::other, request.path, unused);
+    const std::uint32_t list = at.kind == route::Found::Kind::route ? at.route : 0;
+    found.clear();
+    for (const std::uint32_t glob : globs_) {
+        const RouteMatch& match = routes_[glob].match;
+        if (route::glob_holds(match.path, request.path) && match.conditions_hold(request)) {
+            found.push_back(glob);
+        }
+    }
+    if (found.empty() && !conditional_[list]) return list;
+    for (const std::uint32_t route : lists_[list]) {
+        if (routes_[route].match.conditions_hold(request)) found.push_back(route);
+    }
+    std::ranges::sort(found);
+    return none;
+}
+
+}  // namespace tiderace::http

@@ -1,0 +1,55 @@
+// Internal. SiteRoutes: the routes inside an endpoint of a site (site.h), compiled: which of them
+// hold for a request, the nearest first.
+//
+//   path -> a list, which was made with the tree       most requests: two look-ups
+//   globs, conditions -> a list of this request's       where a site has such routes
+//
+// Owner    The endpoint of the site.
+// Thread   Constant; any, at once.
+// Memory   A list for each path that routes name.
+// Keywords: location
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tiderace/http/route/router.h"
+#include "tiderace/http/route_match.h"
+
+namespace tiderace::http {
+
+class SiteRoutes {
+  public:
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+    struct Route {
+        RouteMatch match;
+        std::uint32_t scope = 0;        // its settings, of Site::scopes()
+        std::uint32_t endpoint = none;  // what answers, of Site::endpoints(); none: settings alone
+        // It answers only in the place of this endpoint: the same files with other settings. `none`
+        // with an endpoint: in the place of all that is less near.
+        std::uint32_t refines = none;
+    };
+    using List = std::vector<std::uint32_t>;  // of routes(), the nearest first
+
+    explicit SiteRoutes(std::vector<Route> routes);
+
+    // The nearest first.
+    const std::vector<Route>& routes() const { return routes_; }
+    // The number of a list that the path alone decides. `none`: `found` has this request's.
+    std::uint32_t find(const Request& request, List& found) const;
+    std::span<const List> lists() const { return lists_; }
+
+  private:
+    void add_lists();
+    std::uint32_t add_list(List list);
+
+    std::vector<Route> routes_;
+    std::vector<List> lists_;        // the first is empty
+    std::vector<bool> conditional_;  // by list: one of its routes has conditions
+    route::Router paths_;            // finds a list
+    List globs_;
+};
+
+}  // namespace tiderace::http
