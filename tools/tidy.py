@@ -47,7 +47,7 @@ HTTP = WIRE | {
     *("http/files", "http/listing", "http/handler", "http/filter", "http/app"),
     *("http/app/pages", "http/app/life", "http/app/limits", "http/app/observe"),
     *("http/app/signed", "http/app/websocket"),
-    *("http/client", "http/client/websocket", "http/cgi"),
+    *("http/client", "http/client/websocket", "http/cgi", "http/stores"),
 }
 # Pages, and what happens around the requests, are parts of an application: one target.
 APPLICATION = {
@@ -116,6 +116,10 @@ ARROWS = {
     ),
     "http/app/websocket": BELOW_NET
     | {"net", "task", "http", "http/wire", "http/wire/websocket", "http/websocket", "http/app"},
+    # Above both, which do not know each other (decision 31).
+    "http/stores": BELOW_NET
+    | {"net", "task", "http", "http/wire", "http/filter", "http/app", "http/app/limits", "db"}
+    | {"db/redis"},
     "http/client": BELOW_NET
     | {"net", "tcp", "task", "json", "http/wire", "http/wire/h2", "http/coding"},
     "http/client/websocket": BELOW_NET

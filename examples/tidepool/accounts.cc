@@ -91,8 +91,8 @@ std::string fault_of_name(const std::string& name, const Words& words) {
 }
 
 std::string fault_of_password(const std::string& password, const Words& words) {
-    const bool fits = count_characters(password) >= Passwords::characters_min &&
-                      password.size() <= Passwords::bytes_max;
+    const bool fits = count_characters(password) >= password_characters_min &&
+                      password.size() <= password_bytes_max;
     return fits ? std::string() : std::string(words.form.password_hint);
 }
 
@@ -141,12 +141,9 @@ Task<std::optional<Account>> Accounts::find(std::string who) {
 }
 
 Task<bool> Accounts::check(std::optional<Account> account, std::string password) {
-    // No such password can be right, and hashing a megabyte would be a way to keep the processor
-    // busy. The comparison goes on, so that the answer takes as long as any other.
-    if (password.size() > Passwords::bytes_max) password.clear();
     std::string hash;  // with a name: g++ 12 destroys conditional temporaries of an await twice
     if (account) hash = std::move(account->password);
-    co_return co_await passwords_->matches(std::move(password), std::move(hash));
+    co_return co_await passwords_->verify(std::move(password), std::move(hash));
 }
 
 Task<bool> Accounts::check(std::int64_t member, std::string password) {

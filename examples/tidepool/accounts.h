@@ -2,12 +2,14 @@
 // themselves.
 //
 // Thread   A loop's, in its tasks.
-// Errors   db::Error and Passwords::TooBusy, thrown.
+// Errors   db::Error and password::TooBusy, thrown.
 #pragma once
 
 #include <tiderace/db.h>
+#include <tiderace/password/hasher.h>
 #include <tiderace/task.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -17,7 +19,6 @@
 
 #include "examples/tidepool/member_pages.h"
 #include "examples/tidepool/pages.h"
-#include "examples/tidepool/passwords.h"
 
 namespace tidepool {
 
@@ -34,12 +35,15 @@ struct Account {
     std::string password;  // its hash
 };
 
+inline constexpr std::size_t password_characters_min = 8;
+inline constexpr std::size_t password_bytes_max = 800;  // 200 characters of four bytes
+
 class Accounts {
   public:
     static constexpr std::int64_t logins_max = 20;        // of a member; the oldest ends
     static constexpr std::int64_t use_noted_after = 600;  // seconds
 
-    Accounts(tiderace::db::Database db, Passwords& passwords)
+    Accounts(tiderace::db::Database db, tiderace::password::Hasher& passwords)
         : db_(std::move(db)), passwords_(&passwords) {}
 
     // The fault of each field, in the visitor's language; or the new member's id.
@@ -84,7 +88,7 @@ class Accounts {
 
   private:
     tiderace::db::Database db_;
-    Passwords* passwords_;
+    tiderace::password::Hasher* passwords_;
 };
 
 // "Firefox on Linux": as far as a browser reveals it, so that members recognise it.

@@ -49,7 +49,7 @@ class CountsTest : public TidepoolTest {
     }
     // New notices that a visitor is not shown, and posts that a block hides from the wrong ones.
     static Task<std::vector<std::string>> wrong_for_members(db::Database db) {
-        Passwords passwords;
+        password::Hasher passwords;
         Accounts accounts(db, passwords);
         PostStore posts(db);
         std::vector<std::string> wrong;
@@ -151,7 +151,7 @@ Task<> act(db::Database db, Accounts& accounts, std::mt19937& random, Made& made
 }
 
 Task<int> act_at_random(db::Database db, unsigned seed, Made& made) {
-    Passwords passwords;
+    password::Hasher passwords;
     Accounts accounts(db, passwords);
     std::mt19937 random(seed);
     for (int step = 0; step < steps_of_loop; ++step) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "examples/tidepool/pages.h"
-#include "examples/tidepool/passwords.h"
 #include "examples/tidepool/posts.h"
 #include "examples/tidepool/timelines.h"
 
@@ -124,7 +123,7 @@ Task<std::size_t> add_demo(db::Database db, std::size_t members) {
     const auto there = co_await db.one<std::int64_t>("select count(*) from members");
     if (*there > 0 || members == 0) co_return 0;
     // One password for all of them: a hash for each would take a thousand members a minute.
-    Passwords passwords;
+    password::Hasher passwords;
     const std::string hash = co_await passwords.hash("tidepool");
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     auto write = [&](db::Transaction& tx) -> Task<> {

@@ -1,5 +1,7 @@
 #include "examples/tidepool/limits.h"
 
+#include <tiderace/http/stores/redis_rates.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -15,71 +17,68 @@ namespace {
 
 constexpr std::int64_t minute_ms = 60'000;
 
+constexpr std::string_view redis_prefix = "tidepool:rate:";
+
 // One number for each key (GCRA): the moment at which the next request is due. A request moves it
 // by an interval, and is refused when it is more than the tolerance ahead of the clock.
-std::int64_t interval_of(SharedLimits::Rate rate) {
-    return minute_ms / std::max<std::int64_t>(rate.per_minute, 1);
-}
-std::int64_t tolerance_of(SharedLimits::Rate rate) {
-    return interval_of(rate) * (std::max<std::int64_t>(rate.burst, 1) - 1);
-}
+class DatabaseRates final : public RateStore {
+  public:
+    DatabaseRates(core::EventLoop& loop, db::Database db) : loop_(&loop), db_(std::move(db)) {}
 
-// By the server's clock, because the clocks of nodes differ.
-const redis::Script take(
-    "local t = redis.call('TIME')\n"
-    "local now = t[1] * 1000 + math.floor(t[2] / 1000)\n"
-    "local next = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)\n"
-    "if next - now > tonumber(ARGV[2]) then return 0 end\n"
-    "next = next + tonumber(ARGV[1])\n"
-    "redis.call('SET', KEYS[1], string.format('%.0f', next), 'PX', next - now + 1)\n"
-    "return 1");
+    Task<std::optional<Duration>> take(std::string key, filter::RateLimitOptions rate) override {
+        const std::int64_t interval = minute_ms / std::max<std::int64_t>(rate.per_minute, 1);
+        const std::int64_t tolerance = interval * (std::max<std::int64_t>(rate.burst, 1) - 1);
+        try {
+            if (co_await moves(std::move(key), interval, tolerance)) co_return std::nullopt;
+        } catch (const db::Error&) {
+            // A limit that cannot be read must not shut everybody out. The limit of this node still
+            // holds.
+            co_return std::nullopt;
+        }
+        co_return std::chrono::milliseconds(interval);
+    }
+
+  private:
+    // One statement decides, so that two nodes cannot both take the last place.
+    Task<bool> moves(std::string key, std::int64_t interval, std::int64_t tolerance) {
+        // The loop's seconds are fine enough for limits of a minute.
+        const std::int64_t now = loop_->unix_now() * 1'000;
+        constexpr std::string_view move =
+            "update rates set next = case when next > ? then next else ? end + ?"
+            " where id = ? and next <= ?";
+        const std::int64_t latest = now + tolerance;
+        db::Done moved = co_await db_.exec(move, now, now, interval, key, latest);
+        if (moved.rows > 0) co_return true;
+        // Not once(), because MariaDB counts a row that it leaves alone.
+        const bool is_mariadb = db_.dialect() == db::Dialect::mariadb;
+        const std::string_view insert =
+            is_mariadb ? "insert ignore into rates (id, next) values (?, ?)"
+                       : "insert into rates (id, next) values (?, ?) on conflict do nothing";
+        const db::Done first = co_await db_.exec(insert, key, now + interval);
+        if (first.rows > 0) co_return true;
+        // Refused; or another request of the same key was the first since the update above.
+        moved = co_await db_.exec(move, now, now, interval, key, latest);
+        co_return moved.rows > 0;
+    }
+
+    core::EventLoop* loop_;
+    db::Database db_;
+};
 
 }  // namespace
 
-// The loop's seconds are fine enough for limits of a minute.
-std::int64_t SharedLimits::milliseconds_now() const {
-    return loop_->unix_now() * 1'000;
-}
-
-Task<bool> SharedLimits::allows(std::string key, Rate rate) {
-    try {
-        if (redis_) co_return co_await redis_allows(std::move(key), rate);
-        co_return co_await database_allows(std::move(key), rate);
-    } catch (const db::Error&) {
-        // A limit that cannot be read must not shut everybody out. The limit of this node still
-        // holds.
-        co_return true;
+SharedLimits::SharedLimits(core::EventLoop& loop, db::Database db,
+                           std::optional<redis::Client> redis)
+    : loop_(&loop), db_(std::move(db)), redis_(std::move(redis)) {
+    if (redis_) {
+        rates_ = std::make_shared<RedisRates>(*redis_, std::string(redis_prefix));
+    } else {
+        rates_ = std::make_shared<DatabaseRates>(loop, db_);
     }
 }
 
-Task<bool> SharedLimits::redis_allows(std::string key, Rate rate) {
-    const redis::Keys keys("tidepool:rate:" + key);
-    const std::int64_t interval = interval_of(rate);
-    const std::int64_t tolerance = tolerance_of(rate);
-    const auto passed = co_await take.run<std::int64_t>(*redis_, keys, interval, tolerance);
-    co_return passed == 1;
-}
-
-// One statement decides, so that two nodes cannot both take the last place.
-Task<bool> SharedLimits::database_allows(std::string key, Rate rate) {
-    const std::int64_t now = milliseconds_now();
-    const std::int64_t interval = interval_of(rate);
-    constexpr std::string_view move =
-        "update rates set next = case when next > ? then next else ? end + ?"
-        " where id = ? and next <= ?";
-    const std::int64_t latest = now + tolerance_of(rate);
-    db::Done moved = co_await db_.exec(move, now, now, interval, key, latest);
-    if (moved.rows > 0) co_return true;
-    // Not once(), because MariaDB counts a row that it leaves alone.
-    const bool is_mariadb = db_.dialect() == db::Dialect::mariadb;
-    const std::string_view insert =
-        is_mariadb ? "insert ignore into rates (id, next) values (?, ?)"
-                   : "insert into rates (id, next) values (?, ?) on conflict do nothing";
-    const db::Done first = co_await db_.exec(insert, key, now + interval);
-    if (first.rows > 0) co_return true;
-    // Refused; or another request of the same key was the first since the update above.
-    moved = co_await db_.exec(move, now, now, interval, key, latest);
-    co_return moved.rows > 0;
+std::int64_t SharedLimits::milliseconds_now() const {
+    return loop_->unix_now() * 1'000;
 }
 
 namespace {
@@ -95,7 +94,8 @@ Task<bool> SharedLimits::allows_guess(std::string account, std::string place) {
     std::string key = place_key(account, place);
     const bool known = co_await is_remembered("known:" + key);
     if (!known) key = std::move(account);
-    co_return co_await allows("account:" + key, account_rate);
+    const Wait wait = co_await take("account:" + key, account_rate);
+    co_return !wait;
 }
 
 // In the table of rates, as one that is exceeded until then: sweep() removes it.
@@ -104,7 +104,7 @@ Task<> SharedLimits::remember(std::string account, std::string place) {
     const std::chrono::milliseconds kept = place_kept;
     try {
         if (redis_) {
-            const std::string name = "tidepool:rate:" + key;
+            const std::string name = std::string(redis_prefix) + key;
             const redis::SetOptions options{.expires = kept};
             co_await redis_->set(name, "1", options);
         } else {
@@ -124,7 +124,7 @@ Task<> SharedLimits::remember(std::string account, std::string place) {
 Task<bool> SharedLimits::is_remembered(std::string key) {
     try {
         if (redis_) {
-            const std::string name = "tidepool:rate:" + key;
+            const std::string name = std::string(redis_prefix) + key;
             co_return (co_await redis_->get(name)).has_value();
         }
         const auto until =
@@ -152,11 +152,8 @@ Middleware shared_rate_limit(std::string name, SharedLimits::Rate rate) {
                                           Site& site) -> Task<std::optional<Response>> {
         if (!site.limits.shared()) co_return std::nullopt;
         std::string key = name + ":" + place_of(request);
-        if (co_await site.limits.allows(std::move(key), rate)) co_return std::nullopt;
-        const std::string seconds = std::to_string(interval_of(rate) / 1'000 + 1);
-        Response response(429);
-        response.header("Retry-After", seconds);
-        co_return response;
+        const auto wait = co_await site.limits.take(std::move(key), rate);
+        co_return wait ? std::optional(too_many_requests(*wait)) : std::nullopt;
     };
 }
 

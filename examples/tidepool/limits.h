@@ -2,8 +2,7 @@
 //
 //   app.post<"/log-in">(check_log_in, rate_limit(trying), shared_rate_limit("log-in", trying));
 //
-// The same rule as the library's (http/filter/rate_limit.h), kept in Redis or, without it, in the
-// database.
+// The library's RedisRates counts, or DatabaseRates where there is no Redis, by the same rule.
 //
 // Thread   Any loop's.
 // Errors   429 with Retry-After. A Redis or database that does not answer limits nothing: each
@@ -16,6 +15,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,13 +26,15 @@ namespace tidepool {
 class SharedLimits {
   public:
     using Rate = tiderace::http::filter::RateLimitOptions;
+    // How long until a request may come; nullopt: now.
+    using Wait = std::optional<tiderace::Duration>;
 
     SharedLimits(tiderace::core::EventLoop& loop, tiderace::db::Database db,
-                 std::optional<tiderace::redis::Client> redis)
-        : loop_(&loop), db_(std::move(db)), redis_(std::move(redis)) {}
+                 std::optional<tiderace::redis::Client> redis);
 
-    // False: the rate is exceeded for now.
-    tiderace::Task<bool> allows(std::string key, Rate rate);
+    tiderace::Task<Wait> take(std::string key, Rate rate) {
+        return rates_->take(std::move(key), rate);
+    }
     // A guess of an account's password. All places without a log-in to it share one limit, whatever
     // addresses the guesses come from; each other place has a limit of its own, so that
     // no stranger keeps a member from logging in at home. `place`: an address.
@@ -45,8 +47,6 @@ class SharedLimits {
     tiderace::Task<> sweep();
 
   private:
-    tiderace::Task<bool> redis_allows(std::string key, Rate rate);
-    tiderace::Task<bool> database_allows(std::string key, Rate rate);
     tiderace::Task<bool> is_remembered(std::string key);
 
     std::int64_t milliseconds_now() const;
@@ -54,6 +54,7 @@ class SharedLimits {
     tiderace::core::EventLoop* loop_;
     tiderace::db::Database db_;
     std::optional<tiderace::redis::Client> redis_;
+    std::shared_ptr<tiderace::http::RateStore> rates_;
 };
 
 // A member's texts, with a picture or without: all of them are counted as "write".

@@ -21,8 +21,8 @@ class LimitsTest : public TidepoolTest {
             [](db::Database db, std::string of, SharedLimits::Rate with) -> Task<int> {
                 SharedLimits limits(task::Context::here().runner->loop(), db, std::nullopt);
                 const auto [a, b, c] = co_await when_all(
-                    limits.allows(of, with), limits.allows(of, with), limits.allows(of, with));
-                co_return int{a} + int{b} + int{c};
+                    limits.take(of, with), limits.take(of, with), limits.take(of, with));
+                co_return int{!a} + int{!b} + int{!c};
             }(*db_, std::move(key), rate));
     }
 };

@@ -298,7 +298,7 @@ class ModelTest : public TidepoolTest {
     std::vector<std::int64_t> stores_;  // their ids
     std::optional<PostStore> posts_;
     std::optional<Members> others_;
-    Passwords passwords_;
+    password::Hasher passwords_;
     std::optional<Accounts> accounts_;
 };
 

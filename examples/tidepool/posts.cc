@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "examples/tidepool/passwords.h"
+#include "examples/tidepool/names.h"
 #include "examples/tidepool/timelines.h"
 #include "examples/tidepool/wakes.h"
 

@@ -95,7 +95,7 @@ Task<> remove_post(db::Database db, std::int64_t author, std::int64_t post) {
     co_await posts.remove(author, post);
 }
 Task<> remove_member(db::Database db, std::int64_t member) {
-    Passwords passwords;
+    password::Hasher passwords;
     Accounts accounts(db, passwords);
     co_await accounts.remove(member);
 }

@@ -1,5 +1,7 @@
 #include "examples/tidepool/site.h"
 
+#include <tiderace/http/stores/redis_sessions.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -169,8 +171,8 @@ Page error_page(const ErrorAnswer& error) {
 App make_app(db::Database db, const std::string& folder, const std::string& pictures, Bus bus,
              Moderators moderators) {
     App app;
-    std::shared_ptr<SessionStore> store = std::make_shared<DbSessions>(db);
-    if (bus.redis) store = std::make_shared<RedisSessions>(*bus.redis);
+    std::shared_ptr<SessionStore> store = std::make_shared<ViewerSessions>(db);
+    if (bus.redis) store = std::make_shared<RedisSessions>(*bus.redis, "tidepool:session:");
     const auto hub = std::make_shared<WakeHub>(std::move(bus));
     const auto judges = std::make_shared<const Moderators>(std::move(moderators));
     app.state<Site>([db, pictures, hub, judges](core::EventLoop& loop) {

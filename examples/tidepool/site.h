@@ -22,8 +22,8 @@
 #include "examples/tidepool/accounts.h"
 #include "examples/tidepool/limits.h"
 #include "examples/tidepool/members.h"
+#include "examples/tidepool/names.h"
 #include "examples/tidepool/pages.h"
-#include "examples/tidepool/passwords.h"
 #include "examples/tidepool/pictures/pictures.h"
 #include "examples/tidepool/posts.h"
 #include "examples/tidepool/wakes.h"
@@ -54,7 +54,7 @@ struct Site {
     std::shared_ptr<WakeHub> hub;
     Wakes wakes;
     tiderace::Semaphore looking{4};  // open pages at a time (live.h)
-    Passwords passwords;
+    tiderace::password::Hasher passwords;
     FormNames forms;
     Pictures pictures;
     SharedLimits limits;

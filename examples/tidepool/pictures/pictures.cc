@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "examples/tidepool/passwords.h"
+#include "examples/tidepool/names.h"
 
 namespace tidepool {
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr char session_key = 0;
 constexpr std::size_t id_random_bytes = 32;
+constexpr unsigned tries_max = 32;
 // The value of a session that is not the handlers'.
 constexpr std::string_view csrf_value = "tiderace.csrf";
 
@@ -63,34 +64,36 @@ std::string key_of(std::string_view id) {
 
 }  // namespace
 
-//  no id -- save() --> id -- replace_id() --> replaced -- the store erased it --> no id
-//   |                   |                                                          |
-//   +-- load(): found --+-- the store has none: another request ended it ----------+
+//  no id -- make() --> id -- replace_id() --> replaced -- the store took it out --> no id
+//   |                   |                                                            |
+//   +-- load(): found --+-- the store has none: another request ended it ------------+
 //
-// A request has one record, which the rule attaches and all Session arguments share. Values change
-// in it only together with the store (Session::Change).
+// A request has one record, which the rule attaches and all Session arguments share. Its values are
+// what the store has: a change is made in a copy, which replaces them once it is saved.
 class Session::Record final : public Attachment {
   public:
+    using Values = std::map<std::string, std::string, std::less<>,
+                            task::FrameAllocator<std::pair<const std::string, std::string>>>;
     enum class Client : std::uint8_t { keeps, has_to_keep, has_to_forget };
 
     Record(SessionStore& s, const SessionOptions& o, core::EventLoop& l)
         : Attachment(&session_key), store(&s), options(&o), loop(&l) {}
 
-    std::string text() const {
+    // What a request changes, over the values that it has or those of another request.
+    struct Edit {
+        std::string name;
+        std::optional<std::string> value;  // nullopt: it is erased
+        bool keeps_other = false;          // a value that is there already stays
+    };
+
+    std::string text_of(const Values& from) const {
         std::string room(SessionStore::data_bytes_max, '\0');
         wire::BoundedText out(room);
-        for (const auto& [name, value] : values) {
+        for (const auto& [name, value] : from) {
             if (wire::append_query_pair(out, name, value)) continue;
             throw Problem{.status = 413, .detail = "the session is full"};
         }
-        if (adopts_secret() && !wire::append_query_pair(out, csrf_value, guest_secret)) {
-            throw Problem{.status = 413, .detail = "the session is full"};
-        }
         return std::string(out.view());
-    }
-    // A new session takes over the visitor's secret: pages that are open keep good tokens.
-    bool adopts_secret() const {
-        return id.empty() && !guest_secret.empty() && !values.contains(csrf_value);
     }
     // Secrets from before a log-in are worth nothing after it.
     void drop_secrets() {
@@ -99,10 +102,12 @@ class Session::Record final : public Attachment {
         guest_secret.clear();
         guest_client = Client::has_to_forget;
     }
-    void read(std::string_view text) {
+    void read(std::string text) {
         std::string room(text.size(), '\0');
         wire::QueryPairs pairs(text, room);
+        values.clear();
         while (auto pair = pairs.next()) values.emplace(pair->name, pair->value);
+        kept_text = std::move(text);
     }
     UnixSeconds expires() const {
         return loop->unix_now() +
@@ -113,32 +118,65 @@ class Session::Record final : public Attachment {
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options->lifetime);
         return seconds.count() / SessionOptions::slides;
     }
-    task::Task<> save() {
-        std::string data = text();
-        bool is_there = co_await end_replaced();
-        if (is_there && !id.empty()) {
-            // replace() and not save(): it must not bring back what a log-out in another tab has
-            // just ended.
-            is_there = co_await store->replace(key_of(id), std::move(data), expires());
-        } else if (is_there) {
-            // Ours only once the store has it.
-            std::string made = make_id();
-            co_await store->save(key_of(made), std::move(data), expires());
-            if (adopts_secret()) values.emplace(std::string(csrf_value), guest_secret);
-            id = std::move(made);
+    // Another request of the session may write between our look and our writing. Then its values
+    // are read, and the change is made in them. Each attempt that is in vain is a change that
+    // another one made, so that this ends; the bound is for a store that does not keep its word.
+    task::Task<> change(Edit edit) {
+        attached.reset();
+        const bool is_there = co_await end_replaced();
+        if (!is_there) forget();
+        for (unsigned tries = 0; tries < tries_max; ++tries) {
+            Values changed = values;
+            apply(edit, changed);
+            // A new session takes over the visitor's secret: pages that are open keep good tokens.
+            if (id.empty() && !guest_secret.empty()) {
+                changed.emplace(std::string(csrf_value), guest_secret);
+            }
+            std::string text = text_of(changed);
+            if (id.empty()) {
+                co_await make(std::move(changed), std::move(text));
+                co_return;
+            }
+            const auto done = co_await store->replace(key_of(id), kept_text, text, expires());
+            if (done == SessionStore::Replaced::done) {
+                values = std::move(changed);
+                kept_text = std::move(text);
+                client = Client::has_to_keep;
+                co_return;
+            }
+            if (done == SessionStore::Replaced::gone) forget();
+            auto data = co_await store->load(key_of(id), loop->unix_now());
+            if (!data) forget();
+            read(std::move(data->text));
         }
-        if (!is_there) {
-            // The browser may have a new id from that request, so it keeps its cookie.
-            id.clear();
-            client = Client::keeps;
-            is_over = true;
-            throw Problem{.status = 409, .detail = "another request has ended the session"};
+        throw Problem{.status = 503, .detail = "too many requests change the session at once"};
+    }
+    static void apply(const Edit& edit, Values& to) {
+        if (!edit.value) {
+            to.erase(edit.name);
+        } else if (!edit.keeps_other) {
+            to.insert_or_assign(edit.name, *edit.value);
+        } else {
+            to.emplace(edit.name, *edit.value);
         }
+    }
+    // Under a new id.
+    task::Task<> make(Values made, std::string text) {
+        std::string made_id = make_id();
+        co_await store->save(key_of(made_id), text, expires());
+        // Ours only once the store has it.
+        id = std::move(made_id);
+        values = std::move(made);
+        kept_text = std::move(text);
         client = Client::has_to_keep;
     }
-    // After a failed save(), once the values are as they were before.
-    void forget_if_over() {
-        if (std::exchange(is_over, false)) values.clear();
+    // Another request has ended the session.
+    [[noreturn]] void forget() {
+        // The browser may have a new id from that request, so it keeps its cookie.
+        id.clear();
+        values.clear();
+        client = Client::keeps;
+        throw Problem{.status = 409, .detail = "another request has ended the session"};
     }
     // The id under which the store has it.
     const std::string& kept_id() const { return id.empty() ? replaced : id; }
@@ -147,13 +185,19 @@ class Session::Record final : public Attachment {
         if (!id.empty()) replaced = std::exchange(id, std::string());
         attached.reset();
     }
-    // False: another request has ended it.
+    // False: another request has ended it. The values are those that it had at last, so that a new
+    // id loses nothing that another request has set meanwhile.
     task::Task<bool> end_replaced() {
         if (replaced.empty()) co_return true;
-        const bool was_there = co_await store->erase(key_of(replaced));
+        auto text = co_await store->take(key_of(replaced));
         replaced.clear();
         client = Client::has_to_forget;
-        co_return was_there;
+        const bool is_over = std::exchange(ends_values, false);
+        if (text && !is_over) {
+            read(std::move(*text));
+            values.erase(std::string(csrf_value));
+        }
+        co_return text.has_value();
     }
     task::Task<> load(std::string given, bool keeps_attached) {
         auto data = co_await store->load(key_of(given), loop->unix_now());
@@ -163,11 +207,11 @@ class Session::Record final : public Attachment {
             co_return;
         }
         id = std::move(given);
-        read(data->text);
+        read(std::move(data->text));
         if (keeps_attached) attached = std::move(data->attached);
         // Slides on with its use, but a request that changes nothing rarely writes.
         if (expires() - data->expires < slack()) co_return;
-        const bool is_there = co_await store->replace(key_of(id), std::move(data->text), expires());
+        const bool is_there = co_await store->prolong(key_of(id), expires());
         if (is_there) {
             client = Client::has_to_keep;
         } else {  // ended since we read it
@@ -182,8 +226,6 @@ class Session::Record final : public Attachment {
     static void operator delete(void* block, std::size_t bytes) noexcept {
         task::FramePool::free(block, bytes);
     }
-    using Values = std::map<std::string, std::string, std::less<>,
-                            task::FrameAllocator<std::pair<const std::string, std::string>>>;
 
     SessionStore* store;
     const SessionOptions* options;
@@ -193,9 +235,10 @@ class Session::Record final : public Attachment {
     // that a handler that ignores the failure saves nothing under it.
     std::string replaced;
     Values values;
-    std::any attached;     // empty once a value changes
-    bool is_over = false;  // another request has ended it
-    bool is_read = false;  // a handler has it
+    std::string kept_text;     // the values, as the store has them
+    std::any attached;         // empty once a value changes
+    bool ends_values = false;  // with `replaced`: by end()
+    bool is_read = false;      // a handler has it
     Client client = Client::keeps;
     // The secret under the tokens of csrf(), while there is no session; "": none.
     std::string guest_secret;
@@ -313,50 +356,20 @@ const std::any& Session::attachment() const {
     return record()->attached;
 }
 
-// A change of one value, which is taken back unless the store has it: when the store throws, and
-// when the task ends at its await. The rest of the request sees what the store has.
-class Session::Change final {
-  public:
-    Change(Record& record, std::string name)
-        : record_(&record), name_(std::move(name)), before_(record.values.extract(name_)) {
-        record.attached.reset();
-    }
-    ~Change() {
-        if (saved_) return;
-        record_->values.erase(name_);
-        if (had_value()) record_->values.insert(std::move(before_));
-        record_->forget_if_over();
-    }
-    Change(const Change&) = delete;
-    Change& operator=(const Change&) = delete;
-
-    bool had_value() const { return !before_.empty(); }
-    void saved() { saved_ = true; }
-
-  private:
-    Record* record_;
-    std::string name_;
-    Record::Values::node_type before_;
-    bool saved_ = false;
-};
-
 task::Task<> Session::set(std::string name, std::string value) {
     // A reference of its own: the exchange may end while the store works.
     const core::Ref<Record> record = this->record();
     const bool is_saved = !record->id.empty();
-    if (is_saved && has(name) && get(name) == value) co_return;  // the store has it
-    Change change(*record, name);
-    record->values.emplace(std::move(name), std::move(value));
-    co_await record->save();
-    change.saved();
+    if (is_saved && has(name) && get(name) == value) co_return;
+    Record::Edit edit{.name = std::move(name), .value = std::move(value)};
+    co_await record->change(std::move(edit));
 }
 
 task::Task<> Session::erase(std::string name) {
     const core::Ref<Record> record = this->record();
-    Change change(*record, std::move(name));
-    if (!change.had_value()) co_return change.saved();
-    co_await record->save();
-    change.saved();
+    if (!has(name)) co_return;
+    Record::Edit edit{.name = std::move(name), .value = std::nullopt};
+    co_await record->change(std::move(edit));
 }
 
 // The old id ends before the new one is stored: a failure between them signs the user out, and
@@ -371,7 +384,8 @@ task::Task<> Session::renew() {
     // second click begins with nothing, and a change of rights after a log-out has no member to
     // change.
     if (!was_there) record->values.clear();
-    co_await record->save();
+    std::string text = record->text_of(record->values);
+    co_await record->make(record->values, std::move(text));
 }
 
 task::Task<> Session::end() {
@@ -379,6 +393,7 @@ task::Task<> Session::end() {
     record->drop_secrets();
     record->values.clear();
     record->replace_id();
+    record->ends_values = true;
     // Only after the store has erased it, so that a log-out that failed can be tried again.
     co_await record->end_replaced();
     record->client = Record::Client::has_to_forget;
@@ -398,7 +413,12 @@ task::Task<std::string> ensure_csrf_secret(Session session) {
     if (!secret.empty()) co_return secret;
     secret = make_id();
     if (session.exists()) {
-        co_await session.set(std::string(csrf_value), secret);
+        const core::Ref<Session::Record> record = session.record();
+        // Two pages that are made at once have tokens of one secret.
+        Session::Record::Edit edit{
+            .name = std::string(csrf_value), .value = std::move(secret), .keeps_other = true};
+        co_await record->change(std::move(edit));
+        secret = session.get(csrf_value);
     } else {
         session.record()->guest_secret = secret;
         session.record()->guest_client = Session::Record::Client::has_to_keep;

@@ -19,13 +19,15 @@
 // entry in the store before the first set(). Answers of handlers that take a Session are this
 // browser's alone: "Cache-Control: private, no-cache", unless the handler set a Cache-Control.
 //
-// Two requests of one session at a time: the later set() replaces what the earlier one kept. A
-// session that one has ended, by end() or renew(), does not come back by the other.
+// Two requests of one session at a time: each value is the one that was set last, and what only
+// one of them has set or erased stays so. A set() of the value that the request has read writes
+// nothing. A session that one has ended, by end() or renew(), does not come back by the other; a
+// renew() takes along what the other has set meanwhile.
 //
 // Owner    The request; copies are the same session.
 // Thread   The loop's. One task at a time.
-// Errors   What the store throws. Without sessions() before a route that takes one, an App does not
-//          serve.
+// Errors   What the store throws; a TransientError is answered 503. Without sessions() before a
+//          route that takes one, an App does not serve.
 //          set() and erase() of a session that another request has ended meanwhile: 409, thrown as
 //          a Problem; it has no values then, and the browser keeps its cookie, which may be new.
 // Limits   SessionStore::data_bytes_max for all values; above: 413, thrown as a Problem.
@@ -70,7 +72,6 @@ task::Task<std::string> ensure_csrf_secret(Session session);
 class Session final {
   public:
     class Record;
-    class Change;
     explicit Session(core::Ref<Attachment> record) : record_(std::move(record)) {}
 
     // "": not set. Valid until the next set(), erase(), renew() or end().

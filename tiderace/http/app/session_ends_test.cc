@@ -13,7 +13,7 @@
 namespace tiderace::http {
 namespace {
 
-// Does not answer a replace() while `hangs`, and fails an erase() while it `breaks`.
+// Does not answer a replace() while `hangs`, and fails a take() while it `breaks`.
 class HangingStore final : public SessionStore {
   public:
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
@@ -22,18 +22,23 @@ class HangingStore final : public SessionStore {
     task::Task<> save(std::string key, std::string data, UnixSeconds expires) override {
         return inner_.save(std::move(key), std::move(data), expires);
     }
-    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
+    task::Task<Replaced> replace(std::string key, std::string before, std::string data,
+                                 UnixSeconds expires) override {
         if (hangs) co_await task::sleep(1h);
-        const bool done = co_await inner_.replace(std::move(key), std::move(data), expires);
+        const Replaced done =
+            co_await inner_.replace(std::move(key), std::move(before), std::move(data), expires);
         co_return done;
     }
-    task::Task<bool> erase(std::string key) override {
+    task::Task<bool> prolong(std::string key, UnixSeconds expires) override {
+        return inner_.prolong(std::move(key), expires);
+    }
+    task::Task<std::optional<std::string>> take(std::string key) override {
         if (breaks) throw std::runtime_error("the store is away");
-        return inner_.erase(std::move(key));
+        return inner_.take(std::move(key));
     }
 
     bool hangs = false;
-    bool breaks = false;  // an erase() throws
+    bool breaks = false;  // a take() throws
 
   private:
     MemorySessions inner_{3};

@@ -47,8 +47,10 @@ class MemorySessions::Table {
 
     std::optional<Found> load(const std::string& key, UnixSeconds now);
     void save(std::string key, std::string data, UnixSeconds expires);
-    bool replace(const std::string& key, std::string data, UnixSeconds expires);
-    bool erase(const std::string& key);
+    Replaced replace(const std::string& key, const std::string& before, std::string data,
+                     UnixSeconds expires);
+    bool prolong(const std::string& key, UnixSeconds expires);
+    std::optional<std::string> take(const std::string& key);
     std::size_t size() const {
         const std::lock_guard guard(lock_);
         return entries_.size();
@@ -62,7 +64,8 @@ class MemorySessions::Table {
     };
     using Entries = std::list<Entry>;  // the last used first
 
-    bool replace_locked(const std::string& key, std::string& data, UnixSeconds expires);
+    // The entry, which is the last used from here on; nullptr: none.
+    Entry* used_locked(const std::string& key);
 
     const std::size_t sessions_max_;
     mutable std::mutex lock_;
@@ -85,25 +88,39 @@ std::optional<SessionStore::Found> MemorySessions::Table::load(const std::string
     return Found{entry->data, entry->expires};
 }
 
-// False leaves `data` as it is.
-bool MemorySessions::Table::replace_locked(const std::string& key, std::string& data,
-                                           UnixSeconds expires) {
+MemorySessions::Table::Entry* MemorySessions::Table::used_locked(const std::string& key) {
     const auto known = by_key_.find(key);
-    if (known == by_key_.end()) return false;
-    known->second->data = std::move(data);
-    known->second->expires = expires;
+    if (known == by_key_.end()) return nullptr;
     entries_.splice(entries_.begin(), entries_, known->second);
-    return true;
+    return &*known->second;
 }
 
-bool MemorySessions::Table::replace(const std::string& key, std::string data, UnixSeconds expires) {
+SessionStore::Replaced MemorySessions::Table::replace(const std::string& key,
+                                                      const std::string& before, std::string data,
+                                                      UnixSeconds expires) {
     const std::lock_guard guard(lock_);
-    return replace_locked(key, data, expires);
+    Entry* const entry = used_locked(key);
+    if (entry == nullptr) return Replaced::gone;
+    if (entry->data != before) return Replaced::changed;
+    entry->data = std::move(data);
+    entry->expires = expires;
+    return Replaced::done;
+}
+
+bool MemorySessions::Table::prolong(const std::string& key, UnixSeconds expires) {
+    const std::lock_guard guard(lock_);
+    Entry* const entry = used_locked(key);
+    if (entry != nullptr) entry->expires = expires;
+    return entry != nullptr;
 }
 
 void MemorySessions::Table::save(std::string key, std::string data, UnixSeconds expires) {
     const std::lock_guard guard(lock_);
-    if (replace_locked(key, data, expires)) return;
+    if (Entry* const entry = used_locked(key); entry != nullptr) {
+        entry->data = std::move(data);
+        entry->expires = expires;
+        return;
+    }
     // The one that was used least recently. Expired ones are not looked for: they are at the end of
     // the list sooner or later, because load() moves only live ones to its front.
     if (entries_.size() >= sessions_max_) {
@@ -114,13 +131,14 @@ void MemorySessions::Table::save(std::string key, std::string data, UnixSeconds 
     by_key_.emplace(std::move(key), entries_.begin());
 }
 
-bool MemorySessions::Table::erase(const std::string& key) {
+std::optional<std::string> MemorySessions::Table::take(const std::string& key) {
     const std::lock_guard guard(lock_);
     const auto known = by_key_.find(key);
-    if (known == by_key_.end()) return false;
+    if (known == by_key_.end()) return std::nullopt;
+    std::string data = std::move(known->second->data);
     entries_.erase(known->second);
     by_key_.erase(known);
-    return true;
+    return data;
 }
 
 MemorySessions::MemorySessions(std::size_t sessions_max)
@@ -139,12 +157,17 @@ task::Task<> MemorySessions::save(std::string key, std::string data, UnixSeconds
     co_return;
 }
 
-task::Task<bool> MemorySessions::replace(std::string key, std::string data, UnixSeconds expires) {
-    co_return table_->replace(key, std::move(data), expires);
+task::Task<SessionStore::Replaced> MemorySessions::replace(std::string key, std::string before,
+                                                           std::string data, UnixSeconds expires) {
+    co_return table_->replace(key, before, std::move(data), expires);
 }
 
-task::Task<bool> MemorySessions::erase(std::string key) {
-    co_return table_->erase(key);
+task::Task<bool> MemorySessions::prolong(std::string key, UnixSeconds expires) {
+    co_return table_->prolong(key, expires);
+}
+
+task::Task<std::optional<std::string>> MemorySessions::take(std::string key) {
+    co_return table_->take(key);
 }
 
 std::size_t MemorySessions::size() const {
@@ -199,6 +222,10 @@ std::optional<SessionStore::Found> read_session(const std::string& path) {
         return std::nullopt;
     return SessionStore::Found{
         std::string(text.substr(static_cast<std::size_t>(end + 1 - text.data()))), expires};
+}
+
+std::string text_of(const std::string& data, UnixSeconds expires) {
+    return std::to_string(expires) + "\n" + data;
 }
 
 // In the name of a file that is being written, and renamed to the session's when it is whole;
@@ -262,9 +289,11 @@ class FileSessions::Folder {
         : path_(std::move(path)), options_(options) {}
 
     std::optional<Found> load(const std::string& key, UnixSeconds now);
-    void save(const std::string& key, const std::string& text);
-    bool replace(const std::string& key, const std::string& text);
-    bool erase(const std::string& key);
+    void save(const std::string& key, const std::string& data, UnixSeconds expires);
+    Replaced replace(const std::string& key, const std::string& before, const std::string& data,
+                     UnixSeconds expires);
+    bool prolong(const std::string& key, UnixSeconds expires);
+    std::optional<std::string> take(const std::string& key);
     void sweep(UnixSeconds now);
 
   private:
@@ -393,19 +422,30 @@ std::optional<SessionStore::Found> FileSessions::Folder::load(const std::string&
     return std::nullopt;
 }
 
-void FileSessions::Folder::save(const std::string& key, const std::string& text) {
+void FileSessions::Folder::save(const std::string& key, const std::string& data,
+                                UnixSeconds expires) {
     const std::lock_guard held(lock_);
-    write(key, text, size_of(path_of(key)));
+    write(key, text_of(data, expires), size_of(path_of(key)));
 }
 
-// In one step for the loops of this process. Another process with the same folder may remove the
-// file between the look and the writing.
-bool FileSessions::Folder::replace(const std::string& key, const std::string& text) {
+// One step for the loops of this process. Another process with the same folder may change or remove
+// the file between the look and the writing.
+SessionStore::Replaced FileSessions::Folder::replace(const std::string& key,
+                                                     const std::string& before,
+                                                     const std::string& data, UnixSeconds expires) {
     const std::lock_guard held(lock_);
-    const auto known = size_of(path_of(key));
-    if (!known) return false;
-    write(key, text, known);
-    return true;
+    const auto found = read_session(path_of(key));
+    if (!found) return Replaced::gone;
+    if (found->text != before) return Replaced::changed;
+    write(key, text_of(data, expires), size_of(path_of(key)));
+    return Replaced::done;
+}
+
+bool FileSessions::Folder::prolong(const std::string& key, UnixSeconds expires) {
+    const std::lock_guard held(lock_);
+    const auto found = read_session(path_of(key));
+    if (found) write(key, text_of(found->text, expires), size_of(path_of(key)));
+    return found.has_value();
 }
 
 // `known`: the bytes of the file that it replaces.
@@ -421,9 +461,12 @@ void FileSessions::Folder::write(const std::string& key, const std::string& text
     bytes_ += text.size() - before;
 }
 
-bool FileSessions::Folder::erase(const std::string& key) {
+std::optional<std::string> FileSessions::Folder::take(const std::string& key) {
     const std::lock_guard held(lock_);
-    return remove(path_of(key));
+    const std::string path = path_of(key);
+    auto found = read_session(path);
+    if (!found || !remove(path)) return std::nullopt;
+    return std::move(found->text);
 }
 
 // The lock is held for one file at a time, because a large folder takes long to read.
@@ -454,28 +497,34 @@ task::Task<std::optional<SessionStore::Found>> FileSessions::load(std::string ke
 }
 
 task::Task<> FileSessions::save(std::string key, std::string data, UnixSeconds expires) {
-    unique_function<void()> work = [folder = folder_, key = std::move(key),
-                                    text = std::to_string(expires) + "\n" + data] {
-        folder->save(key, text);
-    };
+    unique_function<void()> work = [folder = folder_, key = std::move(key), data = std::move(data),
+                                    expires] { folder->save(key, data, expires); };
     co_await task::offload(std::move(work));
 }
 
-task::Task<bool> FileSessions::replace(std::string key, std::string data, UnixSeconds expires) {
-    unique_function<bool()> work = [folder = folder_, key = std::move(key),
-                                    text = std::to_string(expires) + "\n" + data] {
-        return folder->replace(key, text);
+task::Task<SessionStore::Replaced> FileSessions::replace(std::string key, std::string before,
+                                                         std::string data, UnixSeconds expires) {
+    unique_function<Replaced()> work =
+        [folder = folder_, key = std::move(key), before = std::move(before), data = std::move(data),
+         expires] { return folder->replace(key, before, data, expires); };
+    const Replaced done = co_await task::offload(std::move(work));
+    co_return done;
+}
+
+task::Task<bool> FileSessions::prolong(std::string key, UnixSeconds expires) {
+    unique_function<bool()> work = [folder = folder_, key = std::move(key), expires] {
+        return folder->prolong(key, expires);
     };
     const bool done = co_await task::offload(std::move(work));
     co_return done;
 }
 
-task::Task<bool> FileSessions::erase(std::string key) {
-    unique_function<bool()> work = [folder = folder_, key = std::move(key)] {
-        return folder->erase(key);
+task::Task<std::optional<std::string>> FileSessions::take(std::string key) {
+    unique_function<std::optional<std::string>()> work = [folder = folder_, key = std::move(key)] {
+        return folder->take(key);
     };
-    const bool done = co_await task::offload(std::move(work));
-    co_return done;
+    auto taken = co_await task::offload(std::move(work));
+    co_return taken;
 }
 
 void FileSessions::sweep(UnixSeconds now) const {

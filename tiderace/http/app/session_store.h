@@ -45,11 +45,18 @@ class SessionStore {
     virtual task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) = 0;
     // Makes it, or replaces all of it.
     virtual task::Task<> save(std::string key, std::string data, UnixSeconds expires) = 0;
-    // Replaces all of it, in one step with the look whether it is there. False: there is none, and
-    // none is made: a session that one request has ended must not come back by another's.
-    virtual task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) = 0;
-    // False: there is none.
-    virtual task::Task<bool> erase(std::string key) = 0;
+    enum class Replaced : std::uint8_t {
+        done,
+        changed,  // by another request: nothing is written
+        gone,     // nothing is made: what one request has ended does not come back by another's
+    };
+    // Replaces all of it where it still is `before`; the look and the writing are one step.
+    virtual task::Task<Replaced> replace(std::string key, std::string before, std::string data,
+                                         UnixSeconds expires) = 0;
+    // Only the end changes, whatever the text is by then. False: there is none.
+    virtual task::Task<bool> prolong(std::string key, UnixSeconds expires) = 0;
+    // Removes it, and returns the text that it had, in one step. nullopt: there is none.
+    virtual task::Task<std::optional<std::string>> take(std::string key) = 0;
 
     // A value that the text of a session holds, for a store that has a column of it. nullopt: there
     // is none of that name.
@@ -63,8 +70,10 @@ class MemorySessions final : public SessionStore {
 
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override;
     task::Task<> save(std::string key, std::string data, UnixSeconds expires) override;
-    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override;
-    task::Task<bool> erase(std::string key) override;
+    task::Task<Replaced> replace(std::string key, std::string before, std::string data,
+                                 UnixSeconds expires) override;
+    task::Task<bool> prolong(std::string key, UnixSeconds expires) override;
+    task::Task<std::optional<std::string>> take(std::string key) override;
     std::size_t size() const;
 
   private:
@@ -88,8 +97,10 @@ class FileSessions final : public SessionStore {
 
     task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override;
     task::Task<> save(std::string key, std::string data, UnixSeconds expires) override;
-    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override;
-    task::Task<bool> erase(std::string key) override;
+    task::Task<Replaced> replace(std::string key, std::string before, std::string data,
+                                 UnixSeconds expires) override;
+    task::Task<bool> prolong(std::string key, UnixSeconds expires) override;
+    task::Task<std::optional<std::string>> take(std::string key) override;
     // Removes files that expired before `now`. Blocks: for the program's start, or offload().
     void sweep(UnixSeconds now) const;
 

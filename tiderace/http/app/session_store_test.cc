@@ -33,19 +33,27 @@ task::Task<std::string> use_store(SessionStore& store) {
     add(co_await store.load("abc", 1));
     co_await store.save("abc", "", 40);
     add(co_await store.load("abc", 1));
-    bool done = co_await store.replace("abc", "three", 50);
-    EXPECT_TRUE(done);
+    using Replaced = SessionStore::Replaced;
+    Replaced done = co_await store.replace("abc", "", "three", 50);
+    EXPECT_EQ(done, Replaced::done);
+    done = co_await store.replace("abc", "", "four", 60);
+    EXPECT_EQ(done, Replaced::changed) << "another request has written";
     add(co_await store.load("abc", 49));
-    done = co_await store.erase("abc");
-    EXPECT_TRUE(done);
-    done = co_await store.erase("abc");
-    EXPECT_FALSE(done);
-    done = co_await store.replace("abc", "back", 50);
-    EXPECT_FALSE(done) << "what ended does not come back";
+    bool there = co_await store.prolong("abc", 60);
+    EXPECT_TRUE(there);
+    add(co_await store.load("abc", 59));
+    std::optional<std::string> taken = co_await store.take("abc");
+    EXPECT_EQ(taken, "three");
+    taken = co_await store.take("abc");
+    EXPECT_EQ(taken, std::nullopt);
+    done = co_await store.replace("abc", "three", "back", 50);
+    EXPECT_EQ(done, Replaced::gone) << "what ended does not come back";
+    there = co_await store.prolong("abc", 50);
+    EXPECT_FALSE(there);
     add(co_await store.load("abc", 1));
     co_return log;
 }
-constexpr std::string_view used = "none,one,two\n,none,none,none,,three,none,";
+constexpr std::string_view used = "none,one,two\n,none,none,none,,three,three,none,";
 
 TEST(SessionStore, ReadsAValueInTheTextOfASession) {
     using Value = std::optional<std::string>;
@@ -100,7 +108,7 @@ TEST(SessionStore, AFullFolderDropsWhatExpiresFirst) {
     FileSessions again(folder.path(), {.sessions_max = 3});
     task::run(again.save("e", "5", 500));
     EXPECT_FALSE(has("c")) << "what was there before counts";
-    task::run(again.erase("a"));
+    task::run(again.take("a"));
     task::run(again.save("f", "6", 600));
     EXPECT_TRUE(has("d") && has("e") && has("f"));
 }
@@ -193,7 +201,7 @@ TEST(SessionStore, AFileThatCannotBeReadIsNoMissingSession) {
     std::filesystem::create_directory(folder.path() + "/folder");
     for (const std::string key : {"loop", "folder"}) {
         EXPECT_THROW(task::run(store.load(key, 1)), std::runtime_error) << key;
-        EXPECT_THROW(task::run(store.erase(key)), std::runtime_error) << key;
+        EXPECT_THROW(task::run(store.take(key)), std::runtime_error) << key;
     }
     FileSessions unmounted(folder.path() + "/missing");
     EXPECT_THROW(task::run(unmounted.load("a", 1)), std::runtime_error);

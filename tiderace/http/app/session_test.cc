@@ -9,43 +9,11 @@
 #include <string_view>
 #include <utility>
 
-#include "tiderace/http/app/app_fixture.h"
+#include "tiderace/http/app/session_fixture.h"
 #include "tiderace/http/wire/sha256.h"
 
 namespace tiderace::http {
 namespace {
-
-class SessionTest : public AppTest {
-  protected:
-    void serve_sessions(SessionOptions options = {}) { serve_sessions(options, store); }
-    void serve_sessions(SessionOptions options, std::shared_ptr<SessionStore> of) {
-        app.use(sessions(std::move(of), options));
-        app.get<"/">([](Session session) { return "[" + std::string(session.get("user")) + "]"; });
-        app.post<"/login">([](Session session) -> task::Task<std::string> {
-            co_await session.renew();
-            co_await session.set("user", "ann & bob");
-            co_return "in";
-        });
-        app.post<"/logout">([](Session session) -> task::Task<std::string> {
-            co_await session.end();
-            co_return "out";
-        });
-    }
-    std::string ask_with(std::string_view method, std::string_view path, const std::string& id) {
-        return ask(method, path, id.empty() ? "" : "Cookie: __Host-id=" + id + "\r\n");
-    }
-    static std::string set_cookie(const std::string& answer) {
-        const std::size_t at = answer.find("Set-Cookie: ");
-        return at == std::string::npos ? ""
-                                       : answer.substr(at + 12, answer.find("\r\n", at) - at - 12);
-    }
-    static std::string id_of(const std::string& answer) {
-        const std::string cookie = set_cookie(answer);
-        return cookie.substr(10, cookie.find(';') - 10);
-    }
-
-    std::shared_ptr<MemorySessions> store = std::make_shared<MemorySessions>(3);
-};
 
 TEST_F(SessionTest, IsMadeAtTheFirstSetAndKept) {
     serve_sessions();
@@ -148,23 +116,6 @@ TEST_F(SessionTest, ExpiresAfterItsLastUse) {
     EXPECT_EQ(store->size(), 0u);
 }
 
-// The default of a store whose tests do not change it: it keeps all in memory.
-class OverMemory : public SessionStore {
-  public:
-    task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
-        return inner.load(std::move(key), now);
-    }
-    task::Task<> save(std::string key, std::string data, UnixSeconds expires) override {
-        return inner.save(std::move(key), std::move(data), expires);
-    }
-    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
-        return inner.replace(std::move(key), std::move(data), expires);
-    }
-    task::Task<bool> erase(std::string key) override { return inner.erase(std::move(key)); }
-
-    MemorySessions inner;
-};
-
 // Counts what is written, and keeps the keys.
 class CountingStore final : public OverMemory {
   public:
@@ -173,10 +124,16 @@ class CountingStore final : public OverMemory {
         last_key = key;
         return inner.save(std::move(key), std::move(data), expires);
     }
-    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
+    task::Task<Replaced> replace(std::string key, std::string before, std::string data,
+                                 UnixSeconds expires) override {
         ++saves;
         last_key = key;
-        return inner.replace(std::move(key), std::move(data), expires);
+        return inner.replace(std::move(key), std::move(before), std::move(data), expires);
+    }
+    task::Task<bool> prolong(std::string key, UnixSeconds expires) override {
+        ++saves;
+        last_key = key;
+        return inner.prolong(std::move(key), expires);
     }
 
     int saves = 0;
@@ -329,11 +286,12 @@ class SlowStore final : public SessionStore {
         throw std::runtime_error("full");
         co_return;
     }
-    task::Task<bool> replace(std::string, std::string, UnixSeconds) override {
+    task::Task<Replaced> replace(std::string, std::string, std::string, UnixSeconds) override {
         throw std::runtime_error("full");
-        co_return true;
+        co_return Replaced::done;
     }
-    task::Task<bool> erase(std::string) override { co_return true; }
+    task::Task<bool> prolong(std::string, UnixSeconds) override { co_return true; }
+    task::Task<std::optional<std::string>> take(std::string) override { co_return ""; }
 };
 
 TEST_F(SessionTest, ABrokenStoreIs500AndASlowOneIsCancelled) {
@@ -367,13 +325,18 @@ class FailingStore final : public OverMemory {
         if (fails_save) throw std::runtime_error("cannot save");
         return inner.save(std::move(key), std::move(data), expires);
     }
-    task::Task<bool> replace(std::string key, std::string data, UnixSeconds expires) override {
+    task::Task<Replaced> replace(std::string key, std::string before, std::string data,
+                                 UnixSeconds expires) override {
         if (fails_save) throw std::runtime_error("cannot save");
-        return inner.replace(std::move(key), std::move(data), expires);
+        return inner.replace(std::move(key), std::move(before), std::move(data), expires);
     }
-    task::Task<bool> erase(std::string key) override {
+    task::Task<bool> prolong(std::string key, UnixSeconds expires) override {
+        if (fails_save) throw std::runtime_error("cannot save");
+        return inner.prolong(std::move(key), expires);
+    }
+    task::Task<std::optional<std::string>> take(std::string key) override {
         if (fails_erase) throw std::runtime_error("cannot erase");
-        return inner.erase(std::move(key));
+        return inner.take(std::move(key));
     }
 
     bool fails_load = false;
@@ -502,98 +465,6 @@ TEST_F(FailingSessionTest, ALogOutThatCannotEraseIs500) {
     failing->fails_erase = false;
     EXPECT_EQ(body_of(ask_with("POST", "/logout", id)), "out");
     EXPECT_EQ(failing->inner.size(), 0u);
-}
-
-// Finds a session, and gives it five seconds later: time for another request.
-class LateStore final : public OverMemory {
-  public:
-    task::Task<std::optional<Found>> load(std::string key, UnixSeconds now) override {
-        auto found = co_await inner.load(std::move(key), now);
-        if (is_late) co_await task::sleep(5s);
-        co_return found;
-    }
-
-    bool is_late = false;
-};
-
-// Two requests of one session: one has read it when the other ends it.
-class TwoRequestsOfASession : public SessionTest {
-  protected:
-    TwoRequestsOfASession() {
-        serve_sessions({.lifetime = 240s}, late);
-        app.post<"/set">([](Session session) -> task::Task<std::string> {
-            co_await session.set("cart", "fish");
-            co_return "set";
-        });
-        app.post<"/careless">([](Session session) -> task::Task<std::string> {
-            try {
-                co_await session.set("cart", "fish");
-            } catch (const Problem&) {
-            }
-            co_return "[" + std::string(session.get("user")) + std::string(session.get("cart")) +
-                "]";
-        });
-        app.post<"/renew">([](Session session) -> task::Task<std::string> {
-            co_await session.renew();
-            co_return "[" + std::string(session.get("user")) + "]";
-        });
-        id = id_of(ask("POST", "/login"));
-    }
-    // The answer to a request that had read the session when `ends` ended it.
-    std::string answer_beside(std::string_view method, std::string_view path,
-                              std::string_view ends) {
-        late->is_late = true;
-        auto peer = connect();
-        peer->say(std::string(method) + " " + std::string(path) +
-                  " HTTP/1.1\r\nHost: a\r\nCookie: __Host-id=" + id + "\r\n\r\n");
-        world.settle();
-        late->is_late = false;
-        after = ask_with("POST", ends, id);
-        world.advance(5s);
-        return peer->heard();
-    }
-
-    std::shared_ptr<LateStore> late = std::make_shared<LateStore>();
-    std::string id;
-    std::string after;  // the answer of the one that ended it
-};
-
-TEST_F(TwoRequestsOfASession, WhatIsSetDoesNotBringItBack) {
-    const std::string answer = answer_beside("POST", "/set", "/logout");
-    EXPECT_EQ(status_of(answer), "409");
-    EXPECT_EQ(set_cookie(answer), "") << "the browser may have a new one";
-    EXPECT_EQ(late->inner.size(), 0u);
-    EXPECT_EQ(body_of(ask_with("GET", "/", id)), "[]");
-}
-
-TEST_F(TwoRequestsOfASession, AHandlerThatGoesOnSeesNoValues) {
-    EXPECT_EQ(body_of(answer_beside("POST", "/careless", "/logout")), "[]");
-    EXPECT_EQ(late->inner.size(), 0u);
-}
-
-TEST_F(TwoRequestsOfASession, AUseDoesNotBringItBack) {
-    world.advance(100s);  // so that the next use writes
-    EXPECT_EQ(body_of(answer_beside("GET", "/", "/logout")), "[]");
-    EXPECT_EQ(late->inner.size(), 0u);
-}
-
-TEST_F(TwoRequestsOfASession, TheOldIdOfALogInStaysEnded) {
-    EXPECT_EQ(status_of(answer_beside("POST", "/set", "/login")), "409");
-    EXPECT_EQ(body_of(ask_with("GET", "/", id)), "[]");
-    EXPECT_EQ(body_of(ask_with("GET", "/", id_of(after))), "[ann & bob]");
-    EXPECT_EQ(late->inner.size(), 1u);
-}
-
-TEST_F(TwoRequestsOfASession, ARenewAfterALogOutHasNoValues) {
-    const std::string answer = answer_beside("POST", "/renew", "/logout");
-    EXPECT_EQ(body_of(answer), "[]");
-    EXPECT_EQ(body_of(ask_with("GET", "/", id_of(answer))), "[]");
-}
-
-TEST_F(TwoRequestsOfASession, ASecondLogInWorksToo) {
-    const std::string answer = answer_beside("POST", "/login", "/login");
-    EXPECT_EQ(body_of(answer), "in");
-    EXPECT_EQ(body_of(ask_with("GET", "/", id_of(answer))), "[ann & bob]");
 }
 
 }  // namespace
