@@ -31,6 +31,7 @@
 //   http/stores/database_sessions.h  http/stores/redis_sessions.h   sessions that nodes share
 //   http/stores/redis_rates.h                                    limits that nodes share
 //   password/hasher.h                                            hashes of passwords
+//   jwt/bearer_auth.h  jwt/verifier.h                            tokens that others have signed
 #pragma once
 
 #include "tiderace/base/constant_time.h"    // equals_in_constant_time: secrets

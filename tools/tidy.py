@@ -57,7 +57,7 @@ APPLICATION = {
 PURE = {"json", "text", "resp"}
 DATABASES = {"db", "db/sqlite", "db/postgres", "db/mariadb", "db/redis"}
 PROTOCOLS = HTTP | DATABASES | {"tls", "tcp"}
-EVERYTHING = BELOW_NET | {"metrics", "net", "task", "password"} | PURE | PROTOCOLS
+EVERYTHING = BELOW_NET | {"metrics", "net", "task", "password", "jwt"} | PURE | PROTOCOLS
 ARROWS = {
     "base": set(),
     "log": {"base"},
@@ -68,6 +68,7 @@ ARROWS = {
     "net": BELOW_NET,
     "tcp": BELOW_NET | {"net", "task"},
     "password": BELOW_NET | {"task"},
+    "jwt": BELOW_NET | {"json", "http", "http/wire", "http/filter", "http/app"},
     "tls": BELOW_NET | {"net"},
     "db": BELOW_NET | {"net", "task", "db/sqlite", "db/postgres", "db/mariadb"},
     "db/sqlite": BELOW_NET | {"net", "task", "db"},
