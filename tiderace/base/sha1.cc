@@ -18,7 +18,7 @@ std::uint32_t mix_of_round(unsigned round, std::uint32_t b, std::uint32_t c, std
 void Sha1Message::absorb(const unsigned char* block) {
     std::array<std::uint32_t, 80> words;
     for (unsigned i = 0; i < 16; ++i) words[i] = HashBlocks::word(block, i);
-    // The rotation is what SHA-1 has and SHA-0 had not.
+    // This rotation is the difference between SHA-1 and SHA-0.
     for (unsigned i = 16; i < 80; ++i) {
         words[i] = std::rotl(words[i - 3] ^ words[i - 8] ^ words[i - 14] ^ words[i - 16], 1);
     }

@@ -1,7 +1,7 @@
 // UTF-8 (RFC 3629): whether a text is that, its characters one by one, and a text that has to be
 // short, cut between two of them.
 //
-// Overlong forms, surrogates and what is above U+10FFFF are never valid.
+// Overlong forms, surrogates and values above U+10FFFF are never valid.
 //
 // Thread   Any: pure functions. One at a time for a Utf8Validator.
 // Memory   None but three bytes of the validator: what a character that was cut off still needs.
@@ -17,7 +17,7 @@ namespace tiderace {
 
 inline constexpr ByteView utf8_replacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Each byte of a valid text but those that continue a character.
+// True for each byte of a valid text that does not continue a character.
 constexpr bool begins_character(char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
 }

@@ -15,8 +15,8 @@ constexpr bool is_plain(unsigned char byte) {
     return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
-// True when each of the eight bytes is plain. A borrow may mark the byte above a marked one as
-// well, which costs nothing: then the bytes are looked at one by one.
+// True when each of the eight bytes is plain. A borrow may also mark the byte above a
+// marked one, which is harmless: the bytes are then checked one by one.
 bool all_plain(std::uint64_t bytes) {
     constexpr std::uint64_t ones = 0x0101010101010101ULL;
     constexpr std::uint64_t tops = 0x8080808080808080ULL;

@@ -85,7 +85,7 @@ TEST_F(RingTest, GivingUpASkippedReservationWithNothingKeepsTheRingWhole) {
     ring.commit(0);
     ring.publish();
     EXPECT_TRUE(ring.empty());
-    EXPECT_TRUE(put(ring, "short\n"));  // and this needs no skip
+    EXPECT_TRUE(put(ring, "short\n"));  // this fits without a skip
     ring.publish();
     EXPECT_EQ(take_all(ring), "short\n");
 }

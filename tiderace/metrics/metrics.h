@@ -10,7 +10,7 @@
 //   Gauge       goes up and down: a queue's length
 //   Histogram   how many values were at most so large: durations, sizes
 //
-// Those of one name have different labels and are one family. Make them at the start: a label's
+// Metrics of one name have different labels and are one family. Make them at the start: a label's
 // value belongs to the configuration, and never to a request, because each one is a series that
 // the monitoring system keeps.
 //
@@ -18,8 +18,8 @@
 // Thread   Any. Each thread counts in a cell of its own, which the page sums up: no lock, and no
 //          atomic read-modify-write.
 // Errors   A name or label that cannot be, or one name of two types, aborts.
-// Limits   series_max; what is made above it counts and is not shown. Threads above threads_max
-//          share a cell.
+// Limits   series_max; a series above it counts and is not shown. Threads above threads_max share a
+//          cell.
 // Memory   64 bytes for each of threads_max threads and counter; a histogram 8 for each bound more.
 // Keywords: Prometheus, OpenMetrics, monitoring, observability, instrumentation
 #pragma once
@@ -102,7 +102,7 @@ class Registry final {
     // Called when a page is made, on the thread that makes it.
     void add_source(std::function<void(Page&)> source);
 
-    // All of them, in the order in which they were made, then those of the sources.
+    // All metrics, in the order in which they were made, then the sources' metrics.
     std::string page(PageFormat format) const;
 
   private:

@@ -52,7 +52,7 @@ std::string_view media_type(PageFormat format) {
                : "text/plain; version=0.0.4; charset=utf-8";
 }
 
-// Prometheus lists both with weights, its favourite first. Whoever names OpenMetrics reads it.
+// Prometheus lists both with weights, its favourite first. Clients that name OpenMetrics read it.
 PageFormat page_format(ByteView accept) {
     return accept.contains("application/openmetrics-text") ? PageFormat::open_metrics
                                                            : PageFormat::prometheus;

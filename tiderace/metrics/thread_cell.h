@@ -1,5 +1,5 @@
 // Internal. thread_cell(): a small number for each thread that counts, so that each writes memory
-// of its own. Those of threads that ended are given to others.
+// of its own. A thread that ends leaves its number to a new one.
 //
 // Thread   Any.
 // Limits   threads_max; all threads above it have that number.

@@ -4,7 +4,7 @@
 //                      \-> finish_as(path)      it takes that name, and the place of a file there
 //
 // Owner    Shared: a task that is cancelled leaves a call of it running on a thread of the pool.
-//          Removing waits for the disk as well, so the functions for offload() let go of the file
+//          Removing waits for the disk as well, so the functions for offload() release the file
 //          on the pool's thread, and dispose() gives it to the pool.
 // Thread   One at a time. Its calls and its end block: opening() and the others are for offload().
 // Errors   A std::runtime_error with one sentence. open() never touches a file that exists.
