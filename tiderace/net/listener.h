@@ -55,7 +55,7 @@ Result<> start_listening(core::Kernel& kernel, const core::Descriptor& bound, in
 Result<std::vector<core::Descriptor>> share_listener(core::Kernel& kernel, core::Descriptor bound,
                                                      std::size_t count, int backlog);
 // The sockets that systemd listens on for this process (LISTEN_FDS, sd_listen_fds(3)). Once: the
-// first who asks has them.
+// first caller gets them.
 std::vector<core::Descriptor> inherited_listeners(core::Kernel& kernel);
 // The real address of a listener: with the port that the kernel chose for port 0.
 core::Address local_address(core::Kernel& kernel, const core::Descriptor& listener);

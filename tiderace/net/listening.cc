@@ -158,7 +158,7 @@ Result<> Listening::spread(LoopGroup& loops, std::vector<Targets> of_place, cons
 Result<> Listening::spread_one(std::size_t place, std::size_t loops, AcceptMode mode) {
     core::Descriptor& bound = sockets_[place];
     const core::Address& address = addresses_[place];
-    // One loop needs no second socket on the port.
+    // A single loop does not need a second socket on the port.
     const bool has_one_each = mode == AcceptMode::reuseport && loops > 1 && !address.is_unix() &&
                               shared_ports_are_spread();
     if (has_one_each) {
@@ -215,8 +215,8 @@ Listening::Queue& Listening::queue_of(std::size_t place) {
     return same != queues_.end() ? *same : queues_.emplace_back();
 }
 
-// The servers' own sockets are watched from their loops' first turn on, those of the queue from now
-// on: what its thread accepts until then waits in the mailboxes.
+// The loops watch their servers' own sockets from their first turn on. The queue accepts from now
+// on: until that turn its connections wait in the mailboxes.
 Result<> Listening::start() {
     for (std::size_t i = 0; i < of_loop_.size(); ++i) {
         for (Socket& socket : of_loop_[i]) {
@@ -241,7 +241,7 @@ Result<> Listening::start_queue() {
             intake.listen(std::move(socket.listener));
         }
     }
-    // The intake belongs to the group's first loop, which needs no thread of ours.
+    // The intake belongs to the group's first loop, so we start no thread for it.
     if (queue_loop_ == nullptr) return {};
     const int code =
         thread_refusal([this] { queue_thread_ = std::thread([this] { queue_loop_->run(); }); });
@@ -251,7 +251,7 @@ Result<> Listening::start_queue() {
                       "the cgroup), or give --accept shared"));
 }
 
-// That of all intakes.
+// The loop on which all intakes run.
 const core::EventLoop& Listening::intake_loop() const {
     return queue_loop_ != nullptr ? *queue_loop_ : *of_place_[0][0].loop;
 }

@@ -1,4 +1,4 @@
-// Internal. Listening: the sockets that a server listens on, and who accepts from them.
+// Internal. Listening: the sockets that a server listens on, and the loops that accept from them.
 //
 //   bind()    the addresses, so that a port in use is an error at once, before there is more than
 //             one process, and while we are root. Nothing is accepted yet.
@@ -45,7 +45,7 @@ struct ListeningOptions {
     std::vector<std::string> addresses = {};
     std::vector<std::string> named_by = {};  // the flag of each, for messages; {}: none
     int backlog = ServingDefaults::backlog;
-    // Where nobody chose the first address, the next free one of so many ports serves as well.
+    // How many ports to try from the first address on: above 1 where that address is a default.
     std::uint16_t ports_tried_max = 1;
     // Removes the name of a Unix socket where we may not.
     std::function<void(const std::string& path, dev_t device, ino_t inode)> remove_name = {};
@@ -87,9 +87,9 @@ class Listening {
     // Closes what no server has been given, and forgets these.
     void end();
 
-    // Of the Unix sockets, before the sockets are closed. A name that now belongs to another
-    // socket, such as that of the next server, stays. Once: the number of a socket that is closed
-    // may become another server's.
+    // Removes the names of the Unix sockets, before the sockets are closed. A name that now belongs
+    // to another socket, such as the next server's, stays. Once: another server's socket may get
+    // the inode number of a closed one.
     void remove_names();
     // In one of several processes, of which another removes them.
     void forget_names() { names_.clear(); }

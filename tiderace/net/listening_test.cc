@@ -51,7 +51,7 @@ class ListeningTest : public ::testing::Test {
   protected:
     ~ListeningTest() override { end(); }
 
-    // Of one of our own, which listens from spread() on.
+    // A Listening of the test's own, which listens from spread() on.
     Result<Listening*> bound() {
         listening_ = std::make_unique<Listening>(options_);
         if (auto bound = listening_->bind(); !bound) return fail(bound.error());

@@ -124,7 +124,7 @@ class Serving final : private core::Watch::Receiver {
         LoopGroup* loops = nullptr;
         Listening* listening = nullptr;  // bound
         Listening::Spread spread = {};
-        // Of the connections of each place, on one loop.
+        // Options for each place's connections on one loop.
         std::vector<TcpServerOptions> of_place = {};
     };
     // Makes the services, and listens.

@@ -45,7 +45,7 @@ SystemdNotifier::SystemdNotifier() {
 #endif
 }
 
-// No descriptor is kept: what is said is rare.
+// No descriptor is kept, because messages are rare.
 void SystemdNotifier::tell(std::string_view state) const {
     if (socket_.empty()) return;
 #if defined(__linux__)
@@ -89,7 +89,7 @@ void Heartbeat::ask_all() {
     asked_all_ = true;
     for (std::size_t i = 0; i < loops_->size(); ++i) {
         if (loops_->loop(i).post([this] { --waited_for_; })) continue;
-        // Its mailbox is full: it is asked again in the next round.
+        // Its mailbox is full; the next round asks it again.
         --waited_for_;
         asked_all_ = false;
     }

@@ -26,8 +26,8 @@ class ClientLayerOfFiles {
 
   private:
     std::shared_ptr<ClientLayer> layer_;
-    std::string look_;          // of the files that it was made of
-    std::string refused_look_;  // of those that the last warning is about
+    std::string look_;          // of the files that layer_ was made of
+    std::string refused_look_;  // of the files that the last warning is about
 };
 
 }  // namespace tiderace::tcp

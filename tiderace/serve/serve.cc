@@ -28,7 +28,7 @@ namespace {
 struct Places {
     std::vector<std::string> addresses;
     std::vector<bool> secure;
-    std::size_t http_count = 0;  // the others are those of ServeOptions::tcp
+    std::size_t http_count = 0;  // the others are from ServeOptions::tcp
 };
 
 // A Unix socket is plain unless "https://" stands before it: a proxy of this machine connects there,

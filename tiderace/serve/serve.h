@@ -54,8 +54,8 @@ struct ServeOptions {
     // From the signal on: connections are accepted and App::ready() answers 503, so that a balancer
     // sends its requests elsewhere.
     Duration drain_notice = Duration::zero();
-    // Who sends a body, or takes an answer, more slowly is cut off (net/progress_rate.h); 0: one
-    // byte in half a minute is enough.
+    // A client that sends a body, or takes an answer, more slowly is cut off
+    // (net/progress_rate.h); 0: one byte in half a minute is enough.
     std::uint64_t bytes_per_second_min = net::ServingDefaults::bytes_per_second_min;
     LogOptions log = {};
     std::string access_log = "";  // "-": standard output; a path: appended to; "" and "off": none
@@ -65,7 +65,7 @@ struct ServeOptions {
     std::string engine{
         core::LoopOptions{}.engine};  // "epoll", "io_uring", "kqueue", "poll", "select"
     std::string server_name = MessageOptions{}.server_name;  // the Server field; "": none
-    // Called when all sockets listen, instead of printing where: those of `listen`, then of `tcp`.
+    // Called when all sockets listen, instead of printing where: first `listen`, then `tcp`.
     shared_function<void(const std::vector<core::Address>&)> on_listening = {};
 };
 

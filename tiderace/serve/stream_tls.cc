@@ -31,7 +31,7 @@ Result<std::shared_ptr<net::TransportLayer>> ServerTls::layer(core::EventLoop& l
     if (!options) return fail(options.error());
     options->protocols = protocols_;
     options->tickets = tickets_;
-    // No answer in HTTP to a client in clear text: what is spoken here is the program's.
+    // A client in clear text gets no answer in HTTP: the program speaks a protocol of its own.
     options->plain_http_answer = "";
     auto context = tls::ServerContext::create(loop, std::move(*options));
     if (!context) return fail(context.error());

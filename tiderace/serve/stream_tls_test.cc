@@ -111,7 +111,7 @@ TEST_F(StreamTlsTest, FilesThatAreReplacedCountForTheNextConnection) {
     replace_by(another);
     EXPECT_THAT(ask(tls, "localhost"),
                 ::testing::EndsWith("the TLS handshake failed: certificate signature failure"))
-        << "nor is a session resumed that the old authority vouched for";
+        << "a session that the old authority vouched for is not resumed";
     replace_by(authority_);
     EXPECT_EQ(ask(tls, "localhost"), "in secret");
     EXPECT_FALSE(resumed_);

@@ -1,5 +1,5 @@
-// Watchdog: finds loops that a handler blocks, and logs where: the route, where the handler has not
-// waited yet, and the stack of the loop's thread.
+// Watchdog: finds loops that a handler blocks, and logs the place: the route, unless the
+// handler has waited before, and the stack of the loop's thread.
 //
 //   its thread, twice in each limit:  post an errand to each loop --answered--> fine
 //                                       \-> unanswered for the limit: SIGURG to the loop's thread
@@ -10,9 +10,9 @@
 //
 // Owner    App::serve. A Post is one loop's, and ends before its loop.
 // Thread   Its own; watch() and the end of a Post: the one that makes the loops.
-// Errors   start() fails where the machine allows no further thread. Where there is no backtrace()
-//          (musl) or no tgkill() (BSD, macOS): the line has no stack. Nor has it one where memory
-//          is missing for that. What its thread throws ends that look at a loop.
+// Errors   start() fails where the machine allows no further thread. The line has no stack where
+//          there is no backtrace() (musl), no tgkill() (BSD, macOS) or no memory for it. An
+//          exception on its thread ends that look at a loop.
 // Limits   One in a process: a signal handler reaches only what is static, which two would share.
 //          frames_max of a stack. SIGURG is taken from the program, which ignores it by default.
 #pragma once
