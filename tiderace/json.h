@@ -43,12 +43,12 @@
 //         return 0;
 //     }
 //
-// Other names than those of C++, for all members and for one of them, are lines of the struct:
+// A struct may name all its members, or some of them, differently in JSON:
 //
 //     static constexpr json::Case json_case = json::Case::camel;            // retryCount
 //     static constexpr json::Name json_names[] = {{"event_type", "@type"}};
 //
-// JSON, queries, forms and OpenAPI use these; rows of a database and templates use those of C++.
+// JSON, queries, forms and OpenAPI use these names; database rows and templates use the C++ names.
 // json::Value (tiderace/json/value.h) holds what no struct describes, and json::Convert
 // (tiderace/json/convert.h) gives JSON to a type of yours.
 //
@@ -121,7 +121,8 @@ std::string write(const T& value) {
     return text;
 }
 
-// Once a program has seen in a Value what it is. Offsets of faults are those of write(value).
+// For a Value, once the program has found out which type it holds. Offsets of faults are positions
+// in write(value).
 template <typename T, std::same_as<Value> V>
 std::expected<T, Error> read(const V& value, const Options& options = {}) {
     return read<T>(ByteView(write(value)), options);

@@ -39,7 +39,7 @@ struct Member {
 
 // What a reader does with members that a struct does not have.
 enum class Unknown : std::uint8_t { refuse, ignore };
-// What it does with members that a text lacks, for those that may not be missing by their type.
+// What it does where a text lacks a member whose type does not allow that.
 enum class Missing : std::uint8_t { refuse, keep };
 
 struct ObjectShape {
@@ -62,7 +62,7 @@ struct ListShape {
     void (*each)(const void* list, void* context, void (*call)(void* context, const void* element));
 };
 
-// A key is a text, or an integer or enumerator: `text` is of the one, `number` of the other.
+// A key that is a text is in `text`; an integer or enumerator is in `number`.
 struct MapKey {
     std::string_view text;
     std::int64_t number = 0;

@@ -12,8 +12,8 @@
 //   std::variant                                 the value, if no two alternatives share a form
 //                                                (bool, number, string, array, object); else
 //                                                {"Circle": {…}}, with the type's name
-//   plain struct                                 an object with its members (base/members.h), by
-//                                                other names where it says so (json/names.h)
+//   plain struct                                 an object with its members (base/members.h),
+//                                                renamed by json_case, json_names (names.h)
 //   Range, Length, Default                       the value inside (json/checked.h)
 //   json::Value                                  any value (json/value.h)
 //   a type of yours with a json::Convert         what that makes of it (json/convert.h)
@@ -190,7 +190,7 @@ consteval Type describe() {
                       "json: a struct with a base class has no JSON form; make the base a member");
         static_assert(PlainStruct<T> || HasBaseClass<T>,
                       "json: this type has no JSON form; see tiderace/json/type_of.h");
-        // The sentence is the only error: what is no struct is not looked at any further.
+        // The assertion is the only error: a type that is not a struct is not examined further.
         if constexpr (PlainStruct<T>) return {.kind = Kind::object, .object = &object_shape<T>};
         return {.kind = Kind::object, .object = nullptr};
     }

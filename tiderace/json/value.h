@@ -16,9 +16,9 @@
 // object are sorted by name.
 //
 // Thread   As other values: one at a time, or several that only read.
-// Errors   Reading never fails: what is not there, or of another kind, is null or nothing. A text
+// Errors   Reading never fails: an absent value, or one of another kind, is null or nothing. A text
 //          with the same name twice in an object is refused by json::read.
-// Limits   Those of json::Options: each element and each member counts as one of elements_max.
+// Limits   json::Options: each element and each member counts as one of elements_max.
 #pragma once
 
 #include <concepts>
@@ -74,7 +74,7 @@ class Value {
     Value(Object object) : data_(std::move(object)) {}
 
     bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
-    // What it is as a bool, an integer, a float, a double or a std::string; nothing: it is another
+    // The value as a bool, an integer, a float, a double or a std::string; nothing: it is another
     // kind of value, or a number that T cannot hold. A double takes each number, rounded.
     template <typename T>
     std::optional<T> as() const;
