@@ -104,7 +104,7 @@ void collect(const Tree& tree, const std::vector<Node>& nodes, Blocks& blocks) {
     }
 }
 
-// The blocks of the template come before those of its layout, whose layout may have a layout.
+// Blocks of the template come before blocks of its layout, which may have a layout in turn.
 bool Compiler::with_layout(const Tree& tree, const Tree*& outermost, Blocks& blocks) {
     std::vector<const Tree*> above = {&tree};
     collect(tree, tree.nodes, blocks);

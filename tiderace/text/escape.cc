@@ -176,7 +176,7 @@ void append_js_string(std::string& out, std::string_view text) {
     append_runs<JsMarks>(out, text, [&](std::size_t at) {
         const char c = text[at];
         const auto byte = static_cast<unsigned char>(c);
-        if (byte != 0xE2) {  // a backslash, too, so that one before the value cannot pair with it
+        if (byte != 0xE2) {  // also a backslash, so that one before the value cannot pair with it
             out += "\\u00";
             out += capital_hex_digits[byte >> 4];
             out += capital_hex_digits[byte & 15];

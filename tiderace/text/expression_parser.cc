@@ -64,7 +64,7 @@ std::uint32_t ExpressionParser::both() {
 }
 
 // One expression however long the chain is: compiler, checker and renderer recurse once for each
-// level, and nesting_max bounds only those that parentheses make.
+// level, and nesting_max bounds only the levels that parentheses make.
 std::uint32_t ExpressionParser::chain(std::string_view word, Expression::Kind kind,
                                       std::uint32_t (ExpressionParser::*operand)()) {
     Expression all = {.kind = kind};

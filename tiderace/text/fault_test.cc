@@ -247,7 +247,7 @@ TEST(Errors, NameTheLimitThatIsReached) {
     EXPECT_EQ(render_fault_of("{{ text }}" + behind, map, {.output_bytes_max = 150}), "none");
     EXPECT_EQ(render_fault_of("<script>f({{ list }})</script>", map, {.output_bytes_max = 50}),
               "the value is nested too deeply for JavaScript, or longer than output_bytes_max");
-    // What was shown before it counts: of 250 bytes 50 are gone, and the list has 201.
+    // Earlier output counts: 50 of the 250 bytes are used, and the list takes 201.
     const std::string before(50 - 10, 'a');
     EXPECT_EQ(
         render_fault_of(before + "<script>f({{ list }})</script>", map, {.output_bytes_max = 250}),

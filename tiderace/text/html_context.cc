@@ -465,7 +465,7 @@ bool HtmlContext::join(const HtmlContext& other) {
                                (in_value() || state_ == State::raw);
     if (!is_same_place && !join_tags(other)) return false;
     if (is_same_place && (!url_.join(other.url_) || !script_.join(other.script_))) return false;
-    // Data wins, because no value may stand in it; below, too, the stricter of both decides.
+    // Data wins, because no value may stand in it; below, the stricter of both decides as well.
     if (type_ != other.type_ && script_type_of(other.type_) == ScriptType::data) {
         type_ = other.type_;
     }

@@ -27,7 +27,7 @@ enum class Attribute : std::uint8_t {
     code_url,  // what is behind it runs: its origin has to stand in the template
     event,     // on…: JavaScript
     style,
-    refused,  // srcdoc, srcset and those that may change a URL
+    refused,  // srcdoc, srcset, and attributes that may change a URL
     script_type,
     content,     // of <meta>, which may be a redirect
     http_equiv,  // of <meta>

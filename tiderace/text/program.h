@@ -45,7 +45,7 @@ struct Way {
     };
     const Type* from = nullptr;  // what the path begins at; null: the way is not known
     const Type* to = nullptr;
-    int slot = root_slot;  // of the operation, which need not be looked at then
+    int slot = root_slot;  // of the operation, so that the renderer does not read that
     std::vector<Hop> hops = {};
     std::size_t offset = 0;  // behind the last hop
 };

@@ -356,7 +356,7 @@ Ref Renderer::loop_field(const Operation& operation) const {
 Ref Renderer::step(const Operation& operation, Ref from, std::size_t index,
                    bool missing_is_nothing) {
     const Name& name = operation.expression.names[index];
-    // A member of nothing is nothing, so that a chain of optionals needs no test at each step.
+    // A member of nothing is nothing, so that a template need not test each step of a chain.
     if (from.type->kind == Kind::nothing) return nothing;
     if (from.type->kind == Kind::object) {
         // Looked up when the template was checked against this type. Another type (of an element,
@@ -448,7 +448,7 @@ Ref Renderer::both_or_either(const Operation& operation) {
     for (const std::uint32_t operand : expression.operands) {
         const Ref value = evaluate(operand);
         if (value.type == nullptr) return value;
-        // Those behind it are not evaluated: `a and a.b` needs no a.
+        // The operands behind it are not evaluated, so `a and a.b` works where a is nothing.
         if (is_true(value) == decides) return truth(decides);
     }
     return truth(!decides);

@@ -191,14 +191,14 @@ Faults Templates::compile_changed() {
     }
     for (auto& [name, known] : entries_) {
         if (!known->good) continue;
-        // uses holds includes of includes, too, so one pass reaches everything.
+        // `uses` also holds includes of includes, so one pass reaches everything.
         known->changed |= std::ranges::any_of(known->good->uses, [&](const std::string& used) {
             return std::ranges::find(changed, used) != changed.end();
         });
     }
     Faults faults;
-    // The loader may add some while we go. Those that stand behind us in the map are still met in
-    // this round, the others in the next.
+    // The loader may add templates while we go. This round still reaches the ones that come later
+    // in the map, the next round reaches the others.
     for (bool found_more = true; found_more;) {
         const std::size_t count = entries_.size();
         for (auto& [name, known] : entries_) {

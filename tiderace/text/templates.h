@@ -55,8 +55,8 @@ class Templates {
     Templates(Templates&&) noexcept;
     Templates& operator=(Templates&&) noexcept;
 
-    // Adds a template or replaces its source. Compiles it and those that use it or wait for it. The
-    // faults are those of all of them; a template that it names may be added later.
+    // Adds a template or replaces its source. Compiles it and the templates that use it or wait
+    // for it, and returns the faults of them all; a template that it names may be added later.
     std::expected<void, Faults> add(std::string_view name, std::string source);
     // Asks the loader for the template, unless it was added before.
     std::expected<void, Faults> load(std::string_view name);
@@ -104,7 +104,7 @@ class Templates {
     std::map<std::string, std::unique_ptr<Entry>, std::less<>> entries_;
 };
 
-// One template that needs no other.
+// A single template, which uses no other.
 class Template {
   public:
     static std::expected<Template, Fault> compile(std::string_view name, std::string source,

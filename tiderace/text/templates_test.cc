@@ -130,7 +130,7 @@ TEST(Templates, KeepTheLastGoodVersionOfABrokenOne) {
     EXPECT_EQ(render(set, "absent"), "no such template");
 }
 
-// The members that a check has found are those of its type alone.
+// The members that a check has found belong to its type alone.
 template <int number>
 struct Numbered {
     std::string title = "Tides";
