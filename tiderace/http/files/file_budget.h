@@ -1,6 +1,6 @@
-// Internal. FileBudget: the memory and descriptors of all files of one loop: those in its cache,
-// and those that it has dropped and that are still being sent. A peer that reads slowly keeps a
-// file for as long as it likes, and over HTTP/2 many at once.
+// Internal. FileBudget: the memory and descriptors of all files of one loop: the files in its
+// cache, and dropped files that are still being sent. A peer that reads slowly keeps a file for as
+// long as it likes, and over HTTP/2 many at once.
 //
 // Descriptors are shared by connection: one may hold a quarter as many as are still free, and one
 // at least, so that connections that take all they can, one after the other, leave some to

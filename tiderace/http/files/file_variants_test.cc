@@ -265,7 +265,8 @@ TEST_F(FileVariantsTest, ConditionsMeanTheRepresentationThatTheClientHas) {
     EXPECT_EQ(exchange_->header("ETag"), gzip);
     server_.reset();
     EXPECT_EQ(ask_with({{"If-None-Match", "*"}}).status(), 304);
-    EXPECT_EQ(exchange_->header("ETag"), plain) << "of what there is; nobody named the other";
+    EXPECT_EQ(exchange_->header("ETag"), plain)
+        << "the variant that exists; the request named no other";
 }
 
 // The client's variant is not made yet, and another condition comes first: it decides.

@@ -14,7 +14,7 @@ std::optional<BasicCredentials> parse_basic_credentials(ByteView authorization) 
         return std::nullopt;
     }
     const auto decoded = read_base64(trim_ows(authorization.substr(scheme.size())));
-    // RFC 7617, 2: neither may hold a control character, and a user's name no colon.
+    // RFC 7617, 2: neither part may hold a control character; the first colon ends the name.
     if (!decoded || std::ranges::any_of(*decoded, is_control_character)) return std::nullopt;
     const std::size_t colon = decoded->find(':');
     if (colon == std::string::npos) return std::nullopt;

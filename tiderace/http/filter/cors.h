@@ -22,7 +22,7 @@ namespace tiderace::http::filter {
 struct CorsOptions {
     // "https://example.org"; the single entry "*" allows all.
     std::vector<std::string> origins = {"*"};
-    std::string methods = {};  // "GET, HEAD": these; "": those that the path has routes for
+    std::string methods = {};  // "GET, HEAD": these; "": the methods of the path's routes
     // "*" repeats the request of the preflight.
     std::string headers = "*";
     std::string exposed = {};  // Access-Control-Expose-Headers, "" for none

@@ -11,7 +11,7 @@ namespace tiderace::http::filter {
 
 class RequestId final : public AccessRule, public ResponseFilter {
   public:
-    // `trust_client`: any client's own id counts, as that of a trusted proxy does.
+    // `trust_client`: every client's own id counts, as a trusted proxy's does.
     explicit RequestId(bool trust_client = false) : trust_client_(trust_client) {}
 
     Verdict check(Exchange& exchange) override;

@@ -196,7 +196,7 @@ std::uint32_t Router::match(std::uint32_t node, ByteView path, std::size_t at,
         parameters.spans[parameters.count++] = {static_cast<std::uint32_t>(at + 1),
                                                 static_cast<std::uint32_t>(bytes)};
     };
-    // Where only a rest can follow, as in a site that is one folder, no segment is looked at.
+    // Where only a rest can follow, as in a site that is one folder, the path is not split.
     if (here.has_literals || here.parameter != none) {
         const std::size_t slash = path.find('/', at + 1);
         const std::size_t end = slash == ByteView::npos ? path.size() : slash;

@@ -64,7 +64,7 @@ struct CodingQualities {
     int others = not_named;                                                // "*"
 
     int& operator[](ContentCoding coding) { return of[static_cast<std::size_t>(coding)]; }
-    // Identity needs no naming: it is acceptable unless refused, but comes after what was named.
+    // Identity is acceptable without being named, unless refused, but named codings come first.
     int identity() {
         const int named = (*this)[ContentCoding::identity];
         return named != not_named ? named : others;

@@ -72,7 +72,7 @@ TEST(Cookie, AValueIsMadeOfItsOwnBytesOnly) {
     }
 }
 
-// Long values are looked at sixteen bytes at a time, with a rest of any length.
+// Long values are checked sixteen bytes at a time, with a rest of any length.
 TEST(Cookie, AByteThatNoValueHasIsFoundAtEachPlace) {
     for (std::size_t bytes = 1; bytes <= 50; ++bytes) {
         for (std::size_t at = 0; at < bytes; ++at) {

@@ -30,8 +30,8 @@ class HostMemo {
     std::size_t size_ = 0;
 };
 
-// "Example.org" of "Example.org.:8080", "[::1]" of "[::1]:80". The dot at a name's end says that it
-// is whole, and changes nothing.
+// "Example.org" of "Example.org.:8080", "[::1]" of "[::1]:80". The dot at a name's end marks
+// the name as complete and changes nothing.
 ByteView host_without_port(ByteView authority);
 // Whether `name` means this host: itself, in either case of letters, or ".example.org" for all
 // below it.

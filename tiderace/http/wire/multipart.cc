@@ -155,8 +155,8 @@ MultipartReader::Step MultipartReader::step_preamble(ByteView input) {
     if (*skipped) return {Event::need_more, delimiter_bytes_ - 2};
     const std::size_t at = input.find(delimiter());
     const std::size_t over = bytes_before(input, at);
-    // Browsers send no preamble. Without a limit, a body without its boundary would be searched to
-    // its end.
+    // Browsers do not send a preamble. Without a limit, a body without its boundary would be
+    // searched to its end.
     preamble_bytes_ += over;
     if (preamble_bytes_ > preamble_bytes_max) return fail(MultipartFault::no_delimiter);
     if (at == ByteView::npos) return {Event::need_more, over};

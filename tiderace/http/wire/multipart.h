@@ -118,7 +118,7 @@ class MultipartReader {
     std::size_t delimiter_bytes_;
     State state_ = State::preamble;
     MultipartFault fault_ = MultipartFault::none;
-    bool at_start_ = true;  // of the body or of a part's data, where a boundary needs no line's end
+    bool at_start_ = true;  // of the body or a part's data, where no CR LF precedes a boundary
     bool is_named_ = false;
     bool is_file_ = false;
     std::size_t scanned_ = 0;  // of the next input, where a search goes on

@@ -16,7 +16,7 @@ using Sha256Absorb = void (*)(Sha256State& state, const unsigned char* block);
 
 void absorb_in_cpp(Sha256State& state, const unsigned char* block);
 
-// nullptr: this processor has none, or they are not known here (only those of x86-64 are).
+// nullptr: this processor has no such instructions, or is not an x86-64, the only one we know.
 Sha256Absorb absorb_by_instructions();
 
 }  // namespace tiderace::http::wire

@@ -66,7 +66,7 @@ class AnswerHeadReader {
 
     explicit AnswerHeadReader(Form form = Form::cgi) : form_(form) {}
 
-    // Returns the bytes used: all of them until the head is complete, then those that belong to it.
+    // Returns how many bytes were used: all, or only the head's where the head ends in them.
     std::size_t feed(ByteView bytes);
     State state() const { return state_; }
     AnswerFault fault() const { return fault_; }

@@ -21,7 +21,7 @@
 
 namespace tiderace::http::wire {
 
-// One unit is about what a frame costs that needs no answer and no look-up.
+// One unit is about the cost of a frame that causes neither an answer nor a look-up.
 struct H2BudgetLimits {
     std::uint32_t units_max = 10'000;
     std::uint32_t units_per_second = 2'000;
@@ -70,7 +70,7 @@ class H2Budget {
 
     H2BudgetLimits limits_;
     std::uint32_t units_;
-    std::uint32_t transferred_ = 0;  // bytes that have not made a unit yet
+    std::uint32_t transferred_ = 0;  // bytes that do not fill a unit yet
     Instant filled_;
 };
 

@@ -100,7 +100,7 @@ TEST_F(HpackEncoderTest, WhatChangesIsSentAsText) {
             block.status(404);
             block.number(FieldName::content_length, 1024);
             block.field(FieldName::etag, "\"a\"");
-            block.field(FieldName::connection, "x");  // a name that the static table has not
+            block.field(FieldName::connection, "x");  // not in the static table
         });
         EXPECT_EQ(bytes,
                   "\x8d\x0f\x0d\x04"

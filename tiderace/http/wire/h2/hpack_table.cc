@@ -25,7 +25,7 @@ std::uint32_t ends_of(ByteView text) {
     return first * 31 + last;
 }
 
-// Compared before the texts, so that most entries need no look at theirs. Texts with equal tags
+// Compared before the texts, so that the texts of most entries are not read. Texts with equal tags
 // gain an attacker nothing: the search is linear anyway, and 4 KiB hold at most 128 entries.
 std::uint32_t tag_of(FieldName id, ByteView name, ByteView value) {
     const std::uint32_t of_name =

@@ -41,8 +41,8 @@ class HpackTable {
     void set_bytes_max(std::uint32_t bytes_max);
     void clear();
 
-    // number < size(); 0 is the newest. The views live until the next insert(); those of names that
-    // have an id or are a known pseudo field, for ever.
+    // number < size(); 0 is the newest. The views live until the next insert(); a name that has an
+    // id or is a known pseudo field lives for ever.
     HpackField at(std::uint32_t number) const;
 
     // Evicts what must go, then adds a copy. The views of `field` are not into this table.

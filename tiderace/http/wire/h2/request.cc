@@ -29,7 +29,7 @@ constexpr unsigned bit(PseudoField field) {
 constexpr std::uint64_t connection_fields =
     bit(FieldName::connection) | bit(FieldName::keep_alive) | bit(FieldName::transfer_encoding) |
     bit(FieldName::upgrade);
-// Those that need a look; most do not.
+// The fields that are examined one by one; most are not.
 constexpr std::uint64_t looked_at =
     connection_fields | bit(FieldName::te) | bit(FieldName::cookie) | bit(FieldName::other);
 // Trailers come after the request was routed and framed, so none may say it anew (RFC 9110, 6.5.1).

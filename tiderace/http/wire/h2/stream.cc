@@ -42,7 +42,7 @@ constexpr Row receiving(State now, State then, H2Transition sent_end) {
     }};
 }
 
-// A stream on which the peer may send no content any more.
+// A stream on which the peer may not send content any more.
 constexpr Row closed(State now, H2Transition content, H2Transition late_headers) {
     return {{
         /* headers       */ late_headers,

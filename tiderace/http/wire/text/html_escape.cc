@@ -31,7 +31,7 @@ bool append_ascii_to_html(BoundedText& out, char c) {
         default:
             break;
     }
-    // U+2400 to U+241F are the pictures of 0x00 to 0x1F; U+2421 is that of DEL.
+    // U+2400 to U+241F are the pictures of 0x00 to 0x1F; U+2421 is the picture of DEL.
     const char picture[] = {'\xE2', '\x90', static_cast<char>(c == 0x7F ? 0xA1 : 0x80 + c)};
     return out.append(ByteView(picture, sizeof picture));
 }

@@ -66,7 +66,7 @@ int status_for(WebSocketRefusal refusal) {
         case WebSocketRefusal::none:
             return 101;
         case WebSocketRefusal::not_asked_for:
-        // 426 for a version, too, with the one that we speak (RFC 6455, 4.2.2).
+        // A bad version gets 426 as well, with the version that we speak (RFC 6455, 4.2.2).
         case WebSocketRefusal::bad_version:
             return 426;
         case WebSocketRefusal::bad_origin:
