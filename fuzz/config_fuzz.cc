@@ -1,5 +1,5 @@
-// Whatever a configuration file holds: reading it ends; either it is taken or a problem says why
-// not, and what is told has no control character but its line ends.
+// Whatever a configuration file holds: reading it ends. It is taken, or a problem says why not, and
+// the text of the problems has no control character but its line ends.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -99,7 +99,7 @@ def test_its_image_has_the_libraries_that_it_needs(project):
         for path in (project / "Containerfile", HERE.parent / "packaging/Containerfile")
     }
     own, known = containers.values()
-    # test_packaging.py checks those of the other one.
+    # test_packaging.py checks the libraries of the other image.
     assert set(own) - {"libgtest-dev"} <= set(known)
     needed = commands.ran("readelf", "-d", project / "build/boats")
     usual = {"libstdc++", "libm", "libgcc_s", "libc", "ld-linux-x86-64", "ld-linux-aarch64"}

@@ -173,7 +173,7 @@ def test_a_default_port_that_is_taken_is_replaced_by_the_next(serve, site):
         assert 8080 < port < 8280
         assert "8080" in server.output and str(port) in server.output
         assert server.get("/a.txt", host="localhost").body == b"hello\n"
-        # An address that nobody chose: the names of this machine alone (DNS rebinding).
+        # The default address serves only the names of this machine (DNS rebinding).
         assert server.get("/a.txt", host="evil.example").status == 421
     finally:
         if blocker:

@@ -27,7 +27,7 @@ LANGUAGES = {".cc": "cpp", ".h": "cpp", ".py": "python", ".md": "markdown", ".ym
 LANGUAGES |= {".yaml": "yaml", ".cmake": "cmake", ".sql": "sql", ".html": "html", ".js": "js"}
 CODE = re.compile(r"```.*?^```|`[^`\n]*`", re.S | re.M)
 LINK = re.compile(r"(?<=\]\()([^)#\s]*)(#[^)\s]*)?(?=\))")
-HIDDEN = "---\nsearch:\n  exclude: true\n---\n"  # what is only linked is not found by search
+HIDDEN = "---\nsearch:\n  exclude: true\n---\n"  # search does not find a page that is only linked
 
 
 def file_of(path):
@@ -83,7 +83,7 @@ def with_links(text, page, target_of, named=None):
 
 
 class Collection:
-    """Writes pages, and those that they link to."""
+    """Writes pages, and the pages that they link to."""
 
     def __init__(self):
         self.seen = set()

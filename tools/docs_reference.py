@@ -286,7 +286,7 @@ def public():
 
 
 def groups():
-    """Each umbrella header with those that it brings; the rest by its room."""
+    """Each umbrella header with the headers that it brings; the other headers by their room."""
     umbrellas = [it for it in public() if it.count("/") == 1]
     rest = {it for it in public() if it not in umbrellas}
     grouped = {it: [it] for it in umbrellas}

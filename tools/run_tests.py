@@ -126,7 +126,7 @@ def of_failed_cases(lines):
 
 
 def last_words(log):
-    """What a log says of a failure: failed build steps or cases, a sanitizer's report, the end."""
+    """A log's lines on a failure: failed build steps or cases, a sanitizer's report, the end."""
     lines = log.read_text(errors="replace").splitlines()
     found = of_failed_steps(lines) or of_failed_cases(lines)
     if found:
@@ -272,7 +272,7 @@ def is_an_assertion(done):
 
 
 def finish(job, done, tally, failed, again):
-    """Reports a program's cases, and keeps those that failed."""
+    """Reports a program's cases, and keeps the failed ones."""
     tally.seconds, tally.cpu = done.seconds, done.cpu
     if done.status != 0 and tally.failed == 0:
         tally.failed = 1  # all cases passed, then a sanitizer or an exit handler objected
@@ -315,7 +315,7 @@ def run_program(name, command, environment=None):
 
 
 def count_googletest(path):
-    """The numbers, and the names of those that failed."""
+    """The numbers, and the names of the failed cases."""
     tally, failed = Tally(), []
     for suite in json.loads(path.read_text())["testsuites"]:
         for case in suite["testsuite"]:
@@ -391,7 +391,7 @@ PYTEST = [BUILD / "venv/bin/python", "-m", "pytest"]
 
 
 def count_pytest(path):
-    """The numbers, and the node ids of those that failed; None where pytest gives no file."""
+    """The numbers, and the node ids of the failed cases; None where pytest gives no file."""
     tally, failed = Tally(), []
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
@@ -470,8 +470,8 @@ PROGRAMS = [
     "lab_opponents",
     "wire_differential_programs",
 ]
-# Those that the tests marked `sanitizers` run. A sanitizer's build has no others, so that a test
-# which needs another one fails there.
+# The programs that the tests marked `sanitizers` run. A sanitizer's build has no others, so a
+# test which needs another one fails there.
 SANITIZER_PROGRAMS = [
     "tiderace",
     "tiderace-load",
@@ -635,7 +635,7 @@ NOT_UNDER_TSAN = {*NOT_UNDER_SANITIZERS, "test_http1_strict.py"}  # a parser's t
 
 
 def jobs_of(chosen):
-    """The jobs of a set, in the order in which what they need is built. Configures the presets."""
+    """The jobs of a set, in the order in which their builds run. Configures the presets."""
     slow = chosen == "all"
     yield Job("rules/tidy", run_tidy)
     yield Job("rules/shell", run_shellcheck)
@@ -713,8 +713,8 @@ class Step:
     state: str = ""  # 17/120
 
     def read(self):
-        """What ninja has reported since the last call. A step that failed is reported like one that
-        did not, and the line behind it says so."""
+        """What ninja has reported since the last call. Ninja reports a failed step like any
+        other, and its failure in the next line."""
         log = log_of(self.name)
         if not self.state or self.done or not log.exists():
             return
@@ -820,7 +820,7 @@ class Builds:
 
 
 class Lanes:
-    """Runs jobs, a few at a time, each when what it needs is built."""
+    """Runs jobs, a few at a time, each when its programs are built."""
 
     def __init__(self, jobs, builds, progress, costs):
         self.waiting = sorted(jobs, key=lambda job: -costs.get(job.name, {}).get("seconds", 0))
@@ -878,7 +878,7 @@ AGAIN_MOST = 5  # of twenty thousand cases; more than that is no accident
 
 
 def run_again(tallies):
-    """Runs failed cases by themselves, and moves those that pass. Returns their names."""
+    """Runs the cases of each failure by themselves, and returns the failures that pass then."""
     steady = [it for it in failures if not it.again]
     unsteady = []
     for it in failures:
@@ -961,7 +961,7 @@ def main(words):
         every = list(jobs_of(chosen))
         jobs = matching(every, given.names)
         costs = read_costs()
-        # The estimate is of the whole set.
+        # Only a run of the whole quick set has an estimate.
         builds = Builds(jobs)
         progress = Progress(jobs, builds, costs if jobs == every and chosen == "quick" else {})
         builds.start()

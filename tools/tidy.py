@@ -686,8 +686,8 @@ def installed_headers(tree):
 
 
 def public_headers(tree):
-    """An installed header that is not public says so, and whatever stands for a user's code
-    includes public headers only."""
+    """An installed header that is not public begins with the mark, and code that stands for a
+    user's includes public headers only."""
     public = public_headers_of(tree)
     for umbrella in umbrellas_of(tree):
         for number, name, path in named_headers_of(tree, umbrella):

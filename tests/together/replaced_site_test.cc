@@ -64,7 +64,7 @@ class SiteCode final : public http::Handler,
             answer(exchange, name_);
         }
     }
-    // The stages of an answer are those that its request began in.
+    // An answer passes through the stages of the site in which its request began.
     void filter(http::Exchange&, http::Response& response) override {
         response.add("X-Site", name_);
     }
