@@ -673,3 +673,13 @@ def test_what_print_config_prints_may_come_through_a_pipe(
         return
     with TlsConnection(server.address, client_context(authority.file)) as connection:
         assert connection.get("/f").text == "f"
+
+
+def test_a_name_that_toml_cannot_hold_is_one_sentence(binary, tmp_path):
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    os.mkdir(folder)
+    done = subprocess.run(
+        [binary, "serve", folder, "--print-config"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    assert "--print-config prints TOML, which is UTF-8, and a name is not" in done.stderr

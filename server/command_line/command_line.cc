@@ -16,6 +16,7 @@
 #include "server/other_program.h"
 #include "server/site/fixed_answer.h"
 #include "server/version.h"
+#include "tiderace/base/utf8.h"
 
 namespace tiderace::server {
 namespace {
@@ -137,7 +138,11 @@ Parsed parse_command(const CommandSpec& command, std::span<const std::string_vie
     if (command.name == "serve") {
         auto options = parse_serve(*words, serve_flags());
         if (!options) return std::unexpected(options.error());
-        if (words->has("print-config")) return Command(Printout{config::print_config(*options)});
+        if (words->has("print-config")) {
+            std::string text = config::print_config(*options);
+            if (is_utf8(text)) return Command(Printout{std::move(text)});
+            return refuse("--print-config prints TOML, which is UTF-8, and a name is not");
+        }
         return Command(std::move(*options));
     }
     if (auto missing = missing_file(*words, command)) return std::unexpected(std::move(*missing));

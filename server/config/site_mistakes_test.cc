@@ -77,6 +77,16 @@ R"(site.toml:1:1: error: redirects lead in a circle: /a -> /b -> /a -> /b and so
    | ^^^^^^^^
 1 error
 )"},
+Mistake{"AHostInOtherLettersThanAscii", R"([[site]]
+hosts = ["bücher.example"]
+respond = "a"
+)",
+R"(site.toml:2:10: error: hosts are names without scheme, port and path
+ 2 | hosts = ["bücher.example"]
+   |          ^^^^^^^^^^^^^^^^
+   = write it as DNS has it: "xn--bcher-kva.example"
+1 error
+)"},
 Mistake{"HostsThatNoRequestHas", R"([[site]]
 hosts = ["a..", "[1.2.3.4]", "[:]", "*.[::1]", "[::1].", "*"]
 respond = "a"

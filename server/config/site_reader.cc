@@ -133,8 +133,13 @@ void SiteReader::read_hosts(const Member& member, SiteConfig& site) {
         if (host) {
             site.hosts.push_back(*host);
         } else {
+            const bool is_foreign = text != nullptr && std::ranges::any_of(*text, [](char c) {
+                                        return static_cast<unsigned char>(c) >= 0x80;
+                                    });
             reading_.problems.error(each.at, "hosts are names without scheme, port and path",
-                                    "\"example.org\", or \"*.example.org\" for all below it");
+                                    is_foreign
+                                        ? "write it as DNS has it: \"xn--bcher-kva.example\""
+                                        : "\"example.org\", or \"*.example.org\" for all below it");
         }
     }
 }
