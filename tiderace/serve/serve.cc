@@ -54,7 +54,7 @@ Result<Places> find_places(const ServeOptions& options) {
     places.http_count = places.addresses.size();
     for (const auto& service : options.tcp) {
         places.addresses.push_back(service->address());
-        places.secure.push_back(false);
+        places.secure.push_back(service->options().security != nullptr);
     }
     return places;
 }
@@ -85,7 +85,7 @@ class AppService final : public net::LoopService {
     const std::optional<Error>& fault() const { return app_.fault(); }
     serve::HttpLoop& http() { return http_; }
 
-    Result<> add_tcp(const TcpService& service) {
+    Result<> add_tcp(core::EventLoop& loop, const TcpService& service) {
         auto handler = service.bind(app_.states());
         if (!handler) {
             return fail(Error(EINVAL, "serve", service.address(),
@@ -93,6 +93,10 @@ class AppService final : public net::LoopService {
         }
         beside_.push_back(
             std::make_unique<Beside>(app_.runner(), std::move(*handler), service.options()));
+        if (service.options().security == nullptr) return {};
+        auto layer = service.options().security->layer(loop);
+        if (!layer) return fail(layer.error());
+        beside_.back()->layer = std::move(*layer);
         return {};
     }
 
@@ -105,8 +109,12 @@ class AppService final : public net::LoopService {
     struct Beside {
         Beside(task::Runner& runner, tcp::Handler served, const TcpServiceOptions& options)
             : handler(std::move(served)),
-              tasks(runner, handler, {.stream = options.stream, .socket = options.socket}) {}
+              tasks(runner, handler,
+                    {.stream = options.stream,
+                     .socket = options.socket,
+                     .security = options.security}) {}
         const tcp::Handler handler;
+        std::shared_ptr<net::TransportLayer> layer;  // nullptr: in clear text
         tcp::Tasks tasks;
     };
 
@@ -115,6 +123,7 @@ class AppService final : public net::LoopService {
         return http_.sessions();
     }
     net::TransportLayer* layer(std::size_t place) override {
+        if (place >= places_->http_count) return beside_[place - places_->http_count]->layer.get();
         return places_->secure[place] ? http_.encryption() : nullptr;
     }
     void drain(Instant deadline, unique_function<void()> done) override {
@@ -137,7 +146,8 @@ void print_where(const std::vector<core::Address>& addresses, const Places& plac
         if (text.starts_with("unix:")) {
             std::printf("listening on %s\n", text.c_str());
         } else if (i >= places.http_count) {
-            std::printf("listening on tcp://%s\n", text.c_str());
+            const char* const scheme = places.secure[i] ? "tls" : "tcp";
+            std::printf("listening on %s://%s\n", scheme, text.c_str());
         } else {
             const char* const scheme = places.secure[i] ? "https" : "http";
             std::printf("listening on %s://%s/\n", scheme, text.c_str());
@@ -226,7 +236,8 @@ int App::serve(const ServeOptions& options) {
                 tls->says_reloads = false;  // the first loop does
             }
             for (const auto& beside : options.tcp) {
-                if (auto added = service->add_tcp(*beside); !added) return fail(added.error());
+                if (auto added = service->add_tcp(loop, *beside); !added)
+                    return fail(added.error());
             }
             if (watchdog) service->watch(loop, *watchdog);
             return service;

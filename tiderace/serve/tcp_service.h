@@ -8,13 +8,18 @@
 //   return app.serve({.listen = ":8080", .tcp = {tcp_service(":7000", lookup)}});
 //
 // The handler is one of tcp::serve (tcp/serve.h), which takes states of the App after its stream:
-// `S&`, or `const S&`. Connections are in clear text. It shares the App's signals, draining and
-// limit of connections; a read that waits when it drains gets End::stopping.
+// `S&`, one of its loop, or `const S&`. It shares the App's signals, draining, limit of connections
+// and minimum rate of what peers take (ServeOptions::bytes_per_second_min); a read that waits when
+// it drains gets End::stopping.
+//
+//   const tcp::ServerTls tls({.certificates = {{"cert.pem", "key.pem"}}});
+//   tcp_service(":7443", lookup, {.security = &tls})      // begins when the handshake is over
 //
 // Owner    ServeOptions. One copy for all loops, called as const.
 // Thread   Any loop's, at once.
-// Errors   A state that the App does not have keeps it from serving, with one sentence. A handler
-//          that throws is one log line, and its connection is closed at once.
+// Errors   A certificate that cannot be read, or a state that the App does not have, keeps it from
+//          serving, with one sentence. A handler that throws is one log line, and its connection is
+//          closed at once.
 #pragma once
 
 #include <concepts>
@@ -34,7 +39,8 @@ namespace tiderace::http {
 
 struct TcpServiceOptions {
     tcp::StreamOptions stream = {};
-    net::SocketOptions socket = {};  // of each connection
+    net::SocketOptions socket = {};                 // of each connection
+    const tcp::ServerSecurity* security = nullptr;  // TLS; it outlives App::serve()
 };
 
 class TcpService {

@@ -55,6 +55,25 @@ TEST_F(ServeTest, AHandlerThatThrowsBeforeItsFirstAwaitIsNoOther) {
     end_all();
 }
 
+struct LoopCount {
+    explicit LoopCount(task::Runner&) {}
+    int count = 0;
+};
+
+TEST_F(ServeTest, TheStreamsOfALoopShareWhatItsRunnerKeeps) {
+    serve([this](Stream stream) -> Task<> {
+        EXPECT_EQ(&stream.loop(), &world->loop());
+        const std::string count = std::to_string(++stream.runner().local<LoopCount>().count);
+        co_await stream.write(count);
+    });
+    const auto first = world->connect();
+    world->settle();
+    const auto second = world->connect();
+    world->settle();
+    EXPECT_EQ(first->heard() + second->heard(), "12");
+    end_all();
+}
+
 // Where the handler waits when its peer resets.
 TEST_F(ServeTest, AHandlerWhosePeerIsGoneEndsAtEachAwait) {
     const std::string much(10'000'000, 'x');

@@ -6,10 +6,22 @@
 //
 //   on_accept -> on_data … on_drained … on_idle … -> on_close, once     (on_error: one threw)
 //
-// on_data returns how many bytes it used; the rest comes again, before newer ones. One that returns
-// nothing used them all. run() prints where it listens. SIGTERM and SIGINT drain: what has arrived
-// is answered, then connections are closed; those left after ServeOptions::drain are cut off, which
-// the last line reports.
+//   on_accept   before any byte, and with TLS before the handshake, when security() is null; it may
+//               write, close and abort
+//   on_data     never empty; the view is gone on return. It returns how many bytes it used; the
+//               rest comes again, before newer ones, until unread_bytes_max is reached
+//               (unread_overflow). One that returns nothing used them all
+//   on_drained  after a write() that returned Backlog::high, or want_drained()
+//   on_idle     while neither side owes the other a byte; again after each `idle`
+//   on_close    the last one, with the reason, also after abort() and after a callback that threw;
+//               state<T>() is still there, and writes are dropped
+//
+// None of them is called inside another of the same peer: abort() in a callback leads to on_close
+// later in this turn. A peer that finished its direction gets what was written, and is closed.
+//
+// run() prints where it listens. SIGTERM and SIGINT drain: what has arrived is answered, then
+// connections are closed; those left after ServeOptions::drain are cut off, which the last line
+// reports.
 //
 // Owner    The program; run() uses it until it returns.
 // Thread   run(): the caller's becomes the first loop's. Callbacks are called through const F&, on

@@ -39,6 +39,36 @@ TEST_P(EveryTcpServer, CallsBackThroughoutALife) {
     end_all();
 }
 
+// What the header promises of the order.
+TEST_P(EveryTcpServer, NoCallbackIsInsideAnotherAndOnCloseIsTheLast) {
+    std::string told;
+    Server server(":0");
+    server.on_accept([&](Peer& peer) { peer.write("hello"); })
+        .on_data([&](Peer& peer, ByteView in) {
+            told += "(";
+            EXPECT_FALSE(in.empty());
+            peer.state<std::string>() += in;
+            peer.write(in);
+            peer.want_drained();
+            if (in == "end") peer.abort();
+            peer.write("too late");
+            told += ")";
+            return in.size() + 7;  // more than there is counts as all
+        })
+        .on_drained([&](Peer&) { told += "d"; })
+        .on_close([&](Peer& peer, net::CloseReason) {
+            told += "close:" + peer.state<std::string>();
+            EXPECT_EQ(peer.write("gone"), net::Backlog::low);
+        });
+    serve(server);
+    const auto peer = world->connect();
+    expect_soon([&] { return peer->heard() == "hello"; });
+    peer->say("end");
+    expect_soon([&] { return this->server->size() == 0; });
+    EXPECT_EQ(told, "()close:end");
+    end_all();
+}
+
 TEST_P(EveryTcpServer, UnusedBytesComeAgain) {
     std::vector<std::string> frames;
     Server server(":0");

@@ -119,6 +119,12 @@ class Stream final {
     // False: there is no socket below, or it refuses.
     bool tune(const net::SocketOptions& options);
 
+    // For tasks of this loop, which a stream's are: its loop, for time and timers, and its runner,
+    // for what all connections of the loop share: `stream.runner().local<Rooms>()` is made as
+    // Rooms(runner) at the first call.
+    core::EventLoop& loop() const { return runner().loop(); }
+    task::Runner& runner() const { return *task::Context::here().runner; }
+
     bool open() const { return state_->connection() != nullptr; }
     End end() const { return state_->end(); }                     // of the last read
     net::CloseReason reason() const { return state_->reason(); }  // once it is not open()
