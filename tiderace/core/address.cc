@@ -269,8 +269,8 @@ socklen_t Address::to_sockaddr(sockaddr_storage& out) const {
     // sun_path is all zeros before, so a shorter path has its NUL.
     path().copy(local.sun_path, sizeof(local.sun_path));
     std::memcpy(&out, &local, sizeof(local));
-    // The length of a path counts its NUL. An abstract name has none, nor has a path that fills the
-    // field.
+    // The length of a path counts its NUL. An abstract name has none, and neither has a path that
+    // fills the field.
     const bool has_nul =
         !path().empty() && path()[0] != '\0' && path().size() <= unix_path_bytes_max;
     return static_cast<socklen_t>(unix_path_offset + path().size() + (has_nul ? 1 : 0));

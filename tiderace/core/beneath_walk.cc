@@ -78,7 +78,7 @@ class Walk {
 
     // The last step's descriptor, or -errno; nullopt: there is more to walk.
     std::optional<int> take(const Step& step) {
-        // Links may make the path longer while it is walked, so the steps are bounded, too.
+        // Links may make the path longer while it is walked, so the steps are also bounded.
         if (++steps_ > walk_steps_max) return -ELOOP;
         if (step.name == "..") return go_up(step.last);
         // Names the same directory again; as the last name it is opened anew, with the caller's

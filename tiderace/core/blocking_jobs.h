@@ -48,8 +48,8 @@ class BlockingJobs {
 
     // No id: refused, and `job` is as it was.
     SlotId start(std::unique_ptr<BlockingJob>& job);
-    // done() is not called any more, nor work() unless it has begun; the job exists until that is
-    // over. An id that has ended is ignored.
+    // done() is not called any more, and work() only if it has begun; the job exists until
+    // work() is over. An id that has ended is ignored.
     void cancel(SlotId id);
 
     std::size_t out() const { return out_.size(); }

@@ -53,7 +53,7 @@ class Inotify final : public ChangeNotices {
     Result<int> watch(int fd, std::string_view only_entry) override {
         // By the descriptor: its path may lead elsewhere by now.
         const std::string name = "/proc/self/fd/" + std::to_string(fd);
-        // A directory that is watched already reports what it did, too.
+        // A directory that is watched already keeps reporting what it reported before.
         const std::uint32_t events = IN_MASK_ADD | of_entries | of_itself |
                                      (only_entry.empty() ? of_content : std::uint32_t{});
         const int id = ::inotify_add_watch(descriptor_.get(), name.c_str(), events);

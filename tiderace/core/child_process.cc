@@ -170,7 +170,7 @@ void pin(Launch& launch, const std::vector<unsigned>& cpus) {
 #endif
 }
 
-// A folder passes access(X_OK), too; and exec of one would report "permission denied".
+// A folder also passes access(X_OK), and exec of one would report "permission denied".
 bool can_be_executed(const std::string& path) {
     struct stat facts{};
     return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&

@@ -87,7 +87,7 @@ void EventLoop::one_turn(Duration wait_max) {
     run_arrived();
     // The process may have been stopped, or its machine, since the kernel reported: what arrived
     // before now_, and after the report, is only seen by another look. Input may be deferred to the
-    // turn's end (the step of a handshake, bytes that were left unread): it has arrived, too.
+    // turn's end (the step of a handshake, bytes that were left unread): it has arrived as well.
     if (is_late()) {
         backend_->wait(Duration::zero());
         run_arrived();

@@ -223,7 +223,7 @@ TEST(EventLoop, ALateLoopLooksAgainBeforeItsTimers) {
     loop.turn(Duration(-1));
     EXPECT_EQ(order, "12");
     EXPECT_EQ(kernel.waits, (std::vector<Duration>{50ms, 0s}));
-    // What was due during the second stop has its look first, too.
+    // Timers that fell due during the second stop also wait until the loop has polled.
     kernel.on_dispatch = [&] { order += '3'; };
     loop.turn(Duration(-1));
     EXPECT_EQ(order, "123l");
@@ -496,7 +496,7 @@ TEST(EventLoop, WhatThrowsAtTheEndOfATurnEndsNothingElse) {
     EXPECT_EQ(ran, 4);
 }
 
-// Unsent bytes pass their limit when there is much of everything, and memory may be short, too.
+// Unsent bytes pass their limit when there is much of everything, and memory may also be short.
 TEST(EventLoop, WithoutMemoryForEvictionItIsTriedAgain) {
     testing::ManualClock clock;
     const auto loop =

@@ -12,7 +12,7 @@ Address peer_address(const sockaddr* from, socklen_t bytes) noexcept {
     try {
         return Address::from_sockaddr(from, bytes).value_or(Address{});
     } catch (const std::bad_alloc&) {
-        // Neither IPv4 nor IPv6, which do not allocate; nor does a Unix address without a path.
+        // Not IPv4 or IPv6, which do not allocate. A Unix address without a path does not either.
         if (from->sa_family != AF_UNIX) return {};
         return *Address::from_sockaddr(from, offsetof(sockaddr_un, sun_path));
     }

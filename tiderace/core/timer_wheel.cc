@@ -159,7 +159,7 @@ void TimerWheel::vacate(Position position) {
 void TimerWheel::collect_until(Tick tick) {
     while (const auto position = first_occupied()) {
         const Tick first = first_tick_of(*position);
-        // Slots are ordered by time, so everything behind this one is later, too.
+        // Slots are ordered by time, so everything behind this one is also later.
         if (first > tick) break;
         IntrusiveList<Timer> found;
         found.splice_back(levels_[position->level].slots[position->slot]);

@@ -40,7 +40,7 @@ class WorkerPool final {
     // Starts no thread yet. Both at least 1.
     explicit WorkerPool(std::size_t threads_max = threads_max_default,
                         std::size_t queue_max = queue_max_default);
-    // Waits for running tasks. Queued ones are destroyed unrun: their loops are stopping, too.
+    // Waits for running tasks. Queued ones are destroyed unrun: their loops are stopping as well.
     ~WorkerPool();
     WorkerPool(const WorkerPool&) = delete;
     WorkerPool& operator=(const WorkerPool&) = delete;

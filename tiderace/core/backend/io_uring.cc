@@ -196,7 +196,7 @@ void IoUringBackend::wait(Duration wait_max) {
         return Tag(each.tag).operation == Operation::receive;
     });
     sends_together_ = static_cast<std::size_t>(received) >= options_.sends_together_min;
-    // At once, so that a second wait() without a dispatch() between can be woken, too.
+    // At once, so that a second wait() without a dispatch() between can also be woken.
     const auto is_wake = [](const Uring::Completion& each) {
         return Tag(each.tag).operation == Operation::wake;
     };
@@ -374,7 +374,7 @@ void IoUringBackend::complete(const Uring::Completion& completion) {
             // peer ended its own direction, and would again at once, for ever: it is submitted once
             // only.
             target->wanted &= static_cast<std::uint8_t>(~bit(Operation::hang_up));
-            // With our direction ended, the peer's orderly end is a POLLHUP, too.
+            // With our direction ended, the peer's orderly end is also a POLLHUP.
             if (target->half_closed != 0) return;
             if (completion.result < 0 || (completion.result & (POLLERR | POLLHUP)) != 0)
                 target->observer->on_receive_failed(-ECONNRESET);
@@ -467,7 +467,7 @@ void IoUringBackend::finish_receive(IoHandle handle, Entry* stream,
                                        result != -EINTR && result != -EAGAIN);
     if (stream != nullptr && tells) {
         const ByteView bytes = result > 0 ? ring_->received(completion) : ByteView{};
-        // Behind what is held already it must wait, too.
+        // It must wait as well behind bytes that are held already.
         if (!stream->wants(Operation::receive) || (!held_.empty() && held_.contains(handle.fd))) {
             hold(handle, result, bytes);
         } else {

@@ -140,7 +140,7 @@ TEST_F(InputInAPause, EndsItsStreamWhereThereIsNoMemoryToHoldIt) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
     peer_says("one");
     backend_->wait(5s);
-    backend_->dispatch();  // which takes memory for later turns, too
+    backend_->dispatch();  // which also takes memory for later turns
     ASSERT_EQ(std::exchange(received_, ""), "one");
     peer_says("abcdef");
     backend_->wait(5s);
@@ -253,7 +253,7 @@ TEST_F(InputInAPause, AWakeUpAfterARestEndsTheWait) {
 }
 
 // A listener that ends collects what has completed, wake-ups among it, after wait() looked for
-// those.
+// wake-ups.
 TEST_F(InputInAPause, AWakeUpThatAClosingListenerCollectedIsNotTheLast) {
     struct Accepting final : IoObserver {
         void on_accepted(int fd, const Address&) override { ::close(fd); }

@@ -1,5 +1,5 @@
 // Behaviour of io_uring alone: answers that leave together. The behaviour of all engines is in
-// core/backend_test.cc, which runs on this engine with every answer by the ring, too.
+// core/backend_test.cc, which also runs on this engine with every answer by the ring.
 #include "tiderace/core/backend/io_uring.h"
 
 #include <gtest/gtest.h>

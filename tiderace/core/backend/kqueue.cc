@@ -180,7 +180,7 @@ int KqueuePoller::exchange(Duration wait) {
         std::span(events_).first(std::max(events_per_wait, changes_.size()));
     const timespec limit = to_timespec(wait);
     const int count = queue_->exchange(changes_, room, wait < Duration::zero() ? nullptr : &limit);
-    changes_.clear();  // an interrupted call has taken them, too
+    changes_.clear();  // an interrupted call has taken them as well
     return count;
 }
 

@@ -185,7 +185,7 @@ void ReadinessBackend::wait(Duration wait_max) {
     const int count = poller_->wait(ready_, at_once ? Duration::zero() : wait_max);
     TR_CHECK(count >= 0 || count == -EINTR, "the poller is broken");
     ready_count_ = count < 0 ? 0 : static_cast<std::size_t>(count);
-    // One place may have been the waker's. A wait that a signal interrupts (SIGSTOP, too) reports
+    // One place may have been the waker's. A wait that a signal interrupts (also SIGSTOP) reports
     // nothing of what arrived before it returned.
     full_ = count < 0 || ready_count_ + 1 >= ready_.size();
 }

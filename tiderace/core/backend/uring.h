@@ -53,7 +53,7 @@ class Uring {
     // Hands over what was taken, and waits up to `wait_max` (negative: for ever) for a completion.
     void enter(Duration wait_max);
     // Whether something has happened that only the next enter() turns into completions: a wait that
-    // a signal interrupts (SIGSTOP, too) leaves it behind.
+    // a signal interrupts (also SIGSTOP) leaves it behind.
     bool has_more() const;
     // Hands over what was taken, now. Before the first enter() it waits for that.
     void submit();
