@@ -114,7 +114,7 @@ void Page::value(const Labels& labels, double value) {
     text_ += text_of(value) + '\n';
 }
 
-// Each bucket counts what the smaller ones do, too.
+// Each bucket also counts the values of the smaller ones.
 void Page::histogram(const Labels& labels, const HistogramValue& value) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < value.counts.size(); ++i) {

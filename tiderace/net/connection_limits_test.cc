@@ -180,8 +180,8 @@ TEST(PipeConnection, IsDrainedWhereTheQueueFallsToTheLowMarkAndNoFurther) {
     EXPECT_EQ(sessions.drained, 1);
 }
 
-// A send is pending from the first bytes on that the kernel does not take: what is written after
-// that must push back on the peer, too.
+// A send is pending from the first bytes on that the kernel does not take: bytes written after
+// that must also push back on the peer.
 class EchoToADeafPeer : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Engines, EchoToADeafPeer, ::testing::ValuesIn(testing::world_names()),
                          [](const auto& engine) { return testing::label_of_world(engine.param); });

@@ -46,7 +46,7 @@ class Connector::Attempt final : private TcpTransport::Opening,
 
     void start(const Route& route) TR_ON_LOOP {
         core::EventLoop& loop = *connector_->loop_;
-        // size() counts this attempt, too.
+        // size() also counts this attempt.
         if (connector_->size() > connector_->options_.connections_max) return end(EUSERS);
         sockaddr_storage storage;
         to_.to_sockaddr(storage);

@@ -33,7 +33,7 @@ struct ListenOptions {
     // milliseconds.
     Duration in_use_retry{};
     // How long to wait for the lock of a Unix socket's folder, which servers that start there hold
-    // for a moment. Any other program that may open the folder can hold it, too.
+    // for a moment. Any other program that may open the folder can also hold it.
     Duration folder_lock_wait = folder_lock_wait_default;
 };
 

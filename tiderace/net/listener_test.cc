@@ -374,7 +374,7 @@ TEST_F(UnixListenerTest, ASocketOfAnotherKindThatIsInUseIsNotTakenAway) {
     EXPECT_EQ(::access(path_.c_str(), F_OK), 0);
 }
 
-// connect() says ECONNREFUSED of a regular file, too.
+// connect() also fails with ECONNREFUSED for a regular file.
 TEST_F(UnixListenerTest, AFileThatIsNoSocketIsNeverDeleted) {
     folder_.write("server.sock", "somebody's notes");
     const auto refused = open(at_);

@@ -119,7 +119,7 @@ void forbid_more_threads() {
 
 class ServingTest : public ::testing::Test {
   protected:
-    // Under nohup this signal is ignored, and then Serving ignores it, too.
+    // Under nohup this signal is ignored, and then Serving also ignores it.
     static void heed_hang_ups() { std::signal(SIGHUP, SIG_DFL); }
     // Serves on `options_.listen`; `play` runs on its own thread with where that is.
     int serve(std::function<void(const std::vector<core::Address>&)> play, bool patient = false) {

@@ -33,7 +33,7 @@ std::optional<double> parse_double(ByteView text) {
         return text.starts_with('-') ? -infinity : infinity;
     }
     if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-    // from_chars would take "infinity" and "nan(1)", too.
+    // from_chars would also take "infinity" and "nan(1)".
     if (digits.empty() || (digits[0] != '.' && (digits[0] < '0' || digits[0] > '9'))) {
         return std::nullopt;
     }

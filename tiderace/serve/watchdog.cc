@@ -80,8 +80,8 @@ std::optional<Stack> stack_of(int thread) {
     }
     Step asked = Step::asked;
     if (step.compare_exchange_strong(asked, Step::idle)) return Stack();
-    // The handler is writing by now: its frames must not be read, nor the step be set back, before
-    // it ends.
+    // The handler is writing by now: do not read its frames or set the step back before it
+    // ends.
     while (step != Step::done) std::this_thread::yield();
     constexpr int handler_frames = 2;  // take_stack, and what the kernel calls it through
     Stack stack;

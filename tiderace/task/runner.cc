@@ -84,7 +84,7 @@ void Runner::spawn(Task<> task) {
 }
 
 void Runner::cancel_spawned() {
-    // Ends of frames may spawn; those are cancelled, too.
+    // Ends of frames may spawn tasks, which are also cancelled.
     while (!spawned_.empty()) {
         std::unique_ptr<Root> last = std::move(spawned_.back());
         spawned_.pop_back();

@@ -59,7 +59,7 @@ void Scope::cancel() {
 void Scope::child_done(Child& child, std::exception_ptr failure) {
     const std::unique_ptr<Child> ended = take(child.index_);
     if (failure && !failure_) {
-        // The first failure counts: cancelling the others may make them fail, too.
+        // The first failure counts: cancelling the others may make them fail as well.
         failure_ = std::move(failure);
         return cancel();
     }

@@ -47,7 +47,7 @@ struct Dialed {
     std::shared_ptr<ClientLayer> layer;  // with security; it outlives `transport`
     std::unique_ptr<net::Transport> transport;
     core::Address peer;
-    Instant until = Instant::max();  // the attempt's deadline, which holds for a handshake, too
+    Instant until = Instant::max();  // the attempt's deadline, which also holds for a handshake
 };
 
 task::Task<Result<Dialed>> dial(std::string_view to, const ConnectOptions& options = {});

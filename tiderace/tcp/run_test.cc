@@ -64,7 +64,7 @@ TEST(TcpRun, AThreadDrainsIt) {
         .threads = 2, .takes_signals = false, .stop = stop.get_token(), .on_listening = end};
     EXPECT_EQ(serve("127.0.0.1:0", [](Stream) -> task::Task<> { co_return; }, options), 0);
     other.join();
-    // A stop that was requested before it serves counts, too.
+    // A stop that was requested before it serves also counts.
     EXPECT_EQ(Server("127.0.0.1:0", {.threads = 1, .stop = stop.get_token()}).run(), 0);
 }
 

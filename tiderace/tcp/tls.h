@@ -38,7 +38,7 @@ struct TlsServer {
     std::vector<TlsFiles> certificates = {};  // chosen by the name that the client asks for
     // The authorities that sign clients' certificates. "": none is requested.
     std::string client_ca = {};
-    // With client_ca. False: a client without a certificate is served, too. One that shows a
+    // With client_ca. False: a client without a certificate is also served. One that shows a
     // certificate that does not verify is refused in either case.
     bool client_required = true;
 };

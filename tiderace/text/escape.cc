@@ -150,7 +150,7 @@ bool has_safe_scheme(std::string_view url) {
 }
 
 void append_url(std::string& out, std::string_view url) {
-    // Browsers drop these blanks, so " https:" is https to them, too.
+    // Browsers drop these blanks, so " https:" is also https to them.
     const std::size_t first = url.find_first_not_of(" \t\r\n\f");
     url.remove_prefix(first == url.npos ? url.size() : first);
     if (!has_safe_scheme(url)) {

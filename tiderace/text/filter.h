@@ -64,7 +64,7 @@ struct Filter {
     UserFilter user = {};                            // instead
 };
 
-// Those in the box.
+// The built-in filters.
 std::span<const Filter> filters_in_the_box();
 // nullptr: none of that name.
 const Filter* find_filter(std::span<const Filter> filters, std::string_view name);

@@ -196,7 +196,7 @@ std::string HtmlContext::step_value(char c, std::string_view rest) {
                           ? is_html_space(c) || c == '>'
                           : c == (state_ == State::double_quoted ? '"' : '\'');
     if (ends) {
-        // An unquoted value is ended by the tag's own '>', which has to be seen by the tag, too.
+        // An unquoted value is ended by the tag's own '>', which the tag also has to see.
         const bool closes = c == '>' && state_ == State::unquoted;
         end_value();
         // Refused at the end of either attribute, since they may come in any order.

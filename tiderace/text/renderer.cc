@@ -112,7 +112,7 @@ class Renderer {
     void write_escaped(Escape how, std::string_view text);
     bool run_loop(const Instruction& loop, std::uint32_t at);
     bool run_body(Body& body, std::string_view key, const void* element);
-    // Without a type: a fault was noted. `missing_is_nothing`: a name that is not there, too.
+    // Without a type: a fault was noted. `missing_is_nothing`: an unknown name gives nothing.
     Ref evaluate(std::uint32_t index, bool missing_is_nothing = false);
     // By the way that the check found. Without a type: there is none for this value.
     Ref by_way(std::uint32_t index) const;
@@ -383,7 +383,7 @@ Ref Renderer::step(const Operation& operation, Ref from, std::size_t index,
 Ref Renderer::filter(const Operation& operation) {
     const Expression& expression = operation.expression;
     const Filter& used = *expression.filter;
-    // `default` is there for names that do not exist, too.
+    // `default` is also for names that do not exist.
     const bool may_be_missing = used.gives == Filter::Gives::value;
     const Ref value = evaluate(expression.operands[0], may_be_missing);
     if (value.type == nullptr) return value;

@@ -5,7 +5,7 @@
 //
 // Owner    Records13.
 // Thread   The loop's.
-// Errors   std::bad_alloc if there is no memory for a key; records need none.
+// Errors   std::bad_alloc if there is no memory for a key; records do not allocate.
 // Limits   records_per_key_max; worn_out() reports that a new key is due.
 // Memory   About 1 KiB: the expanded key.
 #pragma once
