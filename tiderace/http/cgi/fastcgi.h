@@ -60,7 +60,7 @@ class FastCgi final : public Handler, private core::TurnEnd {
     static Result<std::unique_ptr<FastCgi>> create(core::EventLoop& loop, FastCgiOptions options);
     ~FastCgi() override;
 
-    // 404 where the path is none of the pattern's, nor a folder that has an index of the pattern's.
+    // 404 where the pattern matches neither the path nor the index of a folder at that path.
     void handle(Exchange& exchange) override;
     // Answers for a folder that has an index of the pattern's. False: it is none, and the exchange
     // is not touched.

@@ -222,7 +222,7 @@ void FastCgiConnection::fail(std::string_view why) {
     close();  // first: on_lost() may request another connection at once
     FastCgiCall* const call = release();
     if (call == nullptr) return;
-    // One that cannot be sent again for lack of memory is over, too.
+    // A call that cannot be sent again for lack of memory is over as well.
     if (!core::contain(peer_->loop_->log(), "cgi", "a lost request", [&] { call->on_lost(why); })) {
         call->fail(502, why);
     }

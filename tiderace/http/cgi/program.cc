@@ -77,7 +77,7 @@ void add_limits(Launch& launch, const ProgramLimits& limits) {
 }
 
 TR_IN_CHILD bool set_up(const Launch& launch) {
-    // A group of its own, so that one signal reaches what it starts, too.
+    // A group of its own, so that one signal also reaches the processes that it starts.
     ::setpgid(0, 0);
 #if defined(__linux__)
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;

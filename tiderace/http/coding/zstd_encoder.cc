@@ -25,7 +25,7 @@ Setting setting_of(Purpose purpose, std::optional<std::uint64_t> bytes) {
         case Purpose::file:
             break;
     }
-    // Browsers refuse windows above 8 MiB (RFC 9659); what the window holds is held here, too.
+    // Browsers refuse windows above 8 MiB (RFC 9659); the bytes of the window are also held here.
     if (bytes && *bytes <= thorough_bytes_max) return {18, 19};
     return {12, 20};
 }

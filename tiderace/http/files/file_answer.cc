@@ -146,7 +146,7 @@ wire::Precondition evaluate_conditions(const Request& request, const CachedFile&
     return wire::evaluate(conditions, validators_of(file, now), true);
 }
 
-// Fields that a 304 repeats (RFC 9110, 15.4.5), and every other answer about the file has, too.
+// Fields that a 304 repeats (RFC 9110, 15.4.5), and that every other answer about the file has.
 // `to` is a Response or a FieldBlock.
 void add_validators(auto& to, const ResolvedPath& path, const CachedFile& file) {
     to.add(FieldName::etag, file.etag());

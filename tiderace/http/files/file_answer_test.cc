@@ -163,7 +163,7 @@ TEST_F(FileAnswerTest, IfRangeKeepsPartsOfDifferentFilesApart) {
     EXPECT_EQ(part("W/" + tag), 200);
     EXPECT_EQ(part("Sun, 06 Nov 1994 08:49:37 GMT"), 206);
     EXPECT_EQ(part("Sun, 06 Nov 1994 08:49:38 GMT"), 200);
-    // If-Range makes an unsatisfiable range harmless, too.
+    // If-Range also makes an unsatisfiable range harmless.
     EXPECT_EQ(get("/plain.txt", {{"Range", "bytes=900-"}, {"If-Range", "\"other\""}}).status(),
               200);
 }

@@ -102,7 +102,7 @@ class FileCache {
     FileWatch* watch_ = nullptr;
     FileCacheLimits limits_;
     FileCacheCounters counters_;
-    // Keys are views of the paths inside the values. Peers choose them: missing ones are kept, too.
+    // Keys are views of the paths inside the values. Peers choose them: missing ones are also kept.
     std::unordered_map<ByteView, core::Ref<ResolvedPath>, KeyedHash> known_;
     ResolvedPath* last_ = nullptr;  // found last, while it is in known_
     // Least recently used first. Each known path is in one of them.

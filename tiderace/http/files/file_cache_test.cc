@@ -401,7 +401,7 @@ TEST_F(FileCacheTest, AFailureIsNotKept) {
     EXPECT_EQ(get("/a.txt").status(), 503);
     EXPECT_EQ(cache().paths(), 0U);
     EXPECT_EQ(get("/a.txt").body(), "here");
-    // Nor is one that a known path meets, where it says nothing about what is known.
+    // A failure that says nothing about a known file is not kept either.
     pass(1s);
     kernel_.fail_at(1, EIO);
     EXPECT_EQ(get("/a.txt").status(), 500);

@@ -134,7 +134,7 @@ class FileVariants::Job final : public core::BlockingJob {
             if (step.failed) return Read::failed;
             piece.remove_prefix(step.used);
             coded.append(room, step.made);
-            // It will not be worth it, so stop here; "not smaller" is remembered, too.
+            // It will not be worth it, so stop here; "not smaller" is also remembered.
             if (coded.size() > worthwhile_bytes(key_.file.bytes)) return Read::not_smaller;
             if (step.done) return Read::whole;
         }

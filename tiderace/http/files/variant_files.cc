@@ -92,7 +92,7 @@ std::vector<Kept> list_files(int folder) {
     std::vector<Kept> files;
     // closedir() closes its descriptor, so it gets one of its own.
     const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR* directory = ::fdopendir(copy);  // nullptr for -1, too
+    DIR* directory = ::fdopendir(copy);  // also nullptr for -1
     if (directory == nullptr) {
         if (copy >= 0) ::close(copy);
         return files;

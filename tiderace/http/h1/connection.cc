@@ -313,7 +313,7 @@ void H1Connection::resume_reading() {
     if (connection_->has_unread()) connection_->deliver_unread_later();
 }
 
-// After a head that is in doubt, the place where the next request begins is in doubt, too. So the
+// After a head that is in doubt, the place where the next request begins is also in doubt. So the
 // connection ends, and the bytes behind the head are dropped (RFC 9112, 11.2: request smuggling).
 void H1Connection::refuse(wire::Refusal refusal) {
     ++service_->counters().refused;

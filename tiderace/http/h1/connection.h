@@ -11,7 +11,7 @@
 //                      +--> (the handler is called)
 //   any --last answer, fault, deadline, the peer's end--> closing
 //
-// A request that is answered while its head is read passes neither body nor answer.
+// A request that is answered while its head is read skips the states of body and answer.
 //
 // Requests are served in order. One that is answered inside its handler costs no allocation: its
 // exchange is the loop's spare one. One that is answered later keeps its exchange and a copy of its

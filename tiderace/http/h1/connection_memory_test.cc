@@ -164,7 +164,7 @@ TEST_F(H1Memory, AnIdleConnectionHoldsNoBlockAndNoExchange) {
     peers[0]->receive(request_);
     const std::size_t before = alive;
     for (Sink* peer : peers) peer->receive(request_);
-    for (Sink* peer : peers) {  // in pieces, too
+    for (Sink* peer : peers) {  // also in pieces
         peer->receive(request_.substr(0, 30));
         peer->receive(request_.substr(30));
     }

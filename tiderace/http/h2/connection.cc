@@ -181,7 +181,7 @@ void H2Connection::fill() {
 }
 
 // The peer finished: no WINDOW_UPDATE will come, unless one waits to be read. (Part of a frame may
-// wait, too; it will never be whole.) Without this, such a stream would hold its memory until
+// also wait; it will never be whole.) Without this, such a stream would hold its memory until
 // write_timeout.
 void H2Connection::drop_what_waits_for_windows() {
     if (frames_wait_ && connection().has_unread()) return;
@@ -298,7 +298,7 @@ void H2Connection::enter(Phase next) {
     phase_ = next;
 }
 
-// GOAWAY names the last stream that we looked at: the client knows that it may retry later ones
+// GOAWAY names the last stream that we processed: the client knows that it may retry later ones
 // (RFC 9113, 5.4.1).
 void H2Connection::fail(H2Error error) {
     if (phase_ == Phase::closing) return;

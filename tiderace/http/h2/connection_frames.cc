@@ -69,7 +69,7 @@ void H2Connection::pass_over(const wire::H2Headers& frame) {
     charge_insertions(before);
 }
 
-// Entries are cheap to send and cost us memory moves, so they are charged, too.
+// Entries are cheap to send and cost us memory moves, so they are also charged.
 bool H2Connection::charge_insertions(std::uint64_t before) {
     const auto count = static_cast<std::uint32_t>(decoder_.table().insertions() - before);
     return charge(H2Act::table_insertion, count);
@@ -115,7 +115,7 @@ void H2Connection::open_stream(const wire::H2Headers& frame) {
         if (charge(H2Act::fault)) streams_.refuse(frame.stream, H2Error::protocol_error);
         return;
     }
-    // The window as it is now: SETTINGS change it for open streams, too.
+    // The window as it is now: SETTINGS also change it for open streams.
     exchange.open(*this, frame.stream, peer_.initial_window_size);
     streams_.advance(exchange,
                      frame.end_stream ? H2StreamEvent::headers_end : H2StreamEvent::headers);
@@ -275,7 +275,7 @@ void H2Connection::on_frame(const wire::H2Ping& frame) {
     sender_.ping(frame.data, true);
 }
 
-// The peer will open no more streams. With an error it has given up the connection, too.
+// The peer will open no more streams. With an error it has also given up the connection.
 void H2Connection::on_frame(const wire::H2Goaway& frame) {
     if (charge(H2Act::goaway) && frame.code != static_cast<std::uint32_t>(H2Error::no_error))
         end(false);

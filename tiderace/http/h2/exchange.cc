@@ -176,7 +176,7 @@ void H2Exchange::recycle() {
         service_->forget_arena();
         service_->buffers().give_back(std::move(buffer_));
     }
-    // Its memory, too; nearly every request holds none.
+    // Also its memory; nearly every request holds none.
     if (held_.capacity() > std::string().capacity()) std::string().swap(held_);
     held_.clear();
     trailers_.reset();

@@ -153,7 +153,7 @@ TEST_P(H2Answers, RequestsAreOfOneConnectionOrOfAnother) {
 
 // --- bodies ----------------------------------------------------------------------------------
 
-// In as few frames as there may be: END_STREAM needs none of its own behind bytes in memory.
+// In as few frames as there may be: END_STREAM shares the frame of the last bytes in memory.
 TEST_P(H2Answers, TheLastBytesOfABodyEndItsStream) {
     H2Client& client = connect({{H2SettingId::initial_window_size, 1'000'000}});
     client.window_update(0, 1'000'000);

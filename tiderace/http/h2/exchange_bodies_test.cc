@@ -209,7 +209,7 @@ TEST_P(H2Bodies, TrailersComeThroughThoughTheAnswerHasBegun) {
     EXPECT_FALSE(client.answer(stream).reset);
 }
 
-// Our SETTINGS_MAX_HEADER_LIST_SIZE is for trailers, too; the receiver gets none of them.
+// Our SETTINGS_MAX_HEADER_LIST_SIZE also holds for trailers; the receiver gets none of them.
 TEST_P(H2Bodies, TrailersAboveTheMaximumResetTheirStream) {
     H2Client& client = connect();
     const std::size_t bytes_max = H2Stage::plain().head.list_bytes_max;

@@ -202,7 +202,7 @@ TEST_P(H2Requests, ARefusedRequestShowsNothingOfTheOneBefore) {
     EXPECT_NE(client.answer(get).body, "");
     EXPECT_EQ(client.answer(get).header("content-length"),
               std::to_string(client.answer(get).body.size()));
-    // Nor is an answer to HEAD given a body because it is refused.
+    // The refusal of a HEAD request has no body either.
     ASSERT_TRUE(ended(client.get("/hello")));
     const auto head = client.request("HEAD", "/hello", {{"x-large", large}}, true);
     ASSERT_TRUE(ended(head));

@@ -333,7 +333,7 @@ TEST_P(LateStreams, ALineSaysHowLongItsRequestTook) {
     EXPECT_EQ(log.all[1] / 1s, 5);
 }
 
-// Its window was open when the period began, so it waited for the others, too.
+// Its window was open when the period began, so it also waited for the others.
 TEST_P(LateStreams, OneThatHadAWindowIsJudgedByTheWholeConnection) {
     H2Options options = H2Stage::plain();
     options.send_bytes_per_second_min = 1'000;

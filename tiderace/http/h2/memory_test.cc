@@ -84,7 +84,7 @@ TEST_F(H2Memory, EndsNoMoreThanTheConnection) {
     for (const int step : {0, 1, 2, 3}) {
         const auto calls =
             testing::fail_each([&](std::uint64_t nth) { return serve_without(step, nth); });
-        // The end of a connection needs none.
+        // The end of a connection does not allocate.
         EXPECT_EQ(calls > 0, step < 3) << step;
     }
 }

@@ -86,7 +86,7 @@ TEST_P(PeerFinished, GetsAnAnswerOnlyWhileItGrows) {
         std::string* ready_;
     };
     H2Options options = H2Stage::plain();
-    options.write_timeout = Duration::max();  // which looks at its progress, too
+    options.write_timeout = Duration::max();  // which also checks its progress
     start(options);
     std::string ready = "x";
     stage_->on("/growing", [&](Exchange& exchange) {
@@ -102,7 +102,7 @@ TEST_P(PeerFinished, GetsAnAnswerOnlyWhileItGrows) {
     world_->advance(20s);
     ready = "y";
     kept_->body_ready();
-    world_->advance(20s);  // looked at after 30 s: it grew
+    world_->advance(20s);  // checked after 30 s: it grew
     EXPECT_EQ(client.answer(stream).body, "xy");
     EXPECT_EQ(client.resets(), 0U);
     world_->advance(19'900ms);

@@ -23,7 +23,7 @@ struct H2StreamNotes {
     std::uint64_t write_mark = 0;
     std::uint64_t connection_mark = 0;  // the same of all streams together
     bool window_was_closed = false;     // this stream's, at the last check of its answer
-    bool socket_was_behind = false;     // then, too
+    bool socket_was_behind = false;     // at that check
     bool stepping = false;              // a callback of it is on the stack: its end waits for that
 };
 

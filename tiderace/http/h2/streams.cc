@@ -28,7 +28,7 @@ H2Sender& H2Streams::sender() const {
 // --- which there are -------------------------------------------------------------------------
 
 // A few bytes that name entries of HPACK's table can stand for a head of 32 KiB, so the memory of
-// kept heads is limited, too.
+// kept heads is also limited.
 bool H2Streams::are_too_many() const {
     const H2Options& options = service().options();
     return open_.size() >= options.streams_max || heads_bytes_ >= options.heads_bytes_max;
@@ -219,7 +219,7 @@ void H2Streams::look_at(H2Exchange& exchange, Instant now, bool socket_behind) {
                                      .bytes_per_second_min = options.receive_bytes_per_second_min};
         exchange.body_due = Instant::max();
         // Not while a handler has paused its body, or did not request it: then the peer is waiting
-        // for us. Nor while it reads no answers, for which we leave its frames unread.
+        // for us. Also not while it reads no answers and we leave its frames unread.
         if (exchange.body_flows() && !connection_->connection().has_backlog() &&
             !rate.is_met_by(exchange.body_bytes() - exchange.body_mark)) {
             return body_is_late(exchange);

@@ -47,7 +47,7 @@ inline constexpr int quality_max = 1000;  // q=1
 
 // How much the peer that sent this Accept wants `media_type` ("text/html"), 0 to quality_max: what
 // its most specific range says ("text/html" before "text/*" before "*/*"); parameters other than q
-// are not looked at. No Accept wants everything.
+// are ignored. A peer without Accept wants everything.
 int quality_of(ByteView accept, ByteView media_type);
 
 // Whether an error or a listing should be JSON rather than HTML: JSON is wanted more, or as much

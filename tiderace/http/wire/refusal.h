@@ -70,7 +70,7 @@ enum class ParseStatus : std::uint8_t { complete, need_more, refused };
 // 400, 413, 414, 417, 431, 501 or 505; 0 for `none`.
 int status_of(Refusal refusal);
 
-// The refusal for a byte that may not stand where it stands: nul and bare_lf say so themselves.
+// The refusal for a byte that may not stand where it stands: NUL and LF have refusals of their own.
 constexpr Refusal refusal_for(char c, Refusal otherwise) {
     if (c == '\0') return Refusal::nul;
     return c == '\n' ? Refusal::bare_lf : otherwise;

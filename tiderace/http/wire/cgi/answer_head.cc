@@ -80,7 +80,7 @@ std::size_t AnswerHeadReader::feed(ByteView bytes) {
     }
     std::size_t used = 0;
     while (state_ == State::need_more && used < bytes.size()) {
-        // RFC 3875, 7.2: a script's line ends with LF, and CR LF is accepted, too.
+        // RFC 3875, 7.2: a script's line ends with LF, and CR LF is also accepted.
         const std::size_t newline = bytes.find('\n', used);
         const std::size_t end = newline == ByteView::npos ? bytes.size() : newline + 1;
         const std::size_t room = head_bytes_max - text_.size();

@@ -63,7 +63,7 @@ bool H2Budget::charge(H2Act act, Instant now, std::uint32_t times) {
     return enough;
 }
 
-// More than the request cost, because the frames that honest clients send with it cost, too.
+// More than the request cost, because the frames that honest clients send with it also cost.
 void H2Budget::answered() {
     add(request_price + company_price);
 }

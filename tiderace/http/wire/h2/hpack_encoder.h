@@ -89,7 +89,7 @@ class HpackEncoder::Block {
     // In any case; sent in lower case.
     bool field(ByteView name, ByteView value);
     bool number(FieldName name, std::uint64_t value);
-    // Fields made by append_hpack_field: copied, not looked at.
+    // Fields made by append_hpack_field: copied, not parsed.
     bool rendered(ByteView fields);
 
     Fault fault() const { return fault_; }

@@ -4,7 +4,7 @@
 //
 // Refused, as malformed (8.1.1): no status or two, a status that is no number or 101, another
 // pseudo-field, one after a field, upper case, fields that speak of a connection, characters that
-// no field may hold, lengths that differ; in trailers, every pseudo-field, too.
+// no field may hold, lengths that differ; in trailers, also every pseudo-field.
 //
 // Owner    What is given to `take` points into the arena and into constants.
 // Thread   Any; a pure function of decoder state and block.

@@ -42,7 +42,7 @@ std::optional<Parameter> parse_parameter(ByteView text) {
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
         value = value.substr(1, value.size() - 2);
     }
-    // RFC 6455, 9.1: what is quoted must be a token, too.
+    // RFC 6455, 9.1: a quoted value must also be a token.
     if (!is_token(value)) return std::nullopt;
     return Parameter{name, value};
 }
