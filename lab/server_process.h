@@ -29,7 +29,7 @@ using Wait = std::function<bool(Duration)>;
 struct ServerLaunch {
     // "{folder}" in the arguments and the environment is where the files are.
     core::ChildOptions child;
-    // Name and text; "{folder}" in a text, too.
+    // Name and text; "{folder}" is also replaced in a text.
     std::vector<std::pair<std::string, std::string>> files;
     core::Address address;
     std::string path = "/";  // of the first request, answered with 200; "": an echo

@@ -40,7 +40,7 @@ ConnectError kind_of(int error) {
 enum class Pace : std::uint8_t { usual, slow_reader, slow_sender };
 
 // How many of the first `count` belong to a part of `of` in `whole`: rounded up, so that a few
-// connections have a slow one, too.
+// connections also have a slow one.
 constexpr std::uint64_t part_of(std::uint64_t count, std::uint64_t of, std::uint64_t whole) {
     return (count * of + whole - 1) / whole;
 }
@@ -51,7 +51,7 @@ Pace pace_of(std::uint64_t number, const LoadOptions& options) {
     const std::uint64_t slow = options.slow_readers + options.slow_senders;
     const std::uint64_t before = part_of(number, slow, 100);
     if (part_of(number + 1, slow, 100) == before) return Pace::usual;
-    // The readers among the slow ones are spread evenly, too.
+    // The readers among the slow ones are also spread evenly.
     const bool reads_slowly = part_of(before + 1, options.slow_readers, slow) >
                               part_of(before, options.slow_readers, slow);
     return reads_slowly ? Pace::slow_reader : Pace::slow_sender;
@@ -135,7 +135,7 @@ void LoadConnection::on_made(Result<net::Connection*> made) {
 
 void LoadConnection::on_secured(net::Connection& connection) {
     // A server that does not speak the chosen HTTP would answer each request with nonsense.
-    // Not so for HTTP/1: a server without ALPN speaks it, too.
+    // Not so for HTTP/1, which a server without ALPN speaks as well.
     const bool right =
         worker_->plan().options.http != LoadHttp::v2 || connection.security()->protocol == "h2";
     if (right && !run_over_) {
@@ -404,8 +404,8 @@ void LoadConnection::on_close(net::Connection& connection, net::CloseReason reas
     // It worked, so the next one is opened at once; otherwise the server is given a rest.
     if (!answered_once_) return try_again_later();
     retry_ = Duration::zero();
-    // The pause is the client's, which has the next connection, too. In has_room() alone it would
-    // be lost with each connection that ends at its answer.
+    // The pause belongs to the client, which also has the next connection. In has_room() alone it
+    // would be lost with each connection that ends at its answer.
     if (think_until_ > loop.now()) return loop.arm(*this, think_until_);
     worker_->wants_to_open(*this);
 }

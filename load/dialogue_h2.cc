@@ -325,7 +325,7 @@ bool LoadH2::take(const wire::H2Data& data) {
             return wire::write_h2_window_update(out, id, increment);
         });
     };
-    // First, because the connection's window counts the bytes of streams that are gone, too.
+    // First, because the connection's window also counts the bytes of streams that are gone.
     give_back(receive_, 0);
     const auto stream = find(data.stream);
     if (stream == streams_.end()) return is_over(data.stream);
@@ -438,7 +438,7 @@ bool LoadH2::is_late(Instant now, Instant, Instant resumed, Duration timeout) {
         fail(streams_.begin() + static_cast<std::ptrdiff_t>(i), LoadError::timed_out);
     }
     flush();
-    // With the last one the connection has stalled, too.
+    // With the last one the connection has stalled as well.
     return asked && streams_.empty();
 }
 

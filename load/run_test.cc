@@ -154,7 +154,7 @@ class Burning final : public LoadAudience {
     int looks_after_ = 0;
 };
 
-// Neither of the server nor of the load: the time counts from the first request, and CPU time from
+// Neither the server's nor the load's: the time counts from the first request, and CPU time from
 // before it would be charged to each answer.
 TEST(LoadRun, CpuTimeOfTheOpeningIsInNoFigure) {
     HelloServer server;

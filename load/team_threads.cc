@@ -52,7 +52,7 @@ class LoadThreads final : public LoadTeam {
         join();
         auto sum = std::make_unique<LoadSum>();
         for (const auto& worker : workers_) add(*sum, *worker);
-        // The whole process's, with the thread that only watches: it costs this machine, too.
+        // The whole process's, with the thread that only watches: it also costs this machine.
         sum->cpu = own_process_cpu() - cpu_before_;
         // The opening of the connections is in no figure: neither is its time.
         for (const auto& worker : workers_) sum->cpu -= worker->gathering_cpu();

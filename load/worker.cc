@@ -15,7 +15,7 @@ constexpr Duration ramp_interval_min = 1ms;
 // Above 20,000 requests a second a tick for each would cost more than the requests: one tick finds
 // several due.
 constexpr Duration tick_interval_min = 50us;
-// While connections are gathered, the measured time waits for them: looked at more often.
+// While connections are gathered, the measured time waits for them: check more often.
 constexpr Duration gather_interval = 5ms;
 
 }  // namespace

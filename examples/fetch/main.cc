@@ -3,7 +3,7 @@
 //   fetch [--ca FILE] [--post TEXT] [--form NAME=VALUE|NAME=@FILE]… [--save FILE] [--retries N]
 //         [--to PLACE] [--http 1.1|2] [--times N] URL…
 //
-// --http allows one version only: HTTP/2 in clear text, too. With --times each URL is requested N
+// --http allows one version only: also HTTP/2 in clear text. With --times each URL is requested N
 // times at once, and its bodies are counted instead of written. With --save the body of the one URL
 // becomes that file. --to is where to connect whatever the URL's host is: unix:/run/docker.sock.
 //

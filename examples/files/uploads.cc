@@ -163,7 +163,7 @@ void Uploads::load(Seconds now) {
 }
 
 // Left-overs of a crash: bytes without a record, and a record that was not renamed. Not the young
-// ones, which may be another program's that has this folder, too.
+// ones, which may belong to another program that uses this folder.
 void Uploads::remove_leftovers(Seconds now) const {
     for (const fs::directory_entry& entry : entries_of(unfinished_)) {
         const std::string name = entry.path().filename().string();

@@ -104,7 +104,7 @@ class Reader {
     }
     Result<> execute() {
         const resp::Arguments arguments = reader_.arguments();
-        // The count shows a file that lost its middle, too.
+        // The count also shows a file that lost its middle.
         if (arguments.size() == 2 && arguments[0] == snapshot_end) {
             has_end_ = arguments[1] == std::to_string(commands_);
             return {};

@@ -109,7 +109,7 @@ void SortedSet::link(double score, ByteView member) {
         before[level] = node;
         rank[level] = passed;
     }
-    // One in four is on the next level, too.
+    // One in four is also on the next level.
     int levels = 1;
     random_ ^= random_ << 13;
     random_ ^= random_ >> 7;

@@ -295,7 +295,7 @@ std::vector<std::string> grams_of(std::string_view folded_text) {
     return {grams.begin(), grams.end()};
 }
 
-// More than a path needs, so that it fits a query, too.
+// More than a path needs, so that it also fits a query.
 std::string escaped(std::string_view text) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     std::string out;

@@ -167,7 +167,7 @@ tiderace::Task<Page> settings_page(Site& site, const Visitor& visitor, Frame fra
 
 // All of Tidepool: its pages, its files, and who may do what. `folder` has templates and static
 // files; `pictures` is made where it is missing; "": no pictures. `bus`: to the other nodes that
-// share the database; its Redis keeps sessions and rate limits, too.
+// share the database; its Redis also keeps sessions and rate limits.
 // No name in `moderators` can be signed up for: register it before it is listed.
 tiderace::http::App make_app(tiderace::db::Database db, const std::string& folder,
                              const std::string& pictures = {}, Bus bus = {},

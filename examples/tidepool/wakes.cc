@@ -54,7 +54,7 @@ void WakeHub::leave(const std::shared_ptr<Wakes*>& wakes) {
 void WakeHub::broadcast(const std::string& words) {
     const std::lock_guard lock(mutex_);
     for (Listener& one : listeners_) {
-        // It runs on that loop, where its Wakes end, too.
+        // It runs on that loop, where its Wakes end as well.
         const std::weak_ptr<Wakes*> wakes = one.wakes;
         auto hear = [wakes, text = one.missed ? std::string(Wakes::all) : words] {
             if (const auto alive = wakes.lock()) (*alive)->hear(text);

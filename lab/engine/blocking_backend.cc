@@ -202,8 +202,8 @@ void BlockingBackend::set_receiving(core::IoHandle handle, bool on) {
 
 void BlockingBackend::update_below(Entry& stream) {
     // Not while it is stuck to: epoll would report, and the backend below would receive, the bytes
-    // for which this thread blocks. Nor while bytes of it are kept here, or later ones would
-    // overtake them.
+    // for which this thread blocks. Also not while bytes of it are kept here, or later
+    // ones would overtake them.
     const bool wanted = stream.receiving && stuck_ != &stream && got_from_ != &stream;
     if (wanted == stream.below_receives) return;
     stream.below_receives = wanted;

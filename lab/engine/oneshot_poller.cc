@@ -5,7 +5,8 @@
 // one-shot gives it to one thread, which arms it again when it is done. That is one epoll_ctl for
 // each event: for a kept connection one call more than the receive and the send.
 //
-// Here a loop has its epoll for itself and needs none of that. The engine exists to show the price.
+// Here a loop has an epoll of its own, so that none of this happens. The engine exists to show
+// the price.
 #include "lab/engine/oneshot_poller.h"
 
 #include <cerrno>

@@ -40,7 +40,7 @@ class PreforkTest : public ::testing::Test {
     // `serve` is what each process does, and its exit status; it may block in wait_for_end().
     void start(std::size_t processes, int (*serve)(PreforkTest&)) {
         ASSERT_EQ(::pipe(pipe_), 0);
-        std::fflush(nullptr);  // or the child would write our buffer, too
+        std::fflush(nullptr);  // or the child would write our buffer as well
         watching_ = ::fork();
         if (watching_ == 0) {
             ::close(pipe_[0]);

@@ -210,7 +210,7 @@ namespace {
 Result<ServerLaunch> plan_launch(const Opponent& opponent, const OpponentPlan& plan) {
     const auto program = program_of(opponent);
     if (!program) return fail(Error(0, "start", opponent.name, *why_absent(opponent)));
-    // Each config language has its own way to quote; a folder of the lab's needs none.
+    // Each config language has its own way to quote, so a name that needs quotes is refused.
     if ((plan.folder + plan.path).find_first_of("\"'\\\n$<>{}") != std::string::npos) {
         return fail(Error(0, "serve", plan.folder + plan.path, "a plainer name is needed"));
     }

@@ -85,7 +85,7 @@ Result<> try_folder(const std::string& folder) {
 std::string result_in(const std::string& folder) {
     for (const std::string_view name : {results_name, page_name, markdown_name}) {
         std::error_code failure;
-        // The link and not what it leads to: one that leads nowhere would be written over, too.
+        // The link and not its target: a link that leads nowhere would be overwritten as well.
         const auto status = std::filesystem::symlink_status(
             std::filesystem::path(folder) / std::string(name), failure);
         if (std::filesystem::exists(status)) return std::string(name);

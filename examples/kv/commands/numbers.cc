@@ -58,7 +58,7 @@ void incrbyfloat(Call& call) {
     if (!call.find(key, text)) return;
     long double value = 0;
     if (text != nullptr) {
-        if (!call.real(text->view())) return;  // strtold() takes hexadecimals and a part, too
+        if (!call.real(text->view())) return;  // strtold() also takes hexadecimals and a part
         value = std::strtold(std::string(text->view()).c_str(), nullptr);
     }
     if (!call.real(call.args[2])) return;

@@ -111,7 +111,7 @@ std::optional<Ranks> ranks(Call& call, SortedSet& set, const Query& query) {
     }
 }
 
-// An absent key is an empty set, so that wrong bounds are found there, too. nullopt: answered.
+// An absent key is an empty set, so that wrong bounds are found there as well. nullopt: answered.
 std::optional<Ranks> look(Call& call, ByteView key, const Query& query, SortedSet*& set) {
     if (!call.find(key, set)) return std::nullopt;
     SortedSet none;
@@ -145,7 +145,7 @@ void answer(Call& call, const Query& query) {
     }
 }
 
-// [BYSCORE|BYLEX] [REV] [LIMIT skip count] [WITHSCORES], from `at`. `free`: the first two, too.
+// [BYSCORE|BYLEX] [REV] [LIMIT skip count] [WITHSCORES], from `at`. `free`: also the first two.
 bool read_query(Call& call, std::size_t at, bool free, Query& query) {
     bool limits = false;
     for (std::size_t i = at; i < call.args.size(); ++i) {

@@ -105,7 +105,7 @@ void getex(Call& call) {
     const bool expires = words == 2 && is_expiry_word(call.args[2]);
     const bool persists = words == 1 && same_word(call.args[2], "PERSIST");
     if (words > 0 && !expires && !persists) return call.syntax_error();
-    // The number last, as Redis: it is not looked at where there is no key.
+    // The number last, as in Redis, which does not parse it where there is no key.
     Text* text = nullptr;
     if (!call.find(key, text)) return;
     if (text == nullptr || words == 0) return answer(call, text);

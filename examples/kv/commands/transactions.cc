@@ -37,7 +37,7 @@ void exec(Call& call) {
         end(call);
         return call.reply.error("EXECABORT Transaction discarded because of: " + *refused);
     }
-    // One whose time is over was changed, although nothing has looked at it since.
+    // A watched key that has expired counts as changed, also if nothing has read it since.
     for (const std::string& key : transaction.watched) static_cast<void>(call.keys.peek(key));
     if (transaction.dirty) {
         end(call);
