@@ -48,7 +48,7 @@ class Authority:
         return self.pair.certificate
 
     def issue(self, stem, hosts=("localhost",), kind="ec", days=20, usage="serverAuth"):
-        """A certificate for these names (an address is one, too), and its key, in files of the
+        """A certificate for these names (an address is one as well), and its key, in files of the
         stem's name; made again, it replaces them at once, as a careful deployment does."""
         self.made += 1
         pair = Pair(self.folder / f"{stem}.pem", self.folder / f"{stem}-key.pem")

@@ -30,7 +30,7 @@ class Releases:
 
     @staticmethod
     def content(target, number):
-        """Two releases that follow each other differ in length, too."""
+        """Two releases that follow each other also differ in length."""
         lines = 1 + number % 200 if target == "/release.txt" else 60_000 + number % 200
         return b"%08d\n" % number * lines
 

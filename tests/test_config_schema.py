@@ -110,8 +110,8 @@ def test_variables_may_stand_in_the_place_of_values(is_valid):
 
 @pytest.fixture
 def folder():
-    """Everything that an example names. Of root's own folders `check` would say that the user to
-    serve as cannot enter them."""
+    """Everything that an example names. `check` would report that the user to serve as cannot
+    enter root's own folders."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)

@@ -433,7 +433,7 @@ def test_transactions(kv):
 
 
 def test_a_watched_key_that_expires_is_changed(kv):
-    """Also when nothing has looked at it since; one that had expired before WATCH is absent."""
+    """Also when nothing has read it since; one that had expired before WATCH is absent."""
     server = kv()
     with connect(server) as raw:
         def ask(*commands, ends):

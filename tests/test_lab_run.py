@@ -61,7 +61,7 @@ class Run:
         return found
 
     def under_load(self):
-        # A start and its one probe take less, on a busy machine, too.
+        # A start and its one probe take less, also on a busy machine.
         return self.servers(cpu_ticks=20)
 
 
@@ -169,7 +169,7 @@ def test_the_results_of_an_earlier_run_are_not_written_over(lab, tmp_path):
     assert (tmp_path / "out" / "results.json").read_text() == before
     assert subprocess.run([*words, "--force"], **ask).returncode == 0
     assert (tmp_path / "out" / "results.json").read_text() != before
-    # Nor does it overwrite a page of the user's.
+    # It does not overwrite a page of the user's either.
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "index.html").write_text("mine")
     other = subprocess.run([lab, "run", "--out", tmp_path / "site"], **ask)

@@ -122,7 +122,7 @@ def test_a_development_certificate_is_made_and_shared_with_the_server(
     port = program.places()[0][1]
     for name in ("localhost", "127.0.0.1"):
         assert status((name, port), "GET", "/healthz", trust) == 200
-    # The server's certificate has the same authority, and the App can show it, too.
+    # The server's certificate has the same authority, and the App can show it as well.
     server = serve(site, "--tls-self-signed", env=environment)
     assert status(("localhost", server.address[1]), "GET", "/a.txt", trust) == 200
     again = live("127.0.0.1:0", "development")

@@ -190,7 +190,7 @@ def test_two_members_follow_like_and_hear_of_each_other(chromium, tidepool):
         coral.page.click("#new-posts a")
         post = coral.page.locator("article", has_text="two browsers, one tide").first
         post.locator("[data-like] button").click()
-        # This post's own: the demo's members like others, too.
+        # This post's own, because the demo's members also like others.
         post.locator("[data-like] button.liked").wait_for(timeout=60_000)
         assert post.locator("[data-likes]").inner_text() == "1"
         brook.until("Number(document.querySelector('#unseen').textContent) > 0")

@@ -36,6 +36,6 @@ def test_a_handler_that_blocks_is_logged_once_with_its_stack(blocked):
 
 def test_a_task_that_waits_and_a_loop_that_idles_are_not_logged(blocked):
     get(blocked, "/wait")
-    get(blocked, "/block")  # the watchdog looked at all before this
+    get(blocked, "/block")  # the watchdog has checked all before this
     wait_until(lambda: "turns again" in blocked.stderr, what="the end of the block")
     assert blocked.stderr.count("a handler blocks its loop") == 1

@@ -259,7 +259,7 @@ class Cluster:
     def close(self):
         for process in reversed(self.running):
             with contextlib.suppress(Exception):
-                # PostgreSQL ends its processes for connections, too.
+                # PostgreSQL also ends its processes for connections.
                 process.end(signal.SIGQUIT if process is getattr(self, "server", None)
                             and isinstance(self.database, Postgres) else signal.SIGKILL)
         self.network.close()

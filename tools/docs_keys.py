@@ -113,7 +113,7 @@ def cell(text):
 def page(table, key, tables):
     text = tables[table][key]
     words = words_of(text)
-    # A setting of a site that routes and presets have, too, has one page.
+    # A setting of a site that routes and presets also have has one page.
     where = [title(table)]
     if table in ("site", "route"):
         where += [title(it) for it in ("route", "preset") if it != table and key in tables[it]]

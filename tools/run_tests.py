@@ -662,7 +662,7 @@ def jobs_of(chosen):
 
 
 def matching(jobs, words):
-    """Those that are named: exactly (net, unit/net), or where none is, by a piece of their name."""
+    """The jobs that are named: exactly (net, unit/net), else by a piece of their name."""
     chosen = set()
     for word in words:
         exact = {

@@ -1,5 +1,5 @@
 // The end of a request reaches all that its handler waits for at once: a request of its own to
-// another server, and a statement in a real database, which both end there, too.
+// another server, and a statement in a real database, which both end there as well.
 #include <gtest/gtest.h>
 
 #include <cstdint>
