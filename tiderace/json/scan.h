@@ -25,8 +25,8 @@ struct SyntaxFault {
 // have their surrogates in pairs, of at most `depth_max` levels.
 std::optional<SyntaxFault> first_fault(ByteView text, std::size_t depth_max);
 
-// Where a value stands in a text that has no fault. `ordinals` lead to it from the outside: the
-// how manyeth member of an object, the how manyeth element of an array.
+// Where a value stands in a text that has no fault. `ordinals` lead to it from the outside:
+// the numbers of members in their objects and of elements in their arrays.
 std::size_t offset_of(ByteView text, std::span<const std::size_t> ordinals);
 
 // True when a string of the text may have \uD800 to \uDFFF in it.

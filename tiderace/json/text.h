@@ -38,7 +38,7 @@ class TextOut {
         std::memcpy(block_ + used_, text.data(), text.size());
         used_ += text.size();
     }
-    // `before`, a brace or a comma, and `"name":`. No escapes: names.h refuses such names.
+    // `before`, a brace or a comma, and `"name":`. names.h refuses names that need escapes.
     void member(char before, std::string_view name) {
         constexpr std::size_t around = 4;
         if (name.size() + around > block_bytes - used_) return put_long_member(before, name);

@@ -121,8 +121,8 @@ struct ConvertShape {
     std::string_view name;
     const Type* json;
     std::string (*expected)();  // null: what `json` expects
-    // Makes a value of type `json`, has `fill` read it (false: a fault) and converts it. What is
-    // refused may have a reason.
+    // Makes a value of type `json`, has `fill` read it (false: a fault) and converts it. A refusal
+    // may have a reason.
     Outcome (*read)(void* value, void* context, bool (*fill)(void* context, void* json),
                     std::string& reason);
     void (*write)(const void* value, void* context, void (*call)(void* context, const void* json));

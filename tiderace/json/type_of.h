@@ -13,7 +13,7 @@
 //                                                (bool, number, string, array, object); else
 //                                                {"Circle": {…}}, with the type's name
 //   plain struct                                 an object with its members (base/members.h),
-//                                                renamed by json_case, json_names (names.h)
+//                                                renamed by json_case, json_names (json/names.h)
 //   Range, Length, Default                       the value inside (json/checked.h)
 //   json::Value                                  any value (json/value.h)
 //   a type of yours with a json::Convert         what that makes of it (json/convert.h)

@@ -74,7 +74,7 @@ struct ServingOptions {
     std::size_t connections_max = 0;  // of all loops; 0: what the descriptor limit allows
     std::size_t send_bytes_max = core::LoopOptions{}.send_bytes_max;  // of each loop
     std::string refusal = {};  // sent to a connection above the maximum, in clear text
-    // From the end of the notice to the end; max(): none.
+    // How long draining may take after the notice; max(): no limit.
     Duration drain_timeout = ServingDefaults::drain_timeout;
     // From the first signal until draining begins: connections are still accepted meanwhile, and
     // on_drain was called.

@@ -10,7 +10,7 @@
 // cut off, which the last line says. A second signal ends it at once.
 //
 // Thread   The caller's becomes the first loop's, until it returns.
-// Errors   What keeps it from serving is one sentence on standard error, and status 1.
+// Errors   A failure to start is one sentence on standard error, and status 1.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ struct ServeOptions {
     // No certificate: plain. Request::security has whose certificate a client has shown.
     TlsServer tls = {};
     std::size_t threads = 0;  // loops, each on a thread of its own; 0: one for each CPU
-    // From the end of the notice to the end; max(): none.
+    // How long draining may take after the notice; max(): no limit.
     Duration drain = net::ServingDefaults::drain_timeout;
     // From the signal on: connections are accepted and App::ready() answers 503, so that a balancer
     // sends its requests elsewhere.
@@ -60,7 +60,7 @@ struct ServeOptions {
     LogOptions log = {};
     std::string access_log = "";  // "-": standard output; a path: appended to; "" and "off": none
     // A loop that a handler blocks for longer is logged with the handler's stack: 100ms, say. Zero:
-    // none is. It wakes an idle loop twice in that time (serve/watchdog.h).
+    // no watchdog. It wakes an idle loop twice in that time (serve/watchdog.h).
     Duration watchdog = Duration::zero();
     std::string engine{
         core::LoopOptions{}.engine};  // "epoll", "io_uring", "kqueue", "poll", "select"

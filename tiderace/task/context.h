@@ -1,8 +1,8 @@
 // Internal. Context: what a task inherits from the one that awaits it. Waiter: a coroutine that
 // waits.
 //
-// Owner    Of a Context its task's Root, or what changes it for a part of the task; of a Waiter the
-//          frame of what waits.
+// Owner    A Context belongs to its task's Root, or to the object that changes it for a part of the
+//          task; a Waiter to the frame that waits.
 // Thread   The loop's.
 #pragma once
 

@@ -58,7 +58,7 @@ class Runner final : private core::TurnEnd {
     static constexpr std::size_t offloads_max = 256;
 
     explicit Runner(core::EventLoop& loop, core::WorkerPool* pool = nullptr);
-    // Cancels what was spawned here and still waits, and ends what was kept.
+    // Cancels the tasks that were spawned here and still wait, and ends the frames that were kept.
     ~Runner();
     Runner(const Runner&) = delete;
     Runner& operator=(const Runner&) = delete;

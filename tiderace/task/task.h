@@ -38,7 +38,7 @@ namespace tiderace::task {
 
 class PromiseBase;
 
-// Told when a task ends that no coroutine awaits alone: when_all, when_any, a root.
+// Notified when a task ends that no coroutine awaits alone: when_all, when_any, a root.
 class Joiner {
   public:
     // Called with the task suspended at its end; it must not be destroyed in here. Returns the

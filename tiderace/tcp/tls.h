@@ -36,7 +36,7 @@ inline const TlsFiles development_certificate{.certificate = "", .key = "", .dev
 
 struct TlsServer {
     std::vector<TlsFiles> certificates = {};  // chosen by the name that the client asks for
-    // The authorities that sign clients' certificates. "": none is requested.
+    // The authorities that sign clients' certificates. "": no certificate is requested.
     std::string client_ca = {};
     // With client_ca. False: a client without a certificate is also served. One that shows a
     // certificate that does not verify is refused in either case.

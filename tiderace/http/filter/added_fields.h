@@ -1,7 +1,7 @@
 // AddedFields: the fields that an operator wants on every answer (`--header NAME:VALUE`).
 //
 // A field of the same name that the handler set is replaced; Set-Cookie and Vary are added to.
-// Those of several scopes run from the outside in (Setting::adds_up), so that the nearest counts.
+// The filters of several scopes run from the outside in (Setting::adds_up), so the nearest counts.
 //
 // Owner    The program; one per loop, or one for several sites of a loop.
 // Thread   The loop's.

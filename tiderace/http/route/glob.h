@@ -6,7 +6,7 @@
 // which begins with '/' whether the pattern does or not.
 //
 // A route's pattern holds for all below what it matches, as its prefix does: a program behind
-// "*.php" answers "/a.php/info", too, and a route that denies it must not let that pass.
+// "*.php" also answers "/a.php/info", and a route that denies it must not let that pass.
 //
 // Thread   Any; no state. Time is bounded by pattern length times path length.
 #pragma once
