@@ -7,6 +7,7 @@
 
 #include "server/config/config.h"
 #include "server/config/config_fixture.h"
+#include "server/config/format.h"
 #include "tiderace/base/check.h"
 
 namespace tiderace::server::config {
@@ -23,6 +24,10 @@ void read(std::string_view bytes) {
     const DocumentWorld world = memory.world();
     const auto config = read_config("site.toml", sources, problems, world);
     TR_CHECK(config.has_value() == (problems.errors() == 0), "taken, or told why not");
+    if (problems.errors() == 0) {
+        const std::string once = format_toml(bytes).text;
+        TR_CHECK(format_toml(once).text == once, "fmt changes nothing a second time");
+    }
     for (const char c : problems.text(sources)) {
         TR_CHECK(c == '\n' || static_cast<unsigned char>(c) >= 0x20, "what a terminal may show");
     }

@@ -135,7 +135,8 @@ class Dump {
         for (const Member& each : table.members) {
             const std::string key = prefix + key_text(each.key);
             const Table* const inner = each.value.get<Table>();
-            if (is_list_of_tables(each.value) || (inner != nullptr && path_.empty())) continue;
+            const bool has_header = prefix.empty() && is_list_of_tables(each.value);
+            if (has_header || (inner != nullptr && path_.empty())) continue;
             if (form_.is_effective && each.key == "use") continue;
             if (inner != nullptr && !inner->members.empty()) {
                 // Fields and error pages add up; of other tables the nearest is the whole.

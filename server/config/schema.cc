@@ -51,7 +51,7 @@ std::string_view required_of(TableKind kind) {
 }
 
 // "nginx: root; Caddy: root; flag: --spa": what the pages of the keys show beside the rest.
-std::string words_elsewhere(const KeyFacts& facts, const Key& key) {
+std::string comment_of(const KeyFacts& facts, const Key& key) {
     std::string words;
     const auto add = [&](std::string_view whose, std::string_view prefix, std::string_view word) {
         if (word.empty()) return;
@@ -71,7 +71,7 @@ std::string schema_of(const Key& key) {
     if (!facts.schema.empty()) text += ", " + facts.schema;
     if (!facts.initial.empty()) text += ", \"default\": " + facts.initial;
     if (!facts.example.empty()) text += ", \"examples\": [" + facts.example + "]";
-    if (const std::string words = words_elsewhere(facts, key); !words.empty()) {
+    if (const std::string words = comment_of(facts, key); !words.empty()) {
         text += ", \"$comment\": " + string_text(words);
     }
     return text + "}";

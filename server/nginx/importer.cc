@@ -13,6 +13,7 @@
 #include "server/nginx/values.h"
 #include "server/terminal.h"
 #include "tiderace/base/ascii.h"
+#include "tiderace/base/utf8.h"
 
 namespace tiderace::server::nginx {
 namespace {
@@ -46,6 +47,16 @@ bool leads_to_https(const std::vector<Directive>& block) {
     });
 }
 
+// Whether some request is refused here that would be answered elsewhere.
+bool closes(const std::vector<Directive>& block) {
+    return std::ranges::any_of(block, [](const Directive& each) {
+        const bool refuses = each.name == "return" && !each.words.empty() &&
+                             (each.words[0].starts_with('4') || each.words[0].starts_with('5'));
+        return refuses || Scope::is_guard(each.name) || each.name == "internal" ||
+               each.name == "auth_basic" || closes(each.block);
+    });
+}
+
 class Importer {
   public:
     Importer(const config::DocumentWorld& world, std::string folder)
@@ -56,13 +67,15 @@ class Importer {
         read_main(all);
         for (const Directive* const each : servers_) read_server(*each);
         server_.finish(nullptr);
-        return {text(), around_.has_dropped};
+        std::string whole = in_utf8(text());
+        return {std::move(whole), around_.has_dropped};
     }
 
   private:
     struct Site {
         Scope scope;
         std::vector<Scope> routes;
+        bool has_open_guard = false;  // a location that is not carried closes something
     };
 
     // What has to be known before the first server is read.
@@ -199,14 +212,38 @@ class Importer {
         Site site{Scope(TableKind::site, "", around_), {}};
         std::vector<Directive> directives = with_inherited(server);
         if (!read_names(server, site)) return;
-        // The root first: others look into it.
+        // The root first: others look into it. Locations last: they change what the server says.
         std::ranges::stable_partition(directives,
                                       [](const Directive& each) { return each.name == "root"; });
+        std::ranges::stable_partition(
+            directives, [](const Directive& each) { return each.name != "location"; });
         for (const Directive& each : directives) read_directive(each, site, site.scope);
         read_certificate(directives);
         site.scope.finish(nullptr);
         for (Scope& route : site.routes) route.finish(&site.scope);
+        if (site.has_open_guard) close_all(site);
         sites_.push_back(std::move(site));
+    }
+
+    // The routes become comments: some of them may lie where the guard was.
+    static void close_all(Site& site) {
+        site.scope.close(
+            "a location that closes something is not carried: all is closed until you "
+            "put a route in its place");
+        for (const Scope& route : site.routes) {
+            std::string lines = route_text(route);
+            for (std::size_t end = lines.find('\n'); end != lines.npos; end = lines.find('\n')) {
+                site.scope.note(lines.substr(0, end));
+                lines.erase(0, end + 1);
+            }
+        }
+        site.routes.clear();
+    }
+
+    static std::string route_text(const Scope& route) {
+        const std::string& path = route.path();
+        return "[[site.route]]\npath = " + (path.starts_with('[') ? path : string_text(path)) +
+               "\n" + route.text();
     }
 
     void read_listen(const Directive& listen, bool only_leads) {
@@ -303,6 +340,8 @@ class Importer {
         const std::string path = words.empty() ? "" : words.back();
         if (words.size() == 1 && path == "/") return read_inner(location, site, site.scope);
         std::string ours;
+        // Only others lead to it.
+        if (path.starts_with('@')) return site.scope.drop(location);
         if (sign == "~" || sign == "~*") {
             if (path.starts_with("/\\.")) return hide(location, site);
             const auto patterns = patterns_of(path);
@@ -316,11 +355,12 @@ class Importer {
         } else if (path.starts_with('/') && sign == "=") {
             ours = "=" + path;
         }
-        if (ours.empty() || ours.find_first_of("{}?") != ours.npos) {
+        const bool is_known =
+            !ours.empty() && ours.find_first_of("{}?") == ours.npos &&
+            std::ranges::find(site.routes, ours, &Scope::path) == site.routes.end();
+        if (!is_known) {
+            site.has_open_guard |= closes(location.block);
             return site.scope.drop(location);
-        }
-        if (std::ranges::find(site.routes, ours, &Scope::path) != site.routes.end()) {
-            return site.scope.drop(location, "there is a route of this path");
         }
         Scope route(TableKind::route, ours, around_);
         read_inner(location, site, route);
@@ -368,6 +408,18 @@ class Importer {
         return text;
     }
 
+    // TOML is UTF-8, and nginx takes any byte.
+    std::string in_utf8(const std::string& text) {
+        std::string whole;
+        for (std::string_view rest = text; !rest.empty();) {
+            const Utf8Char next = first_utf8_char(rest);
+            whole += next.valid ? rest.substr(0, next.size) : utf8_replacement;
+            around_.has_dropped |= !next.valid;
+            rest.remove_prefix(next.size);
+        }
+        return whole;
+    }
+
     std::string text() const {
         std::string text =
             "# Made from a configuration of nginx. A comment with a place is a "
@@ -387,10 +439,8 @@ class Importer {
         for (const Site& site : sites_) {
             text += "\n[[site]]\n" + site.scope.comments() + site.scope.text();
             for (const Scope& route : site.routes) {
-                const std::string& path = route.path();
-                text += "\n[[site.route]]\n" + route.comments();
-                text += "path = " + (path.starts_with('[') ? path : string_text(path)) + "\n";
-                text += route.text();
+                std::string lines = route_text(route);
+                text += "\n" + lines.insert(lines.find('\n') + 1, route.comments());
             }
         }
         return text;

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/config/config.h"
 #include "server/config/config_fixture.h"
 #include "server/config/format.h"
+#include "server/config/toml.h"
 
 namespace tiderace::server::nginx {
 namespace {
@@ -121,6 +124,22 @@ TEST(NginxImporter, AConditionThatIsNotCarriedCloses) {
         EXPECT_TRUE(imported.has_dropped) << each;
         EXPECT_THAT(imported.text, HasSubstr("path = \"/a\"\ndeny = 403\n"));
     }
+    for (const char* const each : {"location ~ ^/(conf|vendor)/ { deny all; }",
+                                   "location ~* /uploads/.*\\.php$ { return 403; }",
+                                   "location ~ ^/a { location ~ ^/a/b { auth_basic x; } }"}) {
+        const Imported imported =
+            of_server(std::string(each) + "\nlocation ~ \\.php$ { fastcgi_pass 127.0.0.1:9000; }");
+        EXPECT_TRUE(imported.has_dropped);
+        EXPECT_THAT(imported.text, HasSubstr("default = true\ndeny = 403\n")) << imported.text;
+        EXPECT_THAT(imported.text,
+                    HasSubstr("# path = \"*.php\"\n# fastcgi = \"127.0.0.1:9000\"\n"));
+    }
+    const Imported opened = of_server(
+        "auth_basic a; auth_basic_user_file users;\n"
+        "location / { auth_basic off; }\nlocation /a { expires 1h; }");
+    EXPECT_TRUE(opened.has_dropped);
+    EXPECT_THAT(opened.text, HasSubstr("auth = { users = \"/n/users\" }\n"));
+    EXPECT_THAT(of_server("ssl_verify_client on;").text, HasSubstr("deny = 403\n"));
     EXPECT_THAT(of_server("allow 10.0.0.0/8; deny all;").text,
                 EndsWith("default = true\ndeny = 403\n"));
     EXPECT_THAT(of_server("location /a { proxy_pass http://b; }").text,
@@ -171,6 +190,35 @@ TEST(NginxImporter, AServerInheritsUnlessItHasItsOwn) {
                 HasSubstr("root = \"/srv/www\"\ncompress = \"auto\"\nresponse.set.C = \"d\"\n"));
     EXPECT_THAT(text, Not(HasSubstr("response.set.A")));
     EXPECT_THAT(text, HasSubstr("idle_timeout = \"5s\"\n"));
+}
+
+TEST(NginxImporter, WhateverTheFileIsTheResultIsToml) {
+    const std::string text =
+        "user a b; http { add_header A \"b\\\"c\"; expires 1h; error_page 404 /404.html;\n"
+        "server { listen 80; listen [::]:81 default_server; server_name a *.b .c _;\n"
+        "location = /a { return 301 $scheme://$host/b$request_uri; } location ~ \\.(a|b)$ {\n"
+        "expires max; } rewrite ^/a/(.*)$ /b/$1 permanent; allow 1.2.3.4; deny all; } }\n"
+        "server { listen 443 ssl; ssl_certificate a; return 200 \"\xff\xc3\xa4\"; }";
+    std::uint32_t state = 1;
+    for (int round = 0; round < 2000; ++round) {
+        std::string changed = text;
+        for (int i = 0; i < 3; ++i) {
+            state = state * 1664525 + 1013904223;
+            const std::size_t at = (state >> 8) % changed.size();
+            constexpr std::string_view marks = "{};\"'\\$ \n#/=\x01\xffw";
+            if (state % 3 == 0) changed.erase(at, 1 + state % 7);
+            changed[at % changed.size()] = marks[(state >> 4) % marks.size()];
+        }
+        const config::Memory memory = world_of(changed);
+        const config::DocumentWorld world = memory.world();
+        const std::vector<std::string> files{"/n/n.conf"};
+        const auto imported = import_files(files, world);
+        if (!imported) continue;
+        config::Sources sources;
+        config::Problems problems;
+        config::parse_toml(sources, sources.add({"t.toml", imported->text}), problems);
+        ASSERT_EQ(problems.errors(), 0U) << changed << problems.text(sources) << imported->text;
+    }
 }
 
 TEST(NginxImporter, ACommentStaysOneLine) {

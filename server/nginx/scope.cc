@@ -54,13 +54,13 @@ constexpr std::string_view built_in_names[] = {"sendfile",
                                                "multi_accept",
                                                "pid"};
 
-constexpr std::string_view guard_names[] = {"allow",        "deny",          "satisfy",
-                                            "auth_request", "auth_jwt",      "secure_link",
-                                            "limit_except", "valid_referers"};
+constexpr std::string_view guard_names[] = {"allow",        "deny",           "satisfy",
+                                            "auth_request", "auth_jwt",       "secure_link",
+                                            "limit_except", "valid_referers", "ssl_verify_client"};
 constexpr std::string_view proxy_names[] = {"proxy_pass", "uwsgi_pass", "scgi_pass", "grpc_pass",
                                             "memcached_pass"};
-constexpr std::string_view handlers[] = {"redirect", "respond", "status",   "deny",
-                                         "fastcgi",  "root",    "fallback", "index"};
+constexpr std::string_view answer_keys[] = {"redirect", "respond", "status", "deny", "fastcgi"};
+constexpr std::string_view file_keys[] = {"root", "fallback", "index", "listing", "clean_urls"};
 
 bool is_one_of(std::string_view name, const auto& names) {
     return std::ranges::find(names, name) != std::end(names);
@@ -91,6 +91,10 @@ bool is_redirect(int status) {
 
 bool Scope::is_built_in(std::string_view name) {
     return is_one_of(name, built_in_names);
+}
+
+bool Scope::is_guard(std::string_view name) {
+    return is_one_of(name, guard_names);
 }
 
 bool Scope::set(const std::string& key, std::string value) {
@@ -301,12 +305,20 @@ std::optional<std::string> Scope::target_of(std::string_view text) const {
 bool Scope::take_access(const Directive& directive) {
     const std::string_view name = directive.name;
     if (name == "auth_basic" && directive.words.size() == 1) {
-        realm_ = directive.words[0];
+        // Of `location /`, while the other locations keep what the server says.
+        const bool would_open = directive.words[0] == "off" && !realm_.empty();
+        if (would_open) {
+            drop(directive, "the site is closed as a whole");
+        } else {
+            realm_ = directive.words[0];
+        }
     } else if (name == "auth_basic_user_file" && directive.words.size() == 1) {
         users_ = absolute(directive.words[0]);
     } else if (name == "internal") {
         set("deny", "true");
-    } else if (is_one_of(name, guard_names)) {
+    } else if (name == "ssl_verify_client" && directive.words == std::vector<std::string>{"off"}) {
+        mark_built_in(directive);
+    } else if (is_guard(name)) {
         guards_.push_back(directive);
     } else {
         return false;
@@ -331,9 +343,10 @@ bool Scope::take_programs(const Directive& directive) {
     return true;
 }
 
-// Whom it was open to is not carried: nobody may enter.
 void Scope::close(std::string_view reason) {
-    std::erase_if(settings_, [&](const auto& each) { return is_one_of(each.first, handlers); });
+    std::erase_if(settings_, [&](const auto& each) {
+        return is_one_of(each.first, answer_keys) || is_one_of(each.first, file_keys);
+    });
     comments_.emplace_back(reason);
     set("deny", "403");
 }
@@ -367,19 +380,29 @@ void Scope::finish_pattern() {
     std::erase_if(settings_, [&](const auto& each) { return each.first != kept; });
 }
 
+bool Scope::answers() const {
+    return std::ranges::any_of(settings_,
+                               [](const auto& each) { return is_one_of(each.first, answer_keys); });
+}
+
 void Scope::finish(const Scope* site) {
     if (!expires_.empty() || !cache_control_.empty()) {
         const bool has_both = !expires_.empty() && !cache_control_.empty();
         set("cache_control", string_text(expires_ + (has_both ? ", " : "") + cache_control_));
     }
     finish_access(site);
-    if (path_.starts_with('*') || path_.starts_with("[")) finish_pattern();
-    const bool answers =
-        has("redirect") || has("respond") || has("status") || has("deny") || has("fastcgi");
-    if (!answers) return;
-    std::erase_if(settings_, [](const auto& each) {
-        return each.first == "root" || each.first == "fallback" || each.first == "index";
-    });
+    const bool is_pattern = path_.starts_with('*') || path_.starts_with('[');
+    const bool has_conditions = config::find_key(TableKind::route, "method")->later.empty();
+    if (is_pattern && !has_conditions) finish_pattern();
+    // nginx lists no folder unless it is told to.
+    if (has("root") && !answers() && !has("listing")) set("listing", "false");
+    if (site != nullptr && site->answers() && !answers()) {
+        around_.has_dropped = true;
+        comments_.emplace_back(
+            "files of this path are not sent: what answers for the site does here");
+    }
+    if (!answers()) return;
+    std::erase_if(settings_, [](const auto& each) { return is_one_of(each.first, file_keys); });
     if (has("fastcgi") || has("deny")) {
         std::erase_if(settings_, [](const auto& each) { return each.first == "status"; });
     }

@@ -43,15 +43,19 @@ class Scope {
     void mark_built_in(const Directive& directive);
 
     static bool is_built_in(std::string_view name);
+    // Whether it decides who may enter.
+    static bool is_guard(std::string_view name);
 
     // False: no directive of a server or a location that this knows.
     bool take(const Directive& directive);
     void finish(const Scope* site);
+    // Whom it was open to is not carried: nobody may enter.
+    void close(std::string_view reason);
+    bool answers() const;
 
     void set_hosts(std::vector<std::string> hosts) { hosts_ = std::move(hosts); }
     const std::string& root() const { return root_; }
     const std::string& path() const { return path_; }
-    bool is_empty() const { return settings_.empty() && comments_.empty(); }
     // The lines of its table, without the header; comments first.
     std::string text() const;
     std::string comments() const;
@@ -70,7 +74,6 @@ class Scope {
     void take_error_page(const Directive& directive);
     void take_header(const Directive& directive);
     void take_log(const Directive& directive);
-    void close(std::string_view reason);
     void finish_access(const Scope* site);
     void finish_pattern();
     std::string absolute(const std::string& file) const;
