@@ -99,7 +99,7 @@ void Exchange::write(Response& response) {
             if (site_ != nullptr) site_->filter(*this, response);
             response.attach_source(*this);
             if (response.cookie_fault() != wire::CookieFault::none) log_cookie_fault(response);
-            // RFC 9110, 15.3.6. Unlike 204, it says so by its length.
+            // RFC 9110, 15.3.6. Unlike 204, it has a length, which is 0.
             if (response.status() == 205) response.drop_body();
             response.share_large_body();
             begun = true;

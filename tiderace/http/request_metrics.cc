@@ -12,7 +12,7 @@
 namespace tiderace::http {
 namespace {
 
-// Nanoseconds: those of OpenTelemetry (metrics::Histogram::durations()).
+// Nanoseconds: OpenTelemetry's bounds (metrics::Histogram::durations()).
 constexpr auto duration_bounds =
     std::to_array<std::uint64_t>({5'000'000, 10'000'000, 25'000'000, 50'000'000, 75'000'000,
                                   100'000'000, 250'000'000, 500'000'000, 750'000'000, 1'000'000'000,

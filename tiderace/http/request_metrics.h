@@ -19,7 +19,7 @@
 // Errors   Without memory for a series' first request, that request is not counted by status.
 // Limits   A route has its numbers for as long as a tree of any loop has the route
 //          (SiteLoop::replace); one that comes back later counts from zero.
-// Memory   For a loop 500 bytes a route, and 560 more for each method and version it was asked by.
+// Memory   For a loop 500 bytes a route, and 560 more for each of its methods and versions.
 // Keywords: Prometheus, latency, RED
 #pragma once
 

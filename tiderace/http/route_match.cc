@@ -39,7 +39,7 @@ bool query_holds(const ValueCondition& condition, const Request& request) {
     return found != condition.is_absent;
 }
 
-// HEAD is asked for where a GET would be answered. A WebSocket's CONNECT (RFC 8441) is a GET, and a
+// HEAD holds where GET does. A WebSocket's CONNECT (RFC 8441) is a GET, and a
 // browser's question about a method (a CORS preflight) is about the routes of that method, too.
 bool method_holds(const std::vector<wire::Method>& methods, const Request& request) {
     using wire::Method;
@@ -95,7 +95,7 @@ bool RouteMatch::conditions_hold(const Request& request) const {
 }
 
 std::vector<std::uint32_t> nearest_first(std::span<const RouteMatch* const> routes) {
-    // Of one glob's routes the place of the first counts.
+    // Routes of one glob stand where the first of them stands.
     std::map<std::string_view, std::size_t> globs;
     const auto rank = [&](std::uint32_t index) {
         const RouteMatch& match = *routes[index];

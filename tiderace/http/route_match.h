@@ -23,7 +23,7 @@ namespace tiderace::http {
 
 struct Request;
 
-// Of a field, or of a pair of the query; several of one name: one of them is enough.
+// A condition about a field, or a pair of the query. Of several with one name, one is enough.
 struct ValueCondition {
     std::string name;                       // of a field: in any case of letters
     std::optional<std::string> value = {};  // '*' is any characters, '?' one; unset: any value

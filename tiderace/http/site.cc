@@ -94,7 +94,7 @@ std::expected<void, std::string> Site::mount(std::uint32_t inside, Site&& other)
     }
     std::expected<void, std::string> done;
     for (Endpoint& endpoint : other.endpoints_) {
-        TR_CHECK(endpoint.routes == nullptr, "their numbers are those of their own site");
+        TR_CHECK(endpoint.routes == nullptr, "their numbers count in their own site");
         endpoint.scope = moved(endpoint.scope);
         // The path "/" of the mounted site is the prefix itself, without a slash at its end.
         const bool is_top = endpoint.pattern == "/" && !prefix.empty();

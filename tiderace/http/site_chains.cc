@@ -39,7 +39,7 @@ SiteChains::Parts SiteChains::make_parts(const Site::Scope& scope, LayerPlace& p
     return parts;
 }
 
-// What the scopes set, from the outside in. Of one kind the innermost alone stands, unless they add
+// What the scopes set, from the outside in. The innermost of one kind stands alone, unless they add
 // up; kinds stand in their order.
 std::vector<SiteChains::Standing> SiteChains::standing(
     std::span<const std::uint32_t> scopes) const {

@@ -37,7 +37,7 @@ class SiteChains {
         std::vector<Made> made;
         ResponseFilter* error_pages = nullptr;
     };
-    // Of a scope that stands in the chain.
+    // A setting of a scope that stands in the chain.
     struct Standing {
         const Made* made;
         bool is_asked;  // its rule runs: no scope inside asks nobody

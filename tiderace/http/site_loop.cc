@@ -87,8 +87,8 @@ class SiteLoop::Tree final : public core::Shared {
         bool is_websocket;
         std::unique_ptr<Selections> selections = {};  // where routes are inside it
     };
-    // Of a path without an endpoint: the rules of the outermost scope, and the error pages of the
-    // scope that the path lies in.
+    // The chain of a path without an endpoint: the rules of the outermost scope, and the error
+    // pages of the scope that the path lies in.
     struct Missing {
         std::string_view prefix;
         Chain chain;
@@ -123,9 +123,9 @@ SiteLoop::Tree::Tree(std::shared_ptr<const Site> site, LayerPlace& place)
     make_missing_chains();
     for (const Site::Endpoint& endpoint : site_->endpoints()) {
         place.pattern = endpoint.pattern;
-        Target& target = targets_.emplace_back(
-            Matched{endpoint.pattern},
-            endpoint.make(place), chains_[endpoint.scope].get(), endpoint.is_websocket);
+        Target& target =
+            targets_.emplace_back(Matched{endpoint.pattern}, endpoint.make(place),
+                                  chains_[endpoint.scope].get(), endpoint.is_websocket);
         if (endpoint.routes == nullptr) continue;
         target.selections = std::make_unique<Selections>();
         target.selections->of_lists.resize(endpoint.routes->lists().size());
@@ -235,7 +235,7 @@ core::Ref<SiteLoop::Tree::Selection> SiteLoop::Tree::select(std::uint32_t endpoi
         return known->second;
     }
     auto made = make_selection(endpoint, all.found, loop);
-    // Those of requests under way are theirs.
+    // Requests under way keep the ones that they have.
     if (all.of_requests.size() >= selections_max) all.of_requests.clear();
     all.of_requests.emplace(all.found, made);
     return made;
@@ -408,7 +408,7 @@ void SiteLoop::add_change(Change change) {
     changes_.push_back(std::move(change));
 }
 
-// Of a chain that is made while requests are served.
+// The log of a chain that is made while requests are served.
 void SiteLoop::finish(Chain& chain) {
     for (Change& change : changes_) change(chain);
     log_(chain);

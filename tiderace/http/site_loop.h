@@ -96,7 +96,7 @@ class SiteLoop {
     // Runs access and handler. Their exceptions are answered 500.
     void serve(Exchange& exchange);
     // For the answer to its preflight (the Fetch standard): the methods of its path's endpoints, or
-    // the one that is asked about where an endpoint takes every method.
+    // the method in question where an endpoint takes every method.
     static std::string methods_for(const Exchange& preflight);
     // Goes on after a rule that said `later` has decided to let the request pass.
     void resume(Exchange& exchange);

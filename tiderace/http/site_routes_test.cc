@@ -16,7 +16,7 @@ using Fields = testing::RecordedExchange::Fields;
 
 class SiteRoutesTest : public ::testing::Test {
   protected:
-    // The numbers, as they were given, of those that hold.
+    // The numbers of the routes that hold, as they were given.
     std::string holding(const std::vector<RouteMatch>& matches, std::string_view path,
                         std::string_view method = "GET", Fields fields = {}) {
         std::vector<SiteRoutes::Route> routes;

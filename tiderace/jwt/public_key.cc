@@ -91,7 +91,7 @@ Result<PublicKey> PublicKey::make(const Key& key) {
         if (key.text.size() < secret_bytes_min) {
             return fail(refuse(key, "the secret of HS256 has 32 bytes or more"));
         }
-        // Whoever has the public key could sign with it.
+        // Everybody who has the public key could sign with it.
         if (key.text.contains("-----BEGIN ")) {
             return fail(refuse(key, "the secret of HS256 is no PEM: name the key's own algorithm"));
         }

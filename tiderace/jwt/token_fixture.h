@@ -44,7 +44,7 @@ inline constexpr std::string_view rfc_ed25519_key =
     "-----BEGIN PUBLIC KEY-----\n"
     "MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n"
     "-----END PUBLIC KEY-----\n";
-// Of a text that is no JSON.
+// A token of a text that is no JSON.
 inline constexpr std::string_view rfc_eddsa =
     "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7"
     "-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";

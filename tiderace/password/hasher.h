@@ -6,7 +6,7 @@
 //       co_await users.add(form->name, co_await hasher.hash(form->password)); });
 //   app.post<"/login">([](Form<Login> form, password::Hasher& hasher, Users& users) -> … {
 //       const auto user = co_await users.find(form->name);
-//       // Without such a user the work is the same, so that the time names nobody.
+//       // Without such a user the work is the same, so that the time does not show it.
 //       if (!co_await hasher.verify(form->password, user ? user->hash : "")) co_return wrong();
 //       if (hasher.needs_rehash(user->hash)) …           // the options have changed since
 //
@@ -25,7 +25,7 @@
 //          throws std::length_error, and verify() is false. Text that is no hash, or one that takes
 //          more than the limits below, is as no user. No memory for a hash: std::bad_alloc.
 // Limits   Options; password_bytes_max; of a hash that is verified hash_memory_max and
-//          hash_passes_max, whoever made it.
+//          hash_passes_max, by any program.
 // Memory   at_once × memory on each loop while hashes are made; nothing otherwise.
 // Keywords: password hash, argon2, bcrypt, scrypt, libsodium, log-in
 #pragma once

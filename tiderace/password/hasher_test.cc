@@ -143,7 +143,7 @@ TEST(Hasher, TheQueueIsBounded) {
     }(hasher));
 }
 
-// Its thread and its memory are in use until the hash is made, whoever still waits for it.
+// Its thread and its memory are in use until the hash is made, also when its client has left.
 TEST(Hasher, AHashWhoseTaskHasEndedKeepsItsPlace) {
     Hasher hasher({.memory = 8_MiB, .passes = 4});
     run([](Hasher& of) -> Task<> {

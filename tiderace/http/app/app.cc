@@ -89,7 +89,7 @@ void app_parts::Scope::set_error_page(CheckedErrorPage page) const {
 
 std::uint32_t App::add_scope(std::uint32_t parent, std::string prefix) {
     // Faults are kept until serve() (or fault()) reports the first one, so that declarations can be
-    // chained and need no check of their own.
+    // chained, so they are not checked.
     if (fault_.empty() && (prefix.ends_with('/') || (!prefix.empty() && prefix[0] != '/'))) {
         fault_ = "group " + prefix + ": a prefix begins with '/' and does not end with one";
     }
@@ -259,7 +259,7 @@ std::string App::fault() const {
     return missing();
 }
 
-// What the first function takes that nobody gives: only now are all states and middleware known.
+// What the first function takes and does not get: only now are all states and middleware known.
 std::string App::missing() const {
     std::vector<Need> needs;
     for (std::uint32_t i = 0; i < routes_.size(); ++i) {

@@ -142,7 +142,7 @@ class App : public Scoped<App, 0> {
     void set_log_level(log::Level level);
 
     const AppOptions& options() const { return options_; }
-    // What is wrong with the first route that cannot be, or that takes what nobody gives; "":
+    // What is wrong with the first route that cannot be, or that takes what it would not get; "":
     // nothing.
     std::string fault() const;
     const Site& site() const { return *site_; }

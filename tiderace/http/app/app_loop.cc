@@ -48,7 +48,7 @@ AppLoop::~AppLoop() {
     site_->drop_handlers();
 }
 
-// A route whose limit is larger than that of all could otherwise not use it.
+// Otherwise a route could not use a limit that is larger than the limit of all.
 std::size_t AppLoop::bodies_bytes_max() const {
     const std::size_t all = app_->options_.bodies_bytes_max;
     std::uint64_t largest = 0;

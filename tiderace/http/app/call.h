@@ -61,7 +61,7 @@ struct Call {
     const States& states;
     std::string_view pattern;
     Instant deadline = Instant::max();  // for a handler that waits
-    // Of a body that is streamed.
+    // The receiver of a body that is streamed.
     std::uint64_t body_bytes_max = AppOptions{}.body_bytes_max;
     core::Ref<core::Budget> bodies = {};   // that all of the loop count in; may be null
     Duration pause_max = Duration::max();  // of the handler, between two pieces and after the last

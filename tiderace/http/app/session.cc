@@ -79,7 +79,7 @@ class Session::Record final : public Attachment {
     Record(SessionStore& s, const SessionOptions& o, core::EventLoop& l)
         : Attachment(&session_key), store(&s), options(&o), loop(&l) {}
 
-    // What a request changes, over the values that it has or those of another request.
+    // What a request changes, over the values that it has read or another request has written.
     struct Edit {
         std::string name;
         std::optional<std::string> value;  // nullopt: it is erased
@@ -185,7 +185,7 @@ class Session::Record final : public Attachment {
         if (!id.empty()) replaced = std::exchange(id, std::string());
         attached.reset();
     }
-    // False: another request has ended it. The values are those that it had at last, so that a new
+    // False: another request has ended it. The values are the last ones that it had, so that a new
     // id loses nothing that another request has set meanwhile.
     task::Task<bool> end_replaced() {
         if (replaced.empty()) co_return true;

@@ -297,8 +297,8 @@ task::Task<ClientResult<Made>> Client::travel(ClientRequest asked) {
                     if ((*read)->empty()) break;
                     piece = std::move(**read);
                 }
-                const auto kept = append(body, std::move(piece), options_.body_bytes_max,
-                                         share, stream.url());
+                const auto kept =
+                    append(body, std::move(piece), options_.body_bytes_max, share, stream.url());
                 if (!kept) co_return std::unexpected(kept.error());
             }
             co_return whole_answer(std::move(stream), std::move(body));
@@ -347,7 +347,7 @@ task::Task<ClientResult<Made>> Client::travel_often(ClientRequest asked) {
             const auto wanted = pause_after(made, backoff);
             if (!wanted || *wanted >= due - loop.now() || !budget_.take()) co_return made;
             pause = *wanted;
-        }  // the answer lets go of its connection before the pause
+        }  // the answer gives its connection back before the pause
         co_await task::sleep(pause);
     }
 }

@@ -246,7 +246,8 @@ void CookieJar::insert(Cookie cookie, UnixSeconds now) {
         if (expired) {
             cookies_.erase(same);
         } else {
-            *same = std::move(cookie);  // in its place: the order is that of their making
+            *same =
+                std::move(cookie);  // in its place: they are in the order in which they were made
         }
     } else if (!expired) {
         cookies_.push_back(std::move(cookie));

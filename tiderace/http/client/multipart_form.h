@@ -69,7 +69,7 @@ class MultipartForm {
     // Whether all names and types may stand in a message, and the parts are few enough.
     bool valid() const { return valid_ && parts_ <= parts_max; }
 
-    // For the client. The length of the body: the files are looked at on a thread of the pool.
+    // For the client. The length of the body; a thread of the pool finds the files' sizes.
     task::Task<Result<std::uint64_t>> measure();
     // After measure(), any number of times. `form` lives as long as the generator.
     static task::Generator<std::string> pieces(std::shared_ptr<const MultipartForm> form);

@@ -14,7 +14,7 @@
 
 namespace tiderace::http::app_parts {
 
-// Of a state that is taken as `S&` or `const S&`.
+// The type of a state that is taken as `S&` or `const S&`.
 template <typename S>
 Need state_need() {
     using State = std::remove_const_t<S>;

@@ -8,7 +8,7 @@
 //
 // The parameters of `from` are found as a handler's are, other FromRequest types among them. It
 // returns a T, a std::expected<T, E> whose error is the answer, or a Task of one. Handlers and
-// middleware take a T by value, and so does a WebSocket where `from` needs no task.
+// middleware take a T by value, and so does a WebSocket where `from` is no task.
 //
 //   request -> what needs no task, from left to right -> the tasks, from left to right -> handler
 //

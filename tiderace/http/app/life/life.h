@@ -39,7 +39,7 @@ class Life final {
     void begin();
     void detach();
 
-    // Of the server's log, on all loops.
+    // The level of the server's log, on all loops.
     void set_log_level(log::Level level) {
         outer_ != nullptr ? outer_->set_log_level(level) : log_level_.store(level);
     }

@@ -156,7 +156,7 @@ std::optional<UnixSeconds> Schedule::next(UnixSeconds after) const {
     return std::nullopt;
 }
 
-// Of the times of one day. It goes through the minutes that really pass, because a zone may have
+// The next time of a day. It goes through the minutes that really pass, because a zone may have
 // the day's twice or not at all.
 std::optional<UnixSeconds> Schedule::next_on(UnixSeconds day, UnixSeconds after) const {
     const CivilTime date = civil_time(day);
@@ -177,7 +177,7 @@ std::optional<UnixSeconds> Schedule::next_on(UnixSeconds day, UnixSeconds after)
         if (every_hour_) {
             due = has_minute(minute);
         } else {
-            // Also those that the clock has just skipped, and none for a second time.
+            // Times that the clock has just skipped count, and no time counts twice.
             while (passed < minute) due |= has_minute(++passed);
         }
         if (due && time > after) return time;
@@ -196,7 +196,7 @@ void NextRun::plan(Instant now, UnixSeconds unix_now) {
     }
     const Duration interval = *schedule_->interval();
     const Instant next = moment_after(due_.value_or(now), interval);
-    // Those that it missed while it ran are left out, and the rhythm stays.
+    // Runs that it missed while it ran are left out, and the rhythm stays.
     due_ = next > now ? next : next + (now - next) / interval * interval + interval;
 }
 

@@ -67,7 +67,7 @@ class Schedule {
 // When a job runs next.
 class NextRun {
   public:
-    // So long until the clock is looked at again, for it may have been set.
+    // The clock is read again after so long, because it may have been set.
     static constexpr Duration look_again = 1min;
 
     explicit NextRun(const Schedule& schedule) : schedule_(&schedule) {}

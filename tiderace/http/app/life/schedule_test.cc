@@ -14,7 +14,7 @@ namespace tiderace::http::app_parts {
 namespace {
 
 // Central European time without the zone files of a machine: clocks go forward on the last Sunday
-// of March at 2:00, and back on that of October at 3:00.
+// of March at 2:00, and back on the last one of October at 3:00.
 constexpr const char* berlin = "CET-1CEST,M3.5.0/2,M10.5.0/3";
 
 class ScheduleTest : public ::testing::Test {

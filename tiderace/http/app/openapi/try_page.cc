@@ -239,7 +239,7 @@ std::string escaped(std::string_view text) {
 }  // namespace
 
 std::string relative_path(std::string_view from, std::string_view to) {
-    // Folders that both have in common need no way.
+    // Folders that both have in common are left out.
     const std::size_t shorter = std::min(from.size(), to.size());
     std::size_t common = 0;
     for (std::size_t i = 0; i < shorter && from[i] == to[i]; ++i) {

@@ -1,4 +1,4 @@
-// SignedUrls: links that let whoever has one do one thing for some time, without a log-in.
+// SignedUrls: links whose owner may do one thing for some time, without a log-in.
 //
 //   const SignedUrls links({read_secret("link.key"), read_secret("link.key.old")});
 //   app.get<"/share/{id}">([&](std::uint64_t id, core::EventLoop& loop) {
@@ -18,7 +18,7 @@
 // Errors   signed_urls(): 403 as a Problem, for a request that is not signed, or too late. sign():
 //          a target that no client could request, or that has a '#', throws std::invalid_argument.
 //          Keys are as CookieKeys has them; a key may serve both.
-// Limits   Those of a request's head.
+// Limits   A link is bounded as a request's head is.
 // Keywords: signed URL, presigned, temporary link, HMAC, download link
 #pragma once
 

@@ -22,7 +22,7 @@ class SigningKeys final {
     // The newest first.
     explicit SigningKeys(std::vector<std::string> keys);
 
-    // Of `kind`, a zero byte and `text`. What is signed for one kind is worth nothing for another;
+    // Of `kind`, a zero byte and `text`. A signature of one kind is not valid for another kind;
     // no kind has a zero byte.
     std::string sign(std::string_view kind, std::string_view text) const;
     // Takes as long for a wrong signature as for a right one, whichever key it is of.
