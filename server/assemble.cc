@@ -55,6 +55,7 @@ Result<> Assembly::open() {
     if (auto done = settle(wanted_); !done) return done;
     if (auto done = find_account(); !done) return done;
     if (auto done = find_certificates(); !done) return done;
+    wanted_.options.tls = options_.tls;
     if (auto done = keep_root_files(); !done) return done;
     if (auto done = open_logs(); !done) return done;
     return open_sockets();
@@ -94,11 +95,13 @@ std::span<const core::Address> Assembly::redirecting() const {
 }
 
 // A Unix socket has no port; a proxy in front of it uses the scheme's default.
-std::uint16_t Assembly::encrypted_port() const {
-    if (options_.tls.https_port) return static_cast<std::uint16_t>(*options_.tls.https_port);
+std::uint16_t Assembly::encrypted_port(const ServeOptions& options) const {
+    if (options.tls.https_port) return static_cast<std::uint16_t>(*options.tls.https_port);
     // Of several addresses the first: a redirect names one port.
-    for (const core::Address& address : addresses()) {
-        if (!address.is_unix()) return address.port();
+    for (const std::string& text : options.listen) {
+        const auto bound = listening_->address_of(text);
+        const auto address = bound ? bound : core::Address::parse(text).value_or(core::Address());
+        if (!address->is_unix()) return address->port();
     }
     return 443;
 }
@@ -218,8 +221,8 @@ Result<> Assembly::find_certificates() {
 }
 
 // Checked here, because here we can advise the user: a loop that lacks a descriptor aborts.
-Result<> Assembly::check_descriptors(std::size_t loops) const {
-    const DescriptorNeeds needs = descriptor_needs(loops);
+Result<> Assembly::check_descriptors(std::size_t loops, std::span<const ServedSite> sites) const {
+    const DescriptorNeeds needs = descriptor_needs(loops, sites);
     const std::size_t needed = descriptors_needed(needs);
     if (descriptors_.after == 0 || descriptors_.after >= needed) return {};
     return fail(Error(
@@ -232,7 +235,7 @@ Result<> Assembly::check_descriptors(std::size_t loops) const {
 
 Result<> Assembly::make_loops() {
     if (plan_.listens_apart) options_.accept = AcceptMode::queue;
-    if (auto enough = check_descriptors(plan_.count); !enough) return enough;
+    if (auto enough = check_descriptors(plan_.count, sites()); !enough) return enough;
     core::LoopOptions loop{.engine = options_.engine,
                            .send_bytes_max = options_.limits.send_bytes_max};
     auto loops = plan_.make(loop);
@@ -265,63 +268,83 @@ Result<> Assembly::make_parts() {
     if (auto done = open_variants(); !done) return done;
     parts_.logs = &*logs_;
     pool_.emplace(2, 256);
-    auto first = make_generation(std::move(wanted_), nullptr, generation_parts());
+    auto first =
+        make_generation(std::move(wanted_), nullptr, generation_parts(encrypted_port(options_)));
     if (!first) return fail(first.error());
     parts_.generation = std::move(*first);
     return {};
 }
 
-// On another thread, while `before` is served.
-Reloader::Parts::Next Assembly::make_next(Wanted wanted, const Generation& before) {
+// What follows is of another thread, while `before` is served.
+std::expected<Reloader::Next, std::string> Assembly::make_next(Wanted wanted,
+                                                               const Generation& before) {
     std::string problems;
     for (const std::string& each :
          config::changes_that_need_a_restart(before.options, wanted.options)) {
         problems += each + "\n";
     }
-    const ServeOptions& now = before.options;
-    if (now.listen != wanted.options.listen ||
-        now.tls.https_redirect != wanted.options.tls.https_redirect) {
-        problems += "[[listen]] names other addresses: it needs a restart\n";
-    }
-    if (now.tls.certificates != wanted.options.tls.certificates) {
-        problems += "[[tls.certificate]] names other files: it needs a restart\n";
-    }
-    const std::vector<std::string> known = log_files(before.sites);
-    for (const std::string& file : log_files(wanted.sites)) {
-        if (std::ranges::find(known, file) != known.end()) continue;
-        problems += "log " + file + " is a new file: it needs a restart\n";
-    }
     if (!problems.empty()) return std::unexpected(std::move(problems));
-    const auto make = [&]() -> Result<std::shared_ptr<const Generation>> {
-        if (auto done = settle(wanted); !done) return fail(done.error());
-        return make_generation(std::move(wanted), &before, generation_parts());
-    };
-    auto made = make();
-    if (!made) return std::unexpected(made.error().message() + "\n");
-    return std::move(*made);
+    // Those that were made at the start.
+    if (self_signed_) wanted.options.tls.certificates = options_.tls.certificates;
+    auto next = open_next(std::move(wanted), before);
+    if (!next) return std::unexpected(next.error().message() + "\n");
+    return std::move(*next);
 }
 
-GenerationParts Assembly::generation_parts() {
+Result<Reloader::Next> Assembly::open_next(Wanted wanted, const Generation& before) {
+    if (auto done = settle(wanted); !done) return fail(done.error());
+    for (const std::string& file : log_files(wanted.sites)) {
+        if (auto opened = logs_->open(file); !opened) return fail(opened.error());
+    }
+    const std::vector<net::Listening::Wanted> addresses = addresses_of(wanted.options);
+    const std::uint16_t port = encrypted_port(wanted.options);
+    auto generation = make_generation(std::move(wanted), &before, generation_parts(port));
+    if (!generation) return fail(generation.error());
+    if (auto enough = check_descriptors(parts_.loops, (*generation)->sites); !enough) {
+        return fail(enough.error());
+    }
+    auto bound = listening_->bind_more(addresses);
+    if (!bound) return fail(bound.error());
+    const auto added = std::make_shared<std::vector<net::Listening::Bound>>(std::move(*bound));
+    return Reloader::Next{
+        .generation = std::move(*generation),
+        .settle = [this, added] { return listening_->listen(*added); },
+        .published = [this, added, addresses] { listening_->change(addresses, std::move(*added)); },
+        .dropped = [added] { net::Listening::drop(*added); }};
+}
+
+// As they were placed at the start: those of the sites first.
+std::vector<net::Listening::Wanted> Assembly::addresses_of(const ServeOptions& options) const {
+    std::vector<net::Listening::Wanted> all;
+    for (const std::string& each : options.listen) all.push_back({each, 0});
+    for (const std::string& each : options.tls.https_redirect) {
+        all.push_back({each, options_.listen.size()});
+    }
+    return all;
+}
+
+GenerationParts Assembly::generation_parts(std::uint16_t port) {
     return {.facts = {engine_name(), parts_.loops},
             .password_pool = &*pool_,
             .redirects = !options_.tls.https_redirect.empty() || (read_ && options_.tls.on()),
-            .encrypted_port = encrypted_port()};
+            .encrypted_port = port};
 }
 
-DescriptorNeeds Assembly::descriptor_needs(std::size_t loops) const {
+DescriptorNeeds Assembly::descriptor_needs(std::size_t loops,
+                                           std::span<const ServedSite> sites) const {
     const auto folders =
-        static_cast<std::size_t>(std::ranges::count_if(sites(), &ServedSite::has_files));
+        static_cast<std::size_t>(std::ranges::count_if(sites, &ServedSite::has_files));
     return {.loops = loops,
             .folders = folders,
             .small_loops = plan_.small,
-            .path_logs = log_files(sites()).size(),
+            .path_logs = log_files(sites).size(),
             .redirects = !options_.tls.https_redirect.empty(),
             .connections_max = options_.connections_max};
 }
 
 // The requested number of connections, reduced to what the descriptor limit allows.
 net::Serving::Plan Assembly::bound_connections() {
-    const DescriptorNeeds needs = descriptor_needs(parts_.loops);
+    const DescriptorNeeds needs = descriptor_needs(parts_.loops, sites());
     const auto shares = share_descriptors(descriptors_.after, needs);
     parts_.files_open_max = shares.files_open_max;
     const std::size_t most = shares.connections_max_of_all;
@@ -345,7 +368,9 @@ net::Serving::Plan Assembly::bound_connections() {
             .engine = plan_.listening_engine.empty() ? options_.engine : plan_.listening_engine,
             .intake = {.connections_max = most, .refusal = busy_answer()}}};
     plan.of_place.assign(addresses().size(), site);
-    plan.of_place.resize(listening_->addresses().size(), redirect);
+    // Another reading may have the first address of these.
+    const bool may_redirect = parts_.generation->redirects && options_.tls.https_redirect.empty();
+    plan.of_place.resize(listening_->addresses().size() + (may_redirect ? 1 : 0), redirect);
     return plan;
 }
 
@@ -476,18 +501,20 @@ void Assembly::announce(std::size_t loops) const {
 Result<> Assembly::run() {
     if (auto started = logs_->writer().start(); !started) return started;
     if (read_) {
-        reloader_.emplace(Reloader::Parts{.read = read_,
-                                          .make =
-                                              [this](Wanted wanted, const Generation& before) {
-                                                  return make_next(std::move(wanted), before);
-                                              },
-                                          .workers = workers_,
-                                          .now = parts_.generation});
+        reloader_.emplace(Reloader::Parts{
+            .read = read_,
+            .make = [this](
+                        Wanted wanted,
+                        const Generation& before) { return make_next(std::move(wanted), before); },
+            .tidy = [this](const Generation& only) { logs_->close_all_but(log_files(only.sites)); },
+            .workers = workers_,
+            .now = parts_.generation});
     }
     if (auto started = serving_->start(); !started) return started;
     // Once connections are accepted: the address that is printed can be opened at once.
     announce(loops_->size());
     if (plan_.on_serving) plan_.on_serving();
+    parts_.generation.reset();  // its trees keep it for as long as it is served
     core::give_back_startup_memory();
     log_counters(serving_->serve());
     reloader_.reset();

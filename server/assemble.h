@@ -76,19 +76,21 @@ class Assembly {
     Result<> keep_root_files();
     Result<> open_logs();
     Result<> give_up_root();
-    Result<> check_descriptors(std::size_t loops) const;
+    Result<> check_descriptors(std::size_t loops, std::span<const ServedSite> sites) const;
     Result<> make_loops();
     Result<> make_parts();
     Result<> make_workers();
     Result<> open_variants();
-    GenerationParts generation_parts();
-    Reloader::Parts::Next make_next(Wanted wanted, const Generation& before);
-    DescriptorNeeds descriptor_needs(std::size_t loops) const;
+    GenerationParts generation_parts(std::uint16_t encrypted_port);
+    std::expected<Reloader::Next, std::string> make_next(Wanted wanted, const Generation& before);
+    Result<Reloader::Next> open_next(Wanted wanted, const Generation& before);
+    std::vector<net::Listening::Wanted> addresses_of(const ServeOptions& options) const;
+    DescriptorNeeds descriptor_needs(std::size_t loops, std::span<const ServedSite> sites) const;
     net::Serving::Plan bound_connections();
     Result<> open_sockets();
     std::span<const core::Address> addresses() const;    // of --listen
     std::span<const core::Address> redirecting() const;  // of --https-redirect
-    std::uint16_t encrypted_port() const;
+    std::uint16_t encrypted_port(const ServeOptions& options) const;
     Result<> prepare();
     Result<> run();
     void look_at_files();

@@ -217,6 +217,12 @@ Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
     auto site = http::SiteLoop::prepare(tree_of(generation), place);
     if (!site) return fail(site.error());
     next_->site = std::move(*site);
+    if (http_ != nullptr && encryption() != nullptr) {
+        const TlsOptions& tls = generation->options.tls;
+        auto prepared =
+            encryption()->prepare(tls.certificates, tls.client_auth, tls.client_ca.value_or(""));
+        if (!prepared) return prepared;
+    }
     if (!generation->redirects) return {};
     auto redirects = http::SiteLoop::prepare(redirect_tree_of(generation), place);
     if (!redirects) return fail(redirects.error());
@@ -227,6 +233,7 @@ Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
 void Worker::publish() {
     site_->publish(std::move(next_->site), *loop_);
     if (next_->redirects) redirect_site_->publish(std::move(next_->redirects), *loop_);
+    if (encryption() != nullptr) encryption()->publish();
     contents_ = std::move(next_->contents);
     next_.reset();
 }

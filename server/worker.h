@@ -14,6 +14,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "server/echo.h"
 #include "server/live/generation.h"
@@ -75,6 +77,8 @@ class Worker final : public net::LoopService {
     Result<> prepare(const std::shared_ptr<const Generation>& generation);
     void publish();
     void drop() { next_.reset(); }
+    // Once no request of another generation is left: what only these logged to.
+    void forget_logs_but(std::span<const std::string> files) { http_->forget_logs_but(files); }
 
   private:
     Worker(core::EventLoop& loop, const SharedParts& parts, bool is_first);

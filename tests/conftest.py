@@ -37,6 +37,8 @@ def pytest_addoption(parser):
                      help="the program under test (default: build/dev, then build/release)")
     parser.addoption("--engines", metavar="A,B", default=os.environ.get("TIDERACE_ENGINES"),
                      help="engines to run the behaviour on (default: all)")
+    parser.addoption("--reloads", type=int, metavar="N", default=200,
+                     help="how often test_reload.py reads files under load (long: 10000)")
 
 
 def find_binary(config):

@@ -1,9 +1,18 @@
 """A configuration that is read again while it is served: SIGHUP, the real program, real clients."""
 
+import collections
+import contextlib
+import os
+import random
 import signal
+import socket
+import threading
+import time
 
 import pytest
 
+from h2_client import Client
+from raw_client import Connection, get_once, request
 from server import wait_until
 from test_sites import HERE, SERVER, make, sites  # noqa: F401
 
@@ -110,3 +119,313 @@ def test_a_rate_goes_on_counting(reloads, folders):
     assert each.ask(ONE + rate + "response.set.X-New = 'yes'\n" + TWO)
     statuses += [each.server.of("one.example").status for _ in range(2)]
     assert statuses == [200, 200, 429]
+
+
+def open_files(each):
+    """What the server's descriptors are."""
+    folder = f"/proc/{each.server.pid}/fd"
+    links = []
+    for name in os.listdir(folder):
+        with contextlib.suppress(OSError):
+            links.append(os.readlink(f"{folder}/{name}"))
+    return links
+
+
+def ports(each):
+    """The ports where the server listens now."""
+    inodes = open_files(each)
+    found = set()
+    for line in open("/proc/net/tcp"):
+        words = line.split()
+        if words[3] == "0A" and f"socket:[{words[9]}]" in inodes:
+            found.add(int(words[1].split(":")[1], 16))
+    return found
+
+
+def listen(*addresses):
+    return "".join(f'[[listen]]\naddress = "{address}"\n' for address in addresses)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def test_listeners_come_and_go(reloads, folders, tmp_path):
+    each = reloads(ONE)
+    first = each.server.address
+    other = free_port()
+    path = str(tmp_path / "s")
+    with each.server.connect() as kept:
+        kept.get("/", host="one.example")
+        head = SERVER + HERE + listen(f"127.0.0.1:{other}", f"unix:{path}")
+        assert each.ask(ONE, head)
+        for address in (first, ("127.0.0.1", other), path):
+            assert get_once(address, host="one.example").text == "one"
+        assert ports(each) == {first[1], other}
+        assert each.ask(ONE, SERVER + listen(f"127.0.0.1:{other}"))
+        assert ports(each) == {other}
+        assert not os.path.exists(path)
+        with pytest.raises(ConnectionRefusedError):
+            each.server.connect()
+        assert get_once(("127.0.0.1", other), host="one.example").text == "one"
+        # A connection outlives the address that it came to.
+        assert kept.get("/", host="one.example").text == "one"
+    assert each.ask(ONE, head)
+    assert get_once(path, host="one.example").text == "one"
+
+
+def test_an_address_that_cannot_be_had_changes_nothing(reloads, folders, tmp_path):
+    each = reloads(ONE)
+    path = str(tmp_path / "s")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert not each.ask(TWO, SERVER + HERE + listen(f"unix:{path}", f"127.0.0.1:{port}"))
+        assert f"127.0.0.1:{port}" in each.server.stderr
+    assert not os.path.exists(path)
+    assert each.server.of("one.example").text == "one"
+    assert not each.ask(TWO, SERVER + HERE + listen(f"0.0.0.0:{each.server.address[1]}"))
+    assert "needs a restart" in each.server.stderr
+    assert ports(each) == {each.server.address[1]}
+
+
+def test_log_files_come_and_go(reloads, folders, tmp_path):
+    first, second = tmp_path / "first.log", tmp_path / "second.log"
+    each = reloads(ONE + f'log = "{first}"\n')
+    each.server.of("one.example", "/a")
+    wait_until(lambda: "/a" in first.read_text())
+    assert each.ask(ONE + f'log = "{second}"\n')
+    each.server.of("one.example", "/b")
+    wait_until(lambda: second.exists() and "/b" in second.read_text())
+    assert "/b" not in first.read_text()
+
+    wait_until(lambda: str(first) not in open_files(each), what="the end of a log without a name")
+    assert str(second) in open_files(each)
+    assert not each.ask(ONE + f'log = "{tmp_path}/missing/a.log"\n')
+    assert "missing/a.log" in each.server.stderr
+
+
+# The line that a file was taken is waited for.
+TWO_LOOPS = SERVER.replace("threads = 1", "threads = 2") + '[log]\nflush = "1ms"\n' + HERE
+
+
+class Load:
+    """Clients on threads. A request that fails, an answer that is wrong: both are remembered."""
+
+    def __init__(self):
+        self.over = threading.Event()
+        self.faults = []
+        self.done = collections.Counter()
+        self.threads = []
+
+    def run(self, name, client):
+        def loop():
+            try:
+                client(lambda: self.done.update([name]))
+            except Exception as fault:
+                self.faults.append(f"{name}: {fault!r}")
+                self.over.set()
+
+        self.threads.append(threading.Thread(target=loop))
+        self.threads[-1].start()
+
+    def end(self):
+        self.over.set()
+        for each in self.threads:
+            each.join(100)
+            assert not each.is_alive()
+        assert not self.faults
+        return self.done
+
+
+def kept_client(load, address):
+    def client(count):
+        with Connection(address) as kept:
+            while not load.over.is_set():
+                assert kept.get("/", host="one.example").text == "one"
+                count()
+
+    return client
+
+
+def new_client(load, address):
+    def client(count):
+        while not load.over.is_set():
+            answer = get_once(address, host="one.example")
+            assert answer.text == "one", answer
+            count()
+
+    return client
+
+
+def fleeting_client(load, address):
+    """Of an address that comes and goes: it may be refused, never reset."""
+
+    def client(count):
+        while not load.over.is_set():
+            try:
+                with Connection(address) as one:
+                    assert one.get("/", host="one.example").text == "one"
+                    count()
+            except ConnectionRefusedError:
+                time.sleep(0.001)
+
+    return client
+
+
+def http2_client(load, address):
+    def client(count):
+        while not load.over.is_set():
+            # As much as the window of a connection lets through.
+            with Client(address, settings={4: 1 << 30}) as h2:
+                for _ in range(100):
+                    for number in [h2.get("/big") for _ in range(4)]:
+                        stream = h2.answer(number)
+                        assert (stream.status, len(stream.body)) == (200, BIG)
+                        h2.streams.pop(number)
+                        count()
+                    if load.over.is_set():
+                        break
+
+    return client
+
+
+def download_client(load, address):
+    def client(count):
+        with Connection(address, receive_bytes=4096) as slow:
+            while not load.over.is_set():
+                slow.send(request("/big", host="one.example"))
+                left = BIG + 1
+                while left > 0:
+                    time.sleep(0.02)
+                    left = slow_part(slow, left)
+                count()
+
+    return client
+
+
+def slow_part(slow, left):
+    if left == BIG + 1:
+        answer = slow.read_head()
+        assert answer.status == 200
+        left = BIG
+    part = min(left, 65_536)
+    slow.skip(part)
+    return left - part
+
+
+def upload_client(load, address):
+    def client(count):
+        body = b"x" * 300_000
+        while not load.over.is_set():
+            with Connection(address) as up:
+                head = request("/cgi/count.sh", method="POST", host="one.example", body=body)
+                for at in range(0, len(head), 100_000):
+                    up.send(head[at : at + 100_000])
+                    time.sleep(0.01)
+                answer = up.read_answer("POST")
+                assert (answer.status, answer.text.strip()) == (200, str(len(body))), answer
+                count()
+
+    return client
+
+
+BIG = 2_000_000
+BROKEN = [
+    'indx = "a"\n',
+    "[[site]\n",
+    '[[site]]\nhosts = ["b"]\nroot = "missing"\n',
+    "listing = 3\n",
+]
+
+
+def edited(chosen, fleeting):
+    """A file, and whether it can be served. All have what the clients ask for."""
+    text = SITE + f"response.set.X-N = '{chosen.random()}'\n"
+    if chosen.random() < 0.3:
+        text += "clean_urls = true\n"
+    text += '[[site.route]]\npath = "/cgi"\ncgi = "cgi-bin"\n'
+    for number in chosen.sample(range(20), chosen.randrange(6)):
+        text += f'[[site]]\nhosts = ["n{number}.example"]\nroot = "two"\n'
+        text += f'log = "log{number % 3}"\n' if chosen.random() < 0.5 else ""
+        if chosen.random() < 0.3:
+            text += f'rate = {{ limit = "{chosen.randrange(1, 99)}/min" }}\n'
+    head = TWO_LOOPS
+    if chosen.random() < 0.5:
+        head += listen(f"127.0.0.1:{fleeting}")
+    is_broken = chosen.random() < 0.2
+    return head + text + (chosen.choice(BROKEN) if is_broken else ""), not is_broken
+
+
+SITE = ONE.replace('root = "one"\n', 'root = "one"\ndefault = true\n')
+
+
+def test_nothing_is_lost_in_many_reloads(reloads, folders, tmp_path, pytestconfig, sanitized):
+    rounds = pytestconfig.getoption("--reloads")
+    (tmp_path / "one/big").write_bytes(b"x" * BIG)
+    script = folders(
+        "cgi-bin/count.sh",
+        "#!/bin/sh\nn=$(wc -c)\nprintf 'Content-Type: text/plain\\n\\n%s\\n' $n\n",
+    )
+    script.chmod(0o755)
+    chosen = random.Random(rounds)
+    fleeting = free_port()
+    head = TWO_LOOPS
+    each = reloads(SITE + '[[site.route]]\npath = "/cgi"\ncgi = "cgi-bin"\n', head=head)
+    address = each.server.address
+    load = Load()
+    for kind in (kept_client, new_client, http2_client, download_client, upload_client):
+        load.run(kind.__name__, kind(load, address))
+    load.run("fleeting_client", fleeting_client(load, ("127.0.0.1", fleeting)))
+    seen = []
+    try:
+        for number in range(rounds):
+            text, is_whole = edited(chosen, fleeting)
+            assert each.ask(text, head="") == is_whole, text + each.server.stderr[-3000:]
+            if load.over.is_set():
+                break
+            if number in (rounds // 3, rounds - 1):
+                seen.append((each.server.pss_bytes(), each.server.descriptors()))
+    finally:
+        done = load.end()
+    assert all(
+        done[name] > 0
+        for name in (
+            "kept_client",
+            "new_client",
+            "http2_client",
+            "download_client",
+            "upload_client",
+            "fleeting_client",
+        )
+    ), done
+    assert each.ask(SITE, head)
+    wait_until(lambda: len([n for n in open_files(each) if "/log" in n]) == 0)
+    (early, _), (late, descriptors) = seen
+    assert descriptors < 120
+    if not sanitized:
+        assert late < early * 1.3 + 4_000_000, seen
+
+
+def test_a_reload_each_ten_milliseconds(reloads, folders):
+    each = reloads(ONE)
+    with each.server.connect() as kept:
+        for number in range(200):
+            each.write(ONE + f"response.set.X-N = 'n{number}'\n")
+            each.server.signal(signal.SIGHUP)
+            assert kept.get("/", host="one.example").text == "one"
+            time.sleep(0.01)
+        wait_until(lambda: kept.get("/", host="one.example").get("X-N") == "n199")
+
+
+def test_a_file_that_vanishes_while_it_is_read_changes_nothing(reloads, folders):
+    each = reloads(ONE)
+    each.file.unlink()
+    before = each.said(REFUSED)
+    each.server.signal(signal.SIGHUP)
+    wait_until(lambda: each.said(REFUSED) > before)
+    assert each.server.of("one.example").text == "one"
+    assert each.ask(TWO)

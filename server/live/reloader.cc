@@ -12,6 +12,7 @@ namespace tiderace::server {
 namespace {
 
 constexpr Duration post_again = 10ms;
+constexpr Duration look_every = 500ms;
 
 // A mailbox that is full belongs to a loop that is overwhelmed. From a thread that may wait.
 void post_surely(core::EventLoop& loop, const std::function<void()>& task) {
@@ -20,7 +21,29 @@ void post_surely(core::EventLoop& loop, const std::function<void()>& task) {
 
 }  // namespace
 
-Reloader::Reloader(Parts parts) : parts_(std::move(parts)), alive_{parts_.now} {}
+class Reloader::Look final : public core::Timer {
+  public:
+    explicit Look(Reloader& reloader) : reloader_(&reloader) {}
+    ~Look() override { reloader_->loop().cancel(*this); }
+    void arm() {
+        core::EventLoop& loop = reloader_->loop();
+        loop.assert_on_loop();
+        loop.arm(*this, loop.now() + look_every);
+    }
+
+  private:
+    void on_expired() override {
+        if (!reloader_->is_tidy_ && !reloader_->running_ && reloader_->generations_alive() == 1) {
+            reloader_->tidy();
+        }
+        if (!reloader_->is_tidy_) arm();
+    }
+
+    Reloader* reloader_;
+};
+
+Reloader::Reloader(Parts parts)
+    : parts_(std::move(parts)), alive_{parts_.now}, look_(std::make_unique<Look>(*this)) {}
 
 Reloader::~Reloader() = default;
 
@@ -37,6 +60,7 @@ void Reloader::start() {
         made_.problems = "the server is stopping\n";
         return end(false);
     }
+    refusal_.clear();
     const bool submitted = pool_.submit([this] {
         made_ = read_and_make();
         post_surely(loop(), [this] { prepare_all(); });
@@ -52,64 +76,97 @@ Reloader::Made Reloader::read_and_make() const {
         Reading reading = parts_.read();
         made.problems = std::move(reading.problems);
         if (!reading.wanted) return made;
-        auto generation = parts_.make(std::move(*reading.wanted), *parts_.now);
-        if (generation) {
-            made.generation = std::move(*generation);
+        auto next = parts_.make(std::move(*reading.wanted), *parts_.now);
+        if (next) {
+            made.next = std::move(*next);
         } else {
-            made.problems += generation.error();
+            made.problems += next.error();
         }
     } catch (const std::exception& fault) {
-        made.generation.reset();
         made.problems += std::string("reading it failed: ") + fault.what() + "\n";
     }
     return made;
 }
 
 void Reloader::prepare_all() {
-    if (made_.generation == nullptr || stopping_) return end(false);
+    if (!made_.next) return end(false);
     awaited_ = parts_.workers.size();
     for (Worker* const worker : parts_.workers) {
-        const bool posted = worker->loop().post([this, worker, next = made_.generation] {
+        on_loop_of(*worker, [this, worker, next = made_.next->generation] {
             Result<> done;
             try {
                 done = worker->prepare(next);
             } catch (const std::exception& fault) {
                 done = fail(Error(0, "prepare", "a loop", fault.what()));
             }
-            post_surely(loop(), [this, done] { prepared(done); });
+            on_loop_of(*parts_.workers.front(), [this, done] { prepared(done); });
         });
-        if (!posted) prepared(fail(Error(0, "prepare", "a loop", "it is overwhelmed")));
     }
 }
 
+// A task of this loop runs at once: it would wait for itself where its mailbox is full.
+void Reloader::on_loop_of(Worker& worker, std::function<void()> task) {
+    if (worker.loop().on_loop_thread()) return task();
+    post_surely(worker.loop(), task);
+}
+
 void Reloader::prepared(const Result<>& one) {
-    if (!one) {
-        const std::string problem = one.error().message() + "\n";
-        // Each loop has the same to say.
-        if (!made_.problems.contains(problem)) made_.problems += problem;
-        made_.generation.reset();
-    }
+    // Each loop has the same to say.
+    if (!one && refusal_.empty()) refusal_ = one.error().message();
     if (--awaited_ == 0) finish_preparing();
 }
 
 void Reloader::finish_preparing() {
-    if (made_.generation != nullptr && !stopping_) return publish_all();
+    if (refusal_.empty() && stopping_) refusal_ = "the server is stopping";
+    if (refusal_.empty()) {
+        if (const auto settled = made_.next->settle(); !settled) {
+            refusal_ = settled.error().message();
+        }
+    }
+    if (refusal_.empty()) return publish_all();
+    made_.problems += std::exchange(refusal_, {}) + "\n";
+    made_.next->dropped();
     for (Worker* const worker : parts_.workers) {
-        // Otherwise the next preparation drops it.
-        static_cast<void>(worker->loop().post([worker] { worker->drop(); }));
+        on_loop_of(*worker, [worker] { worker->drop(); });
     }
     end(false);
 }
 
 void Reloader::publish_all() {
-    parts_.now = made_.generation;
+    parts_.now = made_.next->generation;
     alive_.push_back(parts_.now);
     awaited_ = parts_.workers.size();
     for (Worker* const worker : parts_.workers) {
-        post_surely(worker->loop(), [this, worker] {
+        on_loop_of(*worker, [this, worker] {
             worker->publish();
-            post_surely(loop(), [this] {
-                if (--awaited_ == 0) end(true);
+            on_loop_of(*parts_.workers.front(), [this] {
+                if (--awaited_ == 0) published();
+            });
+        });
+    }
+}
+
+void Reloader::published() {
+    made_.next->published();
+    is_tidy_ = false;
+    look_->arm();
+    end(true);
+}
+
+void Reloader::tidy() {
+    running_ = true;
+    awaited_ = parts_.workers.size();
+    const auto files =
+        std::make_shared<const std::vector<std::string>>(log_files(parts_.now->sites));
+    for (Worker* const worker : parts_.workers) {
+        on_loop_of(*worker, [this, worker, files] {
+            worker->forget_logs_but(*files);
+            on_loop_of(*parts_.workers.front(), [this] {
+                if (--awaited_ > 0) return;
+                parts_.tidy(*parts_.now);
+                is_tidy_ = true;
+                running_ = false;
+                if (!waiting_.empty()) start();
             });
         });
     }

@@ -39,11 +39,20 @@ struct Reading {
 class Reloader final {
   public:
     using Done = unique_function<void(bool done, const std::string& problems)>;
+    // What a thread has made of it. The rest is of the first loop.
+    struct Next {
+        std::shared_ptr<const Generation> generation;
+        // When all loops can serve it: the last that may fail.
+        std::function<Result<>()> settle = [] { return Result<>(); };
+        std::function<void()> published = [] {};
+        std::function<void()> dropped = [] {};
+    };
     struct Parts {
         std::function<Reading()> read;  // on a thread of its own
         // The same. All that is wrong, as lines.
-        using Next = std::expected<std::shared_ptr<const Generation>, std::string>;
-        std::function<Next(Wanted, const Generation& before)> make;
+        std::function<std::expected<Next, std::string>(Wanted, const Generation& before)> make;
+        // Once nothing but this generation is left, and no loop knows other logs.
+        std::function<void(const Generation& only)> tidy = [](const Generation&) {};
         std::vector<Worker*> workers;
         std::shared_ptr<const Generation> now;
     };
@@ -61,11 +70,12 @@ class Reloader final {
     std::size_t generations_alive();
 
   private:
-    // What a thread has made of the configuration.
     struct Made {
-        std::shared_ptr<const Generation> generation;  // nullptr: refused
+        std::optional<Next> next;  // nullopt: refused
         std::string problems;
     };
+    // Looks whether the generations before have ended.
+    class Look;
 
     core::EventLoop& loop() { return parts_.workers.front()->loop(); }
     void start();
@@ -73,7 +83,10 @@ class Reloader final {
     void prepare_all();
     void prepared(const Result<>& one);
     void finish_preparing();
+    void on_loop_of(Worker& worker, std::function<void()> task);
     void publish_all();
+    void published();
+    void tidy();
     void end(bool done);
     void say(bool done);
 
@@ -83,8 +96,11 @@ class Reloader final {
     bool running_ = false;
     bool stopping_ = false;
     Made made_;
+    std::string refusal_;      // of a loop
     std::size_t awaited_ = 0;  // loops
     std::vector<std::weak_ptr<const Generation>> alive_;
+    bool is_tidy_ = true;
+    std::unique_ptr<Look> look_;
     core::WorkerPool pool_{1, 2};
 };
 

@@ -33,10 +33,11 @@ class ReloaderTest : public ::testing::Test {
                     ++readings_;
                     return read_ ? read_() : Reading{};
                 },
-            .make = [this](Wanted next, const Generation& before) -> Reloader::Parts::Next {
+            .make = [this](Wanted next,
+                           const Generation& before) -> std::expected<Reloader::Next, std::string> {
                 auto made = make(std::move(next), &before);
                 if (!made) return std::unexpected(made.error().message() + "\n");
-                return std::move(*made);
+                return Reloader::Next{.generation = std::move(*made)};
             },
             .workers = {worker_.get()},
             .now = parts_.generation});

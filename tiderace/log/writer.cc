@@ -28,13 +28,41 @@ Writer::~Writer() {
 }
 
 Stream& Writer::add_stream(std::string name, std::unique_ptr<Sink> sink) {
-    TR_CHECK(!thread_.joinable(), "streams are added before start");
+    if (thread_.joinable()) {
+        auto stream = std::make_unique<Stream>(std::move(name), std::move(sink), doorbell_);
+        const std::lock_guard lock(changing_);
+        new_streams_.push_back(std::move(stream));
+        streams_change_.store(true, std::memory_order_release);
+        doorbell_.ring();
+        return *new_streams_.back();
+    }
     streams_.push_back(std::make_unique<Stream>(std::move(name), std::move(sink), doorbell_));
     if (!notices_) {
         Ring& ring = streams_.front()->add_ring(notices_ring_bytes);
         notices_.emplace(ring, time_, LoggerOptions{.format = options_.format});
     }
     return *streams_.back();
+}
+
+void Writer::end_stream(Stream& stream) {
+    const std::lock_guard lock(changing_);
+    ended_streams_.push_back(&stream);
+    streams_change_.store(true, std::memory_order_release);
+    doorbell_.ring();
+}
+
+void Writer::take_new_streams() {
+    const std::lock_guard lock(changing_);
+    for (std::unique_ptr<Stream>& stream : new_streams_) streams_.push_back(std::move(stream));
+    new_streams_.clear();
+}
+
+// After the drain.
+void Writer::end_streams() {
+    const std::lock_guard lock(changing_);
+    for (const Stream* const ended : std::exchange(ended_streams_, {})) {
+        std::erase_if(streams_, [&](const auto& stream) { return stream.get() == ended; });
+    }
 }
 
 Result<> Writer::start() {
@@ -115,6 +143,7 @@ void Writer::drain_for_the_last_time(Stream::Drained drained) {
 
 bool Writer::something_to_do() const {
     return reopen_wanted_.load(std::memory_order_relaxed) ||
+           streams_change_.load(std::memory_order_relaxed) ||
            stop_wanted_.load(std::memory_order_relaxed) ||
            std::any_of(streams_.begin(), streams_.end(), [](const std::unique_ptr<Stream>& stream) {
                return !stream->empty() || stream->dropped() != stream->dropped_reported_;
@@ -132,6 +161,8 @@ Stream::Drained Writer::try_pass() {
 
 Stream::Drained Writer::pass() {
     if (reopen_wanted_.exchange(false, std::memory_order_acquire)) reopening_ = true;
+    const bool streams_change = streams_change_.exchange(false, std::memory_order_acquire);
+    if (streams_change) take_new_streams();
     Stream::Drained drained;
     const auto drain = [&](Stream& stream) {
         const Stream::Drained one = stream.drain(options_.batch_bytes_max, options_.room_patience);
@@ -145,6 +176,7 @@ Stream::Drained Writer::pass() {
         if (until_drops_reported(*stream) == Duration::zero()) report_dropped(*stream);
     }
     // After the drain: lines of before the rotation belong to the file of before.
+    if (streams_change) end_streams();
     if (reopening_) reopen_sinks();
     reopening_ = false;
     // Again: the notices of this pass went there after its turn.

@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -58,6 +59,9 @@ class Writer {
 
     // Before start, at least one; the first also takes what the writer has to say.
     Stream& add_stream(std::string name, std::unique_ptr<Sink> sink);
+    // Any but the first, whose rings nothing writes to any more. Its lines are written, then it is
+    // gone; a sink in trouble loses them.
+    void end_stream(Stream& stream);
 
     Result<> start();
     // Writes all published lines, and ends the thread. Idempotent. Publishing stays
@@ -75,6 +79,8 @@ class Writer {
     void run();
     Stream::Drained try_pass();
     Stream::Drained pass();
+    void take_new_streams();
+    void end_streams();
     void sleep(Stream::Drained drained);
     void sleep_for(Duration duration);
     void drain_for_the_last_time(Stream::Drained drained);
@@ -90,7 +96,11 @@ class Writer {
     TimeSource& time_;
     const WriterOptions options_;
     Doorbell doorbell_;
-    std::vector<std::unique_ptr<Stream>> streams_;
+    std::mutex changing_;  // for the next two
+    std::vector<std::unique_ptr<Stream>> new_streams_;
+    std::vector<Stream*> ended_streams_;
+    std::atomic<bool> streams_change_ = false;
+    std::vector<std::unique_ptr<Stream>> streams_;  // once it runs, the thread's
     std::optional<BasicLogger<Level::trace>> notices_;
     std::atomic<bool> reopen_wanted_ = false;
     std::atomic<bool> stop_wanted_ = false;

@@ -517,11 +517,31 @@ TEST_F(WriterDeathTest, StartingWithoutAStreamAborts) {
     EXPECT_DEATH((void)empty.start(), "add a stream first");
 }
 
-TEST_F(WriterDeathTest, AStreamAddedWhileItRunsAborts) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
+TEST_F(WriterTest, StreamsComeAndGoWhileItRuns) {
+    class Leaving final : public Sink {
+      public:
+        Leaving(std::atomic<int>& written, std::atomic<bool>& gone)
+            : written_(&written), gone_(&gone) {}
+        ~Leaving() override { *gone_ = true; }
+        Written write(ByteView lines) override {
+            *written_ += static_cast<int>(std::ranges::count(lines, '\n'));
+            return {lines.size(), {}};
+        }
+
+      private:
+        std::atomic<int>* written_;
+        std::atomic<bool>* gone_;
+    };
     start();
-    EXPECT_DEATH(writer_->add_stream("late", std::make_unique<CollectingSink>(access_lines_)),
-                 "before start");
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<int> written = 0;
+        std::atomic<bool> gone = false;
+        Stream& late = writer_->add_stream("late", std::make_unique<Leaving>(written, gone));
+        Logger(late.add_ring(4_KiB), time_).info("test", "one line");
+        writer_->end_stream(late);
+        while (!gone) std::this_thread::yield();
+        EXPECT_EQ(written, 1);
+    }
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
 #include "tiderace/net/acceptor.h"
 
 #include <sys/socket.h>
+#if defined(__linux__)
+#include <linux/filter.h>
+#endif
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdint>
 
 #include "tiderace/base/check.h"
 #include "tiderace/core/peer_address.h"
@@ -19,6 +24,26 @@ constexpr Duration rest_min = 100ms;
 constexpr Duration rest_max = 1s;
 // a refusal is one best-effort send, so signals may interrupt it only so often
 constexpr int interruptions_max = 16;
+
+// Between the last accept and the close, the kernel would let in clients whom the close then
+// resets. Their SYN is dropped instead: they try again, and find another socket of the port, or
+// learn that nobody listens. Accepted sockets inherit the filter; none of their packets has SYN.
+void take_no_newcomers(core::Kernel& kernel, int fd) {
+#if defined(__linux__)
+    constexpr std::uint8_t flags_at = 13;  // in the header of TCP (RFC 9293, 3.1)
+    constexpr std::uint8_t syn = 2;
+    std::array<sock_filter, 4> program{{BPF_STMT(BPF_LD | BPF_B | BPF_ABS, flags_at),
+                                        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, syn, 0, 1),
+                                        BPF_STMT(BPF_RET | BPF_K, 0),
+                                        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)}};
+    const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+    // Without it a few may be reset.
+    kernel.set_option(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+#else
+    static_cast<void>(kernel);
+    static_cast<void>(fd);
+#endif
+}
 
 }  // namespace
 
@@ -83,6 +108,7 @@ void Acceptor::stop(std::size_t waiting_max) {
     if (!handle_) return;
     loop_->cancel(*this);
     loop_->backend().set_accepting(handle_, false);
+    take_no_newcomers(loop_->kernel(), handle_.fd);
     // An engine that accepts ahead of us (io_uring) may hold some that were not reported yet.
     loop_->backend().hand_out_accepted(handle_);
     for (std::size_t taken = 0; taken < waiting_max; ++taken) {

@@ -24,12 +24,12 @@ bool covers(const core::Address& all, const core::Address& address) {
     return all.is_any() && (all.family() == Family::ip6 || address.family() == Family::ip4);
 }
 
+}  // namespace
+
 bool overlap(const core::Address& a, const core::Address& b) {
     if (a.is_unix() || b.is_unix()) return a == b;
     return a.port() == b.port() && (a == b || covers(a, b) || covers(b, a));
 }
-
-}  // namespace
 
 // Also where no drain came before: the thread uses what ends here.
 Listening::~Listening() {
@@ -47,6 +47,7 @@ Result<> Listening::bind_all() {
     inherited_ = inherited_listeners(kernel());
     for (std::size_t place = 0; place < options_.addresses.size(); ++place) {
         if (auto bound = bind_one(place); !bound) return bound;
+        places_.push_back({{options_.addresses[place], place}, next_number_++});
     }
     if (inherited_.empty()) return {};
     // Clients would wait in its queue for ever.
@@ -147,17 +148,29 @@ std::optional<std::size_t> Listening::who_listens_at(const core::Address& addres
 // clients that wait in their queues are reset.
 Result<> Listening::spread(LoopGroup& loops, std::vector<Targets> of_place, const Spread& how) {
     of_place_ = std::move(of_place);
+    for (Place& place : places_) {
+        const auto& servers = of_place_[place.wanted.like];
+        place.wanted.like = static_cast<std::size_t>(
+            std::ranges::find_if(of_place_,
+                                 [&](const Targets& other) {
+                                     return other[0].server == servers[0].server &&
+                                            other[0].layer == servers[0].layer;
+                                 }) -
+            of_place_.begin());
+    }
     of_loop_.resize(loops.size());
+    mode_ = how.mode;
     for (std::size_t place = 0; place < sockets_.size(); ++place) {
-        if (auto done = spread_one(place, loops.size(), how.mode); !done) return done;
+        auto done =
+            spread_socket(sockets_[place], addresses_[place], loops.size(), how.mode, place);
+        if (!done) return done;
     }
     sockets_.clear();
     return make_intakes(loops, how);
 }
 
-Result<> Listening::spread_one(std::size_t place, std::size_t loops, AcceptMode mode) {
-    core::Descriptor& bound = sockets_[place];
-    const core::Address& address = addresses_[place];
+Result<> Listening::spread_socket(core::Descriptor& bound, const core::Address& address,
+                                  std::size_t loops, AcceptMode mode, std::size_t place) {
     // A single loop does not need a second socket on the port.
     const bool has_one_each = mode == AcceptMode::reuseport && loops > 1 && !address.is_unix() &&
                               shared_ports_are_spread();
@@ -222,7 +235,8 @@ Result<> Listening::start() {
         for (Socket& socket : of_loop_[i]) {
             const Intake::Target& target = of_place_[socket.place][i];
             target.loop->assert_on_loop();
-            target.server->listen(std::move(socket.listener), target.layer);
+            target.server->listen(std::move(socket.listener), target.layer,
+                                  places_[socket.place].number);
         }
     }
     of_loop_.clear();

@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -72,6 +73,8 @@ class Listening {
     Result<> bind();
     // As bound, by place: port 0 is the port that the kernel chose.
     const std::vector<core::Address>& addresses() const { return addresses_; }
+    // Of an address as it was given; nullopt: it is none of ours.
+    std::optional<core::Address> address_of(std::string_view text) const;
     const std::optional<PortFallback>& port_fallback() const { return port_fallback_; }
 
     // `of_place` has the targets of each address. Listens from here on.
@@ -86,6 +89,24 @@ class Listening {
     std::uint64_t refused() const;
     // Closes what no server has been given, and forgets these.
     void end();
+
+    // Other addresses, while it serves. Each is served as an address of the start was: `like` is
+    // its place there, which of_place may have had for no address.
+    struct Wanted {
+        std::string address;
+        std::size_t like = 0;
+        bool operator==(const Wanted&) const = default;
+    };
+    struct Bound;
+    // Binds those that are new. On any thread, while nothing changes.
+    Result<std::vector<Bound>> bind_more(const std::vector<Wanted>& wanted) const;
+    // What comes next is of the first loop. Listens, so that clients connect, and wait.
+    Result<> listen(std::vector<Bound>& added);
+    // These are served from now on, and what is not wanted any more is closed, once the connections
+    // that the kernel has accepted there are served.
+    void change(const std::vector<Wanted>& wanted, std::vector<Bound> added);
+    // Instead: nothing of them is left.
+    static void drop(std::vector<Bound>& added);
 
     // Removes the names of the Unix sockets, before the sockets are closed. A name that now belongs
     // to another socket, such as the next server's, stays. Once: another server's socket may get
@@ -109,13 +130,23 @@ class Listening {
         std::unique_ptr<Intake> intake;
     };
 
+    struct Place {
+        Wanted wanted;
+        std::uint64_t number = 0;  // of its sockets at the servers
+    };
+
     Result<> bind_all();
+    Result<Bound> bind_new(const Wanted& wanted, const std::vector<Bound>& others) const;
+    void remove(std::size_t place);
+    void on_loop_of(const Intake::Target& target,
+                    const std::function<void(core::EventLoop&)>& task);
     Result<> bind_one(std::size_t place);
     Result<core::Descriptor> bind_free_port(std::size_t place, core::Address& address);
     core::Descriptor inherited(const core::Address& address);
     std::string name_of(std::size_t place) const;
     std::optional<std::size_t> who_listens_at(const core::Address& address) const;
-    Result<> spread_one(std::size_t place, std::size_t loops, AcceptMode mode);
+    Result<> spread_socket(core::Descriptor& bound, const core::Address& address, std::size_t loops,
+                           AcceptMode mode, std::size_t place);
     Result<> make_intakes(LoopGroup& loops, const Spread& how);
     Queue& queue_of(std::size_t place);
     Result<> start_queue();
@@ -125,6 +156,9 @@ class Listening {
     std::vector<core::Descriptor> inherited_;  // that no place has
     std::vector<core::Descriptor> sockets_;    // bound, by place
     std::vector<core::Address> addresses_;
+    std::vector<Place> places_;  // as addresses_
+    std::uint64_t next_number_ = 1;
+    AcceptMode mode_ = AcceptMode::reuseport;
     std::vector<Name> names_;
     std::optional<PortFallback> port_fallback_;
     std::vector<Targets> of_place_;
@@ -134,5 +168,17 @@ class Listening {
     std::vector<Queue> queues_;
     std::thread queue_thread_;
 };
+
+// Bound, and then listening: a socket for each loop.
+struct Listening::Bound {
+    Wanted wanted;
+    core::Address address;
+    core::Descriptor socket = {};
+    std::vector<core::Descriptor> of_loops = {};
+    std::optional<Name> name = {};  // of a Unix socket
+};
+
+// Whether a socket at one of them would take connections of the other.
+bool overlap(const core::Address& a, const core::Address& b);
 
 }  // namespace tiderace::net

@@ -31,10 +31,15 @@ class TcpServer::DrainTimer final : public core::Timer {
 // One listening socket, and the layer that its connections go through.
 class TcpServer::Entrance final : private Acceptor::Receiver {
   public:
-    Entrance(TcpServer& server, core::Descriptor listener, TransportLayer* layer)
-        : server_(&server), layer_(layer), acceptor_(*server.loop_, std::move(listener), *this) {
+    Entrance(TcpServer& server, core::Descriptor listener, TransportLayer* layer,
+             std::uint64_t name)
+        : server_(&server),
+          layer_(layer),
+          name_(name),
+          acceptor_(*server.loop_, std::move(listener), *this) {
         acceptor_.start();
     }
+    std::uint64_t name() const { return name_; }
     void stop() TR_ON_LOOP { acceptor_.stop(); }
 
   private:
@@ -44,6 +49,7 @@ class TcpServer::Entrance final : private Acceptor::Receiver {
 
     TcpServer* server_;
     TransportLayer* layer_;
+    std::uint64_t name_;
     Acceptor acceptor_;
 };
 
@@ -64,9 +70,18 @@ TcpServer::~TcpServer() {
     while (connections_.size() > 0) loop_->turn(Duration::zero());
 }
 
-void TcpServer::listen(core::Descriptor listener, TransportLayer* layer) {
+void TcpServer::listen(core::Descriptor listener, TransportLayer* layer, std::uint64_t name) {
     loop_->assert_on_loop();
-    entrances_.push_back(std::make_unique<Entrance>(*this, std::move(listener), layer));
+    entrances_.push_back(std::make_unique<Entrance>(*this, std::move(listener), layer, name));
+}
+
+void TcpServer::stop_listening(std::uint64_t name) {
+    loop_->assert_on_loop();
+    std::erase_if(entrances_, [&](const std::unique_ptr<Entrance>& each) TR_ON_LOOP {
+        if (each->name() != name) return false;
+        each->stop();
+        return true;
+    });
 }
 
 void TcpServer::adopt(int fd, const core::Address& peer, TransportLayer* layer) {

@@ -54,7 +54,10 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
 
     // Starts accepting from an open listening socket. With a layer, every connection goes through
     // it; the layer outlives this server.
-    void listen(core::Descriptor listener, TransportLayer* layer = nullptr) TR_ON_LOOP;
+    void listen(core::Descriptor listener, TransportLayer* layer = nullptr,
+                std::uint64_t name = 0) TR_ON_LOOP;
+    // Of a listening socket with this name: takes the connections that wait there, and closes it.
+    void stop_listening(std::uint64_t name) TR_ON_LOOP;
     // Takes a connected socket, or another transport, as if it had been accepted.
     void adopt(int fd, const core::Address& peer, TransportLayer* layer = nullptr) TR_ON_LOOP;
     // nullptr: no memory for it; it is closed.

@@ -34,7 +34,7 @@ void HttpLoop::log_to(const LogFiles& files, const http::AccessLogTarget* usual)
     logs_.emplace(files);
     const auto find = [this](const http::AccessLogTarget& target) { return logs_->find(target); };
     site_->set_log(usual == nullptr ? nullptr : find(*usual), find);
-    if (!logs_->empty()) loop_->every_turn_end([this] { logs_->publish(); });
+    loop_->every_turn_end([this] { logs_->publish(); });
 }
 
 Result<> HttpLoop::encrypt(tls::ServerOptions options) {

@@ -41,6 +41,10 @@ class HttpLoop final {
 
     // `usual` is the log of scopes that name none; nullptr: they have none. All are open.
     void log_to(const LogFiles& files, const http::AccessLogTarget* usual);
+    // All logs but these, which no scope names any more.
+    void forget_logs_but(std::span<const std::string> paths) {
+        if (logs_) logs_->forget_all_but(paths);
+    }
     // The names of the protocols, and the time for a handshake, are of HttpOptions.
     Result<> encrypt(tls::ServerOptions options);
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -96,6 +97,24 @@ Result<> LogFiles::open(const std::string& path) {
     return {};
 }
 
+void LogFiles::close_all_but(std::span<const std::string> paths) {
+    std::set<const log::Stream*> named{diagnostics_, nullptr};
+    for (const std::string& path : paths) {
+        if (const auto known = streams_.find(path); known != streams_.end()) {
+            named.insert(known->second);
+        }
+    }
+    std::erase_if(streams_, [&](const auto& each) { return !named.contains(each.second); });
+    for (auto file = files_.begin(); file != files_.end();) {
+        if (named.contains(file->second)) {
+            ++file;
+            continue;
+        }
+        writer_.end_stream(*file->second);
+        file = files_.erase(file);
+    }
+}
+
 Result<log::Stream*> LogFiles::open_stream(const std::string& path, const char* name) {
     std::unique_ptr<log::Sink> sink;
     if (path == "-") {
@@ -123,6 +142,15 @@ http::AccessLog* AccessLogs::find(const http::AccessLogTarget& target) {
     if (const auto known = logs_.find(key); known != logs_.end()) return &known->second;
     log::Ring& ring = stream->add_ring(http::RingAccessLog::ring_bytes);
     return &logs_.try_emplace(key, ring, target.format).first->second;
+}
+
+void AccessLogs::forget_all_but(std::span<const std::string> paths) {
+    std::set<const log::Stream*> named;
+    for (const std::string& path : paths) named.insert(files_->stream(path));
+    for (auto& [key, log] : logs_) {
+        if (!named.contains(key.first)) log.publish();
+    }
+    std::erase_if(logs_, [&](const auto& each) { return !named.contains(each.first.first); });
 }
 
 void AccessLogs::publish() {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -43,8 +44,10 @@ class LogFiles {
 
     // Before all else, where LogFileOptions::diagnostics names a file.
     Result<> open_diagnostics();
-    // "-": standard output; "off": nowhere; a file, appended to.
+    // "-": standard output; "off": nowhere; a file, appended to. Also while the writer runs.
     Result<> open(const std::string& path);
+    // Closes all access logs but these. Each loop has forgotten the others before.
+    void close_all_but(std::span<const std::string> paths);
     // nullptr: "off". open() has opened it.
     log::Stream* stream(const std::string& path) const { return streams_.at(path); }
     // For one thread: its ring is its own.
@@ -71,6 +74,8 @@ class AccessLogs {
     // and each ring takes memory. LogFiles has opened the target. nullptr: "off".
     http::AccessLog* find(const http::AccessLogTarget& target);
     bool empty() const { return logs_.empty(); }
+    // All but these, to which no request is logged any more.
+    void forget_all_but(std::span<const std::string> paths);
     // Once a turn and not once a line, so that a busy loop wakes the writer's thread seldom.
     void publish();
 

@@ -32,6 +32,7 @@ std::string library_text() {
 class CertificateSet {};
 class ServerContext::Endpoint {};
 class ServerContext::ReloadTimer {};
+struct ServerContext::Next {};
 
 Result<std::unique_ptr<ServerContext>> ServerContext::create(core::EventLoop&, ServerOptions) {
     return absent("set up", "TLS");
@@ -40,6 +41,10 @@ ServerContext::~ServerContext() = default;
 std::unique_ptr<net::Transport> ServerContext::wrap(std::unique_ptr<net::Transport> below) {
     return below;
 }
+Result<> ServerContext::prepare(std::vector<CertificateFiles>, ClientCertificates, std::string) {
+    return absent("set up", "TLS");
+}
+void ServerContext::publish() {}
 ServerContext::Reload ServerContext::reload_if_changed() {
     return Reload::unchanged;
 }

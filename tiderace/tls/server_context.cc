@@ -266,6 +266,14 @@ ServerContext::ServerContext(core::EventLoop& loop, ServerOptions options)
                                          options_.handshake_timeout)),
       endpoint_(std::make_unique<Endpoint>(*this)) {}
 
+struct ServerContext::Next {
+    std::vector<CertificateFiles> files;
+    ClientCertificates clients;
+    std::string client_ca;
+    std::unique_ptr<CertificateSet> certificates = {};
+    std::string look = {};
+};
+
 ServerContext::~ServerContext() = default;
 
 std::unique_ptr<net::Transport> ServerContext::wrap(std::unique_ptr<net::Transport> below) {
@@ -339,6 +347,47 @@ ServerContext::Reload ServerContext::reload_if_changed() {
         for (const std::string& warning : warnings()) log->warning("tls", warning);
     }
     return outcome;
+}
+
+Result<> ServerContext::prepare(std::vector<CertificateFiles> certificates,
+                                ClientCertificates clients, std::string client_ca) {
+    loop_->assert_on_loop();
+    next_ = std::make_unique<Next>(Next{std::move(certificates), clients, std::move(client_ca)});
+    const auto exchange = [this] {
+        std::swap(options_.certificates, next_->files);
+        std::swap(options_.client_certificates, next_->clients);
+        std::swap(options_.client_ca, next_->client_ca);
+    };
+    // The callback that settles a context reads the options.
+    exchange();
+    next_->look = look_at(options_);
+    if (next_->look == loaded_files_ && options_.certificates == next_->files &&
+        options_.client_certificates == next_->clients) {
+        next_.reset();
+        return {};
+    }
+    auto fresh = CertificateSet::load(options_.certificates, &ServerCallbacks::settle, this);
+    exchange();
+    if (!fresh) {
+        next_.reset();
+        return fail(fresh.error());
+    }
+    next_->certificates = std::make_unique<CertificateSet>(std::move(*fresh));
+    return {};
+}
+
+void ServerContext::publish() {
+    loop_->assert_on_loop();
+    if (next_ == nullptr) return;
+    options_.certificates = std::move(next_->files);
+    options_.client_certificates = next_->clients;
+    options_.client_ca = std::move(next_->client_ca);
+    certificates_ = std::move(next_->certificates);
+    loaded_files_ = seen_files_ = std::move(next_->look);
+    better_from_ = certificates_->better_from();
+    reported_until_ = loop_->unix_now();
+    last_refusal_.clear();
+    next_.reset();
 }
 
 void ServerContext::look_for_changes() {

@@ -47,6 +47,10 @@ class ServerContext final : public net::TransportLayer {
         refused,  // the new files are broken: the old ones stay; last_refusal() has the reason
     };
     Reload reload_if_changed() TR_ON_LOOP;
+    // Other files, and other rules for clients, in two steps: what can fail, and what cannot.
+    Result<> prepare(std::vector<CertificateFiles> certificates, ClientCertificates clients,
+                     std::string client_ca) TR_ON_LOOP;
+    void publish() TR_ON_LOOP;
     const std::string& last_refusal() const { return last_refusal_; }
 
     const HandshakeCounters& counters() const;
@@ -57,6 +61,7 @@ class ServerContext final : public net::TransportLayer {
   private:
     class Endpoint;
     class ReloadTimer;
+    struct Next;
     friend struct ServerCallbacks;
 
     ServerContext(core::EventLoop& loop, ServerOptions options);
@@ -73,6 +78,7 @@ class ServerContext final : public net::TransportLayer {
     Instant ticket_look_{};  // when they are fetched again, with ServerOptions::tickets
     std::unique_ptr<LoopParts> parts_;
     std::unique_ptr<CertificateSet> certificates_;
+    std::unique_ptr<Next> next_;  // prepared
     std::unique_ptr<Endpoint> endpoint_;
     std::unique_ptr<ReloadTimer> reload_timer_;
     // When a file that came too early is loaded once more; INT64_MAX: there is none.
