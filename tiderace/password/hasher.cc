@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <new>
@@ -88,7 +89,8 @@ class Hasher::Turn {
     Counters* counters_;
 };
 
-Hasher::Hasher(Options options) : options_(options), free_(options.at_once) {
+Hasher::Hasher(Options options)
+    : options_(options), free_(options.at_once * (options.memory / 1'024)) {
     TR_CHECK(options.at_once > 0, "a Hasher makes one hash at a time, at least");
     TR_CHECK(options.memory >= crypto_pwhash_MEMLIMIT_MIN && options.memory <= hash_memory_max,
              "a hash of a password takes 8 KiB to 256 MiB");
@@ -98,10 +100,16 @@ Hasher::Hasher(Options options) : options_(options), free_(options.at_once) {
     TR_CHECK(sodium_init() >= 0, "libsodium starts");
 }
 
+// A cheap hash has the share of ours: it takes a processor, too.
+std::size_t Hasher::share_of(std::size_t memory) const {
+    const std::size_t ours = options_.memory / 1'024;
+    return std::clamp(memory / 1'024, ours, ours * options_.at_once);
+}
+
 task::Task<std::string> Hasher::hash(std::string password) {
     if (password.size() > password_bytes_max) throw std::length_error("a password is too long");
     const Turn turn(*this);
-    auto permit = co_await free_.acquire();
+    auto permit = co_await free_.acquire(share_of(options_.memory));
     unique_function<std::string()> work = [password = std::move(password), options = options_] {
         return make_hash(password, options);
     };
@@ -114,7 +122,7 @@ task::Task<bool> Hasher::verify(std::string password, std::string hash) {
     const auto costs = costs_of(hash);
     const bool fits = costs && costs->memory <= hash_memory_max && costs->passes <= hash_passes_max;
     if (!fits) hash = nobodys_hash(options_);
-    auto permit = co_await free_.acquire();
+    auto permit = co_await free_.acquire(share_of(fits ? costs->memory : options_.memory));
     unique_function<bool()> work = [password = std::move(password), hash = std::move(hash)] {
         return crypto_pwhash_str_verify(hash.c_str(), password.data(), password.size()) == 0;
     };
@@ -128,7 +136,8 @@ bool Hasher::needs_rehash(std::string_view hash) const {
 
 Hasher::Counters Hasher::counters() const {
     Counters counters = counters_;
-    counters.running = options_.at_once - free_.free();
+    const std::size_t all = options_.at_once * (options_.memory / 1'024);
+    counters.memory_bytes = (all - free_.free()) * 1'024;
     return counters;
 }
 

@@ -26,7 +26,8 @@
 //          more than the limits below, is as no user. No memory for a hash: std::bad_alloc.
 // Limits   Options; password_bytes_max; of a hash that is verified hash_memory_max and
 //          hash_passes_max, by any program.
-// Memory   at_once × memory on each loop while hashes are made; nothing otherwise.
+// Memory   at_once × memory on each loop while hashes are made; nothing otherwise. A hash of others
+//          that needs more than its share takes the place of several, or waits until it is alone.
 // Keywords: password hash, argon2, bcrypt, scrypt, libsodium, log-in
 #pragma once
 
@@ -62,8 +63,8 @@ class Hasher final {
     static constexpr unsigned hash_passes_max = 32;
 
     struct Counters {
-        std::size_t tasks = 0;    // in hash() and verify()
-        std::size_t running = 0;  // hashes that are being made, for tasks that have ended, too
+        std::size_t tasks = 0;         // in hash() and verify()
+        std::size_t memory_bytes = 0;  // of hashes that are made now, for ended tasks, too
         std::uint64_t refused = 0;
     };
 
@@ -79,6 +80,9 @@ class Hasher final {
 
   private:
     class Turn;
+
+    // The permits of a hash with this memory: one a KiB.
+    std::size_t share_of(std::size_t memory) const;
 
     const Options options_;
     task::Semaphore free_;

@@ -97,24 +97,34 @@ TEST(Hasher, AHashThatTakesTooMuchIsNotComputed) {
     }
 }
 
-// How many hashes are being made for a verify() that has begun.
-Task<std::size_t> running_for(Hasher& hasher, std::string hash) {
+// The memory of the hash that is made for a verify() that has begun.
+Task<std::size_t> memory_for(Hasher& hasher, std::string hash) {
     Scope scope;
     scope.spawn([](Hasher& of, std::string text) -> Task<> {
         const bool same = co_await of.verify("x", std::move(text));
         EXPECT_FALSE(same);
     }(hasher, std::move(hash)));
-    const std::size_t running = hasher.counters().running;
+    const std::size_t memory = hasher.counters().memory_bytes;
     co_await scope.join();
-    co_return running;
+    EXPECT_EQ(hasher.counters().memory_bytes, 0U);
+    co_return memory;
 }
 
 TEST(Hasher, AUserThatIsNotThereCostsAHash) {
     Hasher hasher(cheap);
-    EXPECT_EQ(run(running_for(hasher, run(hasher.hash("y")))), 1U);
-    EXPECT_EQ(run(running_for(hasher, "")), 1U);
-    EXPECT_EQ(run(running_for(hasher, "no hash")), 1U);
-    EXPECT_EQ(run(running_for(hasher, "$argon2id$v=19$m=4294967295,t=1,p=1$x$y")), 1U);
+    EXPECT_EQ(run(memory_for(hasher, run(hasher.hash("y")))), 8_KiB);
+    EXPECT_EQ(run(memory_for(hasher, "")), 8_KiB);
+    EXPECT_EQ(run(memory_for(hasher, "no hash")), 8_KiB);
+    EXPECT_EQ(run(memory_for(hasher, "$argon2id$v=19$m=4294967295,t=1,p=1$x$y")), 8_KiB);
+}
+
+TEST(Hasher, AHashOfOthersCountsWithItsMemory) {
+    Hasher hasher({.memory = 8_KiB, .passes = 1, .at_once = 4});
+    const std::string rest = "$F9MFXf+yxIqczpzSmV4vNg$S6i0Eg5eCA8KEXccLGFv+5hBDbjWQb666rvwtjLfWc4";
+    EXPECT_EQ(run(memory_for(hasher, "$argon2id$v=19$m=8,t=1,p=1" + rest)), 8_KiB);
+    EXPECT_EQ(run(memory_for(hasher, "$argon2id$v=19$m=20,t=1,p=1" + rest)), 20_KiB);
+    EXPECT_EQ(run(memory_for(hasher, "$argon2id$v=19$m=1024,t=1,p=1" + rest)), 32_KiB)
+        << "it is made alone";
 }
 
 Task<> hash_one(Hasher& hasher) {
@@ -127,7 +137,7 @@ TEST(Hasher, TheQueueIsBounded) {
         Scope scope;
         for (int i = 0; i < 5; ++i) scope.spawn(hash_one(of));
         EXPECT_EQ(of.counters().tasks, 5U);
-        EXPECT_EQ(of.counters().running, 2U);
+        EXPECT_EQ(of.counters().memory_bytes, 16_KiB);
         bool refused = false;
         try {
             co_await of.verify("x", "");
@@ -137,7 +147,7 @@ TEST(Hasher, TheQueueIsBounded) {
         EXPECT_TRUE(refused);
         co_await scope.join();
         EXPECT_EQ(of.counters().tasks, 0U);
-        EXPECT_EQ(of.counters().running, 0U);
+        EXPECT_EQ(of.counters().memory_bytes, 0U);
         EXPECT_EQ(of.counters().refused, 1U);
         co_await of.hash("x");
     }(hasher));
@@ -154,9 +164,10 @@ TEST(Hasher, AHashWhoseTaskHasEndedKeepsItsPlace) {
             EXPECT_EQ(of.counters().tasks, 2U);
         }
         EXPECT_EQ(of.counters().tasks, 0U);
-        EXPECT_EQ(of.counters().running, 1U) << "the one that runs; the other had not begun";
+        EXPECT_EQ(of.counters().memory_bytes, 8_MiB)
+            << "the one that runs; the other had not begun";
         co_await of.hash("next");  // it waits for that one
-        EXPECT_EQ(of.counters().running, 0U);
+        EXPECT_EQ(of.counters().memory_bytes, 0U);
     }(hasher));
 }
 
