@@ -17,12 +17,13 @@ SocketPart::~SocketPart() = default;
 void SocketPart::accept(Exchange& exchange, std::unique_ptr<ServedSocket> made, task::Task<> task) {
     made->tree_ = exchange.tree();
     WebSocketState& state = made->socket().state();
-    const wire::WebSocketRefusal refusal = accept_websocket(exchange, service_, state);
+    SocketPart& part = *made->part_;
+    const wire::WebSocketRefusal refusal = accept_websocket(exchange, part.service_, state);
     // The answer may have failed already, and no task begins for a closed socket.
     if (refusal != wire::WebSocketRefusal::none || !state.opened()) return;
-    made->index_ = served_.size();
-    served_.push_back(std::move(made));
-    served_.back()->start(*runner_, std::move(task));
+    made->index_ = part.served_.size();
+    part.served_.push_back(std::move(made));
+    part.served_.back()->start(*part.runner_, std::move(task));
 }
 
 ServedSocket::ServedSocket(SocketPart& part) : part_(&part), socket_(*new WebSocketState) {
@@ -64,6 +65,13 @@ void ServedSocket::remove() {
     std::unique_ptr<ServedSocket> self = std::move(all.back());
     all.pop_back();
     part_->runner_->destroy_later(std::move(self));
+}
+
+void ComingSocket::answer_value(Exchange& exchange, task::Runner& runner) {
+    auto ready = take_value();
+    exchange.set_deadline(Instant::max());  // it was the arguments'
+    if (!ready) return std::move(ready.error()).answer(exchange, runner);
+    SocketPart::accept(exchange, std::move(ready->first), std::move(ready->second));
 }
 
 std::shared_ptr<void> SocketEndpoint::make_part(LayerPlace& place) const {

@@ -2,8 +2,8 @@
 //
 //   app.ws<"/rooms/{name}">([](WebSocket& socket, std::string name, Topics& all) -> Task<> { … });
 //
-//   request -> arguments -> accepted -> F runs -> it ends: 1000, or 1011 if it threw
-//                       \-> Problem, or 400, 403, 426: F is never called
+//   request -> arguments [-> those that tasks make] -> accepted -> F runs -> it ends: 1000, or 1011
+//                       \-> Problem, or 400, 403, 426: F is never called              if it threw
 //
 // F takes the arguments of other handlers, except the body. Views of the request stay valid as long
 // as it runs; the memory of the request is kept only for a handler that has some.
@@ -21,6 +21,8 @@
 // Keywords: WebSocket route, upgrade
 #pragma once
 
+#include <cstddef>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -45,7 +47,7 @@ class SocketPart final {
     ~SocketPart();
 
     // Answers the exchange. Then `task` runs, or ends without having begun.
-    void accept(Exchange& exchange, std::unique_ptr<ServedSocket> made, task::Task<> task);
+    static void accept(Exchange& exchange, std::unique_ptr<ServedSocket> made, task::Task<> task);
 
     std::size_t size() const { return served_.size(); }  // tasks
     WebSocketService& service() { return service_; }
@@ -83,6 +85,17 @@ class ServedSocket final : public task::Root, private WebSocketObserver, private
     bool removed_ = false;          // and not there any more
     core::Ref<Exchange> exchange_;  // of which the task has views
     WebSocket socket_;
+};
+
+// A handler that has its arguments, and has not begun.
+using ReadySocket = std::pair<std::unique_ptr<ServedSocket>, task::Task<>>;
+
+class ComingSocket final : public InvocationBase<std::expected<ReadySocket, Refusal>> {
+  public:
+    using InvocationBase::InvocationBase;
+
+  private:
+    void answer_value(Exchange& exchange, task::Runner& runner) override;
 };
 
 class SocketEndpoint : public Endpoint {
@@ -127,11 +140,7 @@ class SocketEndpointOf final : public SocketEndpoint {
     static_assert(std::is_same_v<typename Signature::Result, task::Task<>>,
                   "a WebSocket's handler is a coroutine: return a Task<>");
     static_assert(Signature::body_arguments == 0, "a WebSocket's request has no body");
-
     void call(Call& call) const override {
-        // Not beside the other checks: there it would make app.ws() a second error.
-        static_assert(!Signature::waits,
-                      "a WebSocket cannot take an argument whose FromRequest<T>::from is a task");
         typename Signature::template Arguments<With>().call(*this, call);
     }
 
@@ -150,17 +159,38 @@ class SocketEndpointOf final : public SocketEndpoint {
                       "a WebSocket's handler outlives its Exchange");
 
         void call(const SocketEndpointOf& endpoint, Call& call) const {
-            SocketPart& part = endpoint.part(call);
             call.has_left = false;  // the socket lives on when the exchange is over
-            auto served = std::make_unique<ServedSocket>(part);
+            auto served = std::make_unique<ServedSocket>(endpoint.part(call));
             std::tuple found{SocketArgument<A>::find(call, served->socket())...};
-            const auto accept = [&](auto&... each) {
-                if (!(each.has_value() && ...)) return;
-                if constexpr (Signature::takes_views) served->keep(call.exchange.defer());
-                task::Task<> task = endpoint.handler_(SocketArgument<A>::pass(each)...);
-                part.accept(call.exchange, std::move(served), std::move(task));
-            };
-            answer_problems(call.exchange, [&] { std::apply(accept, found); });
+            answer_problems(call.exchange, [&] {
+                begin(endpoint, call, served, found, std::index_sequence_for<A...>());
+            });
+        }
+        template <typename Found, std::size_t... i>
+        static void begin(const SocketEndpointOf& endpoint, Call& call,
+                          std::unique_ptr<ServedSocket>& served, Found& found,
+                          std::index_sequence<i...> all) {
+            if (!(std::get<i>(found).has_value() && ...)) return;
+            if constexpr (Signature::takes_views) served->keep(call.exchange.defer());
+            if constexpr (Signature::waits) {
+                ComingSocket::template run<ComingSocket>(
+                    call, made_ready(endpoint.handler_, std::move(served), std::move(found), all));
+            } else {
+                SocketPart::accept(
+                    call.exchange, std::move(served),
+                    endpoint.handler_(SocketArgument<A>::pass(std::get<i>(found))...));
+            }
+        }
+        template <typename Found, std::size_t... i>
+        static task::Task<std::expected<ReadySocket, Refusal>> made_ready(
+            const F& handler, std::unique_ptr<ServedSocket> served, Found found,
+            std::index_sequence<i...>) {
+            std::optional<Refusal> refusal;
+            (co_await app_parts::come<A>(std::get<i>(found), refusal), ...);
+            if (refusal) co_return std::unexpected(std::move(*refusal));
+            ReadySocket ready{std::move(served),
+                              handler(SocketArgument<A>::pass(std::get<i>(found))...)};
+            co_return std::move(ready);
         }
     };
 

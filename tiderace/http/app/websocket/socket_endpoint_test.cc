@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <expected>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,10 +11,27 @@
 #include "tiderace/http/app/cookies.h"
 #include "tiderace/http/app/session.h"
 #include "tiderace/http/app/websocket/socket_fixture.h"
+#include "tiderace/task/sleep.h"
 #include "tiderace/task/within.h"
 #include "tiderace/testing/h2_client.h"
 
 namespace tiderace::http {
+
+// Made by a task, as one that asks a database.
+struct SocketMember {
+    std::string name;
+};
+template <>
+struct FromRequest<SocketMember> {
+    static task::Task<std::expected<SocketMember, Problem>> from(Cookies cookies) {
+        const std::string name(cookies.get("name").value_or(""));
+        co_await task::sleep(1s);
+        if (name == "throws") throw Problem{.status = 418};
+        if (name.empty()) co_return std::unexpected(Problem{.status = 403});
+        co_return SocketMember{name};
+    }
+};
+
 namespace {
 
 using task::Task;
@@ -64,6 +82,43 @@ TEST_F(Sockets, TakeWhatOtherHandlersTake) {
     EXPECT_EQ(status_of(get("/rooms/harbour/7")), "426");
     EXPECT_EQ(status_of(ask("POST", "/rooms/harbour/7")), "405");
     EXPECT_EQ(status_of(ask_socket("/rooms")->heard()), "404");
+}
+
+TEST_F(Sockets, TakeWhatATaskMakes) {
+    int ended = 0;
+    struct Ended {
+        ~Ended() { ++*count; }
+        int* count;
+    };
+    app.ws<"/rooms/{room}">(
+        [&ended](std::string_view room, SocketMember member, WebSocket& socket,
+                 const Request& request) -> Task<> {
+            const Ended end{&ended};
+            const std::string hello =
+                member.name + " in " + std::string(room) + " of " + std::string(request.path);
+            co_await socket.send(hello);
+            while (co_await socket.receive()) {
+            }
+        },
+        {.ping_interval = Duration::max()});
+    auto peer = ask_socket("/rooms/harbour", "Cookie: name=ann\r\n");
+    auto stranger = ask_socket("/rooms/harbour");
+    auto problem = ask_socket("/rooms/harbour", "Cookie: name=throws\r\n");
+    auto gone = ask_socket("/rooms/harbour", "Cookie: name=bob\r\n");
+    EXPECT_EQ(peer->heard(), "") << "it waits for the member";
+    gone->reset();
+    world.settle();
+    world.advance(1s);
+    EXPECT_TRUE(peer->heard().starts_with("HTTP/1.1 101 ")) << peer->heard();
+    EXPECT_EQ(frames(*peer), "text(ann in harbour of /rooms/harbour)");
+    EXPECT_EQ(status_of(stranger->heard()), "403");
+    EXPECT_EQ(status_of(problem->heard()), "418");
+    EXPECT_EQ(status_of(get("/rooms/harbour")), "403") << "before it is asked to be a WebSocket";
+    EXPECT_EQ(ended, 0) << "for the one that left nothing began";
+    world.advance(1h);
+    EXPECT_FALSE(peer->over()) << "the time of a handler is not that of a socket";
+    say_close(*peer, 1000);
+    EXPECT_EQ(ended, 1);
 }
 
 TEST_F(Sockets, HaveTheSessionOfTheirBrowser) {
