@@ -92,6 +92,28 @@ def test_counters_equal_the_load_exactly(binary, shop):
     assert counted[("tiderace_http_requests_in_flight", frozenset())] == 1
 
 
+def test_connections_are_counted_while_they_are_open_and_when_they_end(shop):
+    def count(name, **labels):
+        return samples(shop)[(f"tiderace_connections_{name}", frozenset(labels.items()))]
+
+    before = count("accepted_total")
+    finished = count("closed_total", reason="peer_finished")
+    clients = [http.client.HTTPConnection(*shop.places()[0], timeout=60) for _ in range(5)]
+    for client in clients:
+        client.request("GET", "/users/7")
+        client.getresponse().read()
+    # Each look is a connection of its own.
+    assert count("accepted_total") == before + 1 + 5 + 1
+    wait_until(lambda: count("open") == 5 + 1, what="five clients and the look")
+    for client in clients:
+        client.close()
+    wait_until(lambda: count("open") == 1, what="the look alone")
+    assert count("closed_total", reason="peer_finished") >= finished + 5
+    assert count("refused_total", reason="limit") == 0
+    (version,) = (dict(labels) for name, labels in samples(shop) if name == "tiderace_build_info")
+    assert version["version"].count(".") == 2
+
+
 def test_a_client_makes_no_series(shop):
     ask(shop, "GET", "/users/1")
     ask(shop, "GET", "/absent")

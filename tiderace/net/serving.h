@@ -58,6 +58,8 @@ class LoopService {
     virtual SessionFactory& sessions(std::size_t place) = 0;
     // The layer of these connections: TLS. nullptr: none.
     virtual TransportLayer* layer(std::size_t /*place*/) { return nullptr; }
+    // Before it serves: what its servers count, for metrics.
+    virtual void counted_by(std::shared_ptr<const TcpServerCounters> /*counters*/) {}
     // On its loop, when draining begins: what it does beside connections ends, and then it calls
     // `done`, at `deadline` at the latest.
     virtual void drain(Instant /*deadline*/, unique_function<void()> done) { done(); }

@@ -179,7 +179,7 @@ Connection* TcpServer::begin(std::unique_ptr<Transport> transport, const core::A
     try {
         connection = &connections_.emplace(static_cast<Connection::Owner&>(*this),
                                            std::move(transport), peer);
-        ++counters_.opened;
+        TcpServerCounters::add_one(counters_->opened);
         session = &sessions_->make_session(*connection);
         connection->start(*session);
     } catch (...) {
@@ -199,14 +199,14 @@ Connection* TcpServer::begin(std::unique_ptr<Transport> transport, const core::A
 }
 
 void TcpServer::refuse(int fd, const TransportLayer* layer) {
-    ++counters_.refused;
+    TcpServerCounters::add_one(counters_->refused);
     // In front of TLS a sentence in clear text would be a damaged record, so nothing is sent.
     const ByteView words = layer == nullptr ? ByteView(options_.refusal) : ByteView();
     refuse_connection(loop_->kernel(), fd, words);
 }
 
 void TcpServer::release(Connection& connection, CloseReason reason) {
-    ++counters_.closed[static_cast<std::size_t>(reason)];
+    TcpServerCounters::add_one(counters_->closed[static_cast<std::size_t>(reason)]);
     connections_.erase(connection.id());
     places_to_come_ = 0;  // they come now
     leave();

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -41,10 +42,18 @@ struct TcpServerOptions {
     std::string refusal;  // sent as one packet to a connection above the maximum; "" for nothing
 };
 
+// Written by the server's loop alone, and read by any thread.
 struct TcpServerCounters {
-    std::uint64_t opened = 0;
-    std::uint64_t refused = 0;  // above connections_max, or for lack of room
-    std::array<std::uint64_t, static_cast<std::size_t>(CloseReason::count_)> closed{};  // by reason
+    using Count = std::atomic<std::uint64_t>;
+
+    Count opened = 0;
+    Count refused = 0;  // above connections_max, or for lack of room
+    std::array<Count, static_cast<std::size_t>(CloseReason::count_)> closed{};  // by reason
+
+    // No other thread writes it, so that a plain store will do.
+    static void add_one(Count& count) {
+        count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
 };
 
 class TcpServer final : private Connection::Owner, private core::SendHolder {
@@ -73,7 +82,9 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
 
     Connection* find(ConnectionId id) { return connections_.find(id); }
     std::size_t size() const { return connections_.size(); }
-    const TcpServerCounters& counters() const { return counters_; }
+    const TcpServerCounters& counters() const { return *counters_; }
+    // For metrics, which may outlive it.
+    std::shared_ptr<const TcpServerCounters> shared_counters() const { return counters_; }
     bool draining() const { return draining_; }
 
   private:
@@ -96,7 +107,7 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
     core::EventLoop* loop_;
     SessionFactory* sessions_;
     TcpServerOptions options_;
-    TcpServerCounters counters_;
+    std::shared_ptr<TcpServerCounters> counters_ = std::make_shared<TcpServerCounters>();
     std::vector<std::unique_ptr<Entrance>> entrances_;
     SlotMap<Connection> connections_;
     std::unique_ptr<DrainTimer> drain_timer_;

@@ -70,6 +70,10 @@ void AppLoop::drain(Instant deadline, unique_function<void()> done) {
     });
 }
 
+void AppLoop::count_connections(std::shared_ptr<const net::TcpServerCounters> counters) {
+    if (app_->metrics_ != nullptr) app_->metrics_->add_server(std::move(counters));
+}
+
 bool AppLoop::takes_websockets() const {
     return std::ranges::any_of(app_->site().endpoints(), &Site::Endpoint::is_websocket);
 }

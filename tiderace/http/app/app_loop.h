@@ -17,6 +17,10 @@
 #include "tiderace/http/site_loop.h"
 #include "tiderace/task/runner.h"
 
+namespace tiderace::net {
+struct TcpServerCounters;
+}
+
 namespace tiderace::http {
 
 class AppLoop final {
@@ -37,6 +41,8 @@ class AppLoop final {
     // The route whose function is on the stack, for the watchdog; nullptr: none. Any thread.
     std::atomic<const Matched*>& running() { return running_; }
     // A route is a WebSocket: HTTP/2 has to announce extended CONNECT.
+    // What a server of its connections counts; with App::metrics() it is shown.
+    void count_connections(std::shared_ptr<const net::TcpServerCounters> counters);
     bool takes_websockets() const;
 
   private:
