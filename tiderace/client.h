@@ -29,7 +29,7 @@
 //   app.state<Client>([](core::EventLoop&) { return std::make_unique<Client>(); });
 //
 // Server-sent events: http/client/event_reader.h. Forms with files: http/client/multipart_form.h.
-// Retries: http/client/retry.h.
+// Retries: http/client/retry.h. Metrics: http/client/client_metrics.h.
 //
 // https is verified. Redirects, compressed bodies, proxies and time-outs are dealt with: see
 // http/client/client.h. Link `tiderace::client`.

@@ -122,7 +122,7 @@ ARROWS = {
     | {"net", "task", "http", "http/wire", "http/filter", "http/app", "http/app/limits", "db"}
     | {"db/redis"},
     "http/client": BELOW_NET
-    | {"net", "tcp", "task", "json", "http/wire", "http/wire/h2", "http/coding"},
+    | {"metrics", "net", "tcp", "task", "json", "http/wire", "http/wire/h2", "http/coding"},
     "http/client/websocket": BELOW_NET
     | {"net", "tcp", "task", "http", "http/wire", "http/websocket", "http/client"},
     "http/files": BELOW_NET | {"net", "http", "http/wire", "http/route", "http/coding"},

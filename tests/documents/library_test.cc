@@ -430,6 +430,14 @@ TEST_F(Library, Serving) {
     EXPECT_EQ(program.wait(), 0) << "after the notice of five seconds";
 }
 
+TEST_F(Library, MetricsOfClients) {
+    Program program = start("metrics/clients");
+    EXPECT_THAT(get(program.url("/balance")).body, HasSubstr("connection refused"));
+    EXPECT_THAT(get(program.url("/metrics")).body,
+                HasSubstr("tiderace_upstream_connections_open{upstream=\"payments\"} 0\n"));
+    EXPECT_EQ(program.end(), 0);
+}
+
 TEST_F(Library, Jobs) {
     Program program = start("deployment/jobs");
     while (get(program.url("/expired")).body == "0") {

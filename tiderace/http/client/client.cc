@@ -203,7 +203,7 @@ Client::Client(std::shared_ptr<const tcp::ClientSecurity> security, ClientOption
                std::shared_ptr<const tcp::ClientSecurity> http_1_1)
     : options_(std::move(options)),
       memory_(core::make_ref<AnswerMemory>(options_.memory_bytes_max)),
-      budget_(options_.retry),
+      budget_(options_.retry, counts_),
       security_(std::move(security)),
       http_1_1_(std::move(http_1_1)) {
     add_own(usual_fields_, options_, options_.compression);
@@ -219,7 +219,7 @@ ClientPool& Client::pool_here() {
         runner_ = here;
         const ClientPool::Security security{.any = security_.get(), .http_1_1 = http_1_1_.get()};
         pool_ = std::make_unique<ClientPool>(*here, options_.pool, security, options_.versions,
-                                             options_.connect_to);
+                                             options_.connect_to, counts_);
     }
     TR_CHECK(runner_ == here, "a client is one loop's");
     return *pool_;

@@ -44,6 +44,7 @@
 #include "tiderace/core/shared.h"
 #include "tiderace/http/client/answer_memory.h"
 #include "tiderace/http/client/client_fault.h"
+#include "tiderace/http/client/client_metrics.h"
 #include "tiderace/http/client/client_pool.h"
 #include "tiderace/http/client/client_request.h"
 #include "tiderace/http/client/client_response.h"
@@ -111,7 +112,8 @@ class Client {
             proxies_ = core::make_ref<SharedProxies>(std::move(proxies));
     }
     const Proxies& proxies() const { return proxies_->all; }
-    const RetryCounters& retries() const { return budget_.counters(); }
+    RetryCounters retries() const { return budget_.counters(); }
+    std::shared_ptr<const ClientCounts> counts() const { return counts_; }  // client_metrics.h
     const std::string& connect_to() const { return options_.connect_to; }
     // The memory of answers while they are received, its maximum so far, and the number refused.
     const AnswerMemory& memory() const { return *memory_; }
@@ -149,6 +151,7 @@ class Client {
 
     ClientOptions options_;
     core::Ref<AnswerMemory> memory_;
+    std::shared_ptr<ClientCounts> counts_ = std::make_shared<ClientCounts>();
     RetryBudget budget_;
     UrlMemo urls_;
     Headers usual_fields_;  // of a request that has none of its own and no body

@@ -45,6 +45,7 @@ class ClientPool::Waiting final : private task::Waiter {
         queue.insert(first_ ? queue.begin() : queue.end(), this);
         ++host_->waiting;
         waits_ = true;
+        pool_->count_places();
     }
     void await_resume() noexcept { woken_ = false; }
 
@@ -60,6 +61,7 @@ class ClientPool::Waiting final : private task::Waiter {
     void leave() {
         std::erase(pool_->waiting_, this);
         if (std::exchange(waits_, false)) --host_->waiting;
+        pool_->count_places();
         host_ = nullptr;
     }
 
@@ -78,6 +80,7 @@ class ClientPool::Place final {
         ++pool_->open_;
         ++host_->open;
         ++host_->making;
+        pool_->count_places();
     }
     ~Place() {
         --host_->making;
@@ -87,6 +90,7 @@ class ClientPool::Place final {
         if (!connected_) {
             --pool_->open_;
             --host_->open;
+            pool_->count_places();
         }
         pool_->forget_if_unused(*host_->route);
         pool_->wake_next();
@@ -108,19 +112,22 @@ class ClientPool::Place final {
 };
 
 ClientPool::ClientPool(task::Runner& runner, const PoolLimits& limits, Security security,
-                       ClientVersions versions, std::string to)
+                       ClientVersions versions, std::string to,
+                       std::shared_ptr<ClientCounts> counts)
     : runner_(&runner),
       all_(ClientConnections::of(runner)),
       limits_(limits),
       security_(security),
       versions_(versions),
-      to_(std::move(to)) {}
+      to_(std::move(to)),
+      counts_(std::move(counts)) {}
 
 ClientPool::~ClientPool() {
     TR_CHECK(waiting_.empty(), "a client ended while requests wait for it");
     const auto all = all_.lock();
     if (all == nullptr) return;
     for (const auto& [route, host] : hosts_) all->forget(host);
+    ClientCounts::set(counts_->open, 0);
 }
 
 ClientPool::Host* ClientPool::find(ClientRouteView route) {
@@ -253,7 +260,7 @@ void ClientPool::close_idle() {
 ClientConnection* ClientPool::take_at_once(ClientRouteView route, std::uint64_t stale) {
     ClientConnection* const ready = take_ready(route, stale);
     if (ready == nullptr) return nullptr;
-    ++counters_.reused;
+    ClientCounts::add_one(counts_->reused);
     wake_next();  // there may be room for more
     return ready;
 }
@@ -287,7 +294,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
         if (const char* const why = waited ? nullptr : refusal(turn.host())) {
             co_return std::unexpected(ClientFault(ClientFault::Kind::busy, place_of(url) + why));
         }
-        if (!waited) ++counters_.waited;
+        if (!waited) ClientCounts::add_one(counts_->waited);
         co_await turn;
     }
 }
@@ -317,7 +324,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const ClientRoute& 
     auto dialed = co_await dial_server(*runner_, std::move(way));
     if (!dialed) co_return std::unexpected(std::move(dialed.error()));
     place.connected();
-    ++counters_.opened;
+    ClientCounts::add_one(counts_->opened);
     ClientConnection& opened =
         ClientConnections::of(*runner_)->add(std::move(*dialed), std::move(setup));
     opened.set_observer(&host);
@@ -345,6 +352,7 @@ void ClientPool::on_gone(Host& host, ClientConnection& connection) {
     std::erase(host.ready, &connection);
     --open_;
     --host.open;
+    count_places();
     forget_if_unused(*host.route);
     wake_next();
 }

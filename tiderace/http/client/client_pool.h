@@ -25,6 +25,7 @@
 
 #include "tiderace/http/client/client_connection.h"
 #include "tiderace/http/client/client_fault.h"
+#include "tiderace/http/client/client_metrics.h"
 #include "tiderace/http/client/client_route.h"
 #include "tiderace/http/client/proxy.h"
 #include "tiderace/http/client/url.h"
@@ -61,7 +62,8 @@ class ClientPool final {
 
     // `to`: where all connections go, whatever the URL's host is; "": there.
     ClientPool(task::Runner& runner, const PoolLimits& limits, Security security,
-               ClientVersions versions = ClientVersions::any, std::string to = {});
+               ClientVersions versions = ClientVersions::any, std::string to = {},
+               std::shared_ptr<ClientCounts> counts = std::make_shared<ClientCounts>());
     ~ClientPool();
     ClientPool(const ClientPool&) = delete;
     ClientPool& operator=(const ClientPool&) = delete;
@@ -79,7 +81,9 @@ class ClientPool final {
     std::size_t connections() const { return open_; }
     std::size_t idle() const;
     std::size_t waiting() const { return waiting_.size(); }
-    const PoolCounters& counters() const { return counters_; }
+    PoolCounters counters() const {
+        return {.opened = counts_->opened, .reused = counts_->reused, .waited = counts_->waited};
+    }
 
   private:
     // The state of a route. Its connections report to it.
@@ -114,6 +118,10 @@ class ClientPool final {
     bool evict_idle();
     bool evict_idle_of(ClientRouteView route);
     void forget_if_unused(const ClientRoute& route);
+    void count_places() {
+        ClientCounts::set(counts_->open, open_);
+        ClientCounts::set(counts_->waiting, waiting_.size());
+    }
     void wake_next() {
         if (!waiting_.empty()) wake_first();
     }
@@ -132,7 +140,7 @@ class ClientPool final {
     std::set<ClientRoute, ClientRouteOrder> fallen_back_;
     std::size_t open_ = 0;
     std::vector<Waiting*> waiting_;
-    PoolCounters counters_;
+    std::shared_ptr<ClientCounts> counts_;
 };
 
 }  // namespace tiderace::http

@@ -20,11 +20,11 @@ void RetryBudget::on_request() {
 
 bool RetryBudget::take() {
     if (hundredths_ < 100) {
-        ++counters_.exhausted;
+        ClientCounts::add_one(counts_->exhausted);
         return false;
     }
     hundredths_ -= 100;
-    ++counters_.retries;
+    ClientCounts::add_one(counts_->retries);
     return true;
 }
 

@@ -20,11 +20,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "tiderace/base/units.h"
 #include "tiderace/http/client/client_fault.h"
+#include "tiderace/http/client/client_metrics.h"
 
 namespace tiderace::http {
 
@@ -44,19 +47,23 @@ struct RetryCounters {
 
 class RetryBudget {
   public:
-    explicit RetryBudget(const RetryPolicy& policy) : policy_(policy), hundredths_(full()) {}
+    explicit RetryBudget(const RetryPolicy& policy,
+                         std::shared_ptr<ClientCounts> counts = std::make_shared<ClientCounts>())
+        : policy_(policy), hundredths_(full()), counts_(std::move(counts)) {}
 
     void on_request();
     // False: it is used up.
     bool take();
-    const RetryCounters& counters() const { return counters_; }
+    RetryCounters counters() const {
+        return {.retries = counts_->retries, .exhausted = counts_->exhausted};
+    }
 
   private:
     std::uint64_t full() const { return std::uint64_t{policy_.budget_max} * 100; }
 
     RetryPolicy policy_;
     std::uint64_t hundredths_;
-    RetryCounters counters_;
+    std::shared_ptr<ClientCounts> counts_;
 };
 
 // RFC 9110, 9.2.2

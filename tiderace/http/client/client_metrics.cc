@@ -1,0 +1,59 @@
+#include "tiderace/http/client/client_metrics.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "tiderace/http/client/client.h"
+#include "tiderace/metrics/metrics.h"
+
+namespace tiderace::http {
+
+using metrics::Page;
+using metrics::Type;
+using Count = ClientCounts::Count;
+
+struct ClientMetrics::Known {
+    // By the upstream's name.
+    std::map<std::string, std::vector<std::shared_ptr<const ClientCounts>>> clients;
+    mutable std::mutex lock;
+
+    void add_family(Page& page, Type type, std::string_view name, std::string_view help,
+                    Count ClientCounts::* member) const {
+        page.begin(type, name, help);
+        for (const auto& [upstream, all] : clients) {
+            std::uint64_t sum = 0;
+            for (const auto& one : all) sum += ((*one).*member).load(std::memory_order_relaxed);
+            page.value({{"upstream", upstream}}, sum);
+        }
+    }
+    void add_to(Page& page) const {
+        const std::lock_guard held(lock);
+        if (clients.empty()) return;
+        add_family(page, Type::gauge, "tiderace_upstream_connections_open",
+                   "Connections to servers that are open.", &ClientCounts::open);
+        add_family(page, Type::gauge, "tiderace_upstream_queue_length",
+                   "Requests that wait for a connection.", &ClientCounts::waiting);
+        add_family(page, Type::counter, "tiderace_upstream_connections_opened_total",
+                   "Connections to servers that were opened.", &ClientCounts::opened);
+        add_family(page, Type::counter, "tiderace_upstream_connections_reused_total",
+                   "Requests that found an open connection.", &ClientCounts::reused);
+        add_family(page, Type::counter, "tiderace_upstream_retries_total",
+                   "Requests that were sent again by the retry policy.", &ClientCounts::retries);
+        add_family(page, Type::counter, "tiderace_upstream_retry_budget_exhausted_total",
+                   "Requests that were not, because the budget was used up.",
+                   &ClientCounts::exhausted);
+    }
+};
+
+ClientMetrics::ClientMetrics(metrics::Registry& registry) : known_(std::make_shared<Known>()) {
+    registry.add_source([known = known_](Page& page) { known->add_to(page); });
+}
+
+void ClientMetrics::add(std::string upstream, const Client& client) const {
+    const std::lock_guard held(known_->lock);
+    known_->clients[std::move(upstream)].push_back(client.counts());
+}
+
+}  // namespace tiderace::http
