@@ -67,7 +67,7 @@ tiderace::Result<int> serve_on(server::ServeOptions options, ThreadingModel& mod
 int serve_on_engine(server::ServeOptions options) {
     if (!options.user && ::geteuid() == 0) options.user = "root";
     const auto* engine = lab::engine::find_engine(options.engine);
-    if (engine == nullptr) return server::serve(std::move(options));  // "auto"
+    if (engine == nullptr) return server::serve({.options = std::move(options)});  // "auto"
     const std::unique_ptr<ThreadingModel> model = engine->make();
     return server::report([&] { return serve_on(std::move(options), *model); });
 }
