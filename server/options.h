@@ -164,6 +164,7 @@ struct ServeOptions {
     // A route without a match, whose settings stand above those of the flags: what the [[site]] of
     // a file says.
     Route whole;
+    std::string canonical_host;  // where its other names lead; "": nowhere
     std::vector<Route> routes;
 
     // Logs.

@@ -72,6 +72,7 @@ Result<std::unique_ptr<http::Handler>> make_cgi(core::EventLoop& loop, const Ser
     cgi.folder = route.cgi;
     cgi.document_root = options.root;
     cgi.rules.timeout = options.cgi.timeout;
+    cgi.rules.obeys_scope = true;
     cgi.rules.body_bytes_max = options.limits.body_bytes_max;
     cgi.limits.memory_bytes_max = options.cgi.memory_bytes_max;
     cgi.places = std::move(places);
@@ -90,6 +91,7 @@ Result<std::unique_ptr<http::cgi::FastCgi>> make_fastcgi(core::EventLoop& loop,
     fastcgi.root = options.root;
     fastcgi.index = options.index;
     fastcgi.rules.timeout = options.cgi.timeout;
+    fastcgi.rules.obeys_scope = true;
     fastcgi.rules.body_bytes_max = options.limits.body_bytes_max;
     fastcgi.server_software = "tiderace/" + std::string(version());
     return http::cgi::FastCgi::create(loop, std::move(fastcgi));
@@ -106,11 +108,10 @@ std::vector<std::string> program_sources(const ServeOptions& options) {
     return sources;
 }
 
-Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
-                                                   const ServeOptions& options,
-                                                   std::shared_ptr<http::cgi::ProgramPlaces> places,
-                                                   http::Handler& files) {
-    std::unique_ptr<Programs> programs(new Programs(files));
+Result<std::unique_ptr<Programs>> Programs::create(
+    core::EventLoop& loop, const ServeOptions& options,
+    std::shared_ptr<http::cgi::ProgramPlaces> places) {
+    std::unique_ptr<Programs> programs(new Programs());
     std::map<const Route*, http::cgi::FastCgi*> scripts;
     for (const Route& route : options.routes) {
         std::unique_ptr<http::Handler> handler;
@@ -128,7 +129,7 @@ Result<std::unique_ptr<Programs>> Programs::create(core::EventLoop& loop,
         programs->by_route_.push_back({route.match, std::move(handler)});
     }
     for (const Route* const route : routes_by_path(options.routes)) {
-        if (route->has_scripts()) programs->indexes_.push_back(scripts.at(route));
+        if (route->has_scripts()) programs->scripts_.push_back(scripts.at(route));
     }
     if (auto checked = programs->check_pages(options); !checked) return fail(checked.error());
     return programs;
@@ -174,11 +175,9 @@ http::Handler* Programs::of_route(const http::RouteMatch& match) const {
     return found != by_route_.end() ? found->handler.get() : nullptr;
 }
 
-void Programs::handle(http::Exchange& exchange) {
-    for (http::cgi::FastCgi* const scripts : indexes_) {
-        if (scripts->handle_index(exchange)) return;
-    }
-    files_->handle(exchange);
+bool Programs::run_script(http::Exchange& exchange, std::string_view path) {
+    return std::ranges::any_of(
+        scripts_, [&](http::cgi::FastCgi* scripts) { return scripts->handle_as(exchange, path); });
 }
 
 }  // namespace tiderace::server

@@ -20,12 +20,12 @@
 
 namespace tiderace::server {
 
-class Programs final : public http::Handler {
+class Programs final {
   public:
-    // `places` is shared by all loops; `files` outlives this.
+    // `places` is shared by all loops.
     static Result<std::unique_ptr<Programs>> create(
         core::EventLoop& loop, const ServeOptions& options,
-        std::shared_ptr<http::cgi::ProgramPlaces> places, http::Handler& files);
+        std::shared_ptr<http::cgi::ProgramPlaces> places);
 
     // Whether the options name any.
     static bool wanted(const ServeOptions& options) {
@@ -34,21 +34,20 @@ class Programs final : public http::Handler {
 
     // nullptr: the route runs no program.
     http::Handler* of_route(const http::RouteMatch& match) const;
-    // Of a request that no program's route holds for: the script that is its folder's index, or
-    // else the files.
-    void handle(http::Exchange& exchange) override;
+    // Answers by a script of the root that the path of a file leads to: itself, or its folder's
+    // index. False: it is none, and the exchange is not touched.
+    bool run_script(http::Exchange& exchange, std::string_view path);
 
   private:
-    explicit Programs(http::Handler& files) : files_(&files) {}
+    Programs() = default;
     Result<> check_pages(const ServeOptions& options) const;
 
-    http::Handler* files_;
     struct OfRoute {
         http::RouteMatch match;
         std::unique_ptr<http::Handler> handler;
     };
     std::vector<OfRoute> by_route_;
-    std::vector<http::cgi::FastCgi*> indexes_;  // patterns without conditions, the nearest first
+    std::vector<http::cgi::FastCgi*> scripts_;  // patterns without conditions, the nearest first
 };
 
 // What must not be sent as a file, by its path: the sources of programs, whether the conditions of

@@ -241,19 +241,50 @@ void Worker::publish() {
 Result<std::shared_ptr<Worker::Content>> Worker::open_content(const Generation& generation,
                                                               const ServedSite& site) const {
     auto content = std::make_shared<Content>();
-    http::Handler* answers = nothing_.get();
     if (site.has_files()) {
-        if (auto opened = open_files(generation, site, *content); !opened) {
-            return fail(opened.error());
-        }
-        answers = content->files.get();
+        auto files = open_files(generation, site.options);
+        if (!files) return fail(files.error());
+        content->files = std::move(*files);
     }
     if (Programs::wanted(site.options)) {
-        auto programs = Programs::create(*loop_, site.options, parts_->places, *answers);
+        auto programs = Programs::create(*loop_, site.options, parts_->places);
         if (!programs) return fail(programs.error());
         content->programs = std::move(*programs);
     }
+    const FileSettings& whole = site.options.whole.files;
+    if (content->programs != nullptr || whole.maps_paths()) {
+        content->mapped =
+            std::make_unique<MappedFiles>(content->files.get(), content->programs.get(), whole, "");
+    }
+    if (auto opened = open_routes(generation, site, *content); !opened) {
+        return fail(opened.error());
+    }
     return content;
+}
+
+// A folder of its own has no scripts: these lie in the root of the site.
+Result<> Worker::open_routes(const Generation& generation, const ServedSite& site,
+                             Content& content) const {
+    for (const Route& route : site.options.routes) {
+        if (!route.files.any()) continue;
+        const ServeOptions options = with_files_of(site.options, route);
+        if (options.root.empty()) continue;
+        auto files = open_files(generation, options);
+        if (!files) return fail(files.error());
+        Programs* const programs =
+            options.root == site.options.root ? content.programs.get() : nullptr;
+        Content::OfRoute& made =
+            content.routes.emplace_back(route.match, std::move(*files), nullptr);
+        made.mapped = std::make_unique<MappedFiles>(made.files.get(), programs, options.whole.files,
+                                                    route.match.plain_path());
+    }
+    return {};
+}
+
+http::Handler* Worker::Content::of_route(const http::RouteMatch& match) const {
+    const auto found = std::ranges::find(routes, match, &OfRoute::match);
+    if (found != routes.end()) return found->mapped.get();
+    return programs != nullptr ? programs->of_route(match) : nullptr;
 }
 
 Result<LoopSite> Worker::open_site(const Generation& generation, const ServedSite& site,
@@ -262,12 +293,9 @@ Result<LoopSite> Worker::open_site(const Generation& generation, const ServedSit
     if (!pages) return fail(pages.error());
     LoopSite made{.answers = nothing_,
                   .pages = std::make_shared<http::filter::ErrorPages>(std::move(*pages))};
-    if (content->files != nullptr) made.answers = {content, content->files.get()};
-    if (content->programs != nullptr) {
-        made.answers = {content, content->programs.get()};
-        for (const Route& route : site.options.routes) {
-            made.routes.emplace_back(content, content->programs->of_route(route.match));
-        }
+    if (content->answers() != nullptr) made.answers = {content, content->answers()};
+    for (const Route& route : site.options.routes) {
+        made.routes.emplace_back(content, content->of_route(route.match));
     }
     if (!generation.redirects) return made;
     auto redirect = std::make_shared<Redirect>();
@@ -283,10 +311,10 @@ Result<LoopSite> Worker::open_site(const Generation& generation, const ServedSit
     return made;
 }
 
-Result<> Worker::open_files(const Generation& generation, const ServedSite& site,
-                            Content& content) const {
+Result<std::unique_ptr<http::handler::StaticFiles>> Worker::open_files(
+    const Generation& generation, const ServeOptions& options) const {
     const SharedParts& parts = *parts_;
-    http::handler::StaticFilesOptions file_options = static_options(site.options);
+    http::handler::StaticFilesOptions file_options = static_options(options);
     if (parts.small) shrink(file_options.cache, parts.loops);
     if (!parts.small) {
         const std::size_t folders = generation.folders();
@@ -302,10 +330,7 @@ Result<> Worker::open_files(const Generation& generation, const ServedSite& site
     file_options.pool = parts.disk_pool;
     file_options.compress_pool = parts.compress_pool;
     file_options.variants = parts.variants;
-    auto files = http::handler::StaticFiles::create(*loop_, std::move(file_options));
-    if (!files) return fail(files.error());
-    content.files = std::move(*files);
-    return {};
+    return http::handler::StaticFiles::create(*loop_, std::move(file_options));
 }
 
 // The plain addresses have a tree of their own. They speak HTTP/1.1 alone, because all that they

@@ -21,6 +21,7 @@
 #include "server/live/generation.h"
 #include "server/options.h"
 #include "server/programs.h"
+#include "server/site/mapped_files.h"
 #include "server/site/site.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/coding/encoder_pool.h"
@@ -91,6 +92,18 @@ class Worker final : public net::LoopService {
     struct Content {
         std::unique_ptr<http::handler::StaticFiles> files;  // none: the site has a fixed answer
         std::unique_ptr<Programs> programs;                 // none: only files
+        std::unique_ptr<MappedFiles> mapped;  // both, where files are not found by their paths
+        struct OfRoute {
+            http::RouteMatch match;
+            std::unique_ptr<http::handler::StaticFiles> files;
+            std::unique_ptr<MappedFiles> mapped;
+        };
+        std::vector<OfRoute> routes = {};  // with files of their own
+
+        http::Handler* answers() const {
+            return mapped != nullptr ? static_cast<http::Handler*>(mapped.get()) : files.get();
+        }
+        http::Handler* of_route(const http::RouteMatch& match) const;
     };
     using Contents = std::map<std::uint64_t, std::shared_ptr<Content>>;  // by ServedSite::id
     struct Redirect;
@@ -103,8 +116,10 @@ class Worker final : public net::LoopService {
 
     Result<std::shared_ptr<Content>> open_content(const Generation& generation,
                                                   const ServedSite& site) const;
-    Result<> open_files(const Generation& generation, const ServedSite& site,
-                        Content& content) const;
+    Result<std::unique_ptr<http::handler::StaticFiles>> open_files(
+        const Generation& generation, const ServeOptions& options) const;
+    Result<> open_routes(const Generation& generation, const ServedSite& site,
+                         Content& content) const;
     Result<LoopSite> open_site(const Generation& generation, const ServedSite& site,
                                const std::shared_ptr<Content>& content) const;
     void open_http();

@@ -117,7 +117,7 @@ root = "/srv/www"
 R"(site.toml:2:1: error: [server] has no key "root"
  2 | root = "/srv/www"
    | ^^^^
-   = "root" belongs in [[site]]
+   = "root" belongs in [[site]] or in [[site.route]]
 1 error
 )"},
 Mistake{"AWordThatIsNearlyRight", R"([[site]]

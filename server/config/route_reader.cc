@@ -29,6 +29,12 @@ std::vector<const Value*> one_or_all(const Value& value) {
 bool shadows(const Route& nearer, const Route& other) {
     const RouteMatch& match = nearer.match;
     if (match.conditions() > 0) return false;
+    // Of globs one that denies counts first.
+    const bool denies = other.reply && other.reply->status >= 400;
+    if (denies && match.kind() == RouteMatch::Kind::glob &&
+        other.match.kind() == RouteMatch::Kind::glob) {
+        return false;
+    }
     if (match.path.empty() || match.path == "**" || match.path == "/**") return true;
     const std::string_view path = other.match.plain_path();
     // What a glob matches is below the folder before its first star.
@@ -44,7 +50,7 @@ bool shadows(const Route& nearer, const Route& other) {
 }
 
 bool answers(const Route& route) {
-    return (route.reply && !route.reply->is_off()) || route.runs_programs();
+    return (route.reply && !route.reply->is_off()) || route.runs_programs() || route.files.root;
 }
 
 }  // namespace
@@ -159,9 +165,8 @@ void RouteReader::read_values(const Member& member, std::vector<http::ValueCondi
         } else if (is_there != nullptr) {
             conditions.push_back({.name = each.key, .is_absent = !*is_there});
         } else {
-            reading_.problems.error(
-                each.value.at,
-                type_fault(each.key, "a string, or true or false for being there", each.value));
+            reading_.problems.error(each.value.at,
+                                    type_fault(each.key, "a string, true or false", each.value));
         }
     }
 }

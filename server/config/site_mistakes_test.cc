@@ -166,6 +166,139 @@ site.toml:9:19: error: cannot read busy.html: no such file or directory
    |                   ^^^^^^^^^^^
 2 errors
 )"},
+Mistake{"ConditionsThatNoRequestMeets", R"([[site]]
+respond = "a"
+[[site.route]]
+path = "/a"
+method = ["post", "FETCH"]
+header = { "X A" = "1", X-B = 5 }
+query = "v"
+remote = ["10.0.0.1/8", "a.example", "::1/129"]
+scheme = "ftp"
+priority = 5000
+deny = true
+[[site.route]]
+path = "/b"
+method = []
+remote = []
+deny = true
+)",
+R"(site.toml:5:11: error: no request has this method
+ 5 | method = ["post", "FETCH"]
+   |           ^^^^^^
+   = methods are in capitals: "POST"
+site.toml:5:19: error: no request has this method
+ 5 | method = ["post", "FETCH"]
+   |                   ^^^^^^^
+   = method = ["GET", "POST"]; GET is HEAD, too
+site.toml:6:12: error: no request has a field of this name
+ 6 | header = { "X A" = "1", X-B = 5 }
+   |            ^^^^^
+site.toml:6:31: error: X-B expects a string, true or false, and this is a whole number
+ 6 | header = { "X A" = "1", X-B = 5 }
+   |                               ^
+site.toml:7:9: error: query expects a table of names with the values they have
+ 7 | query = "v"
+   |         ^^^
+   = query = { name = "value", other = true, third = false }
+site.toml:8:11: error: remote: this has bits behind the network's
+ 8 | remote = ["10.0.0.1/8", "a.example", "::1/129"]
+   |           ^^^^^^^^^^^^
+   = "10.0.0.0/8", "2001:db8::/32", or one address
+site.toml:8:25: error: remote: this is no address or network
+ 8 | remote = ["10.0.0.1/8", "a.example", "::1/129"]
+   |                         ^^^^^^^^^^^
+   = "10.0.0.0/8", "2001:db8::/32", or one address
+site.toml:8:38: error: remote: this has a bad number of bits
+ 8 | remote = ["10.0.0.1/8", "a.example", "::1/129"]
+   |                                      ^^^^^^^^^
+   = "10.0.0.0/8", "2001:db8::/32", or one address
+site.toml:9:10: error: scheme expects "http" or "https"
+ 9 | scheme = "ftp"
+   |          ^^^^^
+site.toml:10:12: error: priority expects a whole number from -1000 to 1000
+ 10 | priority = 5000
+    |            ^^^^
+    = 0 is every route's; one with more is nearer
+site.toml:14:10: error: this list of methods is empty
+ 14 | method = []
+    |          ^^
+    = leave it out for every method
+site.toml:15:10: error: this list of networks is empty
+ 15 | remote = []
+    |          ^^
+    = leave it out for every address
+12 errors
+)"},
+Mistake{"NamesOfFilesThatAreWrong", R"([[site]]
+hosts = ["a.example"]
+canonical_host = "b.example"
+try = ["{path}", "/a"]
+fallback = "a.html"
+response.remove = "X-A"
+[[site.route]]
+path = "/a"
+strip = "/b"
+rewrite = "/{1}"
+[[site.route]]
+path = "/c"
+try = [404, "c"]
+prefix = "/v2"
+body_max = 5
+head_timeout = "soon"
+deny = true
+cache_control = "no-cache"
+[[site.route]]
+path = "/d"
+method = "GET"
+cache_control = "no-cache"
+)",
+R"(site.toml:3:18: error: no request for b.example comes to this site
+ 3 | canonical_host = "b.example"
+   |                  ^^^^^^^^^^^
+   = it is one of its hosts
+site.toml:4:1: error: "try" stands beside "fallback"
+ 4 | try = ["{path}", "/a"]
+   | ^^^
+   = both say what stands for a missing file: leave one of them out
+site.toml:6:19: error: remove expects a list of fields
+ 6 | response.remove = "X-A"
+   |                   ^^^^^
+   = response.remove = ["X-Powered-By"]
+site.toml:9:9: error: no path of this route begins with that
+ 9 | strip = "/b"
+   |         ^^^^
+   = strip is the route's path, or the front of it
+site.toml:10:11: error: there is no variable {1}
+ 10 | rewrite = "/{1}"
+    |           ^^^^^^
+    = {path}, {rest} behind the route's path, {host}, {host.1} for its first label
+site.toml:13:1: error: "try" is about files, and this does not answer with files
+ 13 | try = [404, "c"]
+    | ^^^
+site.toml:13:8: error: try expects paths, such as "{path}" or "/index.html"
+ 13 | try = [404, "c"]
+    |        ^^^
+    = a status, 400 to 599, may be the last
+site.toml:13:13: error: try expects paths, such as "{path}" or "/index.html"
+ 13 | try = [404, "c"]
+    |             ^^^
+    = a status, 400 to 599, may be the last
+site.toml:14:1: error: "prefix" is about files, and this does not answer with files
+ 14 | prefix = "/v2"
+    | ^^^^^^
+site.toml:15:12: error: body_max expects a size such as "64KiB", and this is a whole number
+ 15 | body_max = 5
+    |            ^
+site.toml:16:16: error: head_timeout: expects a time such as 10s, 500ms or 2m
+ 16 | head_timeout = "soon"
+    |                ^^^^^^
+site.toml:22:1: error: cache_control is about a path alone
+ 22 | cache_control = "no-cache"
+    | ^^^^^^^^^^^^^
+    = leave the other conditions out, or set the field for them: response.set.Cache-Control
+12 errors
+)"},
 };
 // clang-format on
 

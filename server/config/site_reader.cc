@@ -56,7 +56,7 @@ bool is_condition(std::string_view key) {
 }  // namespace
 
 SiteReader::SiteReader(const Table& top, const ServeOptions& server, const Reading& reading)
-    : top_(&top), server_(&server), reading_(reading) {
+    : top_(&top), server_(&server), reading_(reading), files_(reading) {
     check_presets();
 }
 
@@ -114,6 +114,15 @@ SiteConfig SiteReader::read(Place at, const Table& table) {
         ++site.routes;
     });
     check_logs(at, site.options);
+    const std::string& canonical = site.options.canonical_host;
+    const auto is_name = [&](const std::string& name) {
+        return name == canonical || (name.starts_with("*.") && canonical.ends_with(name.substr(1)));
+    };
+    if (!canonical.empty() && !site.is_default && std::ranges::none_of(site.hosts, is_name)) {
+        reading_.problems.error(table.find("canonical_host")->value.at,
+                                "no request for " + canonical + " comes to this site",
+                                "it is one of its hosts");
+    }
     find_error_pages(site.options);
     reader.check_shadowed(site.options.routes);
     return site;
@@ -150,6 +159,7 @@ void SiteReader::read_settings(const Scope& scope, const Table& table, ServeOpti
     scope.reader->read_reply(*scope.route, table);
     read_table(scope.kind, table, options, reading_,
                [&](const Member& member) { return read_own(scope, member, options); });
+    files_.check(table, *scope.route);
 }
 
 void SiteReader::use_presets(const Scope& scope, const Table& table, ServeOptions& options) {
@@ -187,17 +197,14 @@ bool SiteReader::read_own(const Scope& scope, const Member& member, ServeOptions
         read_auth(scope, member);
     } else if (key == "rate") {
         read_rate(*scope.route, member);
-    } else if (key == "index") {
-        read_index(member, options);
     } else if (key == "fastcgi" || key == "cgi") {
         scope.reader->read_programs(*scope.route, member);
-    } else if (key == "root") {
-        const auto* const folder = member.value.get<std::string>();
-        if (folder == nullptr || folder->empty()) {
-            reading_.problems.error(member.value.at, "root expects the name of a folder");
-        } else {
-            options.root = reading_.path_of(*folder, member.value.at, FileKind::folder);
-        }
+    } else if (files_.read(scope.kind, member, *scope.route, options)) {
+        return true;
+    } else if (key == "body_max" || key == "head_timeout") {
+        read_limit(*scope.route, member);
+    } else if (key == "canonical_host") {
+        read_canonical_host(member, options);
     } else if (scope.kind == TableKind::route &&
                (key == "compress" || key == "cors" || key == "log" || key == "cache_control")) {
         read_text(*scope.route, member);
@@ -238,23 +245,28 @@ void SiteReader::check_logs(Place at, const ServeOptions& options) {
     }
 }
 
-void SiteReader::read_index(const Member& member, ServeOptions& options) {
-    const Array* const names = member.value.get<Array>();
-    std::string joined;
-    bool are_texts = names != nullptr;
-    for (const Value& each : names != nullptr ? *names : Array{}) {
-        const auto* const name = each.get<std::string>();
-        are_texts = are_texts && name != nullptr;
-        if (name != nullptr) joined += (joined.empty() ? "" : ",") + *name;
+void SiteReader::read_limit(Route& route, const Member& member) {
+    ServeOptions read;
+    const bool is_body = member.key == "body_max";
+    const Key& key =
+        is_body ? *find_key(TableKind::limits, "body_max") : *find_key(TableKind::cgi, "timeout");
+    if (!read_key({key.in, member.key, key.flag}, member.value, read, reading_)) return;
+    if (is_body) {
+        route.body_bytes_max = read.limits.body_bytes_max;
+    } else {
+        route.timeout = read.cgi.timeout;
     }
-    if (!are_texts) {
-        reading_.problems.error(member.value.at,
-                                type_fault("index", "a list of file names", member.value),
-                                "index = [\"index.html\"], or [] for none");
+}
+
+void SiteReader::read_canonical_host(const Member& member, ServeOptions& options) {
+    const auto* const text = member.value.get<std::string>();
+    const auto host = text != nullptr ? host_of(*text) : std::nullopt;
+    if (!host || host->starts_with("*.")) {
+        reading_.problems.error(member.value.at, "canonical_host expects one name of the site",
+                                "canonical_host = \"example.org\"");
         return;
     }
-    read_flag_text("index", names->empty() ? "none" : joined, member.value.at, options,
-                   reading_.problems);
+    options.canonical_host = *host;
 }
 
 void SiteReader::read_error_pages(Route& route, const Member& member) {
@@ -305,6 +317,21 @@ void SiteReader::read_response(Route& route, const Member& member) {
         return;
     }
     refuse_unknown(TableKind::response, *response, reading_);
+    if (const Member* const removed = response->find("remove")) {
+        const Array* const names = removed->value.get<Array>();
+        for (const Value& each : names != nullptr ? *names : Array{removed->value}) {
+            const auto* const name = each.get<std::string>();
+            if (name == nullptr || names == nullptr) {
+                reading_.problems.error(each.at, "remove expects a list of fields",
+                                        "response.remove = [\"X-Powered-By\"]");
+                continue;
+            }
+            // As one that is set, it must be none of the server's own.
+            Route read;
+            read_route_value(read, RouteValue::header, *name + ":x", each.at, reading_);
+            if (!read.headers.empty()) route.headers.push_back({*name, std::nullopt});
+        }
+    }
     const Table* const set = table_in(*response, "set", reading_);
     if (set == nullptr) return;
     for (const Member& each : set->members) {

@@ -11,6 +11,7 @@
 
 #include "server/config/config.h"
 #include "server/config/document.h"
+#include "server/config/files_reader.h"
 #include "server/config/keys.h"
 #include "server/config/problems.h"
 #include "server/config/route_reader.h"
@@ -40,7 +41,8 @@ class SiteReader {
     void read_route(const Table& table, Place at, RouteReader& reader, ServeOptions& options);
     void read_text(Route& route, const Member& member);
     void check_logs(Place at, const ServeOptions& options);
-    void read_index(const Member& member, ServeOptions& options);
+    void read_limit(Route& route, const Member& member);
+    void read_canonical_host(const Member& member, ServeOptions& options);
     void read_error_pages(Route& route, const Member& member);
     void find_error_pages(ServeOptions& options);
     void read_response(Route& route, const Member& member);
@@ -51,6 +53,7 @@ class SiteReader {
     const Table* top_;
     const ServeOptions* server_;
     Reading reading_;
+    FilesReader files_;
     std::map<std::string, Place> pages_;  // of the site, as they were given
 };
 

@@ -21,6 +21,12 @@ void answer_other_hosts(Wanted& wanted) {
 
 Result<> open_roots(std::vector<ServedSite>& sites) {
     for (ServedSite& site : sites) {
+        for (Route& route : site.options.routes) {
+            if (!route.files.root) continue;
+            auto root = find_root(*route.files.root);
+            if (!root) return fail(root.error());
+            route.files.root = std::move(*root);
+        }
         if (!site.has_files()) continue;
         auto root = find_root(site.options.root);
         if (!root) return fail(root.error());
@@ -52,6 +58,7 @@ Route part_of_content(const Route& route) {
     return {.match = route.match,
             .compress = route.compress,
             .cache_control = route.cache_control,
+            .files = route.files,
             .cgi = route.cgi,
             .fastcgi = route.fastcgi};
 }
@@ -121,7 +128,13 @@ Result<> settle(Wanted& wanted) {
 }
 
 std::size_t Generation::folders() const {
-    return static_cast<std::size_t>(std::ranges::count_if(sites, &ServedSite::has_files));
+    std::size_t count = 0;
+    for (const ServedSite& site : sites) {
+        const auto has_files = [](const Route& route) { return route.files.any(); };
+        count += site.has_files() ? 1 : 0;
+        count += static_cast<std::size_t>(std::ranges::count_if(site.options.routes, has_files));
+    }
+    return count;
 }
 
 Result<std::shared_ptr<const Generation>> make_generation(Wanted wanted, const Generation* before,

@@ -53,6 +53,25 @@ struct RouteRate {
     bool operator==(const RouteRate&) const = default;
 };
 
+// How a route has files, where that differs from what is around it.
+struct FileSettings {
+    std::optional<std::string> root = {};
+    std::optional<std::vector<std::string>> index = {};
+    std::optional<bool> listing = {};
+    std::optional<std::string> fallback = {};
+    std::optional<bool> clean_urls = {};
+    std::optional<bool> hidden = {};
+    // What makes the path of a file (mapped_files.h).
+    std::string strip = {};
+    std::string prefix = {};
+    std::vector<std::string> tries = {};  // the last is taken whether it is there or not
+    int or_status = 0;                    // answered in its place; 0: none
+
+    bool any() const { return *this != FileSettings{}; }
+    bool maps_paths() const { return !strip.empty() || !prefix.empty() || !tries.empty(); }
+    bool operator==(const FileSettings&) const = default;
+};
+
 struct Route {
     http::RouteMatch match = {};
 
@@ -69,7 +88,8 @@ struct Route {
     std::optional<std::uint64_t> body_bytes_max = {};
     std::optional<Duration> timeout = {};  // the longest silence of a program
 
-    // At most one of these answers.
+    FileSettings files = {};
+    // At most one of these answers, or a root of its own.
     std::optional<FixedReply> reply = {};
     std::string cgi = {};                       // the folder of the programs
     std::optional<core::Address> fastcgi = {};  // of the peer

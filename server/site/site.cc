@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <utility>
 
 #include "server/site/about.h"
+#include "server/site/canonical_host.h"
 #include "server/site/fixed_answer.h"
 #include "tiderace/http/coding/encoder_pool.h"
 #include "tiderace/http/filter/added_fields.h"
@@ -210,6 +212,31 @@ MakeHandler replying(const Route& route) {
     };
 }
 
+// Routes that change how files are served, and name no folder: the same folder answers, with what
+// they say.
+void add_file_settings(http::Site& site, const Making& making,
+                       std::vector<http::SiteRoutes::Route>& all) {
+    const ServeOptions& options = making.options();
+    const std::vector<const Route*> by_path = routes_by_path(options.routes);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Route& route = options.routes[i];
+        if (!route.files.any() || route.files.root) continue;
+        const auto around = std::ranges::find_if(by_path, [&](const Route* each) {
+            return each->files.root && each->match.kind() == http::RouteMatch::Kind::below &&
+                   each->match.path_holds(route.match.plain_path());
+        });
+        if (around == by_path.end() && (options.root.empty() || options.whole.reply)) continue;
+        all[i].refines =
+            around == by_path.end()
+                ? http::SiteRoutes::base
+                : all[static_cast<std::size_t>(*around - options.routes.data())].endpoint;
+        all[i].endpoint = site.add_for_routes(
+            {.pattern = route.match.path,
+             .scope = making.scope,
+             .make = [making, i](LayerPlace& place) { return making.on(place).routes[i]; }});
+    }
+}
+
 // The routes inside the endpoint of the site's files.
 std::shared_ptr<const http::SiteRoutes> add_routes(http::Site& site, const Making& making,
                                                    std::uint32_t files) {
@@ -233,11 +260,16 @@ std::shared_ptr<const http::SiteRoutes> add_routes(http::Site& site, const Makin
             added.endpoint = files;
         } else if (route.reply) {
             endpoint.make = replying(route);
+            added.denies = route.reply->status >= 400;
         } else if (route.runs_programs()) {
+            endpoint.make = [making, i](LayerPlace& place) { return making.on(place).routes[i]; };
+        }
+        if (route.files.root) {
             endpoint.make = [making, i](LayerPlace& place) { return making.on(place).routes[i]; };
         }
         if (endpoint.make) added.endpoint = site.add_for_routes(std::move(endpoint));
     }
+    add_file_settings(site, making, all);
     return std::make_shared<const http::SiteRoutes>(std::move(all));
 }
 
@@ -345,6 +377,12 @@ std::uint32_t add_hosts(http::Site& tree, const ServedSite& site) {
 void add_site(http::Site& tree, const Making& making, const SiteFacts& facts) {
     const ServeOptions& options = making.options();
     http::Site::Scope& scope = tree.scope(making.scope);
+    if (!options.canonical_host.empty()) {
+        scope.settings.push_back(
+            {.make = [host = options.canonical_host](
+                         LayerPlace&) { return Layer(std::make_shared<CanonicalHost>(host)); },
+             .kind = SettingKind::canonical_host});
+    }
     add_site_settings(scope.settings, making.site);
     scope.error_pages = [making](LayerPlace& place) { return pages_of(making, place); };
     http::Site::Endpoint files{.pattern = "", .scope = making.scope, .is_prefix = true};
@@ -408,6 +446,43 @@ Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options,
     std::map<int, std::string> files;
     for (const ErrorPage& page : pages) files[page.code] = file_of(options, page);
     return http::filter::ErrorPages::load(files, http::filter::ErrorPages::Others::are_left);
+}
+
+ServeOptions with_files_of(const ServeOptions& options, const Route& route) {
+    ServeOptions made = options;
+    made.routes.clear();
+    for (const Route& each : options.routes) {
+        // Their sources are not sent from here, either.
+        if (each.runs_programs())
+            made.routes.push_back({.match = each.match, .cgi = each.cgi, .fastcgi = each.fastcgi});
+    }
+    const auto put = [&](const FileSettings& files) {
+        if (files.root) made.whole.files = {};
+        if (files.root) made.root = *files.root;
+        if (files.index) made.index = *files.index;
+        if (files.listing) made.listing = *files.listing;
+        if (files.fallback) made.spa_file = *files.fallback;
+        if (files.clean_urls) made.clean_urls = *files.clean_urls;
+        if (files.hidden) made.hidden_files = *files.hidden;
+        if (!files.maps_paths()) return;
+        FileSettings& mapping = made.whole.files;
+        if (!files.strip.empty()) mapping.strip = files.strip;
+        if (!files.prefix.empty()) mapping.prefix = files.prefix;
+        if (files.tries.empty()) return;
+        mapping.tries = files.tries;
+        mapping.or_status = files.or_status;
+    };
+    std::vector<const Route*> around = routes_by_path(options.routes);
+    for (const Route* const each : around | std::views::reverse) {
+        const bool is_around = each->match.kind() == http::RouteMatch::Kind::below &&
+                               each->match != route.match &&
+                               each->match.path_holds(route.match.plain_path());
+        if (is_around) put(each->files);
+    }
+    put(route.files);
+    if (route.cache_control)
+        made.cache_control.insert(made.cache_control.begin(), {"**", *route.cache_control});
+    return made;
 }
 
 CodingsByPath::CodingsByPath(const ServeOptions& options)

@@ -92,6 +92,10 @@ http::Site make_site(std::span<const ServedSite> sites, const SiteFacts& facts);
 // What the plain addresses of --https-redirect serve.
 http::Site make_redirect_site(std::span<const ServedSite> sites);
 
+// The options of the site with the files that a route has: what the routes around its path say,
+// and then its own.
+ServeOptions with_files_of(const ServeOptions& options, const Route& route);
+
 // The operator's pages of the site.
 Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options);
 // Those of a route, which stand before them.

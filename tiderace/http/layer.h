@@ -126,6 +126,7 @@ struct RouteNotes {
 enum class SettingKind : std::uint8_t {
     any,
     first,
+    canonical_host,
     rate,
     fields,
     cors,

@@ -245,15 +245,11 @@ core::Ref<SiteLoop::Tree::Selection> SiteLoop::Tree::make_selection(
     std::uint32_t endpoint, std::span<const std::uint32_t> list, SiteLoop& loop) const {
     const Site::Endpoint& base = site_->endpoints()[endpoint];
     const std::vector<SiteRoutes::Route>& routes = base.routes->routes();
-    std::uint32_t answers = endpoint;
+    const SiteRoutes::Route* const answering = base.routes->answering(list);
+    std::uint32_t answers = answering != nullptr ? answering->endpoint : endpoint;
+    const std::uint32_t refined = answers == endpoint ? SiteRoutes::base : answers;
     for (const std::uint32_t number : list) {
-        const SiteRoutes::Route& route = routes[number];
-        if (route.endpoint == SiteRoutes::none || route.refines != SiteRoutes::none) continue;
-        answers = route.endpoint;
-        break;
-    }
-    for (const std::uint32_t number : list) {
-        if (routes[number].refines != answers) continue;
+        if (routes[number].refines != refined) continue;
         answers = routes[number].endpoint;
         break;
     }

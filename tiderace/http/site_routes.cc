@@ -61,6 +61,23 @@ void SiteRoutes::add_lists() {
     }
 }
 
+// Globs stand in the order of the file, so "*.php" may come before what denies some of these files:
+// that one counts.
+const SiteRoutes::Route* SiteRoutes::answering(std::span<const std::uint32_t> list) const {
+    const Route* found = nullptr;
+    for (const std::uint32_t number : list) {
+        const Route& route = routes_[number];
+        if (route.endpoint == none || route.refines != none) continue;
+        if (found == nullptr) found = &route;
+        const bool is_glob = route.match.kind() == RouteMatch::Kind::glob &&
+                             found->match.kind() == RouteMatch::Kind::glob &&
+                             route.match.priority == found->match.priority;
+        if (!is_glob) break;
+        if (route.denies) return &route;
+    }
+    return found;
+}
+
 std::uint32_t SiteRoutes::find(const Request& request, List& found) const {
     route::Parameters unused;
     const route::Found at = paths_.find(wire::Method::other, request.path, unused);

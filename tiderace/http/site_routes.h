@@ -22,6 +22,7 @@ namespace tiderace::http {
 class SiteRoutes {
   public:
     static constexpr std::uint32_t none = UINT32_MAX;
+    static constexpr std::uint32_t base = UINT32_MAX - 1;  // the endpoint that they are inside of
 
     struct Route {
         RouteMatch match;
@@ -30,7 +31,10 @@ class SiteRoutes {
         // It answers only in the place of this endpoint: the same files with other settings. `none`
         // with an endpoint: in the place of all that is less near.
         std::uint32_t refines = none;
+        bool denies = false;  // its endpoint comes before those of other globs that hold
     };
+    // The route of a list that answers; nullptr: none does.
+    const Route* answering(std::span<const std::uint32_t> list) const;
     using List = std::vector<std::uint32_t>;  // of routes(), the nearest first
 
     explicit SiteRoutes(std::vector<Route> routes);

@@ -87,15 +87,15 @@ std::optional<ByteView> FastCgi::script_in(ByteView path) const {
 }
 
 void FastCgi::handle(Exchange& exchange) {
-    const std::optional<ByteView> front = script_in(exchange.request().path);
-    if (front) return run(exchange, *front);
-    if (!handle_index(exchange)) exchange.respond_status(404);
+    if (!handle_as(exchange, exchange.request().path)) exchange.respond_status(404);
 }
 
-bool FastCgi::handle_index(Exchange& exchange) {
-    const std::optional<std::string> index = index_of(exchange.request().path);
-    if (index) run(exchange, *index);
-    return index.has_value();
+bool FastCgi::handle_as(Exchange& exchange, ByteView path) {
+    const std::optional<ByteView> front = script_in(path);
+    const std::optional<std::string> index = front ? std::nullopt : index_of(path);
+    if (!front && !index) return false;
+    run(exchange, front ? *front : ByteView(*index));
+    return true;
 }
 
 void FastCgi::run(Exchange& exchange, ByteView script) {

@@ -62,9 +62,9 @@ class FastCgi final : public Handler, private core::TurnEnd {
 
     // 404 where the pattern matches neither the path nor the index of a folder at that path.
     void handle(Exchange& exchange) override;
-    // Answers for a folder that has an index of the pattern's. False: it is none, and the exchange
-    // is not touched.
-    bool handle_index(Exchange& exchange);
+    // Answers by the script of this path, which the request's own stands for. False: it is none,
+    // nor a folder that has an index of the pattern's, and the exchange is not touched.
+    bool handle_as(Exchange& exchange, ByteView path);
 
     FastCgiPeer& peer() { return *peer_; }
     // No request is under way.

@@ -6,6 +6,7 @@
 #include "tiderace/base/check.h"
 #include "tiderace/base/moment.h"
 #include "tiderace/core/contain.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/http/wire/field_name.h"
 #include "tiderace/http/wire/framing.h"
 #include "tiderace/http/wire/status.h"
@@ -47,7 +48,7 @@ class ProgramCall::Source final : public BodySource {
 };
 
 ProgramCall::ProgramCall(core::EventLoop& loop, CallRoom& room, std::string_view name)
-    : loop_(&loop), room_(&room), name_(name) {}
+    : loop_(&loop), room_(&room), timeout_(room.rules.timeout), name_(name) {}
 
 ProgramCall::~ProgramCall() {
     drop_exchange();
@@ -57,6 +58,11 @@ void ProgramCall::begin(Exchange& exchange) {
     const ByteView length = exchange.request().header(FieldName::content_length);
     if (!length.empty()) length_ = wire::parse_content_length(length).value;
     // The answer comes later: without this it would be 500 as soon as the handler returns.
+    std::uint64_t body_bytes_max = room_->rules.body_bytes_max;
+    if (room_->rules.obeys_scope && exchange.chain() != nullptr) {
+        body_bytes_max = exchange.chain()->body_bytes_max.value_or(body_bytes_max);
+        timeout_ = exchange.chain()->handler_timeout.value_or(timeout_);
+    }
     exchange_ = exchange.defer();
     collected_.join(room_->collected, *exchange.request().peer);
     try {
@@ -66,7 +72,7 @@ void ProgramCall::begin(Exchange& exchange) {
             return ready_to_start();
         }
         has_body_ = true;
-        exchange.receive_body(std::make_unique<Body>(*this), room_->rules.body_bytes_max);
+        exchange.receive_body(std::make_unique<Body>(*this), body_bytes_max);
     } catch (...) {
         // The exchange answers what a handler throws, and its observers learn nothing of it.
         on_client_gone();
@@ -160,8 +166,8 @@ void ProgramCall::let_in() {
     phase_ = Phase::running;
     note_progress();
     loop_->cancel(deadline_);
-    if (room_->rules.timeout > Duration::zero()) {
-        loop_->arm(deadline_, moment_after(loop_->now(), room_->rules.timeout));
+    if (timeout_ > Duration::zero()) {
+        loop_->arm(deadline_, moment_after(loop_->now(), timeout_));
     }
     // Its caller may be reading for another call, which an exception would end.
     if (!core::contain(log(), "cgi", "the start of a program", [this] { start(); })) {
@@ -364,7 +370,7 @@ void ProgramCall::on_deadline() {
     // Checked when it passes, not on each event: moving the deadline would cost a timer for each
     // piece.
     if (waits_for_client()) note_progress();
-    const Instant due = moment_after(progress_, room_->rules.timeout);
+    const Instant due = moment_after(progress_, timeout_);
     if (loop_->now() < due) return loop_->arm(deadline_, due);
     fail(504, "it did nothing for too long");
 }

@@ -42,6 +42,7 @@ struct CallRules {
     std::size_t unknown_body_bytes_max = 1_MiB;  // without a Content-Length; above: 411
     std::size_t collected_bytes_max = 16_MiB;    // of all calls of the handler
     std::uint64_t output_bytes_max = 0;          // of an answer's body; above: 502. 0: any
+    bool obeys_scope = false;  // its Chain's limits stand above timeout and body_bytes_max
 };
 
 // The parts that the calls of one handler share.
@@ -173,6 +174,7 @@ class ProgramCall {
 
     core::EventLoop* loop_;
     CallRoom* room_;
+    Duration timeout_;
     std::string name_;
     core::Ref<Exchange> exchange_;  // none: answered, or the client is gone
     Gone gone_{*this};
@@ -191,10 +193,8 @@ class ProgramCall {
     Reader reader_;
     Source* source_ = nullptr;
     std::uint64_t output_bytes_ = 0;
-    bool answered_ = false;
-    bool drops_output_ = false;
-    bool source_waits_ = false;
-    bool broken_ = false;
+    bool answered_ = false, broken_ = false;
+    bool drops_output_ = false, source_waits_ = false;
 };
 
 }  // namespace tiderace::http::cgi

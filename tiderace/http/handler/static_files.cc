@@ -83,11 +83,11 @@ core::Ref<files::ResolvedPath> StaticFiles::resolve(ByteView path) {
 }
 
 // When memory runs out, the cache is dropped and the request is tried once more.
-void StaticFiles::handle(Exchange& exchange) {
+void StaticFiles::handle_as(Exchange& exchange, ByteView path) {
     // Twice: after drop_caches() there is nothing left to give.
     for (int attempts = 0; attempts < 2; ++attempts) {
         try {
-            return answer(exchange);
+            return answer(exchange, path);
         } catch (const std::bad_alloc&) {
             if (exchange.responded()) throw;  // it cannot be answered twice
             drop_caches();
@@ -107,20 +107,28 @@ void StaticFiles::drop_caches() {
     }
 }
 
-void StaticFiles::answer(Exchange& exchange) {
-    const Request& request = exchange.request();
-    if (!request.is_get_or_head()) return answer_other_method(exchange);
-    TR_CHECK(options_.prefix.empty() || request.path.starts_with(options_.prefix),
-             "files answer what is below their prefix");
+void StaticFiles::begin(const Request& request) {
     room_->set_asker(request.connection);
     if (watch_) watch_->catch_up(request.connection);
-    const core::Ref<files::ResolvedPath> resolved = resolve(path_of(request));
+}
+
+files::StandsFor StaticFiles::look(Exchange& exchange, ByteView path) {
+    begin(exchange.request());
+    follow_root();
+    return cache_.find(path, loop_->now(), loop_->unix_now())->stands_for;
+}
+
+void StaticFiles::answer(Exchange& exchange, ByteView path) {
+    const Request& request = exchange.request();
+    if (!request.is_get_or_head()) return answer_other_method(exchange);
+    begin(request);
+    const core::Ref<files::ResolvedPath> resolved = resolve(path);
     switch (resolved->stands_for) {
         case files::StandsFor::file:
             return files::answer_file(exchange, *resolved, options_.small_copy_bytes_max, disk_,
                                       variants());
         case files::StandsFor::directory:
-            return answer_directory(exchange, path_of(request));
+            return answer_directory(exchange, path);
         case files::StandsFor::redirect:
             return redirect_to_slash(exchange);
         case files::StandsFor::refused:
@@ -137,8 +145,7 @@ void StaticFiles::handle_only_beneath(ByteView folder, Exchange& exchange) {
     const Request& request = exchange.request();
     if (!request.is_get_or_head()) return answer_other_method(exchange);
     TR_CHECK(folder.ends_with('/') && request.path.starts_with(folder));
-    room_->set_asker(request.connection);
-    if (watch_) watch_->catch_up(request.connection);
+    begin(request);
     if (wire::has_hidden_segment(request.path)) return exchange.respond_status(404);
     follow_root();
     const files::FileLoader::Opened directory = cache_.loader().open(folder);

@@ -66,7 +66,12 @@ class StaticFiles final : public Handler {
     static Result<std::unique_ptr<StaticFiles>> create(core::EventLoop& loop,
                                                        StaticFilesOptions options);
 
-    void handle(Exchange& exchange) override;
+    void handle(Exchange& exchange) override { handle_as(exchange, path_of(exchange.request())); }
+    // Answers as for this canonical path beneath the root, which the request's own stands for.
+    void handle_as(Exchange& exchange, ByteView path);
+    // What it stands for, without an answer. An alias is a folder's index, or a page.
+    files::StandsFor look(Exchange& exchange, ByteView path);
+    void redirect_to_slash(Exchange& exchange) const;
     // Answers with a regular file beneath `folder` ("/a/b/"), which the request's path begins with:
     // no index, fallback, listing or redirect, and no link that leaves the folder. Uncached.
     void handle_only_beneath(ByteView folder, Exchange& exchange);
@@ -78,9 +83,12 @@ class StaticFiles final : public Handler {
   private:
     StaticFiles(core::EventLoop& loop, files::RootDirectory root, StaticFilesOptions options);
 
-    void answer(Exchange& exchange);
+    void answer(Exchange& exchange, ByteView path);
+    void begin(const Request& request);
     ByteView path_of(const Request& request) const {
         ByteView path = request.path;
+        TR_CHECK(options_.prefix.empty() || path.starts_with(options_.prefix),
+                 "files answer what is below their prefix");
         path.remove_prefix(options_.prefix.size());
         return path;
     }
@@ -97,7 +105,6 @@ class StaticFiles final : public Handler {
     files::FileVariants* variants() { return variants_ ? &*variants_ : nullptr; }
     void answer_missing(Exchange& exchange);
     void answer_directory(Exchange& exchange, ByteView path);
-    void redirect_to_slash(Exchange& exchange) const;
 
     core::EventLoop* loop_;
     files::RootDirectory root_;

@@ -1,0 +1,55 @@
+// MappedFiles: files whose names are not the paths of their requests: a part of the path is taken
+// away or put before it, names are tried in turn, and scripts stand among the files.
+//
+//   strip "/static"                /static/a.css   ->  /a.css
+//   prefix "/{host.1}"             a.example, /x   ->  /a/x
+//   try {path}, {path}/, /i.php    /news/7         ->  /i.php, which a FastCGI peer runs
+//
+// The path of a file is found once, after the routes were chosen: it chooses no other route.
+//
+// Owner    The worker's content of a site.
+// Thread   The loop's.
+// Errors   404 where a variable has no sound value for the request.
+// Keywords: try_files, rewrite, alias
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/programs.h"
+#include "server/site/route.h"
+#include "tiderace/http/handler.h"
+#include "tiderace/http/handler/static_files.h"
+
+namespace tiderace::server {
+
+class MappedFiles final : public http::Handler {
+  public:
+    // `files` and `programs` outlive it; nullptr: there are none. `rest` begins behind this path.
+    MappedFiles(http::handler::StaticFiles* files, Programs* programs, FileSettings settings,
+                std::string_view path)
+        : files_(files), programs_(programs), settings_(std::move(settings)), path_(path) {}
+
+    void handle(http::Exchange& exchange) override;
+
+  private:
+    std::optional<std::string> mapped(const http::Request& request) const;
+    bool serve_if_there(http::Exchange& exchange, const std::string& path);
+    void serve(http::Exchange& exchange, const std::string& path);
+
+    http::handler::StaticFiles* files_;
+    Programs* programs_;
+    FileSettings settings_;
+    std::string path_;
+};
+
+// The text with the variables of this request: {path}, {rest}, {host}, {host.1} … {host.9}: the
+// labels of the name from the left. As a part of a path: nullopt where one has no value, or one
+// that a path may not have. `path` is the file's so far.
+std::optional<std::string> with_variables(std::string_view text, const http::Request& request,
+                                          std::string_view path, std::string_view rest);
+// What is wrong with the variables of a text; "": nothing.
+std::string variable_fault(std::string_view text);
+
+}  // namespace tiderace::server

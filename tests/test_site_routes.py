@@ -1,0 +1,298 @@
+"""Routes of a file: which holds, which answers, and how files are found; and the files of the
+documents' five examples (tests/site_files)."""
+
+import subprocess
+from pathlib import Path
+
+from test_fastcgi import fcgiwrap, ended, needs_fcgiwrap  # noqa: F401
+from test_sites import HASH_OF_B, HERE, SERVER, make, sites  # noqa: F401
+
+EXAMPLES = Path(__file__).resolve().parent / "site_files"
+
+
+def status(server, *words, **more):
+    return server.of("a.example", *words, **more).status
+
+
+def test_conditions_choose_a_route(sites, make):  # noqa: F811
+    make("www/index.html", "page")
+    server = sites("""
+[[site]]
+root = "www"
+[[site.route]]
+path = "/form"
+method = ["POST"]
+respond = "posted"
+[[site.route]]
+path = "/form"
+header.X-Debug = "on*"
+respond = "debug"
+[[site.route]]
+path = "/"
+query = { v = "1" }
+respond = "one"
+[[site.route]]
+path = ["*.bak", "=/index.html"]
+deny = 403
+[[site.route]]
+remote = "127.0.0.0/8"
+response.set.X-Near = "1"
+[[site.route]]
+remote = ["10.0.0.0/8", "::/0"]
+scheme = "https"
+deny = true
+""")
+    assert status(server, "/form") == 404
+    assert server.of("a", "/form", "X-Debug: only").text == "debug"
+    assert status(server, "/form", "X-Debug: off") == 404
+    assert server.of("a", "/?x=2&v=1").text == "one"
+    assert server.of("a", "/?v=2").text == "page"
+    for path in ("/a.bak", "/a.bak/below", "/index.html"):
+        assert status(server, path) == 403
+    assert server.of("a", "/").get("x-near") == "1"
+    assert server.of("a", "/form", method="POST").text == "posted"
+
+
+def test_a_route_has_files_of_its_own(sites, make):  # noqa: F811
+    make("www/index.html", "site")
+    make("www/sub/a.txt", "a")
+    make("static/a.css", "static")
+    make("static/deep/assets/b.css", "assets")
+    make("v2/new/page.html", "page")
+    server = sites("""
+[[site]]
+root = "www"
+listing = false
+[[site.route]]
+path = "/static"
+root = "static"
+strip = "/static"
+[[site.route]]
+path = "/assets"
+root = "static"
+prefix = "/deep"
+[[site.route]]
+path = "/old"
+root = "v2"
+rewrite = "/new{rest}.html"
+[[site.route]]
+path = "/sub"
+listing = true
+[[site.route]]
+path = "/secret"
+deny = true
+[[site.route]]
+path = "/secret/files"
+listing = true
+response.set.X-A = "1"
+""")
+    assert server.of("a", "/static/a.css").text == "static"
+    assert status(server, "/static/b.css") == 404
+    assert server.of("a", "/assets/b.css").text == "assets"
+    assert server.of("a", "/old/page").text == "page"
+    assert "a.txt" in server.of("a", "/sub/").text
+    assert status(server, "/") == 200
+    # A setting of files opens nothing that a route around it denies.
+    closed = server.of("a", "/secret/files/")
+    assert (closed.status, closed.get("x-a")) == (404, "1")
+
+
+def test_names_are_tried_in_turn(sites, make):  # noqa: F811
+    make("www/a.html", "a")
+    make("www/shop/index.html", "shop")
+    make("www/app.html", "app")
+    server = sites("""
+[[site]]
+root = "www"
+try = ["{path}", "{path}/", "{path}.html", "/app.html"]
+[[site.route]]
+path = "/only"
+try = ["{path}", 410]
+""")
+    assert server.of("a", "/a.html").text == "a"
+    assert server.of("a", "/a").text == "a"
+    assert server.of("a", "/none/at/all?q").text == "app"
+    assert server.of("a", "/shop/").text == "shop"
+    moved = server.of("a", "/shop?q")
+    assert (moved.status, moved.get("location")) == (301, "/shop/?q")
+    assert status(server, "/only/x") == 410
+
+
+def test_each_host_has_its_folder(sites, make):  # noqa: F811
+    make("sites/one/index.html", "one")
+    make("sites/two/index.html", "two")
+    make("sites/.hidden/index.html", "hidden")
+    make("secret/index.html", "secret")
+    server = sites("""
+[[site]]
+hosts = ["*.a.example", "a.example"]
+root = "sites/{host.1}"
+""")
+    assert server.of("one.a.example").text == "one"
+    assert server.of("TWO.a.example:80").text == "two"
+    assert server.of("one.x.a.example").text == "one"
+    for host in (".hidden.a.example", "..a.example", "..%2fsecret.a.example", "three.a.example"):
+        assert server.of(host).status in (400, 404, 421), host
+
+
+def test_one_name_of_a_site_is_the_name(sites, make):  # noqa: F811
+    server = sites("""
+[[site]]
+hosts = ["a.example", "www.a.example", "*.old.example"]
+canonical_host = "a.example"
+respond = "here"
+[[site.route]]
+path = "/closed"
+deny = true
+""")
+    assert server.of("A.example:80", "/x").text == "here"
+    for host in ("www.a.example", "x.old.example"):
+        moved = server.of(host, "/closed/%41?b=c")
+        assert (moved.status, moved.get("location")) == (308, "http://a.example/closed/%41?b=c")
+    assert server.of("www.a.example:8080").get("location") == "http://a.example:8080/"
+
+
+def test_fields_are_taken_out(sites, make):  # noqa: F811
+    make("www/a.txt", "a")
+    server = sites("""
+[[site]]
+root = "www"
+response.set = { X-Site = "1", X-Other = "2" }
+route = [
+  { path = "/a.txt", response.remove = ["x-site", "X-None"] },
+]
+""")
+    answer = server.of("a", "/a.txt")
+    assert answer.get("x-site") is None
+    assert (answer.get("x-other"), answer.get("content-type")) == ("2", "text/plain; charset=utf-8")
+
+
+@needs_fcgiwrap
+def test_scripts_are_run_and_never_sent(sites, make, fcgiwrap):  # noqa: F811
+    script = (
+        "#!/bin/sh\necho 'Content-Type: text/plain'; echo\necho ran $SCRIPT_NAME $REQUEST_URI\n"
+    )
+    for name in ("www/index.cgi", "www/blog/index.cgi", "www/post.cgi"):
+        make(name, script).chmod(0o755)
+    make("www/page.html", "page")
+    server = sites(f"""
+[[site]]
+hosts = ["a.example"]
+root = "www"
+index = ["index.cgi"]
+try = ["{{path}}", "{{path}}/", "/index.cgi"]
+[[site.route]]
+path = "*.cgi"
+fastcgi = "{fcgiwrap}"
+[[site]]
+hosts = ["b.example"]
+root = "www"
+index = ["index.cgi"]
+[[site.route]]
+path = "*.cgi"
+method = "POST"
+fastcgi = "{fcgiwrap}"
+[[site]]
+hosts = ["c.example"]
+root = "www"
+index = ["index.cgi"]
+[[site.route]]
+path = "/blog/*.cgi"
+fastcgi = "{fcgiwrap}"
+""")
+    assert server.of("a.example", "/").text == "ran /index.cgi /\n"
+    assert server.of("a.example", "/page.html").text == "page"
+    assert server.of("a.example", "/2026/post?x").text == "ran /index.cgi /2026/post?x\n"
+    assert server.of("a.example", "/blog/").text == "ran /blog/index.cgi /blog/\n"
+    # Where the condition does not hold, the source is not there.
+    for path in ("/", "/post.cgi", "/blog/", "/post.cgi/x"):
+        assert server.of("b.example", path).status == 404, path
+    assert server.of("b.example", "/post.cgi", method="POST").text == "ran /post.cgi /post.cgi\n"
+    # The index of a pattern of one folder.
+    assert server.of("c.example", "/blog/").text == "ran /blog/index.cgi /blog/\n"
+
+
+@needs_fcgiwrap
+def test_limits_of_a_route(sites, make, fcgiwrap):  # noqa: F811
+    slow = make("www/slow.cgi", "#!/bin/sh\nsleep 30\n")
+    slow.chmod(0o755)
+    make("www/cat.cgi", "#!/bin/sh\necho Content-Type: text/plain; echo; cat\n").chmod(0o755)
+    server = sites(f"""
+[[site]]
+root = "www"
+body_max = "2KiB"
+[[site.route]]
+path = "*.cgi"
+fastcgi = "{fcgiwrap}"
+[[site.route]]
+path = "/slow.cgi"
+head_timeout = "300ms"
+[[site.route]]
+path = "/cat.cgi"
+body_max = "10B"
+""")
+    assert status(server, "/slow.cgi") == 504
+    assert status(server, "/cat.cgi", method="POST", body=b"x" * 10) == 200
+    assert status(server, "/cat.cgi", method="POST", body=b"x" * 11) == 413
+
+
+# The five examples.
+
+
+def example(tmp_path, name, **replaced):
+    """The text of an example, with its folders here."""
+    text = (EXAMPLES / f"{name}.toml").read_text()
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    for place in ("/srv/", "/etc/tiderace/", "/var/log/tiderace/", "/run/"):
+        text = text.replace(place, f"{tmp_path}{place}")
+        Path(f"{tmp_path}{place}").mkdir(parents=True, exist_ok=True)
+    return text
+
+
+def refusals(binary, tmp_path, text):
+    file = tmp_path / "example.toml"
+    file.write_text(text)
+    return subprocess.run(
+        [binary, "check", str(file)], capture_output=True, text=True, timeout=60
+    ).stderr
+
+
+@needs_fcgiwrap
+def test_the_example_of_php(sites, make, tmp_path, fcgiwrap):  # noqa: F811
+    text = example(tmp_path, "php").replace(f"unix:{tmp_path}/run/php/php8.2-fpm.sock", fcgiwrap)
+    script = "#!/bin/sh\necho Content-Type: text/plain; echo; echo ran $SCRIPT_NAME\n"
+    for name in ("index.php", "wp-login.php", "wp-content/uploads/evil.php"):
+        make(f"srv/wordpress/{name}", script).chmod(0o755)
+    make("srv/wordpress/.git/config", "secret")
+    make("srv/wordpress/a.css", "css")
+    server = sites(text)
+    blog = "blog.example.org"
+    assert server.of(blog, "/").text == "ran /index.php\n"
+    assert server.of(blog, "/2026/a-post/").text == "ran /index.php\n"
+    assert server.of(blog, "/a.css").text == "css"
+    for path in ("/.git/config", "/a.bak", "/none.php"):
+        assert server.of(blog, path).status == 404, path
+    codes = [server.of(blog, "/wp-login.php").status for _ in range(7)]
+    assert codes.count(429) >= 1 and codes[0] == 200
+
+
+def test_the_example_of_many_hosts(sites, make, tmp_path):  # noqa: F811
+    text = example(tmp_path, "hosts")
+    text = text.replace('[server]\nuser = "www-data"\n', "").replace("[tls]\n", "# [tls]\n")
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("folder = "))
+    a = example(tmp_path, "sites/a")
+    make("sites/a.toml", a)
+    make("etc/tiderace/a.htpasswd", f"ada:{HASH_OF_B}\n")
+    make("srv/sites/one/index.html", "one")
+    make("srv/sites/a/press/index.html", "press")
+    server = sites(text.split("\n", 1)[1], head=text.split("\n", 1)[0] + "\n" + SERVER + HERE)
+    assert server.of("b.example").status == 421
+    assert server.of("one.a.example").status == 401
+    press = server.of("a.example", "/press/")
+    assert (press.status, press.text, press.get("x-frame-options")) == (200, "press", "DENY")
+
+
+def test_the_examples_that_are_not_built_yet_say_so(binary, tmp_path):
+    for name, words in (("application", "proxying is not built"), ("balancer", "not built yet")):
+        assert words in refusals(binary, tmp_path, example(tmp_path, name))
