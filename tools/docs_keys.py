@@ -25,11 +25,11 @@ NAMES = {
 
 
 def program():
-    """A program of this checkout: the newest, or one that is built for it."""
-    found = [it for it in BUILD.glob("*/tiderace") if os.access(it, os.X_OK)]
+    """A tools program of this checkout: the newest, or one that is built for it."""
+    found = [it for it in BUILD.glob("*/tiderace-tools") if os.access(it, os.X_OK)]
     if not found:
-        subprocess.run([ROOT / "dev", "build", "release", "tiderace"], check=True)
-        found = list(BUILD.glob("*/tiderace"))
+        subprocess.run([ROOT / "dev", "build", "release", "tiderace-tools"], check=True)
+        found = list(BUILD.glob("*/tiderace-tools"))
     return max(found, key=lambda it: it.stat().st_mtime)
 
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "server/command_line/apply_flag.h"
@@ -281,6 +282,13 @@ const Key* find_key(TableKind kind, std::string_view name) {
     const auto found = std::ranges::find_if(
         all_keys, [&](const Key& key) { return key.in == kind && key.name == name; });
     return found != all_keys.end() ? &*found : nullptr;
+}
+
+bool is_setting(std::string_view name) {
+    static constexpr std::string_view others[] = {"hosts",  "default", "route",   "use",
+                                                  "path",   "method",  "header",  "query",
+                                                  "remote", "scheme",  "priority"};
+    return std::ranges::find(others, name) == std::end(others);
 }
 
 const ServeFlag& flag_of(const Key& key) {

@@ -50,6 +50,9 @@ std::string_view title_of(TableKind kind);
 std::span<const Key> keys();
 const Key* find_key(TableKind kind, std::string_view name);
 
+// Whether presets may have it: it does not say for which hosts or requests a table holds.
+bool is_setting(std::string_view name);
+
 // Of a key that has one.
 const ServeFlag& flag_of(const Key& key);
 // Reads the value of a key that has a flag. False: it was refused.

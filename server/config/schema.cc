@@ -77,12 +77,6 @@ std::string schema_of(const Key& key) {
     return text + "}";
 }
 
-// The names by which a site or a route is chosen, which no preset has.
-bool names_it(std::string_view key) {
-    constexpr std::string_view names[] = {"hosts", "default", "route", "path", "use"};
-    return std::ranges::find(names, key) != std::end(names);
-}
-
 std::string properties_of(const auto& has, std::size_t indent) {
     Members properties(indent);
     std::vector<std::string_view> seen;
@@ -117,7 +111,7 @@ std::string definitions() {
     all.add("preset", definition(
                           [](const Key& key) {
                               return (key.in == TableKind::site || key.in == TableKind::route) &&
-                                     !names_it(key.name);
+                                     is_setting(key.name);
                           },
                           {}));
     all.add("time", R"({"type": "string", "pattern": )"

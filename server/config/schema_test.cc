@@ -30,6 +30,12 @@ TEST(Schema, HasTheKeysThatWorkWithTypeUnitAndDefault) {
 }
 
 TEST(Schema, LeavesOutWhatIsRefused) {
+    const std::string text = schema();
+    const std::string preset = text.substr(text.find("\"preset\": {\n"));
+    EXPECT_THAT(preset, HasSubstr("\"cors\": {"));
+    for (const char* const condition : {"path", "method", "remote", "priority", "hosts", "use"}) {
+        EXPECT_THAT(preset, Not(HasSubstr("\"" + std::string(condition) + "\": {"))) << condition;
+    }
     EXPECT_THAT(schema(), Not(HasSubstr("\"upstream\"")));
 }
 

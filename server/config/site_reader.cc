@@ -46,13 +46,6 @@ std::optional<std::uint32_t> rate_of(std::string_view text) {
     return unit == "/s" && count <= 16'666 ? std::optional(count * 60) : std::nullopt;
 }
 
-// What says for which requests a route holds.
-bool is_condition(std::string_view key) {
-    static constexpr std::string_view all[] = {"path",   "method", "header",  "query",
-                                               "remote", "scheme", "priority"};
-    return std::ranges::find(all, key) != std::end(all);
-}
-
 }  // namespace
 
 SiteReader::SiteReader(const Table& top, const ServeOptions& server, const Reading& reading)
@@ -71,10 +64,7 @@ void SiteReader::check_presets() {
             continue;
         }
         for (const Member& each : content->members) {
-            const bool names_it = each.key == "hosts" || each.key == "default" ||
-                                  each.key == "route" || each.key == "use" ||
-                                  is_condition(each.key);
-            if (names_it) {
+            if (!is_setting(each.key)) {
                 reading_.problems.error(each.at, "a preset cannot have \"" + each.key + "\"",
                                         "presets hold settings for sites and routes");
             } else if (find_key(TableKind::route, each.key) == nullptr) {

@@ -188,6 +188,8 @@ std::expected<std::vector<Directive>, Fault> Reader::read(const std::string& pat
 
 std::expected<std::vector<Directive>, Fault> Reader::read_at_depth(const std::string& path,
                                                                    std::size_t depth) {
+    if (++files_ > config::DocumentReader::files_max)
+        return std::unexpected(Fault{"too many files"});
     const auto text = world_.read(path, config::DocumentReader::file_bytes_max);
     if (!text) return std::unexpected(Fault{"cannot " + text.error().message(), false});
     return FileReader(*this, path, *text, depth).read_block(0);

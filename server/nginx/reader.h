@@ -4,7 +4,7 @@
 //
 // Thread   One; blocks on the disk.
 // Errors   Of syntax the first, with its place, in nginx's sense.
-// Limits   depth_max blocks and includes in one another; files of file_bytes_max.
+// Limits   depth_max blocks and includes in one another, directives_max; files as DocumentReader.
 // Keywords: crossplane
 #pragma once
 
@@ -58,6 +58,7 @@ class Reader {
     const config::DocumentWorld& world_;
     std::string folder_;  // of the first file: names are relative to it
     std::size_t directives_ = 0;
+    std::size_t files_ = 0;
 };
 
 }  // namespace tiderace::server::nginx

@@ -90,7 +90,7 @@ TEST(NginxReader, IncludesStandInTheirPlace) {
     EXPECT_THAT(names, ElementsAre("a", "b", "c", "include none.conf", "include mime.types", "z"));
     EXPECT_EQ((*all)[2].block[0].name, "d") << "relative to the first file";
     folder.write("sites/1.conf", "include n.conf; include n.conf;");
-    EXPECT_FALSE(Reader(world).read(folder.path_of("n.conf"))) << "too many directives";
+    EXPECT_FALSE(Reader(world).read(folder.path_of("n.conf"))) << "too many files";
     folder.write("sites/1.conf", "}");
     const auto wrong = Reader(world).read(folder.path_of("n.conf"));
     ASSERT_FALSE(wrong);

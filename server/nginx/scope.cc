@@ -369,17 +369,6 @@ void Scope::finish_access(const Scope* site) {
     close("who may enter is not carried: closed to all, or remove this `deny`");
 }
 
-// So far a pattern has a FastCGI server, or one rule for caches.
-void Scope::finish_pattern() {
-    const std::string_view kept = has("fastcgi") ? "fastcgi" : "cache_control";
-    for (const auto& [key, value] : settings_) {
-        if (key == kept) continue;
-        around_.has_dropped = true;
-        comments_.push_back(path_ + ": " + key + " = " + value + "  -- not for a pattern yet");
-    }
-    std::erase_if(settings_, [&](const auto& each) { return each.first != kept; });
-}
-
 bool Scope::answers() const {
     return std::ranges::any_of(settings_,
                                [](const auto& each) { return is_one_of(each.first, answer_keys); });
@@ -391,9 +380,6 @@ void Scope::finish(const Scope* site) {
         set("cache_control", string_text(expires_ + (has_both ? ", " : "") + cache_control_));
     }
     finish_access(site);
-    const bool is_pattern = path_.starts_with('*') || path_.starts_with('[');
-    const bool has_conditions = config::find_key(TableKind::route, "method")->later.empty();
-    if (is_pattern && !has_conditions) finish_pattern();
     // nginx lists no folder unless it is told to.
     if (has("root") && !answers() && !has("listing")) set("listing", "false");
     if (site != nullptr && site->answers() && !answers()) {

@@ -75,7 +75,6 @@ class Scope {
     void take_header(const Directive& directive);
     void take_log(const Directive& directive);
     void finish_access(const Scope* site);
-    void finish_pattern();
     std::string absolute(const std::string& file) const;
     bool is_site() const { return kind_ == config::TableKind::site; }
 
