@@ -29,7 +29,7 @@ LEADS = {
     "408": ["http/wire/refusal.h", "http/h1/connection.h"],
     "414": ["http/wire/refusal.h"],
     "416": ["http/wire/range.h", "http/files/file_answer.h"],
-    "429": ["http/filter/rate_limit.h"],
+    "429": ["http/app/limits/rate_limit.h"],
     "431": ["http/wire/refusal.h", "http/wire/request_head.h"],
     "503": ["base/transient_error.h", "http/places.h"],
     "Range": ["http/wire/range.h", "http/files/range_body.h"],
@@ -63,7 +63,10 @@ LEADS = {
     "drain": ["net/tcp_server.h", "net/serving.h"],
     "SIGTERM": ["core/signals.h", "net/serving.h"],
     "X-Forwarded-For": ["http/filter/trusted_proxies.h"],
-    "rate limit": ["http/filter/rate_limit.h"],
+    "rate limit": ["http/app/limits/rate_limit.h"],
+    "JWT": ["jwt/verifier.h", "jwt/bearer_auth.h"],
+    "signed URL": ["http/app/signed/signed_urls.h"],
+    "argon2": ["password/hasher.h"],
     "access log": ["http/access_log.h"],
     "rotation": ["log/file_sink.h"],
     "slowloris": ["net/progress_rate.h", "net/connection_limits.h"],
@@ -164,4 +167,8 @@ def test_without_a_word_the_whole_map_is_printed():
 
 def test_several_words_are_one_and_the_output_has_the_path_and_what_it_is():
     ended = run("rate", "limit")
-    assert ended.stdout.split()[:3] == ["tiderace/http/filter/rate_limit.h", "RateLimit:", "at"]
+    assert ended.stdout.split()[:3] == [
+        "tiderace/http/app/limits/rate_limit.h",
+        "rate_limit():",
+        "at",
+    ]
