@@ -51,7 +51,7 @@ http::Middleware bearer_auth(Options options, std::string realm) {
             return http::Layer(std::make_shared<One>(std::move(rule), place));
         }));
     made.leaves = http::state_key<Claims>;
-    return made;
+    return std::move(made).noted({.refusals = {401}, .security = "bearer"});
 }
 
 }  // namespace tiderace::jwt

@@ -48,6 +48,16 @@ TEST(BearerAuth, LeavesTheClaims) {
     }
 }
 
+TEST(BearerAuth, IsInTheDocument) {
+    App app;
+    app.get<"/me">([] { return "x"; }, bearer_auth(options()));
+    app.openapi("/openapi.json", {.title = "Shop"});
+    testing::Client client(app);
+    const std::string document(client.get("/openapi.json").text());
+    EXPECT_NE(document.find("\"401\""), document.npos) << document;
+    EXPECT_NE(document.find("\"scheme\":\"bearer\""), document.npos) << document;
+}
+
 TEST(BearerAuth, OptionsThatAreNoneAreSaidAtTheStart) {
     App app;
     app.use(bearer_auth({.keys = {{Algorithm::rs256, "no key", "r9"}}}));
