@@ -48,6 +48,14 @@ class ServerContext::Endpoint final : public tls::Endpoint {
     ServerContext* context_;
 };
 
+struct ServerContext::Next {
+    std::vector<CertificateFiles> files;
+    ClientCertificates clients;
+    std::string client_ca;
+    std::unique_ptr<CertificateSet> certificates = {};
+    std::string look = {};
+};
+
 class ServerContext::ReloadTimer final : public core::Timer {
   public:
     explicit ReloadTimer(ServerContext& context) : context_(&context) {}
@@ -265,14 +273,6 @@ ServerContext::ServerContext(core::EventLoop& loop, ServerOptions options)
       parts_(std::make_unique<LoopParts>(loop, options_.handshakes_per_turn_max,
                                          options_.handshake_timeout)),
       endpoint_(std::make_unique<Endpoint>(*this)) {}
-
-struct ServerContext::Next {
-    std::vector<CertificateFiles> files;
-    ClientCertificates clients;
-    std::string client_ca;
-    std::unique_ptr<CertificateSet> certificates = {};
-    std::string look = {};
-};
 
 ServerContext::~ServerContext() = default;
 
