@@ -11,10 +11,12 @@ import time
 
 import pytest
 
+from certificates import Authority
 from h2_client import Client
 from raw_client import Connection, get_once, request
 from server import wait_until
-from test_sites import HERE, SERVER, make, sites  # noqa: F401
+from test_sites import HERE, SERVER, make, needs_openssl, sites  # noqa: F401
+from tls_client import TlsConnection, client_context
 
 DONE = "the configuration was read again"
 REFUSED = "the configuration was refused"
@@ -429,3 +431,30 @@ def test_a_file_that_vanishes_while_it_is_read_changes_nothing(reloads, folders)
     wait_until(lambda: each.said(REFUSED) > before)
     assert each.server.of("one.example").text == "one"
     assert each.ask(TWO)
+
+
+@needs_openssl
+def test_certificates_change_with_the_file(reloads, folders, tmp_path):
+    authority = Authority(tmp_path, "ca")
+    pairs = [authority.issue(stem, ("localhost",)) for stem in ("old", "new")]
+
+    names = [str(pair.certificate) for pair in pairs]
+    keys = [str(pair.key) for pair in pairs]
+
+    def text(number):
+        pair = f'[[tls.certificate]]\ncert = "{names[number]}"\nkey = "{keys[number]}"\n'
+        return SERVER + HERE + pair
+
+    each = reloads(ONE, head=text(0))
+
+    def shown():
+        with TlsConnection(each.server.address, client_context(authority.file)) as tls:
+            return tls.certificate
+
+    old = shown()
+    with TlsConnection(each.server.address, client_context(authority.file)) as kept:
+        assert not each.ask(ONE, text(1).replace(keys[1], keys[0]))
+        assert shown() == old
+        assert each.ask(ONE, text(1))
+        assert shown() != old
+        assert kept.get("/", host="one.example").text == "one"
