@@ -245,7 +245,7 @@ def test_a_client_may_send_all_before_it_reads(kv, tmp_path, flags):  # noqa: F8
     r = client_of(kv("--listen", f"unix:{path}", *flags))
     r.set("k", "x" * 1000)
     with socket.socket(socket.AF_UNIX) as raw:
-        raw.settimeout(10)
+        raw.settimeout(60)
         raw.connect(str(path))
         raw.sendall(encode("GET", "k") * 20_000)
         answer = b"$1000\r\n" + b"x" * 1000 + b"\r\n"
@@ -258,7 +258,7 @@ def test_a_million_pings_are_answered_when_they_are_read(kv, tmp_path):  # noqa:
     path = tmp_path / "kv.sock"
     kv("--listen", f"unix:{path}")
     with socket.socket(socket.AF_UNIX) as raw:
-        raw.settimeout(10)
+        raw.settimeout(60)
         raw.connect(str(path))
         raw.sendall(b"PING\r\n" * 1_000_000)
         assert read_all(raw, 7_000_000) == b"+PONG\r\n" * 1_000_000
