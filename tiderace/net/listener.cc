@@ -233,6 +233,10 @@ std::vector<core::Descriptor> inherited_listeners(core::Kernel& kernel) {
         ::fcntl(fd, F_SETFL, flags | O_NONBLOCK);
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);
         core::Descriptor& taken = all.emplace_back(kernel, fd);
+#if defined(SO_LOCK_FILTER)
+        // What Acceptor::stop() attaches would outlive us: the next server has the same socket.
+        set_flag(kernel, taken.get(), SOL_SOCKET, SO_LOCK_FILTER, 1);
+#endif
         set_flag(kernel, taken.get(), IPPROTO_TCP, TCP_NODELAY, 1);  // of a Unix socket: refused
     }
     return all;
