@@ -208,6 +208,28 @@ TEST_F(Library, RequestsOverBothVersions) {
     EXPECT_EQ(late.wait(), 1);
 }
 
+TEST_F(Library, FormsWithFilesAndDownloads) {
+    folder.write("autumn.jpg", std::string(300'000, 'x'));
+    Program server = start("forms/forms_cookies_and_uploads");
+    Program client = start("client/forms_with_files_and_downloads", server.url("/"));
+    EXPECT_EQ(client.wait(), 0) << client.output();
+    EXPECT_EQ(client.output(), "5 of 5 bytes\n");
+    EXPECT_EQ(std::filesystem::file_size(folder.path_of("upload.bin")), 300'000U);
+    EXPECT_EQ(std::filesystem::file_size(folder.path_of("found.txt")), 5U);
+    EXPECT_EQ(server.end(), 0);
+    Program late = start("client/forms_with_files_and_downloads", server.url("/"));
+    EXPECT_EQ(late.wait(), 1);
+}
+
+TEST_F(Library, UnixSockets) {
+    Program server = start("deployment/serving");
+    server.url("/");
+    Program client = start("client/unix_sockets");
+    EXPECT_EQ(client.wait(), 0) << client.output();
+    EXPECT_EQ(client.output(), "200\n");
+    EXPECT_EQ(server.end(), 0);
+}
+
 TEST_F(Library, ServerSentEvents) {
     Program server = start("tasks/tasks_and_streams");
     Program client(folder, "client/server_sent_events", {server.url("/ticks")});
