@@ -82,8 +82,13 @@ Result<> Assembly::open_sockets() {
     wanted.remove_name = [this](const std::string& path, dev_t device, ino_t inode) {
         if (root_files_ != nullptr) root_files_->remove(path, device, inode);
     };
+    const AdminSocket::RemoveName remove_name = wanted.remove_name;
     listening_.emplace(std::move(wanted));
-    return listening_->bind();
+    if (auto bound = listening_->bind(); !bound || options_.admin_socket.empty()) return bound;
+    auto admin = AdminSocket::bind(options_.admin_socket, options_.admin_mode, remove_name);
+    if (!admin) return fail(admin.error());
+    admin_ = std::move(*admin);
+    return {};
 }
 
 std::span<const core::Address> Assembly::addresses() const {
@@ -138,6 +143,7 @@ Result<> Assembly::keep_root_files() {
     }
     if (options_.tls.client_ca) keep(*options_.tls.client_ca, RootFiles::Use::read);
     for (const std::string& file : log_files(sites())) keep(file, RootFiles::Use::append);
+    keep(options_.admin_socket, RootFiles::Use::remove);
     for (const auto* addresses : {&options_.listen, &options_.tls.https_redirect}) {
         for (const std::string& text : *addresses) {
             const auto address = core::Address::parse(text);
@@ -267,6 +273,7 @@ Result<> Assembly::make_parts() {
     parts_.tickets = std::make_shared<tls::TicketShare>();
     if (auto done = open_variants(); !done) return done;
     parts_.logs = &*logs_;
+    parts_.admin = admin_.get();
     pool_.emplace(2, 256);
     auto first =
         make_generation(std::move(wanted_), nullptr, generation_parts(encrypted_port(options_)));
@@ -338,6 +345,7 @@ DescriptorNeeds Assembly::descriptor_needs(std::size_t loops,
             .folders = folders,
             .small_loops = plan_.small,
             .path_logs = log_files(sites).size(),
+            .admin = admin_ != nullptr ? 1 + AdminSocket::connections_max : 0,
             .redirects = !options_.tls.https_redirect.empty(),
             .connections_max = options_.connections_max};
 }
@@ -510,6 +518,9 @@ Result<> Assembly::run() {
             .workers = workers_,
             .now = parts_.generation});
     }
+    if (admin_ != nullptr) {
+        if (auto done = admin_->serve({workers_, &*listening_, &*reloader_}); !done) return done;
+    }
     if (auto started = serving_->start(); !started) return started;
     // Once connections are accepted: the address that is printed can be opened at once.
     announce(loops_->size());
@@ -519,6 +530,7 @@ Result<> Assembly::run() {
     log_counters(serving_->serve());
     reloader_.reset();
     serving_->end();
+    admin_.reset();
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop
     loops_.reset();

@@ -22,6 +22,7 @@
 #include "server/account.h"
 #include "server/banner.h"
 #include "server/descriptor_shares.h"
+#include "server/live/admin_socket.h"
 #include "server/live/generation.h"
 #include "server/live/reloader.h"
 #include "server/options.h"
@@ -126,6 +127,7 @@ class Assembly {
     std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
     std::unique_ptr<net::LoopGroup> loops_;
     std::optional<net::Listening> listening_;
+    std::unique_ptr<AdminSocket> admin_;
     std::vector<Worker*> workers_;         // of serving_
     std::optional<net::Serving> serving_;  // ends before the loops and what it listens with
     std::optional<Reloader> reloader_;     // where the configuration can be read again

@@ -27,7 +27,8 @@ constexpr std::size_t redirects_share = 16;
 
 std::size_t descriptors_needed(const DescriptorNeeds& needs) {
     const std::size_t folders = std::max<std::size_t>(needs.folders, 1) - 1;
-    return least + needs.path_logs + (least_per_loop + least_per_folder * folders) * needs.loops;
+    return least + needs.path_logs + needs.admin +
+           (least_per_loop + least_per_folder * folders) * needs.loops;
 }
 
 DescriptorShares share_descriptors(std::uint64_t limit, const DescriptorNeeds& needs) {

@@ -33,6 +33,10 @@ TEST(DescriptorShares, EachFolderHasItsRootItsNoticesAndTwoFilesOnEachLoop) {
               2U * 100 * 4);
 }
 
+TEST(DescriptorShares, TheAdminSocketHasItsOwn) {
+    EXPECT_EQ(descriptors_needed({.admin = 17}) - descriptors_needed({}), 17U);
+}
+
 TEST(DescriptorShares, FilesKeepAnEighthWhateverConnectionsWant) {
     const auto shares = share_descriptors(1'000, {.loops = 2, .connections_max = 10'000});
     EXPECT_GE(shares.files_open_max * 2, 1'000U / 8 - 2 * 2);

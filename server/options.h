@@ -183,6 +183,9 @@ struct ServeOptions {
     std::optional<std::string> user;  // NAME[:GROUP]; unset: nobody if root started it; account.h
     CacheOptions cache;
 
+    std::string admin_socket = {};  // "": none
+    std::uint32_t admin_mode = 0600;
+
     // Limits and time-outs.
     Timeouts timeouts;
     MinimumRates minimum_rates;

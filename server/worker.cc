@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/live/admin_socket.h"
 #include "server/site/fixed_answer.h"
 #include "server/version.h"
 
@@ -360,6 +361,22 @@ net::SessionFactory& Worker::sessions(std::size_t place) {
 
 net::TransportLayer* Worker::layer(std::size_t place) {
     return is_redirect(place) ? nullptr : http_->encryption();
+}
+
+void Worker::drain(Instant deadline, unique_function<void()> done) {
+    if (!is_first_ || parts_->admin == nullptr) return done();
+    parts_->admin->drain(deadline, std::move(done));
+}
+
+std::uint64_t Worker::connections() const {
+    std::uint64_t opened = 0;
+    std::uint64_t closed = 0;
+    for (const auto& each : counters_) {
+        // The closed ones first: read later, they could be more than were opened.
+        for (const auto& count : each->closed) closed += count.load(std::memory_order_acquire);
+        opened += each->opened.load(std::memory_order_relaxed);
+    }
+    return opened > closed ? opened - closed : 0;
 }
 
 }  // namespace tiderace::server

@@ -16,6 +16,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "server/echo.h"
 #include "server/live/generation.h"
@@ -36,6 +38,8 @@
 
 namespace tiderace::server {
 
+class AdminSocket;
+
 // What the workers of one server have in common.
 struct SharedParts {
     const ServeOptions* options = nullptr;
@@ -50,6 +54,7 @@ struct SharedParts {
     core::WorkerPool* disk_pool = nullptr;             // waits for the disk in the loops' place
     std::size_t files_open_max = 1024;  // of one worker: descriptors that its files may hold
     std::size_t loops = 1;
+    AdminSocket* admin = nullptr;  // drains with the first worker
 };
 
 // What the connections of a worker are allowed besides their number.
@@ -72,6 +77,12 @@ class Worker final : public net::LoopService {
     // nullptr: nothing is encrypted.
     tls::ServerContext* encryption() { return http_->encryption(); }
     core::EventLoop& loop() { return *loop_; }
+    void counted_by(std::shared_ptr<const net::TcpServerCounters> counters) override {
+        counters_.push_back(std::move(counters));
+    }
+    void drain(Instant deadline, unique_function<void()> done) override;
+    // That are open; on any thread.
+    std::uint64_t connections() const;
 
     // Makes what another generation needs on this loop, and keeps it. Then publish(), from which
     // on new requests are of this generation, or drop().
@@ -139,6 +150,7 @@ class Worker final : public net::LoopService {
     std::unique_ptr<http::AccessLog> redirect_log_;
     std::unique_ptr<http::SiteLoop> redirect_site_;
     std::unique_ptr<serve::HttpLoop> redirect_http_;
+    std::vector<std::shared_ptr<const net::TcpServerCounters>> counters_;
 };
 
 }  // namespace tiderace::server

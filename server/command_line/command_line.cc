@@ -109,13 +109,22 @@ std::optional<CliFailure> missing_file(const CommandWords& words, const CommandS
         return CliFailure{
             "import reads files of nginx: tiderace import nginx /etc/nginx/nginx.conf"};
     }
+    if (command.name == "reload" || command.name == "status") {
+        const bool has_file = !words.operands.empty();
+        if (has_file != words.has("socket")) return std::nullopt;
+        const std::string name(command.name);
+        return CliFailure{has_file ? "--socket and a file that names it: choose one"
+                                   : name + " needs a file, or --socket PATH: tiderace " + name +
+                                         " tiderace.toml"};
+    }
     if (!command.operand.starts_with("FILE") || !words.operands.empty()) return std::nullopt;
     const std::string name(command.name);
     return CliFailure{name + " needs a file: tiderace " + name + " tiderace.toml"};
 }
 
 bool is_file_tool(std::string_view name) {
-    static constexpr std::string_view tools[] = {"init", "import", "fmt", "dump", "schema"};
+    static constexpr std::string_view tools[] = {"init",   "import", "fmt",   "dump",
+                                                 "schema", "reload", "status"};
     return std::ranges::find(tools, name) != std::end(tools);
 }
 

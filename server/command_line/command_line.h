@@ -38,7 +38,7 @@ struct RunFile {
     bool only_check = false;
 };
 
-// Another command about configuration files (config/tools.h).
+// Another command about configuration files, or a server that runs (config/tools.h).
 struct FileTool {
     std::string_view name;
     CommandWords words;

@@ -19,9 +19,9 @@ constexpr std::array<std::string_view, 3> log_format_names{"common", "combined",
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 17> command_names{
-    "serve", "run", "check", "init",  "import",  "fmt",  "dump", "schema",     "load",
-    "lab",   "db",  "new",   "trust", "version", "help", "man",  "completions"};
+constexpr std::array<std::string_view, 19> command_names{
+    "serve", "run", "check", "reload", "status", "init",    "import", "fmt", "dump",       "schema",
+    "load",  "lab", "db",    "new",    "trust",  "version", "help",   "man", "completions"};
 constexpr std::array<std::string_view, 5> lab_command_names{"serve", "engines", "run", "report",
                                                             "help"};
 constexpr std::array<std::string_view, 3> database_command_names{"migrate", "status", "help"};
@@ -348,6 +348,11 @@ constexpr FlagText effective{.name = "effective",
                              .group = Group::other,
                              .about = "presets in their places, and the defaults"};
 constexpr FlagText as_json{.name = "json", .group = Group::other, .about = "as JSON"};
+constexpr FlagText admin_socket{.name = "socket",
+                                .value = "PATH",
+                                .group = Group::other,
+                                .about = "its admin socket, in the place of a file",
+                                .completes = Completes::file};
 constexpr FlagText init_folder{.name = "folder",
                                .value = "DIR",
                                .group = Group::other,
@@ -371,7 +376,7 @@ constexpr FlagText init_listen{.name = "listen",
 }  // namespace
 
 std::span<const CommandSpec> commands() {
-    static const std::array<CommandSpec, 17> all{{
+    static const std::array<CommandSpec, 19> all{{
         {.name = "serve",
          .operand = "[DIR]",
          .about = "serve a folder; the current one when none is named",
@@ -380,6 +385,14 @@ std::span<const CommandSpec> commands() {
         {.name = "check",
          .operand = "FILE",
          .about = "all that is wrong with a configuration file"},
+        {.name = "reload",
+         .operand = "[FILE]",
+         .about = "have the server of a configuration file read it again",
+         .flags = {{admin_socket}, {help_flag}}},
+        {.name = "status",
+         .operand = "[FILE]",
+         .about = "what the server of a configuration file serves now",
+         .flags = {{as_json}, {admin_socket}, {help_flag}}},
         {.name = "init",
          .operand = "[FILE]",
          .about = "write a configuration file to begin with, after three questions",

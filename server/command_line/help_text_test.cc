@@ -16,6 +16,8 @@ Commands
   serve [DIR]          serve a folder; the current one when none is named
   run FILE             serve the sites of a configuration file
   check FILE           all that is wrong with a configuration file
+  reload [FILE]        have the server of a configuration file read it again
+  status [FILE]        what the server of a configuration file serves now
   init [FILE]          write a configuration file to begin with, after three
                        questions
   import nginx FILE...

@@ -8,6 +8,7 @@
 #include "server/config/site_reader.h"
 #include "server/config/table_reader.h"
 #include "server/site/fixed_answer.h"
+#include "tiderace/core/address.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -39,6 +40,9 @@ class ServerReader {
         read_plain(top, "limits", TableKind::limits);
         read_plain(top, "cgi", TableKind::cgi);
         if (const Table* const table = part(top, "mime")) read_mime(*table);
+        if (const Table* const table = part(top, "admin")) {
+            read_admin(*table, top.find("admin")->at);
+        }
         if (const Table* const table = part(top, "tls")) read_tls(*table);
         for_each_table(top, "listen", reading_,
                        [&](const Member& key, const Table& table) { read_listen(key, table); });
@@ -65,6 +69,43 @@ class ServerReader {
             }
             return true;
         });
+    }
+
+    void read_admin(const Table& table, Place at) {
+        read_table(TableKind::admin, table, *server_, reading_, [&](const Member& member) {
+            const auto* const text = member.value.get<std::string>();
+            if (member.key == "mode") {
+                read_admin_mode(member.value);
+            } else if (text == nullptr || text->empty()) {
+                reading_.problems.error(member.value.at, "socket expects the path of a socket");
+            } else {
+                read_admin_socket(*text, member.value.at);
+            }
+            return true;
+        });
+        if (table.find("socket") == nullptr) {
+            reading_.problems.error(at, "[admin] needs a socket",
+                                    "socket = \"/run/tiderace.sock\"");
+        }
+    }
+
+    void read_admin_socket(const std::string& text, Place at) {
+        server_->admin_socket = reading_.path_of(text, at);
+        const auto address = core::Address::parse("unix:" + server_->admin_socket);
+        if (!address) reading_.problems.error(at, address.error().message());
+    }
+
+    void read_admin_mode(const Value& value) {
+        const auto* const text = value.get<std::string>();
+        const bool is_mode = text != nullptr && (text->size() == 3 || text->size() == 4) &&
+                             (text->size() == 3 || text->starts_with('0')) &&
+                             text->find_first_not_of("01234567") == text->npos;
+        if (!is_mode) {
+            reading_.problems.error(value.at,
+                                    "mode expects the permissions of a file, such as \"0660\"");
+            return;
+        }
+        server_->admin_mode = static_cast<std::uint32_t>(std::stoul(*text, nullptr, 8));
     }
 
     void read_mime(const Table& table) {

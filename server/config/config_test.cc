@@ -60,6 +60,29 @@ status = 421
     EXPECT_TRUE(config->sites[1].options.root.empty()) << "it has no files";
 }
 
+TEST(ConfigTest, TheAdminSocketLiesBesideItsFile) {
+    std::string told;
+    const std::string site = "[[site]]\nroot = \"/srv/www\"\n";
+    const auto plain = read("[admin]\nsocket = \"a.sock\"\n" + site, told);
+    ASSERT_TRUE(plain) << told;
+    EXPECT_TRUE(plain->server.admin_socket.ends_with("a.sock"));
+    EXPECT_EQ(plain->server.admin_mode, 0600U);
+    for (const char* const mode : {"660", "0660"}) {
+        const auto open =
+            read("[admin]\nsocket = \"/run/a.sock\"\nmode = \"" + std::string(mode) + "\"\n" + site,
+                 told);
+        ASSERT_TRUE(open) << told;
+        EXPECT_EQ(open->server.admin_socket, "/run/a.sock");
+        EXPECT_EQ(open->server.admin_mode, 0660U);
+    }
+    for (const char* const mode : {"", "60", "1660", "00660", "06 0", "-660", "rw-"}) {
+        EXPECT_FALSE(
+            read("[admin]\nsocket = \"/a\"\nmode = \"" + std::string(mode) + "\"\n" + site, told))
+            << mode;
+    }
+    EXPECT_FALSE(read("[admin]\nsocket = \"/" + std::string(200, 'a') + "\"\n" + site, told));
+}
+
 TEST(ConfigTest, EverythingThatIsWrongIsFoundAtOnce) {
     std::string told;
     EXPECT_FALSE(

@@ -33,7 +33,7 @@ constexpr std::array all_keys{
     Key{top, "cache", {}, no_proxy},
     Key{top, "acme", {}, "certificates are not fetched yet: name one in [[tls.certificate]]"},
     Key{top, "metrics", {}, "metrics are not built yet: leave it out"},
-    Key{top, "admin", {}, "the control socket is not built yet: leave it out"},
+    Key{top, "admin"},
 
     Key{server, "threads", "threads"},
     Key{server, "engine", "engine"},
@@ -89,6 +89,9 @@ constexpr std::array all_keys{
     Key{cgi, "timeout", "cgi-timeout"},
     Key{cgi, "programs_max", "cgi-max"},
     Key{cgi, "memory_max", "cgi-memory"},
+
+    Key{admin, "socket"},
+    Key{admin, "mode"},
 
     Key{site, "hosts"},
     Key{site, "default"},
@@ -257,7 +260,7 @@ std::string tables_of(std::string_view name) {
 }  // namespace
 
 std::string_view title_of(TableKind kind) {
-    static constexpr std::array<std::string_view, 14> titles{"the top of the file",
+    static constexpr std::array<std::string_view, 15> titles{"the top of the file",
                                                              "[server]",
                                                              "[server.file_cache]",
                                                              "[[listen]]",
@@ -266,6 +269,7 @@ std::string_view title_of(TableKind kind) {
                                                              "[log]",
                                                              "[limits]",
                                                              "[cgi]",
+                                                             "[admin]",
                                                              "[[site]]",
                                                              "[[site.route]]",
                                                              "response",

@@ -30,6 +30,7 @@ enum class TableKind : std::uint8_t {
     log,
     limits,
     cgi,
+    admin,
     site,
     route,
     response,

@@ -554,6 +554,25 @@ site.toml:5:1: error: "proxy" does not work yet
    = proxying is not built yet
 2 errors
 )"},
+Mistake{"AnAdminSocketWithoutAPath", R"([admin]
+mode = 600
+sockt = "/run/a.sock"
+[[site]]
+root = "/srv/www"
+)",
+R"(site.toml:1:2: error: [admin] needs a socket
+ 1 | [admin]
+   |  ^^^^^
+   = socket = "/run/tiderace.sock"
+site.toml:2:8: error: mode expects the permissions of a file, such as "0660"
+ 2 | mode = 600
+   |        ^^^
+site.toml:3:1: error: [admin] has no key "sockt"
+ 3 | sockt = "/run/a.sock"
+   | ^^^^^
+   = did you mean "socket"?
+3 errors
+)"},
 };
 // clang-format on
 

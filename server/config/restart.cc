@@ -66,6 +66,8 @@ std::vector<std::string> changes_that_need_a_restart(const ServeOptions& before,
             }
         }
     }
+    if (before.admin_socket != now.admin_socket) add("admin.socket");
+    if (before.admin_mode != now.admin_mode) add("admin.mode");
     const bool has_key =
         std::ranges::any_of(all, [](const std::string& each) { return each.starts_with("tls."); });
     if (before.tls.on() != now.tls.on() && !has_key) add("[tls], on or off,");

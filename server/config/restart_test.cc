@@ -32,6 +32,12 @@ TEST(Restart, WhatIsMadeOnceIsNamedByItsKey) {
                             "server.compress_cache has another value: it needs a restart",
                             "server.file_cache.size has another value: it needs a restart",
                             "limits.idle_timeout has another value: it needs a restart"));
+    EXPECT_THAT(of([](ServeOptions& now) {
+                    now.admin_socket = "/run/t.sock";
+                    now.admin_mode = 0660;
+                }),
+                ElementsAre("admin.socket has another value: it needs a restart",
+                            "admin.mode has another value: it needs a restart"));
     EXPECT_THAT(of([](ServeOptions& now) { now.tls.certificates = {{"a.pem", "b.pem"}}; }),
                 ElementsAre("[tls], on or off, has another value: it needs a restart"));
 }

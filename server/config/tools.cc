@@ -6,6 +6,7 @@
 #include "server/config/format_file.h"
 #include "server/config/init_file.h"
 #include "server/config/schema.h"
+#include "server/live/admin_client.h"
 #include "server/nginx/importer.h"
 #include "server/terminal.h"
 
@@ -17,6 +18,7 @@ int use_tool(const FileTool& tool) {
         return dump_file(tool.words.operands[0], {.is_effective = tool.words.has("effective"),
                                                   .is_json = tool.words.has("json")});
     }
+    if (tool.name == "reload" || tool.name == "status") return ask_server(tool);
     if (tool.name == "init") return init_file(tool.words);
     if (tool.name == "import")
         return nginx::import_and_print(std::span(tool.words.operands).subspan(1));

@@ -174,6 +174,7 @@ void Reloader::tidy() {
 
 void Reloader::end(bool done) {
     say(done);
+    last_ = Last{loop().unix_now(), done, made_.problems};
     running_ = false;
     for (Done& each : std::exchange(answering_, {})) {
         if (each) each(done, made_.problems);

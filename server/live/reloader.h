@@ -26,6 +26,7 @@
 #include "server/worker.h"
 #include "tiderace/base/result.h"
 #include "tiderace/base/unique_function.h"
+#include "tiderace/base/units.h"
 #include "tiderace/core/worker_pool.h"
 
 namespace tiderace::server {
@@ -57,6 +58,12 @@ class Reloader final {
         std::shared_ptr<const Generation> now;
     };
 
+    struct Last {
+        UnixSeconds at = 0;
+        bool done = false;
+        std::string problems = {};
+    };
+
     explicit Reloader(Parts parts);
     // Waits for a reading that is under way.
     ~Reloader();
@@ -66,6 +73,8 @@ class Reloader final {
     void stop() { stopping_ = true; }
     // What new requests are served by.
     const Generation& now() const { return *parts_.now; }
+    // nullopt: none was requested yet.
+    const std::optional<Last>& last() const { return last_; }
     // Those that still have requests, and this one.
     std::size_t generations_alive();
 
@@ -96,6 +105,7 @@ class Reloader final {
     bool running_ = false;
     bool stopping_ = false;
     Made made_;
+    std::optional<Last> last_;
     std::string refusal_;      // of a loop
     std::size_t awaited_ = 0;  // loops
     std::vector<std::weak_ptr<const Generation>> alive_;

@@ -97,6 +97,9 @@ TEST_F(ReloaderTest, AnotherReadingIsServedAndTheOneBeforeEnds) {
     EXPECT_THAT(answers_, ElementsAre("done a warning\n"));
     EXPECT_EQ(page(), "b");
     EXPECT_EQ(reloader_->now().number, 2u);
+    ASSERT_TRUE(reloader_->last());
+    EXPECT_TRUE(reloader_->last()->done);
+    EXPECT_EQ(reloader_->last()->problems, "a warning\n");
     parts_.generation.reset();
     world_->settle();
     EXPECT_EQ(reloader_->generations_alive(), 1u);
@@ -124,6 +127,7 @@ TEST_F(ReloaderTest, WhatCannotBeUsedChangesNothing) {
                                       HasSubstr("missing.html"), HasSubstr("bad_alloc")));
     EXPECT_EQ(page(), "a");
     EXPECT_EQ(reloader_->now().number, 1u);
+    EXPECT_FALSE(reloader_->last()->done);
 }
 
 TEST_F(ReloaderTest, RequestsThatComeMeanwhileAreAnsweredByTheNextReading) {

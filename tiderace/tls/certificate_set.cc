@@ -138,6 +138,14 @@ std::vector<std::string> CertificateSet::warnings() const {
     return all;
 }
 
+std::vector<CertificateEnd> CertificateSet::ends() const {
+    std::vector<CertificateEnd> all;
+    for (const Certificate& pair : certificates_) {
+        all.push_back({pair.files.certificate, pair.ends});
+    }
+    return all;
+}
+
 std::vector<std::string> CertificateSet::ended(UnixSeconds since, UnixSeconds now) const {
     std::vector<std::string> all;
     for (const Certificate& pair : certificates_) {

@@ -41,6 +41,7 @@ class CertificateSet {
     SSL_CTX* find(std::string_view name) const;
     // Facts for the operator: expired certificates, certificates that are never used.
     std::vector<std::string> warnings() const;
+    std::vector<CertificateEnd> ends() const;
     // Certificates that ended after `since`, up to `now`.
     std::vector<std::string> ended(UnixSeconds since, UnixSeconds now) const;
 

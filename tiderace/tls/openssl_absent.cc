@@ -55,6 +55,10 @@ std::vector<std::string> ServerContext::warnings() const {
     return {};
 }
 
+std::vector<CertificateEnd> ServerContext::certificate_ends() const {
+    return {};
+}
+
 class ClientContext::Endpoint {};
 
 Result<std::unique_ptr<ClientContext>> ClientContext::create(core::EventLoop&, ClientOptions) {

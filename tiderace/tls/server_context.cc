@@ -296,6 +296,10 @@ std::vector<std::string> ServerContext::warnings() const {
     return certificates_->warnings();
 }
 
+std::vector<CertificateEnd> ServerContext::certificate_ends() const {
+    return certificates_->ends();
+}
+
 // ---- reloading ----------------------------------------------------------------------------------
 
 ServerContext::Reload ServerContext::load_again() {

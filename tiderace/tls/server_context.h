@@ -56,6 +56,7 @@ class ServerContext final : public net::TransportLayer {
     const HandshakeCounters& counters() const;
     // Faults of the loaded certificates, a line each: expired, not valid yet.
     std::vector<std::string> warnings() const;
+    std::vector<CertificateEnd> certificate_ends() const;
     const ServerOptions& options() const { return options_; }
 
   private:

@@ -19,6 +19,12 @@ struct CertificateFiles {
     bool operator==(const CertificateFiles&) const = default;
 };
 
+// Until when the certificate of a file is valid.
+struct CertificateEnd {
+    std::string file;
+    UnixSeconds ends;
+};
+
 class TicketShare;  // ticket_keys.h
 
 enum class ClientCertificates : std::uint8_t {

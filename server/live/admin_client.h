@@ -1,0 +1,26 @@
+// `tiderace reload` and `tiderace status`: one request to the admin socket of a server that runs
+// (admin_socket.h).
+//
+// Thread   Main; blocks.
+// Errors   One sentence on standard error, and the exit status.
+// Limits   answer_bytes_max; patience.
+#pragma once
+
+#include <cstddef>
+
+#include "server/command_line/command_line.h"
+#include "tiderace/base/units.h"
+
+namespace tiderace::server {
+
+struct AdminClient {
+    static constexpr std::size_t answer_bytes_max = 16u << 20;
+    // While nothing is received: a reading hashes passwords, and looks at many files.
+    static constexpr Duration patience = 60s;
+};
+
+// The exit status: 0; 1 where the reload was refused; 2 where no server answers, or the file does
+// not say where.
+int ask_server(const FileTool& tool);
+
+}  // namespace tiderace::server

@@ -1,0 +1,182 @@
+#include "server/live/admin_socket.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "tiderace/core/address.h"
+#include "tiderace/core/kernel.h"
+#include "tiderace/http/exchange.h"
+#include "tiderace/net/listener.h"
+
+namespace tiderace::server {
+namespace {
+
+constexpr UnixSeconds seconds_per_day = 86'400;
+// Its few connections are for the clients that have something to ask.
+constexpr Duration patience = 5s;
+
+// What is made meanwhile has exactly these permissions. Of the process: before there are threads.
+class Permissions {
+  public:
+    explicit Permissions(std::uint32_t mode)
+        : before_(::umask(static_cast<mode_t>(~mode & 0777))) {}
+    ~Permissions() { ::umask(before_); }
+    Permissions(const Permissions&) = delete;
+    Permissions& operator=(const Permissions&) = delete;
+
+  private:
+    mode_t before_;
+};
+
+// One that its server has left there would be replaced, and may be anybody's trap.
+Result<> refuse_others_socket(const std::string& path) {
+    struct stat there;
+    if (::lstat(path.c_str(), &there) != 0 || !S_ISSOCK(there.st_mode)) return {};
+    if (there.st_uid == ::geteuid()) return {};
+    return fail(Error(EEXIST, "bind", path,
+                      "a socket of another user is there; remove it, or choose another name"));
+}
+
+void answer(http::Exchange& exchange, int status, std::string_view type, std::string text) {
+    http::Response response(status);
+    response.add(http::wire::FieldName::content_type, type);
+    response.add(http::wire::FieldName::cache_control, "no-store");
+    response.set_body(std::move(text));
+    exchange.respond(response);
+}
+
+void refuse_method(http::Exchange& exchange, std::string_view allowed) {
+    http::Response response(405);
+    response.add(http::wire::FieldName::allow, allowed);
+    exchange.respond(response);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AdminSocket>> AdminSocket::bind(const std::string& path, std::uint32_t mode,
+                                                       RemoveName remove_name) {
+    const auto address = core::Address::parse("unix:" + path);
+    if (!address) return fail(address.error());
+    if (auto ours = refuse_others_socket(path); !ours) return fail(ours.error());
+    const Permissions permissions(mode);
+    auto socket = net::bind_listener(core::system_kernel(), *address, {.in_use_retry = 100ms});
+    if (!socket) return fail(socket.error());
+    return std::unique_ptr<AdminSocket>(
+        new AdminSocket(std::move(*socket), path, std::move(remove_name)));
+}
+
+AdminSocket::AdminSocket(core::Descriptor socket, std::string path, RemoveName remove_name)
+    : socket_(std::move(socket)), path_(std::move(path)), remove_name_(std::move(remove_name)) {
+    struct stat made;
+    if (::lstat(path_.c_str(), &made) != 0) return;
+    device_ = made.st_dev;
+    inode_ = made.st_ino;
+}
+
+AdminSocket::~AdminSocket() {
+    remove_name();
+}
+
+// A name that now belongs to another socket, such as the next server's, stays.
+void AdminSocket::remove_name() {
+    if (path_.empty()) return;
+    const std::string path = std::exchange(path_, {});
+    struct stat now;
+    const bool seen = ::lstat(path.c_str(), &now) == 0;
+    if (seen && (now.st_dev != device_ || now.st_ino != inode_)) return;
+    if ((seen && ::unlink(path.c_str()) == 0) || !remove_name_) return;
+    remove_name_(path, device_, inode_);
+}
+
+Result<> AdminSocket::serve(Parts parts) {
+    parts_ = std::move(parts);
+    core::EventLoop& loop = parts_.workers.front()->loop();
+    loop.assert_on_loop();
+    started_ = loop.clock().now();
+    site_.emplace(static_cast<http::Handler&>(*this));
+    http_.emplace(loop, *site_,
+                  serve::HttpOptions{.message = {.header_timeout = patience,
+                                                 .body_timeout = patience,
+                                                 .idle_timeout = patience},
+                                     .http2 = false});
+    server_.emplace(
+        loop, http_->sessions(),
+        net::TcpServerOptions{.connections_max = connections_max, .refusal = busy_answer()});
+    auto listens =
+        net::start_listening(core::system_kernel(), socket_, net::ServingDefaults::backlog);
+    if (!listens) return listens;
+    server_->listen(std::move(socket_));
+    return {};
+}
+
+void AdminSocket::drain(Instant deadline, unique_function<void()> done) {
+    remove_name();
+    if (!server_) return done();
+    parts_.workers.front()->loop().assert_on_loop();
+    server_->drain(deadline, std::move(done));
+}
+
+void AdminSocket::handle(http::Exchange& exchange) {
+    const http::Request& request = exchange.request();
+    const bool is_json = request.path == "/status";
+    if (is_json || request.path == "/status.txt") {
+        if (!request.is_get_or_head()) return refuse_method(exchange, "GET, HEAD");
+        if (is_json) return answer(exchange, 200, "application/json", status_json(status()));
+        return answer(exchange, 200, "text/plain; charset=utf-8", status_lines(status()));
+    }
+    if (request.path != "/reload") return exchange.respond_status(404);
+    if (request.method() != http::wire::Method::post) return refuse_method(exchange, "POST");
+    reload(exchange);
+}
+
+// Where its client has left meanwhile, the answer does nothing.
+void AdminSocket::reload(http::Exchange& exchange) {
+    if (reloads_waiting_ >= reloads_waiting_max) return exchange.respond_status(503);
+    ++reloads_waiting_;
+    parts_.reloader->request(
+        [this, asker = exchange.defer()](bool done, const std::string& problems) {
+            --reloads_waiting_;
+            asker->run([&] {
+                const std::string outcome =
+                    done ? "the configuration was read again: generation " +
+                               std::to_string(parts_.reloader->now().number) + "\n"
+                         : "the configuration was refused: all is served as before\n";
+                answer(*asker, done ? 200 : 409, "text/plain; charset=utf-8", problems + outcome);
+            });
+        });
+}
+
+ServerStatus AdminSocket::status() const {
+    core::EventLoop& loop = parts_.workers.front()->loop();
+    const Generation& now = parts_.reloader->now();
+    ServerStatus status{.uptime = loop.clock().now() - started_,
+                        .loops = parts_.workers.size(),
+                        .generation = now.number,
+                        .generations_alive = parts_.reloader->generations_alive(),
+                        .last_reload = parts_.reloader->last()};
+    for (const ServedSite& site : now.sites) {
+        if (site.hosts.empty() && !site.has_files() && now.sites.size() > 1) continue;
+        status.sites.push_back(site.hosts.empty() ? "default" : site.hosts.front());
+    }
+    for (const core::Address& address : parts_.listening->addresses()) {
+        status.listeners.push_back(address.to_string());
+    }
+    for (const Worker* const worker : parts_.workers) status.connections += worker->connections();
+    if (const tls::ServerContext* const tls = parts_.workers.front()->encryption()) {
+        for (const tls::CertificateEnd& each : tls->certificate_ends()) {
+            const UnixSeconds left = each.ends - loop.unix_now();
+            // Rounded down: a certificate that ended an hour ago has ended.
+            const UnixSeconds days =
+                (left >= 0 ? left : left - seconds_per_day + 1) / seconds_per_day;
+            status.certificates.push_back({each.file, days});
+        }
+    }
+    return status;
+}
+
+}  // namespace tiderace::server

@@ -1,0 +1,314 @@
+"""The admin socket of the real program, and the commands that ask it: reload and status."""
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+
+import pytest
+
+from certificates import Authority
+from server import wait_until
+from test_sites import HERE, SERVER, make, needs_openssl, sites  # noqa: F401
+
+ONE = '[[site]]\nhosts = ["one.example"]\nroot = "one"\n'
+TWO = '[[site]]\nhosts = ["two.example"]\nroot = "two"\n'
+BROKEN = ONE + 'indx = "a"\nlisting = 5\n'
+
+
+class Admin:
+    """A server with an admin socket, its file, and the commands."""
+
+    def __init__(self, binary, server, folder, head):
+        self.binary, self.server, self.head = binary, server, head
+        self.file = folder / "tiderace.toml"
+        self.socket = folder / "admin.sock"
+
+    def write(self, text):
+        new = self.file.with_suffix(".new")
+        new.write_text(self.head + text)
+        new.rename(self.file)
+
+    def use(self, *words):
+        return use(self.binary, *words)
+
+    def ask(self, request):
+        """What the server sends back until it closes."""
+        with self.connect() as client:
+            client.sendall(request)
+            return all_of(client)
+
+    def get(self, path, method="GET"):
+        return self.ask(
+            f"{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode()
+        )
+
+    def connect(self):
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(60)
+        client.connect(str(self.socket))
+        return client
+
+
+def use(binary, *words):
+    return subprocess.run(
+        [binary, *map(str, words)], capture_output=True, text=True, timeout=90, check=False
+    )
+
+
+def all_of(client):
+    got = b""
+    while part := client.recv(65536):
+        got += part
+    return got
+
+
+@pytest.fixture
+def start(binary, sites, make, tmp_path):  # noqa: F811
+    """start(text) starts the server of a file, whose admin socket is admin.sock beside it."""
+    make("one/index.html", "one")
+    make("two/index.html", "two")
+
+    def begin(text=ONE, admin="", **more):
+        head = SERVER + HERE + f'[admin]\nsocket = "admin.sock"\n{admin}'
+        server = sites(text, head=head, **more)
+        return Admin(binary, server, tmp_path, head)
+
+    return begin
+
+
+def test_a_reload_is_done_before_the_command_ends(start):
+    admin = start()
+    for number, (text, host) in enumerate(((TWO, "two.example"), (ONE, "one.example")), 2):
+        admin.write(text)
+        done = admin.use("reload", admin.file)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"generation {number}\n" in done.stdout
+        assert admin.server.of(host).status == 200
+
+
+def test_a_refused_reload_lists_every_problem_and_changes_nothing(start):
+    admin = start()
+    admin.write(BROKEN)
+    for words in (["--socket", admin.socket], [admin.file]):
+        refused = admin.use("reload", *words)
+        assert refused.returncode == 1
+        for problem in ('has no key "indx"', "listing expects true or false", "2 errors"):
+            assert problem in refused.stderr
+        assert refused.stderr.endswith("was refused: all is served as before\n")
+    assert admin.server.of("one.example").text == "one"
+    # What is no TOML does not even say where the server is.
+    admin.write("[[site]\n")
+    assert "this is no TOML" in (refused := admin.use("reload", admin.file)).stderr
+    assert refused.returncode == 1
+    assert admin.use("reload", "--socket", admin.socket).returncode == 1
+
+
+def test_the_socket_itself_needs_a_restart(start):
+    admin = start()
+    admin.head = admin.head.replace("admin.sock", "other.sock") + 'mode = "0660"\n'
+    admin.write(ONE)
+    refused = admin.use("reload", "--socket", admin.socket)
+    assert refused.returncode == 1
+    for key in ("admin.socket", "admin.mode"):
+        assert f"{key} has another value: it needs a restart" in refused.stderr
+
+
+def test_nobody_there_is_another_status_than_refused(start, tmp_path):
+    admin = start()
+    admin.server.signal(signal.SIGTERM)
+    admin.server.wait_exit()
+    assert not admin.socket.exists()
+    for words in ([admin.file], ["--socket", admin.socket]):
+        for command in ("reload", "status"):
+            nobody = admin.use(command, *words)
+            assert nobody.returncode == 2
+            assert "no server has this admin socket" in nobody.stderr
+    # The name of a server that was killed.
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(admin.socket))
+    assert admin.use("reload", admin.file).returncode == 2
+    missing = admin.use("reload", tmp_path / "missing.toml")
+    assert missing.returncode == 2 and "missing.toml" in missing.stderr
+    admin.file.write_text(ONE)
+    assert "has no [admin]" in (none := admin.use("status", admin.file)).stderr
+    assert none.returncode == 2
+
+
+def test_status_shows_what_is_served(start):
+    admin = start(ONE + TWO)
+    status = json.loads(admin.use("status", "--json", admin.file).stdout)
+    assert status["sites"] == ["one.example", "two.example"]
+    assert status["listeners"] == [f"127.0.0.1:{admin.server.address[1]}"]
+    assert (status["generation"], status["generations_alive"]) == (1, 1)
+    assert (status["loops"], status["last_reload"], status["certificates"]) == (1, None, [])
+    assert status["uptime_seconds"] >= 0 and status["version"]
+    with admin.server.connect() as kept:
+        assert kept.get("/", host="one.example").text == "one"
+        assert json.loads(admin.use("status", "--json", admin.file).stdout)["connections"] == 1
+    admin.write(BROKEN)
+    admin.use("reload", admin.file)
+    last = json.loads(admin.use("status", "--json", admin.file).stdout)["last_reload"]
+    assert last["done"] is False and 'has no key "indx"' in last["problems"]
+    lines = admin.use("status", "--socket", admin.socket).stdout
+    assert "sites         2: one.example, two.example\n" in lines
+    assert "generation    1, 1 alive\n" in lines
+    assert ", refused\n" in lines and 'has no key "indx"' in lines
+    admin.write(ONE)
+    admin.server.signal(signal.SIGHUP)
+    wait_until(lambda: ", done\n" in admin.use("status", admin.file).stdout, what="a reload")
+
+
+@needs_openssl
+def test_status_has_the_days_that_certificates_are_left(start, tmp_path):
+    pair = Authority(tmp_path, "authority").issue("site", days=10)
+    names = f'[[tls.certificate]]\ncert = "{pair.certificate}"\nkey = "{pair.key}"\n'
+    admin = start(names + ONE)
+    status = json.loads(admin.use("status", "--json", admin.file).stdout)
+    assert [each["file"] for each in status["certificates"]] == [str(pair.certificate)]
+    assert status["certificates"][0]["days_left"] in (9, 10)
+    assert " days left\n" in admin.use("status", admin.file).stdout
+
+
+@pytest.mark.parametrize("admin, mode", [("", 0o600), ('mode = "0660"\n', 0o660)])
+def test_the_file_has_its_permissions(start, admin, mode):
+    made = os.stat(start(admin=admin).socket)
+    assert stat.S_ISSOCK(made.st_mode) and stat.S_IMODE(made.st_mode) == mode
+
+
+def test_what_is_no_request_is_answered_as_anywhere(start):
+    admin = start()
+    assert b" 400 " in admin.ask(b"\x00\xff garbage\r\n\r\n").split(b"\r\n")[0]
+    for target, method, status in (
+        ("/", "GET", 404),
+        ("/reload/", "POST", 404),
+        ("/status", "POST", 405),
+        ("/reload", "GET", 405),
+        ("/reload", "HEAD", 405),
+        ("/status", "HEAD", 200),
+        ("/status.txt", "GET", 200),
+    ):
+        assert admin.get(target, method).startswith(f"HTTP/1.1 {status} ".encode()), target
+    assert b"Allow: POST\r\n" in admin.get("/reload")
+    assert not admin.get("/status", "HEAD").split(b"\r\n\r\n", 1)[1]
+    assert admin.use("reload", admin.file).returncode == 0
+
+
+def test_askers_that_leave_do_not_stop_it(start):
+    admin = start()
+    request = b"POST /reload HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
+    for _ in range(200):
+        with admin.connect() as client:
+            client.sendall(request)
+    with admin.connect() as client:
+        client.sendall(request[:20])
+    # Until then it may answer 503.
+    wait_until(lambda: admin.use("reload", admin.file).returncode == 0, what="a reload")
+    assert admin.use("status", admin.file).returncode == 0
+    assert admin.server.of("one.example").text == "one"
+
+
+def test_an_asker_that_leaves_in_the_middle_of_the_reading(start):
+    """Its file is a pipe: the reading goes on until somebody writes there."""
+    admin = start()
+    admin.file.unlink()
+    os.mkfifo(admin.file)
+    with admin.connect() as leaves, admin.connect() as stays:
+        leaves.sendall(b"POST /reload HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+        pipe = open(admin.file, "w")  # noqa: SIM115, once the server reads it
+        with pipe:
+            leaves.close()
+            assert json.loads(admin.use("status", "--json", "--socket", admin.socket).stdout)
+            pipe.write(admin.head + TWO)
+        # Behind the one above, which has no asker any more.
+        admin.write(ONE)
+        stays.sendall(b"POST /reload HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+        assert stays.recv(4096).startswith(b"HTTP/1.1 200 ")
+    assert admin.server.of("one.example").text == "one"
+
+
+def test_more_connections_than_it_has_room_for_are_refused_and_others_served(start):
+    admin = start()
+    idle = [admin.connect() for _ in range(40)]
+    assert "answers 503" in admin.use("status", admin.file).stderr
+    assert admin.server.of("one.example").text == "one"
+    # They are closed without a word of theirs.
+    for each in idle[:16]:
+        assert all_of(each) == b""
+    assert admin.use("status", admin.file).returncode == 0
+    for each in idle:
+        each.close()
+
+
+def test_an_open_connection_does_not_hold_up_the_end(start):
+    admin = start()
+    with admin.connect() as idle:
+        idle.sendall(b"GET /status HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert idle.recv(65536).startswith(b"HTTP/1.1 200 ")
+        admin.server.signal(signal.SIGTERM)
+        admin.server.wait_exit()
+        assert all_of(idle) == b""
+
+
+def refusal(binary, tmp_path):
+    """What `tiderace run` says that does not start."""
+    file = tmp_path / "tiderace.toml"
+    file.write_text(SERVER + HERE + '[admin]\nsocket = "admin.sock"\n' + ONE)
+    failed = use(binary, "run", file)
+    assert failed.returncode == 1
+    return failed.stderr
+
+
+def test_a_name_that_is_taken_is_refused(binary, start, tmp_path):
+    admin = start()
+    assert "another program listens there" in refusal(binary, tmp_path)
+    assert admin.use("status", admin.file).returncode == 0, "the other server stays as it was"
+    admin.server.signal(signal.SIGTERM)
+    admin.server.wait_exit()
+    admin.socket.write_text("mine")
+    assert "a file that is no socket is there" in refusal(binary, tmp_path)
+    assert admin.socket.read_text() == "mine"
+    admin.socket.unlink()
+    admin.socket.mkdir()
+    assert "a folder of that name is there" in refusal(binary, tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file to another user")
+def test_a_socket_of_another_user_is_refused(binary, make, tmp_path):  # noqa: F811
+    make("one/index.html", "one")
+    with socket.socket(socket.AF_UNIX) as others:
+        others.bind(str(tmp_path / "admin.sock"))
+    os.chown(tmp_path / "admin.sock", 12345, 12345)
+    assert "a socket of another user is there" in refusal(binary, tmp_path)
+
+
+def test_a_name_that_was_left_behind_is_taken(start, tmp_path):
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(tmp_path / "admin.sock"))
+    assert start().use("status", tmp_path / "tiderace.toml").returncode == 0
+
+
+def test_who_listens_there_may_be_no_tiderace(binary, tmp_path):
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(tmp_path / "other.sock"))
+        other.listen()
+        asked = subprocess.Popen(
+            [binary, "status", "--socket", tmp_path / "other.sock"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        client, _ = other.accept()
+        with client:
+            client.recv(4096)
+            client.sendall(b"220 mail\r\n")
+        assert "is no tiderace" in asked.communicate(timeout=60)[1]
+        assert asked.returncode == 2
+
+
+@pytest.mark.parametrize("words", [[], ["--socket", "/a", "b.toml"]])
+def test_the_socket_is_named_once(binary, words):
+    refused = use(binary, "reload", *words)
+    assert refused.returncode == 2
+    assert "--socket" in refused.stderr
