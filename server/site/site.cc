@@ -452,9 +452,12 @@ ServeOptions with_files_of(const ServeOptions& options, const Route& route) {
     ServeOptions made = options;
     made.routes.clear();
     for (const Route& each : options.routes) {
-        // Their sources are not sent from here, either.
-        if (each.runs_programs())
-            made.routes.push_back({.match = each.match, .cgi = each.cgi, .fastcgi = each.fastcgi});
+        // The sources of programs are not sent from here, either.
+        made.routes.push_back({.match = each.match,
+                               .compress = each.compress,
+                               .cache_control = each.cache_control,
+                               .cgi = each.cgi,
+                               .fastcgi = each.fastcgi});
     }
     const auto put = [&](const FileSettings& files) {
         if (files.root) made.whole.files = {};
@@ -480,8 +483,13 @@ ServeOptions with_files_of(const ServeOptions& options, const Route& route) {
         if (is_around) put(each->files);
     }
     put(route.files);
-    if (route.cache_control)
-        made.cache_control.insert(made.cache_control.begin(), {"**", *route.cache_control});
+    if (!route.cache_control) return made;
+    // Whatever its files are called; of the routes around it none counts then.
+    const auto own = std::ranges::find(around, route.match, &Route::match);
+    for (const Route* const each : std::ranges::subrange(own, around.end())) {
+        made.routes[static_cast<std::size_t>(each - options.routes.data())].cache_control.reset();
+    }
+    made.cache_control.insert(made.cache_control.begin(), {"**", *route.cache_control});
     return made;
 }
 

@@ -376,5 +376,30 @@ TEST_F(SiteTest, ThePlainAddressesLeadToTheirHostsRedirects) {
     EXPECT_EQ(ask("b.example"), 404);
 }
 
+TEST(FilesOfARoute, KeepWhatTheirPathsSay) {
+    const Route all{.match = {.path = ""}, .cache_control = "all"};
+    const Route below{.match = {.path = "/a/b"},
+                      .compress = http::wire::AvailableCodings{},
+                      .cache_control = "below"};
+    Route files{.match = {.path = "/a"}, .files = {.listing = true}};
+    ServeOptions options;
+    options.routes = {all, below, files};
+    const auto named = [](const ServeOptions& of) {
+        std::vector<std::string> all;
+        for (const Route* const each : routes_by_path(of.routes)) {
+            if (each->cache_control) all.push_back(*each->cache_control);
+        }
+        for (const CacheControlRule& rule : of.cache_control) all.push_back(rule.value);
+        return all;
+    };
+    const ServeOptions plain = with_files_of(options, files);
+    EXPECT_EQ(named(plain), (std::vector<std::string>{"below", "all"}));
+    EXPECT_FALSE(CodingsByPath(plain).of("/a/b/c").any());
+    // Its own stands above those around it, whatever part of the path is taken away.
+    files.cache_control = "own";
+    options.routes = {all, below, files};
+    EXPECT_EQ(named(with_files_of(options, files)), (std::vector<std::string>{"below", "own"}));
+}
+
 }  // namespace
 }  // namespace tiderace::server
