@@ -39,6 +39,12 @@ def pytest_addoption(parser):
                      help="engines to run the behaviour on (default: all)")
     parser.addoption("--reloads", type=int, metavar="N", default=200,
                      help="how often test_reload.py reads files under load (long: 10000)")
+    parser.addoption("--explained", type=pair, metavar="FILESxREQUESTS", default=(10, 30),
+                     help="what test_explain.py compares (long: 40x2000)")
+
+
+def pair(text):
+    return tuple(map(int, text.split("x")))
 
 
 def find_binary(config):

@@ -117,21 +117,26 @@ std::optional<CliFailure> missing_file(const CommandWords& words, const CommandS
                                    : name + " needs a file, or --socket PATH: tiderace " + name +
                                          " tiderace.toml"};
     }
+    if (command.name == "explain" && words.operands.size() < 2) {
+        return CliFailure{
+            "explain needs a file and a URL: tiderace explain tiderace.toml "
+            "https://example.org/"};
+    }
     if (!command.operand.starts_with("FILE") || !words.operands.empty()) return std::nullopt;
     const std::string name(command.name);
     return CliFailure{name + " needs a file: tiderace " + name + " tiderace.toml"};
 }
 
 bool is_file_tool(std::string_view name) {
-    static constexpr std::string_view tools[] = {"init",   "import", "fmt",   "dump",
-                                                 "schema", "reload", "status"};
+    static constexpr std::string_view tools[] = {"init",    "import", "fmt",    "dump",
+                                                 "explain", "schema", "reload", "status"};
     return std::ranges::find(tools, name) != std::end(tools);
 }
 
 std::size_t operands_max(const CommandSpec& command) {
     // serve has the better message for a second folder.
     if (command.name == "serve" || command.name == "import") return SIZE_MAX;
-    return command.operand.empty() ? 0 : 1;
+    return command.operand.empty() ? 0 : command.name == "explain" ? 2 : 1;
 }
 
 Parsed parse_command(const CommandSpec& command, std::span<const std::string_view> rest) {

@@ -19,9 +19,10 @@ constexpr std::array<std::string_view, 3> log_format_names{"common", "combined",
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 19> command_names{
-    "serve", "run", "check", "reload", "status", "init",    "import", "fmt", "dump",       "schema",
-    "load",  "lab", "db",    "new",    "trust",  "version", "help",   "man", "completions"};
+constexpr std::array<std::string_view, 20> command_names{
+    "serve", "run",   "check",   "reload", "status", "init",       "import",
+    "fmt",   "dump",  "explain", "schema", "load",   "lab",        "db",
+    "new",   "trust", "version", "help",   "man",    "completions"};
 constexpr std::array<std::string_view, 5> lab_command_names{"serve", "engines", "run", "report",
                                                             "help"};
 constexpr std::array<std::string_view, 3> database_command_names{"migrate", "status", "help"};
@@ -347,6 +348,21 @@ constexpr FlagText only_check{
 constexpr FlagText effective{.name = "effective",
                              .group = Group::other,
                              .about = "presets in their places, and the defaults"};
+constexpr FlagText request_method{.name = "method",
+                                  .letter = 'X',
+                                  .value = "METHOD",
+                                  .group = Group::other,
+                                  .about = "of the request; GET where there is none"};
+constexpr FlagText request_field{.name = "header",
+                                 .letter = 'H',
+                                 .value = "FIELD",
+                                 .group = Group::other,
+                                 .about = "'Name: value', of the request",
+                                 .repeatable = true};
+constexpr FlagText request_client{.name = "from",
+                                  .value = "ADDR",
+                                  .group = Group::other,
+                                  .about = "the client's address; 127.0.0.1 where there is none"};
 constexpr FlagText as_json{.name = "json", .group = Group::other, .about = "as JSON"};
 constexpr FlagText admin_socket{.name = "socket",
                                 .value = "PATH",
@@ -376,7 +392,7 @@ constexpr FlagText init_listen{.name = "listen",
 }  // namespace
 
 std::span<const CommandSpec> commands() {
-    static const std::array<CommandSpec, 19> all{{
+    static const std::array<CommandSpec, 20> all{{
         {.name = "serve",
          .operand = "[DIR]",
          .about = "serve a folder; the current one when none is named",
@@ -409,6 +425,10 @@ std::span<const CommandSpec> commands() {
          .operand = "FILE",
          .about = "each value of a configuration, and where it came from",
          .flags = {{effective}, {as_json}, {help_flag}}},
+        {.name = "explain",
+         .operand = "FILE URL",
+         .about = "what answers a request, and each setting that holds for it",
+         .flags = {{request_method}, {request_field}, {request_client}, {help_flag}}},
         {.name = "schema", .about = "the JSON Schema of these files, for editors"},
         {.name = "load",
          .operand = "URL",

@@ -267,6 +267,11 @@ std::optional<Config> read_config(const std::string& path, Sources& sources, Pro
     const Table top = DocumentReader(reading).read(path);
     // What is behind a fault of TOML itself was not read: its lack is no second fault.
     if (problems.errors() > 0 && top.members.empty()) return std::nullopt;
+    return read_config(top, reading);
+}
+
+std::optional<Config> read_config(const Table& top, const Reading& reading) {
+    Problems& problems = reading.problems;
     Config config;
     refuse_unknown(TableKind::top, top, reading);
     ServerReader(reading, config.server).read(top);
@@ -281,7 +286,7 @@ std::optional<Config> read_config(const std::string& path, Sources& sources, Pro
     if (config.sites.empty() && problems.errors() == 0) {
         problems.error({}, "no [[site]] says what to serve", "[[site]] with root = \"/srv/www\"");
     }
-    check_hosts(config, problems, sources);
+    check_hosts(config, problems, reading.sources);
     for (const SiteConfig& site : config.sites) check_site(site, config.server, problems);
     if (problems.errors() > 0) return std::nullopt;
     return config;

@@ -29,6 +29,7 @@ namespace tiderace::server::config {
 struct SiteConfig : ServedSite {
     Place at;
     std::size_t routes = 0;
+    std::vector<Place> routes_at = {};  // the table of each of options.routes
 };
 
 struct Config {
@@ -41,5 +42,7 @@ struct Config {
 // nullopt where anything is wrong.
 std::optional<Config> read_config(const std::string& path, Sources& sources, Problems& problems,
                                   const DocumentWorld& world = this_world());
+// Of a document that has been read.
+std::optional<Config> read_config(const Table& top, const Reading& reading);
 
 }  // namespace tiderace::server::config

@@ -67,6 +67,7 @@ struct DocumentWorld {
     std::function<std::optional<std::string>(const std::string& name)> variable;
     // Whether the file, or the folder, is there and may be read.
     std::function<Result<>(const std::string& path, FileKind kind)> look;
+    bool reads_passwords = true;  // their files, to find what is wrong with them
 };
 // The disk's and the environment's.
 DocumentWorld this_world();

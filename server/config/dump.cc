@@ -16,7 +16,7 @@
 namespace tiderace::server::config {
 namespace {
 
-constexpr std::size_t origin_column = 40;
+constexpr std::size_t dump_origin_column = 40;
 
 std::string fraction_text(double value, bool is_json) {
     if (std::isfinite(value)) return std::to_string(value);
@@ -24,7 +24,8 @@ std::string fraction_text(double value, bool is_json) {
     return is_json ? string_text(text) : text;
 }
 
-// A value in one line.
+}  // namespace
+
 std::string value_text(const Value& value, bool is_masked, bool is_json) {
     if (is_masked || value.is_secret) return string_text("…");
     if (const auto* const text = value.get<std::string>()) return string_text(*text);
@@ -45,6 +46,8 @@ std::string value_text(const Value& value, bool is_masked, bool is_json) {
     }
     return whole.empty() ? "{}" : is_json ? "{" + whole + "}" : "{ " + whole + " }";
 }
+
+namespace {
 
 bool is_list_of_tables(const Value& value) {
     const Array* const array = value.get<Array>();
@@ -232,7 +235,7 @@ class Dump {
         if (!header_.empty()) text_ += (text_.empty() ? "" : "\n") + header_ + "\n";
         header_.clear();
         std::string line = key + (key.starts_with('#') ? ": " : " = ") + value;
-        line.resize(std::max(line.size() + 2, origin_column), ' ');
+        line.resize(std::max(line.size() + 2, dump_origin_column), ' ');
         text_ += line + "# " + origin.text + "\n";
     }
 

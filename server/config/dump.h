@@ -25,6 +25,9 @@ struct DumpForm {
     bool is_json = false;
 };
 
+// In one line; what ${file:…} names is "…", and so is all that is masked.
+std::string value_text(const Value& value, bool is_masked = false, bool is_json = false);
+
 // Passwords, and what ${file:…} names, are "…".
 std::string dump(const Table& top, const Sources& sources, DumpForm form);
 

@@ -101,6 +101,7 @@ SiteConfig SiteReader::read(Place at, const Table& table) {
     read_settings({TableKind::site, &site.options.whole, &reader}, table, site.options);
     for_each_table(table, "route", reading_, [&](const Member& key, const Table& route) {
         read_route(route, key.at, reader, site.options);
+        site.routes_at.resize(site.options.routes.size(), key.at);
         ++site.routes;
     });
     check_logs(at, site.options);
@@ -388,7 +389,7 @@ void SiteReader::read_password_file(Route& route, const Value& value) {
     const std::string path = reading_.path_of(file, value.at, FileKind::file);
     // A pipe can be read once, when the server starts.
     std::error_code fault;
-    if (std::filesystem::is_regular_file(path, fault)) {
+    if (reading_.world.reads_passwords && std::filesystem::is_regular_file(path, fault)) {
         if (auto loaded = PasswordFile::load(std::span(&path, 1)); !loaded) {
             reading_.problems.error(value.at, "cannot " + loaded.error().message());
         }

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "server/config/dump.h"
+#include "server/config/explain.h"
 #include "server/config/format_file.h"
 #include "server/config/init_file.h"
 #include "server/config/schema.h"
@@ -19,6 +20,7 @@ int use_tool(const FileTool& tool) {
                                                   .is_json = tool.words.has("json")});
     }
     if (tool.name == "reload" || tool.name == "status") return ask_server(tool);
+    if (tool.name == "explain") return explain_request(tool.words);
     if (tool.name == "init") return init_file(tool.words);
     if (tool.name == "import")
         return nginx::import_and_print(std::span(tool.words.operands).subspan(1));

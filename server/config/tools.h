@@ -1,5 +1,5 @@
-// The commands about configuration files, but for `run` and `check`: schema, fmt, dump, init,
-// import; and those for a server that runs: reload, status.
+// The commands about configuration files, but for `run` and `check`: schema, fmt, dump, explain,
+// init, import; and those for a server that runs: reload, status.
 //
 // Thread   Main; blocks on the disk and the terminal.
 #pragma once

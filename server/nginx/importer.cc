@@ -290,7 +290,7 @@ class Importer {
     static void add_name(const std::string& word, const Directive& directive, Site& site,
                          std::vector<std::string>& hosts) {
         const std::string name = lower_case(word);
-        const std::string_view below = name.starts_with("*.") ? name.substr(2) : name;
+        const auto below = std::string_view(name).substr(name.starts_with("*.") ? 2 : 0);
         if (name == "_" || name.empty()) return;
         if (name.starts_with('.')) {
             hosts.push_back(name.substr(1));

@@ -7,6 +7,7 @@
 // Thread   The loop's.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tiderace/http/stages.h"
@@ -18,6 +19,8 @@ class CanonicalHost final : public http::AccessRule {
     explicit CanonicalHost(std::string host) : host_(std::move(host)) {}
 
     Verdict check(http::Exchange& exchange) override;
+    // nullopt: the request stays.
+    std::optional<std::string> location(const http::Request& request) const;
 
   private:
     std::string host_;

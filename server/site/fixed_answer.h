@@ -29,10 +29,10 @@ class FixedAnswer final : public http::Handler {
         : reply_(std::move(reply)), path_(path) {}
 
     void handle(http::Exchange& exchange) override;
-
-  private:
+    // Of a redirect.
     std::string location(const http::Request& request) const;
 
+  private:
     FixedReply reply_;
     std::string path_;
 };

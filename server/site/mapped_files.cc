@@ -91,19 +91,34 @@ std::optional<std::string> MappedFiles::mapped(const http::Request& request) con
     return with_variables(settings_.prefix + "{path}", request, path, {});
 }
 
+std::optional<std::string> MappedFiles::tried(std::size_t number, const http::Request& request,
+                                              const std::string& mapped) const {
+    const std::string_view rest =
+        request.path.substr(http::wire::is_below(request.path, path_) ? path_.size() : 0);
+    return with_variables(settings_.tries[number], request, mapped, rest);
+}
+
+std::vector<std::string> MappedFiles::names(const http::Request& request) const {
+    std::vector<std::string> all;
+    const std::optional<std::string> path = mapped(request);
+    if (path && settings_.tries.empty()) all.push_back(*path);
+    for (std::size_t i = 0; path && i < settings_.tries.size(); ++i) {
+        if (auto name = tried(i, request, *path)) all.push_back(std::move(*name));
+    }
+    return all;
+}
+
 void MappedFiles::handle(http::Exchange& exchange) {
     const http::Request& request = exchange.request();
     const std::optional<std::string> path = mapped(request);
     if (!path) return exchange.respond_status(404);
     if (settings_.tries.empty()) return serve(exchange, *path);
-    const std::string_view rest =
-        request.path.substr(http::wire::is_below(request.path, path_) ? path_.size() : 0);
     for (std::size_t i = 0; i < settings_.tries.size(); ++i) {
-        const auto tried = with_variables(settings_.tries[i], request, *path, rest);
+        const auto name = tried(i, request, *path);
         const bool is_last = i + 1 == settings_.tries.size() && settings_.or_status == 0;
-        if (!tried) continue;
-        if (is_last) return serve(exchange, *tried);
-        if (serve_if_there(exchange, *tried)) return;
+        if (!name) continue;
+        if (is_last) return serve(exchange, *name);
+        if (serve_if_there(exchange, *name)) return;
     }
     exchange.respond_status(settings_.or_status != 0 ? settings_.or_status : 404);
 }

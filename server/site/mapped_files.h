@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/programs.h"
 #include "server/site/route.h"
@@ -32,9 +33,13 @@ class MappedFiles final : public http::Handler {
         : files_(files), programs_(programs), settings_(std::move(settings)), path_(path) {}
 
     void handle(http::Exchange& exchange) override;
+    // The names that are tried, in their order.
+    std::vector<std::string> names(const http::Request& request) const;
 
   private:
     std::optional<std::string> mapped(const http::Request& request) const;
+    std::optional<std::string> tried(std::size_t number, const http::Request& request,
+                                     const std::string& mapped) const;
     bool serve_if_there(http::Exchange& exchange, const std::string& path);
     void serve(http::Exchange& exchange, const std::string& path);
 

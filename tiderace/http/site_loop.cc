@@ -246,20 +246,15 @@ core::Ref<SiteLoop::Tree::Selection> SiteLoop::Tree::make_selection(
     const Site::Endpoint& base = site_->endpoints()[endpoint];
     const std::vector<SiteRoutes::Route>& routes = base.routes->routes();
     const SiteRoutes::Route* const answering = base.routes->answering(list);
-    std::uint32_t answers = answering != nullptr ? answering->endpoint : endpoint;
-    const std::uint32_t refined = answers == endpoint ? SiteRoutes::base : answers;
-    for (const std::uint32_t number : list) {
-        if (routes[number].refines != refined) continue;
-        answers = routes[number].endpoint;
-        break;
-    }
+    const SiteRoutes::Route* const refining = base.routes->refining(list, answering);
+    const SiteRoutes::Route* const answers = refining != nullptr ? refining : answering;
     std::vector<std::uint32_t> scopes;
     for (const std::uint32_t number : list | std::views::reverse) {
         scopes.push_back(routes[number].scope);
     }
     auto made = core::make_ref<Selection>();
     made->chain = layers_->chain_of(base.scope, scopes);
-    made->target = &targets_[answers];
+    made->target = &targets_[answers != nullptr ? answers->endpoint : endpoint];
     loop.finish(made->chain);
     return made;
 }

@@ -78,6 +78,15 @@ const SiteRoutes::Route* SiteRoutes::answering(std::span<const std::uint32_t> li
     return found;
 }
 
+const SiteRoutes::Route* SiteRoutes::refining(std::span<const std::uint32_t> list,
+                                              const Route* answering) const {
+    const std::uint32_t refined = answering != nullptr ? answering->endpoint : base;
+    for (const std::uint32_t number : list) {
+        if (routes_[number].refines == refined) return &routes_[number];
+    }
+    return nullptr;
+}
+
 std::uint32_t SiteRoutes::find(const Request& request, List& found) const {
     route::Parameters unused;
     const route::Found at = paths_.find(wire::Method::other, request.path, unused);

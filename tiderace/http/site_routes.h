@@ -35,6 +35,8 @@ class SiteRoutes {
     };
     // The route of a list that answers; nullptr: none does.
     const Route* answering(std::span<const std::uint32_t> list) const;
+    // The nearest of the list that answers in the place of that one; nullptr: none does.
+    const Route* refining(std::span<const std::uint32_t> list, const Route* answering) const;
     using List = std::vector<std::uint32_t>;  // of routes(), the nearest first
 
     explicit SiteRoutes(std::vector<Route> routes);
