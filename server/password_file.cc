@@ -1,23 +1,18 @@
 #include "server/password_file.h"
 
-#include <fcntl.h>
 #include <string.h>  // explicit_bzero
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <memory>
 #include <new>
 #include <optional>
-#include <thread>
 
 #include "server/build_facts.h"
 #include "tiderace/base/ascii.h"
 #include "tiderace/base/constant_time.h"
 #include "tiderace/base/random.h"
-#include "tiderace/core/kernel.h"
 
 #if TIDERACE_HAVE_CRYPT && __has_include(<crypt.h>)
 #include <crypt.h>
@@ -30,8 +25,6 @@ namespace {
 // be broken by trying.
 constexpr std::array<std::string_view, 8> accepted_prefixes{"$2a$", "$2b$", "$2y$", "$5$",
                                                             "$6$",  "$y$",  "$gy$", "$7$"};
-
-constexpr Duration pipe_nap = 1ms;
 
 // crypt(3) of the password under the setting (or the whole hash); nullopt when it refuses.
 std::optional<std::string> crypt_password([[maybe_unused]] std::string_view password,
@@ -105,47 +98,6 @@ bool is_accepted_hash(std::string_view hash) {
            is_crypt_text(hash.substr(last + 1));
 }
 
-// A file, or a pipe: `--basic-auth <(pass show site)`. Without O_NONBLOCK even the open of a pipe
-// waits for its writer, which may never come.
-Result<std::string> read_file(const std::string& path, Duration pipe_wait_max) {
-    core::Kernel& kernel = core::system_kernel();
-    const core::Descriptor file(kernel, ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    struct stat status{};
-    if (!file || ::fstat(file.get(), &status) != 0) {
-        return fail(Error::last("read passwords from", path));
-    }
-    // One more than is allowed: a longer file shows by it, without a look at its size, which a pipe
-    // lacks.
-    std::string text(password_file_bytes_max + 1, '\0');
-    std::size_t bytes = 0;
-    for (Duration silence{}; bytes < text.size();) {
-        const ssize_t got = ::read(file.get(), text.data() + bytes, text.size() - bytes);
-        if (got < 0 && errno == EINTR) continue;
-        // A pipe has no writer yet, or nothing of it.
-        const bool is_silent = got < 0 ? errno == EAGAIN : bytes == 0 && S_ISFIFO(status.st_mode);
-        if (got > 0) {
-            bytes += static_cast<std::size_t>(got);
-            silence = {};
-        } else if (!is_silent) {
-            if (got < 0) return fail(Error::last("read passwords from", path));
-            break;
-        } else if (silence >= pipe_wait_max) {
-            return fail(Error(0, "read passwords from", path,
-                              "it is a pipe into which nothing was written for " +
-                                  format_duration(pipe_wait_max)));
-        } else {
-            std::this_thread::sleep_for(pipe_nap);
-            silence += pipe_nap;
-        }
-    }
-    if (bytes > password_file_bytes_max) {
-        return fail(Error(0, "read passwords from", path,
-                          "larger than " + format_bytes(password_file_bytes_max)));
-    }
-    text.resize(bytes);
-    return text;
-}
-
 }  // namespace
 
 PasswordFile::PasswordFile() {
@@ -163,7 +115,9 @@ Result<PasswordFile> PasswordFile::load(std::span<const std::string> sources,
         // A file whose path has a colon cannot be named, because it reads as USER:PASSWORD.
         const std::size_t colon = source.find(':');
         if (colon == std::string::npos) {
-            const auto text = read_file(source, pipe_wait_max);
+            // Or a pipe: `--basic-auth <(pass show site)`.
+            const auto text = read_file_or_pipe(source, password_file_bytes_max,
+                                                "read passwords from", pipe_wait_max);
             if (!text) return fail(text.error());
             if (auto added = file.add_lines(*text, source); !added) return fail(added.error());
             continue;

@@ -7,7 +7,7 @@
 // Thread   verify is const and may run on many threads at once. It is slow by design (milliseconds
 //          to a second, by the hash): never on a loop.
 // Errors   A file that cannot be read, or a line that cannot be used, named by its number.
-// Limits   password_file_bytes_max, password_bytes_max, password_pipe_wait_max.
+// Limits   password_file_bytes_max, password_bytes_max, pipe_wait_default.
 // Memory   verify takes and gives back about 32 KiB.
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/file_or_pipe.h"
 #include "tiderace/base/result.h"
 #include "tiderace/base/units.h"
 
@@ -25,15 +26,12 @@ namespace tiderace::server {
 
 inline constexpr std::size_t password_file_bytes_max = 1_MiB;
 inline constexpr std::size_t password_bytes_max = 512;  // a longer one is wrong without a look
-// The silence of a pipe in the place of a file. While the server starts it holds signals back, so
-// that an endless wait could not be ended.
-inline constexpr Duration password_pipe_wait_max = 10s;
 
 class PasswordFile {
   public:
     // Each source is NAME:PASSWORD, hashed here with a random salt, or the path of a file of lines.
     static Result<PasswordFile> load(std::span<const std::string> sources,
-                                     Duration pipe_wait_max = password_pipe_wait_max);
+                                     Duration pipe_wait_max = pipe_wait_default);
     // The lines of one file; `path` is for errors only.
     static Result<PasswordFile> parse(std::string_view text, std::string_view path);
 

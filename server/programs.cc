@@ -108,6 +108,15 @@ std::vector<std::string> program_sources(const ServeOptions& options) {
     return sources;
 }
 
+std::vector<std::string> unsent_paths(const ServeOptions& options) {
+    std::vector<std::string> all = program_sources(options);
+    for (const Route& route : options.routes) {
+        const bool has_path = !route.match.plain_path().empty();
+        if (route.fastcgi && !route.has_scripts() && has_path) all.push_back(route.match.path);
+    }
+    return all;
+}
+
 Result<std::unique_ptr<Programs>> Programs::create(
     core::EventLoop& loop, const ServeOptions& options,
     std::shared_ptr<http::cgi::ProgramPlaces> places) {

@@ -53,5 +53,7 @@ class Programs final {
 // What must not be sent as a file, by its path: the sources of programs, whether the conditions of
 // their route hold or not.
 std::vector<std::string> program_sources(const ServeOptions& options);
+// And what a peer answers at a path: no file either, also where its conditions do not hold.
+std::vector<std::string> unsent_paths(const ServeOptions& options);
 
 }  // namespace tiderace::server

@@ -55,7 +55,7 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
                                 .bytes_min = options.compress.bytes_min,
                                 .bytes_max = options.compress.bytes_max};
     }
-    files.paths.unsent = program_sources(options);
+    files.paths.unsent = unsent_paths(options);
     for (const Route* const route : routes_by_path(options.routes)) {
         if (route->cache_control) add_cache_control(files.paths, *route);
     }

@@ -458,3 +458,14 @@ def test_certificates_change_with_the_file(reloads, folders, tmp_path):
         assert each.ask(ONE, text(1))
         assert shown() != old
         assert kept.get("/", host="one.example").text == "one"
+
+
+def test_a_pipe_that_nobody_writes_holds_up_neither_requests_nor_the_end(
+    reloads, folders, tmp_path
+):
+    each = reloads(ONE)
+    each.file.unlink()
+    os.mkfifo(each.file)
+    each.server.signal(signal.SIGHUP)
+    assert each.server.of("one.example").text == "one"
+    each.server.stop()

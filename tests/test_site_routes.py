@@ -213,6 +213,55 @@ fastcgi = "{fcgiwrap}"
 
 
 @needs_fcgiwrap
+def test_what_a_peer_answers_is_never_sent_as_a_file(sites, make, fcgiwrap):  # noqa: F811
+    """Where the conditions of its route do not hold, and by way of another route, too."""
+    for name in ("admin.cgi", "app/index.cgi", "app/static/a.css", "docs/a.cgi"):
+        make("www/" + name, "#!/bin/sh\necho source\n")
+    make("other/app/setup.txt", "setup")
+    server = sites(f"""
+[[site]]
+root = "www"
+index = ["index.cgi"]
+[[site.route]]
+path = "=/admin.cgi"
+remote = "192.0.2.0/24"
+fastcgi = "{fcgiwrap}"
+[[site.route]]
+path = "/app"
+method = "POST"
+fastcgi = "{fcgiwrap}"
+[[site.route]]
+path = "/app/static"
+root = "www"
+[[site.route]]
+path = "=/docs/a.cgi"
+method = "POST"
+fastcgi = "{fcgiwrap}"
+[[site.route]]
+path = "/again"
+root = "www"
+strip = "/again"
+[[site.route]]
+path = "/other"
+root = "other"
+strip = "/other"
+""")
+    for path in (
+        "/admin.cgi",
+        "/%61dmin.cgi",
+        "/app/index.cgi",
+        "/app/",
+        "/docs/a.cgi",
+        "/again/docs/a.cgi",
+        "/again/admin.cgi",
+        "/again/app/index.cgi",
+    ):
+        assert server.of("x", path).status == 404, path
+    assert server.of("x", "/app/static/a.css").status == 200
+    assert server.of("x", "/other/app/setup.txt").text == "setup"
+
+
+@needs_fcgiwrap
 def test_limits_of_a_route(sites, make, fcgiwrap):  # noqa: F811
     slow = make("www/slow.cgi", "#!/bin/sh\nsleep 30\n")
     slow.chmod(0o755)

@@ -5,15 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <utility>
 
 #include "server/config/toml.h"
+#include "server/file_or_pipe.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -31,19 +30,7 @@ std::string identity_of(const std::string& path) {
 }
 
 Result<std::string> read_from_disk(const std::string& path, std::size_t bytes_max) {
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream) return fail(Error::last("read", path));
-    struct stat status{};
-    if (::stat(path.c_str(), &status) != 0) return fail(Error::last("read", path));
-    if (S_ISDIR(status.st_mode)) return fail(Error(EISDIR, "read", path));
-    std::string text;
-    std::array<char, 16'384> piece;
-    while (stream && text.size() <= bytes_max) {
-        stream.read(piece.data(), piece.size());
-        text.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
-    }
-    if (text.size() <= bytes_max) return text;
-    return fail(Error(EFBIG, "read", path, "at most " + std::to_string(bytes_max) + " bytes"));
+    return read_file_or_pipe(path, bytes_max);
 }
 
 Result<> look_at_disk(const std::string& path, FileKind kind) {

@@ -1,8 +1,10 @@
 #include "server/site/site.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <ranges>
+#include <system_error>
 #include <utility>
 
 #include "server/site/about.h"
@@ -483,6 +485,14 @@ ServeOptions with_files_of(const ServeOptions& options, const Route& route) {
         if (is_around) put(each->files);
     }
     put(route.files);
+    std::error_code fault;
+    const bool is_elsewhere = !std::filesystem::equivalent(made.root, options.root, fault);
+    for (Route& each : made.routes) {
+        // A peer's path is one of the site's folder. A route inside it that names a folder means
+        // its files.
+        const bool is_inside = route.files.root && each.match.path_holds(route.match.plain_path());
+        if (!each.has_scripts() && (is_elsewhere || is_inside)) each.fastcgi.reset();
+    }
     if (!route.cache_control) return made;
     // Whatever its files are called; of the routes around it none counts then.
     const auto own = std::ranges::find(around, route.match, &Route::match);

@@ -55,7 +55,7 @@ struct PathRules {
     bool clean_urls = false;    // "/about" answers with about.html
     bool hidden = false;        // serve names that begin with a dot
     bool precompressed = true;  // look for siblings
-    // Not there for clients, whatever leads to them: paths with all below, or globs.
+    // Not there for clients, whatever leads to them: paths with all below, "=/a" alone, or globs.
     std::vector<std::string> unsent = {};
     std::vector<CacheControlRule> cache_control;
     wire::MimeTable mime;
