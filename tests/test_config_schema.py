@@ -93,6 +93,7 @@ def test_what_serve_prints_is_valid(binary, schema):
         '[preset.a]\npath = "/a"\n',
         '[upstream.a]\nservers = ["127.0.0.1:1"]\n',
         "[[listen]]\nbacklog = 5\n",
+        '[admin]\nmode = "0600"\n',
     ],
 )
 def test_a_wrong_file_is_not(is_valid, text):
@@ -137,6 +138,7 @@ AROUND = {
     "rate": SITE + 'rate.limit = "9/s"\nrate.{}',
     "auth": NAMED + SITE + "auth.{}",
     ("top", "site"): "{}",
+    ("admin", "mode"): '[admin]\nsocket = "admin.sock"\n{}' + SITE,
     ("listen", "address"): "[[listen]]\n{}" + SITE,
     ("listen", "redirect_to_https"): '[[listen]]\naddress = ":8443"\n[[listen]]\n'
     'address = ":8080"\n{}' + PAIR + SITE,

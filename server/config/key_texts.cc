@@ -139,7 +139,8 @@ constexpr std::array texts{
             R"("/run/tiderace.sock")",
             {},
             "admin"},
-    KeyText{admin, "mode", "the permissions of that file: who may connect may reload",
+    KeyText{admin, "mode",
+            "the permissions of that file, 0600 without it: who may connect may reload",
             R"x("type": "string", "pattern": "^(0?[0-7]{3}|.*\\$\\{.*)$")x", R"("0660")"},
 
     KeyText{site, "hosts", "the hosts of the site: names, or *.NAME for all below it",

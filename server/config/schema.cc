@@ -41,6 +41,8 @@ std::string_view required_of(TableKind kind) {
             return R"(["address"])";
         case TableKind::certificate:
             return R"(["cert"])";
+        case TableKind::admin:
+            return R"(["socket"])";
         case TableKind::rate:
             return R"(["limit"])";
         case TableKind::auth:
