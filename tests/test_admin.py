@@ -6,12 +6,14 @@ import signal
 import socket
 import stat
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from certificates import Authority
 from server import wait_until
-from test_sites import HERE, SERVER, make, needs_openssl, sites  # noqa: F401
+from test_sites import HERE, SERVER, Sites, make, needs_openssl, sites  # noqa: F401
 
 ONE = '[[site]]\nhosts = ["one.example"]\nroot = "one"\n'
 TWO = '[[site]]\nhosts = ["two.example"]\nroot = "two"\n'
@@ -227,6 +229,39 @@ def test_an_asker_that_leaves_in_the_middle_of_the_reading(start):
         stays.sendall(b"POST /reload HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
         assert stays.recv(4096).startswith(b"HTTP/1.1 200 ")
     assert admin.server.of("one.example").text == "one"
+
+
+def test_a_reload_under_way_is_answered_when_the_server_stops(start):
+    admin = start()
+    admin.file.unlink()
+    os.mkfifo(admin.file)
+    with admin.connect() as asker:
+        asker.sendall(b"POST /reload HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+        with open(admin.file, "w") as pipe:
+            admin.server.signal(signal.SIGTERM)
+            wait_until(lambda: not admin.socket.exists(), what="the end of its name")
+            pipe.write(admin.head + TWO)
+        answer = all_of(asker)
+    assert answer.startswith(b"HTTP/1.1 409 ") and b"the server is stopping\n" in answer
+    assert admin.server.wait_exit() == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_the_name_that_root_made_goes_with_a_server_that_gave_up_root(binary):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "one").mkdir()
+        file = folder / "tiderace.toml"
+        admin = '[admin]\nsocket = "admin.sock"\n'
+        file.write_text('[server]\nthreads = 1\nuser = "nobody"\n' + HERE + admin + ONE)
+        server = Sites(binary, file, folder=folder).wait_ready()
+        try:
+            assert (folder / "admin.sock").owner() == "root"
+            assert use(binary, "reload", file).returncode == 0
+        finally:
+            server.stop()
+        assert not (folder / "admin.sock").exists()
 
 
 def test_more_connections_than_it_has_room_for_are_refused_and_others_served(start):
