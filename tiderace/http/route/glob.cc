@@ -23,6 +23,10 @@ enum class Ends : std::uint8_t {
 
 // `separator` is what '*' and '?' do not stand for.
 bool matches(ByteView pattern, ByteView text, int separator = '/', Ends ends = Ends::with_text) {
+    // Most patterns end as names do, ".php", and most names end otherwise.
+    const bool ends_alike = pattern.empty() || text.empty() || pattern.back() == text.back() ||
+                            pattern.back() == '*' || pattern.back() == '?';
+    if (ends == Ends::with_text && !ends_alike) return false;
     Resume star, double_star;
     std::size_t p = 0, t = 0;
     while (t < text.size()) {
