@@ -345,3 +345,28 @@ def test_the_example_of_many_hosts(sites, make, tmp_path):  # noqa: F811
 def test_the_examples_that_are_not_built_yet_say_so(binary, tmp_path):
     for name, words in (("application", "proxying is not built"), ("balancer", "not built yet")):
         assert words in refusals(binary, tmp_path, example(tmp_path, name))
+
+
+def test_a_preflight_permits_the_method_of_a_program(sites, make):  # noqa: F811
+    make("www/a.html", "a")
+    make("prog/p.sh", "#!/bin/sh\necho 'Content-Type: text/plain'; echo\necho ran\n").chmod(0o755)
+    server = sites("""
+[[site]]
+root = "www"
+cors = "https://app.example"
+[[site.route]]
+path = "/api"
+method = ["PUT", "DELETE"]
+cgi = "prog"
+[[site.route]]
+path = "/plain"
+method = "DELETE"
+respond = "gone"
+""")
+    from_a_page = ("Origin: https://app.example", "Access-Control-Request-Method: PUT")
+    answer = server.of("x", "/api/p.sh", *from_a_page, method="OPTIONS")
+    assert answer.get("access-control-allow-methods") == "PUT"
+    assert server.of("x", "/api/p.sh", method="PUT").text == "ran\n"
+    # No browser leaves out Origin: this is no question about DELETE.
+    about = "Access-Control-Request-Method: DELETE"
+    assert server.of("x", "/plain", about, method="OPTIONS").text != "gone"

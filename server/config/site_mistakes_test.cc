@@ -77,6 +77,24 @@ R"(site.toml:1:1: error: redirects lead in a circle: /a -> /b -> /a -> /b and so
    | ^^^^^^^^
 1 error
 )"},
+Mistake{"FieldsThatAnAnswerCannotLose", R"([[site]]
+respond = "a"
+response.remove = ["Server", "Location", "WWW-Authenticate", "X-A"]
+)",
+R"(site.toml:3:20: error: Server is left out everywhere, or nowhere
+ 3 | response.remove = ["Server", "Location", "WWW-Authenticate", "X-A"]
+   |                    ^^^^^^^^
+   = [server] name_field = false
+site.toml:3:30: error: "Location" is what its status promises
+ 3 | response.remove = ["Server", "Location", "WWW-Authenticate", "X-A"]
+   |                              ^^^^^^^^^^
+   = without it clients cannot follow the answer
+site.toml:3:42: error: "WWW-Authenticate" is what its status promises
+ 3 | response.remove = ["Server", "Location", "WWW-Authenticate", "X-A"]
+   |                                          ^^^^^^^^^^^^^^^^^^
+   = without it clients cannot follow the answer
+3 errors
+)"},
 Mistake{"AHostInOtherLettersThanAscii", R"([[site]]
 hosts = ["bücher.example"]
 respond = "a"

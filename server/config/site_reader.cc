@@ -46,6 +46,11 @@ std::optional<std::uint32_t> rate_of(std::string_view text) {
     return unit == "/s" && count <= 16'666 ? std::optional(count * 60) : std::nullopt;
 }
 
+// RFC 9110, 15.3.2, 15.4, 15.5.2, 15.5.6: answers of these statuses have the field.
+bool is_promised(std::string_view name) {
+    return name == "allow" || name == "location" || name == "www-authenticate";
+}
+
 }  // namespace
 
 SiteReader::SiteReader(const Table& top, const ServeOptions& server, const Reading& reading)
@@ -315,6 +320,16 @@ void SiteReader::read_response(Route& route, const Member& member) {
             if (name == nullptr || names == nullptr) {
                 reading_.problems.error(each.at, "remove expects a list of fields",
                                         "response.remove = [\"X-Powered-By\"]");
+                continue;
+            }
+            if (lower_case(*name) == "server") {
+                reading_.problems.error(each.at, "Server is left out everywhere, or nowhere",
+                                        "[server] name_field = false");
+                continue;
+            }
+            if (is_promised(lower_case(*name))) {
+                reading_.problems.error(each.at, "\"" + *name + "\" is what its status promises",
+                                        "without it clients cannot follow the answer");
                 continue;
             }
             // As one that is set, it must be none of the server's own.

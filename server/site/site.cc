@@ -57,13 +57,22 @@ void add_fields(Settings& settings, std::vector<http::filter::AddedField> fields
                         .adds_up = true});
 }
 
-void add_cors(Settings& settings, const std::optional<std::string>& origin) {
+// "": whatever a preflight names. Files have these methods, but programs have others.
+std::string methods_of(const ServeOptions& options) {
+    const bool has_others = std::ranges::any_of(options.routes, [](const Route& route) {
+        return route.runs_programs() || !route.match.methods.empty();
+    });
+    return has_others ? "" : "GET, HEAD, OPTIONS";
+}
+
+void add_cors(Settings& settings, const std::optional<std::string>& origin,
+              const ServeOptions& options) {
     if (!origin) return;
     Setting cors{.kind = SettingKind::cors};
     if (*origin != "off") {
-        cors.make = [origin = *origin](LayerPlace&) {
+        cors.make = [origin = *origin, methods = methods_of(options)](LayerPlace&) {
             return Layer(std::make_shared<http::filter::Cors>(
-                http::filter::CorsOptions{.origins = {origin}, .methods = "GET, HEAD, OPTIONS"}));
+                http::filter::CorsOptions{.origins = {origin}, .methods = methods}));
         };
     }
     settings.push_back(std::move(cors));
@@ -141,7 +150,7 @@ void add_settings(Settings& settings, const Route& route, const std::string& whe
     std::vector<http::filter::AddedField> fields;
     for (const AddedHeader& header : route.headers) fields.push_back(field_of(header));
     add_fields(settings, std::move(fields));
-    add_cors(settings, route.cors);
+    add_cors(settings, route.cors, options);
     if (route.auth) {
         add_passwords(settings, passwords.of(*route.auth), passwords.pool,
                       route.match.plain_path());
@@ -166,7 +175,7 @@ void add_site_settings(Settings& settings, const ServedSite& site) {
     }
     for (const AddedHeader& header : options.added_headers) fields.push_back(field_of(header));
     add_fields(settings, std::move(fields));
-    add_cors(settings, options.cors_origin);
+    add_cors(settings, options.cors_origin, options);
     if (!options.basic_auth.empty()) {
         add_passwords(settings, passwords.of(options.basic_auth), passwords.pool, "");
     }

@@ -49,7 +49,7 @@ bool method_holds(const std::vector<wire::Method>& methods, const Request& reque
     const Method method = request.method();
     if (has(method)) return true;
     if (method == Method::head || method == Method::connect) return has(Method::get);
-    if (method != Method::options) return false;
+    if (method != Method::options || !request.has(wire::FieldName::origin)) return false;
     const ByteView asked = request.header(wire::FieldName::access_control_request_method);
     return !asked.empty() && has(wire::parse_method(asked));
 }
