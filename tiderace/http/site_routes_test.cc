@@ -54,6 +54,24 @@ TEST_F(SiteRoutesTest, PathsAloneThenGlobsThenTheLongestPath) {
     EXPECT_EQ(holding(matches, "*"), "") << "no path";
 }
 
+TEST_F(SiteRoutesTest, TheNearestThatRefinesWhatAnswers) {
+    const SiteRoutes routes({{.match = {.path = ""}, .endpoint = 1, .refines = SiteRoutes::base},
+                             {.match = {.path = "/a"}, .endpoint = 2},
+                             {.match = {.path = "/a/b"}, .endpoint = 3, .refines = 2},
+                             {.match = {.path = "/a/b/c"}, .endpoint = 4, .refines = 2}});
+    const auto endpoint = [&](std::string_view path) {
+        const auto exchange = core::make_ref<testing::RecordedExchange>(world_.loop(), "GET", path);
+        SiteRoutes::List found;
+        const SiteRoutes::List& list = routes.lists()[routes.find(exchange->request(), found)];
+        const SiteRoutes::Route* const refining = routes.refining(list, routes.answering(list));
+        return refining != nullptr ? refining->endpoint : 0;
+    };
+    EXPECT_EQ(endpoint("/x"), 1U) << "the files of the site";
+    EXPECT_EQ(endpoint("/a/x"), 0U);
+    EXPECT_EQ(endpoint("/a/b"), 3U);
+    EXPECT_EQ(endpoint("/a/b/c"), 4U);
+}
+
 TEST_F(SiteRoutesTest, APriorityStandsAboveTheOrder) {
     EXPECT_EQ(holding({{.path = "*.php"}, {.path = "/cgi", .priority = 1}, {.path = "=/cgi/x.php"}},
                       "/cgi/x.php"),
