@@ -13,7 +13,7 @@ from server import end
 from test_sites import HERE, SERVER, Sites, basic
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-LINE = re.compile(r"(site|route|answer|file|script|set|listen) +(.*?)(?: +# .*)?$")
+LINE = re.compile(r"(site|route|answer|file|cache|script|set|listen) +(.*?)(?: +# .*)?$")
 FOLDERS = ["", "a", "a/b", "d", "d/e"]
 FILES = ["index.html", "x.html", "c.txt", "n.php"]
 TARGETS = [
@@ -32,6 +32,7 @@ class Said:
 
     answer: str = ""
     names: list = field(default_factory=list)
+    caches: dict = field(default_factory=dict)  # by name: Cache-Control
     settings: dict = field(default_factory=dict)
     text: str = ""
 
@@ -48,6 +49,8 @@ def explain(binary, file, url, *words, status=0):
             said.answer = text
         elif what == "file":
             said.names.append(text)
+        elif what == "cache":
+            said.caches[said.names[-1]] = text
         elif what == "set":
             key, _, value = text.partition(" = ")
             key = key + "." + value.strip('"').lower() if key == "response.remove" else key
@@ -208,7 +211,7 @@ def check_files(said, folder, request, answer):
         assert answer.status == 200, answer
         if request["method"] == "GET":
             assert answer.text == str(first.relative_to(folder))
-        assert answer.get("Cache-Control") == said.settings.get("cache_control")
+        assert answer.get("Cache-Control") == said.caches.get(str(first))
 
 
 def check(said, folder, request, answer):

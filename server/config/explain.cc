@@ -20,6 +20,7 @@
 #include "server/site/mapped_files.h"
 #include "server/terminal.h"
 #include "tiderace/base/ascii.h"
+#include "tiderace/http/route/glob.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -223,16 +224,33 @@ class Explainer {
         add_answer_of("files " + options.root, {"root"}, files_);
         const MappedFiles mapped(nullptr, nullptr, options.whole.files, path);
         for (const std::string& name : mapped.names(request_)) {
-            if (!name.ends_with('/')) {
-                add(is_script(name, options) ? "script" : "file", options.root + name);
+            if (!name.ends_with('/') || options.index.empty()) {
+                add_file(options, name);
                 continue;
             }
-            for (const std::string& index : options.index) {
-                add(is_script(name + index, options) ? "script" : "file",
-                    options.root + name + index);
-            }
-            if (options.index.empty()) add("file", options.root + name);
+            for (const std::string& index : options.index) add_file(options, name + index);
         }
+    }
+
+    // Cache-Control goes by the path of the file.
+    void add_file(const ServeOptions& options, const std::string& name) {
+        const bool runs = is_script(name, options);
+        add(runs ? "script" : "file", options.root + name);
+        if (runs) return;
+        for (const Route* const each : routes_by_path(options.routes)) {
+            if (!each->cache_control || !each->match.path_holds(name)) continue;
+            const auto index = static_cast<std::size_t>(each - options.routes.data());
+            return add_cache_control(*each->cache_control, sources_of(index));
+        }
+        for (const CacheControlRule& rule : options.cache_control) {
+            if (!http::route::matches_glob(rule.pattern, name)) continue;
+            return add_cache_control(rule.value, files_);
+        }
+    }
+    void add_cache_control(const std::string& value, const std::vector<Source>& sources) {
+        static constexpr std::string_view keys[] = {"cache_control"};
+        const auto [member, preset] = find(keys, sources);
+        add("cache", value, member != nullptr ? origin(member->value, preset) : "");
     }
 
     // A folder of its own has no scripts.
@@ -249,11 +267,13 @@ class Explainer {
         sources_of(*site_table_, sources);
         return sources;
     }
-    std::vector<Source> own_sources() const {
+    std::vector<Source> sources_of(std::size_t route) const {
         std::vector<Source> sources;
-        sources_of(*table_of(static_cast<std::size_t>(route_ - site_->options.routes.data())),
-                   sources);
+        sources_of(*table_of(route), sources);
         return sources;
+    }
+    std::vector<Source> own_sources() const {
+        return sources_of(static_cast<std::size_t>(route_ - site_->options.routes.data()));
     }
 
     // Where with_files_of() looks, the nearest first.
@@ -287,7 +307,6 @@ class Explainer {
     }
 
     void add_file_settings() {
-        add_setting("cache_control", near_);
         for (const std::string_view key : {"index", "listing", "fallback", "clean_urls", "hidden",
                                            "precompressed", "symlinks"}) {
             add_setting(key, files_, TableKind::site);

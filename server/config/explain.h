@@ -6,7 +6,8 @@
 //   answer  redirect 308 /new               # site.toml:10
 //   set     auth = { users = "staff" }      # site.toml:6, preset hardened
 //
-// Of files it has each name that is looked for (`file`), or that a program gets (`script`).
+// Of files it has each name that is looked for (`file`) with the `cache` rule that it is sent with,
+// or that a program gets (`script`).
 //
 // Thread   Main; blocks on the disk. Of all files it opens only those of the configuration.
 // Keywords: which route, effective settings, dry run

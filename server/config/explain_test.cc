@@ -36,6 +36,7 @@ try = ["{path}", "{path}/", "/app.php"]
 index = ["i.html", "i.php"]
 response.remove = ["X-Frame-Options"]
 response.set.X-A = "app"
+cache_control = "no-cache"
 [[site.route]]
 path = "*.php"
 fastcgi = "127.0.0.1:9"
@@ -103,7 +104,9 @@ TEST_F(ExplainTest, EachNameThatIsTried) {
 route   path = "/app"  # a.toml:20
 answer  files www  # a.toml:12
 file    www/app/7
+cache   no-cache  # a.toml:26
 file    www/app/7/i.html
+cache   no-cache  # a.toml:26
 script  www/app/7/i.php
 script  www/app.php
 set     auth = { users = "staff" }  # a.toml:14
@@ -119,13 +122,13 @@ TEST_F(ExplainTest, ConditionsAddUpAndTheNearestAnswers) {
     EXPECT_EQ(explained({"-X", "POST", "-H", "X-Mode: abc", "http://example.org/old"}),
               R"(site    example.org, *.example.org  # a.toml:10
 route   path = "/old"  # a.toml:16
-route   method = "POST", header = { X-Mode = "a*" }  # a.toml:29
+route   method = "POST", header = { X-Mode = "a*" }  # a.toml:30
 answer  redirect 308 /new  # a.toml:18
 set     auth = "off"  # a.toml:19
 set     body_max = "2MiB"  # a.toml:7
 set     response.set.X-Frame-Options = "DENY"  # a.toml:4, preset hard
 set     response.set.X-A = "preset"  # a.toml:5, preset hard
-set     error_pages.503 = "sorry.html"  # a.toml:33
+set     error_pages.503 = "sorry.html"  # a.toml:34
 )");
 }
 
@@ -135,7 +138,7 @@ TEST_F(ExplainTest, TheCanonicalHostAndForeignHosts) {
     EXPECT_EQ(explained({"http://example.com/"}),
               "site    none has this host\nanswer  status 421\n");
     EXPECT_TRUE(explained({"http://127.0.0.1/a.php", "-H", "Host: example.org"})
-                    .contains("answer  fastcgi 127.0.0.1:9  # a.toml:28\nscript  www/a.php\n"));
+                    .contains("answer  fastcgi 127.0.0.1:9  # a.toml:29\nscript  www/a.php\n"));
 }
 
 TEST_F(ExplainTest, WhatIsNoRequestIsRefused) {
