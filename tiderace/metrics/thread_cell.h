@@ -5,6 +5,8 @@
 // Limits   threads_max; all threads above it have that number.
 #pragma once
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::metrics {
 
 inline constexpr unsigned threads_max = 64;

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::http {
 
 class SigningKeys final {
