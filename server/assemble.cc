@@ -202,15 +202,8 @@ Result<> Assembly::open_logs() {
                                         .files_kept = options_.log_files_kept,
                                         .open = open});
     logger_ = logs_->make_logger(options_.log_level);
-    for (const ServedSite& site : sites()) {
-        std::vector<std::string> paths{site.options.access_log};
-        if (site.options.whole.log) paths.push_back(*site.options.whole.log);
-        for (const Route& route : site.options.routes) {
-            if (route.log) paths.push_back(*route.log);
-        }
-        for (const std::string& path : paths) {
-            if (auto opened = logs_->open(path); !opened) return opened;
-        }
+    for (const std::string& log : access_logs(sites())) {
+        if (auto opened = logs_->open(log); !opened) return opened;
     }
     return {};
 }
@@ -300,8 +293,8 @@ std::expected<Reloader::Next, std::string> Assembly::make_next(Wanted wanted,
 
 Result<Reloader::Next> Assembly::open_next(Wanted wanted, const Generation& before) {
     if (auto done = settle(wanted); !done) return fail(done.error());
-    for (const std::string& file : log_files(wanted.sites)) {
-        if (auto opened = logs_->open(file); !opened) return fail(opened.error());
+    for (const std::string& log : access_logs(wanted.sites)) {
+        if (auto opened = logs_->open(log); !opened) return fail(opened.error());
     }
     const std::vector<net::Listening::Wanted> addresses = addresses_of(wanted.options);
     const std::uint16_t port = encrypted_port(wanted.options);
@@ -514,7 +507,8 @@ Result<> Assembly::run() {
             .make = [this](
                         Wanted wanted,
                         const Generation& before) { return make_next(std::move(wanted), before); },
-            .tidy = [this](const Generation& only) { logs_->close_all_but(log_files(only.sites)); },
+            .tidy =
+                [this](const Generation& only) { logs_->close_all_but(access_logs(only.sites)); },
             .workers = workers_,
             .now = parts_.generation});
     }

@@ -90,7 +90,7 @@ class Worker final : public net::LoopService {
     void publish();
     void drop() { next_.reset(); }
     // Once no request of another generation is left: what only these logged to.
-    void forget_logs_but(std::span<const std::string> files) { http_->forget_logs_but(files); }
+    void forget_logs_but(std::span<const std::string> logs) { http_->forget_logs_but(logs); }
 
   private:
     Worker(core::EventLoop& loop, const SharedParts& parts, bool is_first);

@@ -210,6 +210,27 @@ def test_log_files_come_and_go(reloads, folders, tmp_path):
     assert "missing/a.log" in each.server.stderr
 
 
+@pytest.mark.parametrize(
+    "before, after", [("-", "-"), ("off", "-"), ("a.log", "-"), ("-", "a.log"), ("-", "off")]
+)
+def test_standard_output_comes_and_goes_as_a_log(reloads, folders, tmp_path, before, after):
+    each = reloads(ONE + f'log = "{before}"\n')
+    each.server.of("one.example", "/before")
+    assert each.ask(ONE + f'log = "{after}"\nresponse.set.X-New = "yes"\n')
+    # Some of them come behind the end of the logs that have no name any more.
+    for number in range(20):
+        assert each.server.of("one.example", f"/after{number}").get("X-New") == "yes"
+        time.sleep(0.1)
+    assert each.ask(ONE + f'log = "{after}"\n')
+    each.server.stop()
+    logs = {"-": each.server.stdout, "off": ""}
+    file = tmp_path / "a.log"
+    logs["a.log"] = file.read_text() if file.exists() else ""
+    assert all(f"/after{number} " in logs[after] for number in range(20) if after != "off")
+    assert "/before" in logs[before] or before == "off"
+    assert before == after or "/after" not in logs[before]
+
+
 # The line that a file was taken is waited for.
 TWO_LOOPS = SERVER.replace("threads = 1", "threads = 2") + '[log]\nflush = "1ms"\n' + HERE
 

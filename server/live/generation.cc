@@ -168,14 +168,20 @@ bool any_site(std::span<const ServedSite> sites,
     return std::ranges::any_of(sites, [&](const ServedSite& site) { return is(site.options); });
 }
 
-std::vector<std::string> log_files(std::span<const ServedSite> sites) {
+std::vector<std::string> access_logs(std::span<const ServedSite> sites) {
     std::vector<std::string> all;
     for (const ServedSite& site : sites) {
-        for (std::string& file : access_log_files(site.options)) {
-            if (std::ranges::find(all, file) == all.end()) all.push_back(std::move(file));
+        for (std::string& log : access_logs(site.options)) {
+            if (std::ranges::find(all, log) == all.end()) all.push_back(std::move(log));
         }
     }
     return all;
+}
+
+std::vector<std::string> log_files(std::span<const ServedSite> sites) {
+    std::vector<std::string> files = access_logs(sites);
+    std::erase(files, "-");
+    return files;
 }
 
 }  // namespace tiderace::server

@@ -65,7 +65,9 @@ std::shared_ptr<const http::Site> redirect_tree_of(
 
 bool any_site(std::span<const ServedSite> sites,
               const std::function<bool(const ServeOptions&)>& is);
-// The files of their access logs, each once.
+// Their access logs, each once: files, and "-". Not "off".
+std::vector<std::string> access_logs(std::span<const ServedSite> sites);
+// The files among these.
 std::vector<std::string> log_files(std::span<const ServedSite> sites);
 
 }  // namespace tiderace::server

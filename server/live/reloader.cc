@@ -156,11 +156,11 @@ void Reloader::published() {
 void Reloader::tidy() {
     running_ = true;
     awaited_ = parts_.workers.size();
-    const auto files =
-        std::make_shared<const std::vector<std::string>>(log_files(parts_.now->sites));
+    const auto logs =
+        std::make_shared<const std::vector<std::string>>(access_logs(parts_.now->sites));
     for (Worker* const worker : parts_.workers) {
-        on_loop_of(*worker, [this, worker, files] {
-            worker->forget_logs_but(*files);
+        on_loop_of(*worker, [this, worker, logs] {
+            worker->forget_logs_but(*logs);
             on_loop_of(*parts_.workers.front(), [this] {
                 if (--awaited_ > 0) return;
                 parts_.tidy(*parts_.now);

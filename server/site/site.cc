@@ -533,18 +533,18 @@ bool compresses(const ServeOptions& options) {
            std::ranges::any_of(options.routes, has_codings);
 }
 
-std::vector<std::string> access_log_files(const ServeOptions& options) {
-    std::vector<std::string> files;
+std::vector<std::string> access_logs(const ServeOptions& options) {
+    std::vector<std::string> logs;
     const auto add = [&](const std::string& path) {
-        const bool known = std::ranges::find(files, path) != files.end();
-        if (path != "-" && path != "off" && !known) files.push_back(path);
+        const bool known = std::ranges::find(logs, path) != logs.end();
+        if (path != "off" && !known) logs.push_back(path);
     };
     add(options.access_log);
     if (options.whole.log) add(*options.whole.log);
     for (const Route& route : options.routes) {
         if (route.log) add(*route.log);
     }
-    return files;
+    return logs;
 }
 
 }  // namespace tiderace::server

@@ -117,7 +117,7 @@ class CodingsByPath {
 };
 // Whether anything is compressed anywhere.
 bool compresses(const ServeOptions& options);
-// The files of --access-log and --path-log, as they were given, each once.
-std::vector<std::string> access_log_files(const ServeOptions& options);
+// The logs of a site and its routes, as they were given, each once: files, and "-". Not "off".
+std::vector<std::string> access_logs(const ServeOptions& options);
 
 }  // namespace tiderace::server

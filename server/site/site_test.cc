@@ -282,7 +282,7 @@ TEST_F(SiteTest, TheLogOfTheLongestPathCounts) {
     for (const char* path : {"/api", "/api/", "/api/deeper"}) EXPECT_EQ(log_of(path), "api");
     for (const char* path : {"/api/deep", "/api/deep/x", "/b"}) EXPECT_EQ(log_of(path), "deep");
     for (const char* path : {"/healthz", "/healthz/more"}) EXPECT_EQ(log_of(path), "");
-    EXPECT_EQ(access_log_files(options_), (std::vector<std::string>{"all", "api", "deep"}));
+    EXPECT_EQ(access_logs(options_), (std::vector<std::string>{"all", "api", "deep"}));
 }
 
 TEST_F(SiteTest, AllPathsMayHaveAnotherLog) {
