@@ -332,10 +332,8 @@ GenerationParts Assembly::generation_parts(std::uint16_t port) {
 
 DescriptorNeeds Assembly::descriptor_needs(std::size_t loops,
                                            std::span<const ServedSite> sites) const {
-    const auto folders =
-        static_cast<std::size_t>(std::ranges::count_if(sites, &ServedSite::has_files));
     return {.loops = loops,
-            .folders = folders,
+            .folders = count_folders(sites),
             .small_loops = plan_.small,
             .path_logs = log_files(sites).size(),
             .admin = admin_ != nullptr ? 1 + AdminSocket::connections_max : 0,

@@ -318,9 +318,9 @@ Result<std::unique_ptr<http::handler::StaticFiles>> Worker::open_files(
     http::handler::StaticFilesOptions file_options = static_options(options);
     if (parts.small) shrink(file_options.cache, parts.loops);
     if (!parts.small) {
-        const std::size_t folders = generation.folders();
-        share_cache(file_options.cache, folders);
-        share_descriptors(file_options, std::max<std::size_t>(2, parts.files_open_max / folders));
+        share_cache(file_options.cache, generation.folders);
+        share_descriptors(file_options,
+                          std::max<std::size_t>(2, parts.files_open_max / generation.folders));
     }
     file_options.cache.room = room_for_files(file_options.cache, parts);
     // A small worker has no descriptor to spare for it.

@@ -554,6 +554,11 @@ def test_too_few_descriptors_for_the_sites_are_told_at_the_start(binary, make, t
         text += f'[[site]]\nhosts = ["h{i}.example"]\nroot = "s/{i}"\n'
     done = run(binary, "run", make("few.toml", text), preexec_fn=limit_descriptors)
     assert done.returncode == 1 and "of 60 folders: " in done.stderr, done.stderr
+    # Folders of routes count as well.
+    routes = "".join(f'[[site.route]]\npath = "/{i}"\nroot = "s/{i}"\n' for i in range(60))
+    file = make("routes.toml", SERVER + HERE + '[[site]]\nroot = "s/0"\n' + routes)
+    done = run(binary, "run", file, preexec_fn=limit_descriptors, deadline=20)
+    assert done.returncode == 1 and "of 61 folders: " in done.stderr, done.stderr
 
 
 def limit_descriptors():

@@ -127,7 +127,7 @@ Result<> settle(Wanted& wanted) {
     return {};
 }
 
-std::size_t Generation::folders() const {
+std::size_t count_folders(std::span<const ServedSite> sites) {
     std::size_t count = 0;
     for (const ServedSite& site : sites) {
         const auto has_files = [](const Route& route) { return route.files.any(); };
@@ -145,6 +145,7 @@ Result<std::shared_ptr<const Generation>> make_generation(Wanted wanted, const G
     next->sites = std::move(wanted.sites);
     next->redirects = parts.redirects;
     next->encrypted_port = parts.encrypted_port;
+    next->folders = count_folders(next->sites);
     take_over(*next, before);
     if (auto loaded = load_access_rules(*next, before, parts.password_pool); !loaded) {
         return fail(loaded.error());

@@ -39,13 +39,12 @@ struct Generation {
     std::uint64_t number = 1;
     ServeOptions options = {};
     std::vector<ServedSite> sites = {};
+    std::size_t folders = 0;  // of the sites and their routes
     PasswordFiles passwords = {};
     bool redirects = false;              // it has what plain addresses of --https-redirect serve
     std::uint16_t encrypted_port = 443;  // where these lead
     http::Site tree = {};
     http::Site redirect_tree = {};
-
-    std::size_t folders() const;
 };
 
 struct GenerationParts {
@@ -65,6 +64,8 @@ std::shared_ptr<const http::Site> redirect_tree_of(
 
 bool any_site(std::span<const ServedSite> sites,
               const std::function<bool(const ServeOptions&)>& is);
+// The folders that each loop serves: of the sites, and of routes with settings about files.
+std::size_t count_folders(std::span<const ServedSite> sites);
 // Their access logs, each once: files, and "-". Not "off".
 std::vector<std::string> access_logs(std::span<const ServedSite> sites);
 // The files among these.
