@@ -233,7 +233,10 @@ Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
 
 void Worker::publish() {
     site_->publish(std::move(next_->site), *loop_);
-    if (next_->redirects) redirect_site_->publish(std::move(next_->redirects), *loop_);
+    if (next_->redirects) {
+        redirect_site_->publish(std::move(next_->redirects), *loop_);
+        log_redirects();
+    }
     if (encryption() != nullptr) encryption()->publish();
     contents_ = std::move(next_->contents);
     next_.reset();
@@ -347,10 +350,15 @@ void Worker::open_http() {
     if (!redirects) return;
     redirect_site_ = std::make_unique<http::SiteLoop>(std::move(redirects), runner_);
     redirect_log_ = std::make_unique<RedirectLog>(*loop_, *site_);
-    redirect_site_->set_log(redirect_log_.get());
+    log_redirects();
     http.http1 = true;
     http.http2 = false;
     redirect_http_ = std::make_unique<serve::HttpLoop>(*loop_, *redirect_site_, http);
+}
+
+// No record is made where no site logs.
+void Worker::log_redirects() {
+    redirect_site_->set_log(site_->logs() ? redirect_log_.get() : nullptr);
 }
 
 net::SessionFactory& Worker::sessions(std::size_t place) {

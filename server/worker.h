@@ -134,6 +134,7 @@ class Worker final : public net::LoopService {
     Result<LoopSite> open_site(const Generation& generation, const ServedSite& site,
                                const std::shared_ptr<Content>& content) const;
     void open_http();
+    void log_redirects();
 
     core::EventLoop* loop_;
     const SharedParts* parts_;
