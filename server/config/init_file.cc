@@ -1,6 +1,5 @@
 #include "server/config/init_file.h"
 
-#include <glob.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "server/config/check.h"
+#include "server/config/document.h"
 #include "server/config/toml_text.h"
 #include "server/config/write_file.h"
 #include "server/terminal.h"
@@ -87,13 +87,8 @@ std::string folder_of_host(std::string_view host) {
 }
 
 std::string php_that_runs_here() {
-    glob_t found{};
-    std::string address = "unix:/run/php/php-fpm.sock";
-    if (::glob("/run/php/php*-fpm.sock", 0, nullptr, &found) == 0) {
-        address = "unix:" + std::string(found.gl_pathv[0]);
-    }
-    ::globfree(&found);
-    return address;
+    const std::vector<std::string> found = files_of("/run/php/php*-fpm.sock");
+    return "unix:" + (found.empty() ? "/run/php/php-fpm.sock" : found.front());
 }
 
 std::vector<std::string> names_in(std::string_view list) {

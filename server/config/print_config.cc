@@ -22,12 +22,6 @@ std::string file_or_word(const std::string& file) {
     return file == "-" || file == "off" ? file : absolute(file);
 }
 
-std::string list_of(const std::vector<std::string>& texts) {
-    std::string list = "[";
-    for (const std::string& each : texts) list += (list.size() > 1 ? ", " : "") + string_text(each);
-    return list + "]";
-}
-
 std::string codings_text(const http::wire::AvailableCodings& codings) {
     std::string text;
     const auto add = [&](bool has, std::string_view name) {
@@ -204,7 +198,7 @@ class Printer {
     void print_site() {
         Lines lines;
         add(lines, "root", string_text(absolute(options_.root)));
-        if (options_.index != defaults_.index) add(lines, "index", list_of(options_.index));
+        if (options_.index != defaults_.index) add(lines, "index", list_text(options_.index));
         const Lines plain = lines_of(TableKind::site);
         lines.insert(lines.end(), plain.begin(), plain.end());
         for (const AddedHeader& each : options_.added_headers) add_header(lines, each);

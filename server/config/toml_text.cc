@@ -21,6 +21,12 @@ std::string string_text(std::string_view text) {
     return whole + "\"";
 }
 
+std::string list_text(std::span<const std::string> texts) {
+    std::string list = "[";
+    for (const std::string& each : texts) list += (list.size() > 1 ? ", " : "") + string_text(each);
+    return list + "]";
+}
+
 std::string key_text(std::string_view name) {
     const bool is_bare = !name.empty() && std::ranges::all_of(name, [](char c) {
         return is_letter_or_digit(c) || c == '-' || c == '_';

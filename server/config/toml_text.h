@@ -3,6 +3,7 @@
 // Thread   Any: pure functions.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,8 @@ namespace tiderace::server::config {
 
 // "\"a \\\" quote\"": in quotes, with what they need.
 std::string string_text(std::string_view text);
+// "[\"a\", \"b\"]"
+std::string list_text(std::span<const std::string> texts);
 // Bare, or a string.
 std::string key_text(std::string_view name);
 

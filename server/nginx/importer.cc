@@ -275,13 +275,7 @@ class Importer {
             return false;
         }
         has_default_site_ |= is_default;
-        if (!hosts.empty()) {
-            std::string list;
-            for (const std::string& host : hosts) {
-                list += (list.empty() ? "" : ", ") + string_text(host);
-            }
-            site.scope.set("hosts", "[" + list + "]");
-        }
+        if (!hosts.empty()) site.scope.set("hosts", config::list_text(hosts));
         if (is_default) site.scope.set("default", "true");
         site.scope.set_hosts(std::move(hosts));
         return true;

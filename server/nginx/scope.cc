@@ -11,6 +11,7 @@ namespace tiderace::server::nginx {
 namespace {
 
 using config::key_text;
+using config::list_text;
 using config::string_text;
 using config::TableKind;
 
@@ -64,12 +65,6 @@ constexpr std::string_view file_keys[] = {"root", "fallback", "index", "listing"
 
 bool is_one_of(std::string_view name, const auto& names) {
     return std::ranges::find(names, name) != std::end(names);
-}
-
-std::string list_of(const std::vector<std::string>& texts) {
-    std::string list = "[";
-    for (const std::string& each : texts) list += (list.size() > 1 ? ", " : "") + string_text(each);
-    return list + "]";
 }
 
 // A comment is one line whatever it quotes.
@@ -151,7 +146,7 @@ bool Scope::take_files(const Directive& directive) {
         const bool is_plain = std::ranges::none_of(
             words, [](const std::string& each) { return each.find_first_of("/$") != each.npos; });
         if (!is_site() || !is_plain) return false;
-        set("index", list_of(words));
+        set("index", list_text(words));
     } else if (name == "autoindex" && words.size() == 1) {
         if (!is_site()) return false;
         set("listing", words[0] == "on" ? "true" : "false");
