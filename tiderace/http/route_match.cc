@@ -8,7 +8,6 @@
 #include "tiderace/base/ascii.h"
 #include "tiderace/http/request.h"
 #include "tiderace/http/route/glob.h"
-#include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/query.h"
 
 namespace tiderace::http {
@@ -71,15 +70,7 @@ std::size_t RouteMatch::conditions() const {
 }
 
 bool RouteMatch::path_holds(ByteView at) const {
-    switch (kind()) {
-        case Kind::alone:
-            return at == plain_path();
-        case Kind::glob:
-            return route::glob_holds(path, at);
-        case Kind::below:
-            break;
-    }
-    return wire::is_below(at, path);
+    return route::holds_at(path, at);
 }
 
 bool RouteMatch::conditions_hold(const Request& request) const {

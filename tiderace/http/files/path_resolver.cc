@@ -183,11 +183,8 @@ void PathResolver::resolve_page(ResolvedPath& to) const {
 }
 
 bool PathResolver::is_sent(ByteView path) const {
-    return std::ranges::none_of(rules_.unsent, [&](const std::string& unsent) {
-        if (unsent.starts_with('=')) return path == ByteView(unsent).substr(1);
-        return route::is_glob(unsent) ? route::glob_holds(unsent, path)
-                                      : wire::is_below(path, unsent);
-    });
+    return std::ranges::none_of(
+        rules_.unsent, [&](const std::string& unsent) { return route::holds_at(unsent, path); });
 }
 
 ByteView PathResolver::cache_control_of(ByteView path) const {

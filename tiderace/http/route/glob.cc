@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tiderace/http/wire/canonical_path.h"
+
 namespace tiderace::http::route {
 namespace {
 
@@ -61,6 +63,11 @@ bool matches_glob(ByteView pattern, ByteView path) {
         return matches(pattern, path.substr(path.rfind('/') + 1));
     if (!pattern.starts_with('/') && path.starts_with('/')) path.remove_prefix(1);
     return matches(pattern, path);
+}
+
+bool holds_at(ByteView path, ByteView at) {
+    if (path.starts_with('=')) return at == path.substr(1);
+    return is_glob(path) ? glob_holds(path, at) : wire::is_below(at, path);
 }
 
 bool glob_holds(ByteView pattern, ByteView path) {

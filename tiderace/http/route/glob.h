@@ -18,6 +18,9 @@ namespace tiderace::http::route {
 bool matches_glob(ByteView pattern, ByteView path);
 // Whether the path matches, or a front of it that ends before a '/'.
 bool glob_holds(ByteView pattern, ByteView path);
+// Whether what a configuration says of a path holds at `at`: "=/a" is that path alone; a glob, and
+// "/a", hold for all below, too.
+bool holds_at(ByteView path, ByteView at);
 // The whole of a text that has no segments: '*' and '?' stand for any character.
 bool matches_text(ByteView pattern, ByteView text);
 // False: a plain path, which stands for itself.

@@ -5,6 +5,17 @@
 namespace tiderace::http::route {
 namespace {
 
+TEST(Glob, HoldsAtAPathAloneAtAGlobAndBelowAPrefix) {
+    EXPECT_TRUE(holds_at("=/a", "/a"));
+    EXPECT_FALSE(holds_at("=/a", "/a/b"));
+    EXPECT_TRUE(holds_at("/a", "/a"));
+    EXPECT_TRUE(holds_at("/a", "/a/b"));
+    EXPECT_FALSE(holds_at("/a", "/ab"));
+    EXPECT_TRUE(holds_at("", "/ab"));
+    EXPECT_TRUE(holds_at("*.php", "/a.php/info"));
+    EXPECT_FALSE(holds_at("*.php", "/a.phps"));
+}
+
 TEST(Glob, MatchesAsItsTableSays) {
     struct Case {
         const char* pattern;
