@@ -4,12 +4,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/moment.h"
 
 namespace tiderace::net {
@@ -17,12 +17,7 @@ namespace {
 
 std::optional<std::uint64_t> number_in(const char* name) {
     const char* const text = std::getenv(name);
-    if (text == nullptr) return std::nullopt;
-    const char* const last = text + std::strlen(text);
-    std::uint64_t number = 0;
-    const auto [end, failure] = std::from_chars(text, last, number);
-    const bool is_number = failure == std::errc{} && end == last;
-    return is_number ? std::optional(number) : std::nullopt;
+    return text != nullptr ? parse_number<std::uint64_t>(text) : std::nullopt;
 }
 
 }  // namespace
