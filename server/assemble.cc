@@ -82,10 +82,10 @@ Result<> Assembly::open_sockets() {
     wanted.remove_name = [this](const std::string& path, dev_t device, ino_t inode) {
         if (root_files_ != nullptr) root_files_->remove(path, device, inode);
     };
-    const AdminSocket::RemoveName remove_name = wanted.remove_name;
+    const net::SocketName::Remover remover = wanted.remove_name;
     listening_.emplace(std::move(wanted));
     if (auto bound = listening_->bind(); !bound || options_.admin_socket.empty()) return bound;
-    auto admin = AdminSocket::bind(options_.admin_socket, options_.admin_mode, remove_name);
+    auto admin = AdminSocket::bind(options_.admin_socket, options_.admin_mode, remover);
     if (!admin) return fail(admin.error());
     admin_ = std::move(*admin);
     return {};

@@ -59,7 +59,7 @@ void refuse_method(http::Exchange& exchange, std::string_view allowed) {
 }  // namespace
 
 Result<std::unique_ptr<AdminSocket>> AdminSocket::bind(const std::string& path, std::uint32_t mode,
-                                                       RemoveName remove_name) {
+                                                       net::SocketName::Remover remover) {
     const auto address = core::Address::parse("unix:" + path);
     if (!address) return fail(address.error());
     if (auto ours = refuse_others_socket(path); !ours) return fail(ours.error());
@@ -67,30 +67,15 @@ Result<std::unique_ptr<AdminSocket>> AdminSocket::bind(const std::string& path, 
     auto socket = net::bind_listener(core::system_kernel(), *address, {.in_use_retry = 100ms});
     if (!socket) return fail(socket.error());
     return std::unique_ptr<AdminSocket>(
-        new AdminSocket(std::move(*socket), path, std::move(remove_name)));
-}
-
-AdminSocket::AdminSocket(core::Descriptor socket, std::string path, RemoveName remove_name)
-    : socket_(std::move(socket)), path_(std::move(path)), remove_name_(std::move(remove_name)) {
-    struct stat made;
-    if (::lstat(path_.c_str(), &made) != 0) return;
-    device_ = made.st_dev;
-    inode_ = made.st_ino;
+        new AdminSocket(std::move(*socket), net::SocketName::of(*address), std::move(remover)));
 }
 
 AdminSocket::~AdminSocket() {
     remove_name();
 }
 
-// A name that now belongs to another socket, such as the next server's, stays.
 void AdminSocket::remove_name() {
-    if (path_.empty()) return;
-    const std::string path = std::exchange(path_, {});
-    struct stat now;
-    const bool seen = ::lstat(path.c_str(), &now) == 0;
-    if (seen && (now.st_dev != device_ || now.st_ino != inode_)) return;
-    if ((seen && ::unlink(path.c_str()) == 0) || !remove_name_) return;
-    remove_name_(path, device_, inode_);
+    if (const auto name = std::exchange(name_, std::nullopt)) name->remove(remover_);
 }
 
 Result<> AdminSocket::serve(Parts parts) {

@@ -17,8 +17,6 @@
 // Keywords: control socket, tiderace reload, tiderace status
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -51,11 +49,8 @@ class AdminSocket final : private http::Handler {
         const net::Listening* listening;
         Reloader* reloader;
     };
-    // Removes the file where we may not.
-    using RemoveName = std::function<void(const std::string& path, dev_t device, ino_t inode)>;
-
     static Result<std::unique_ptr<AdminSocket>> bind(const std::string& path, std::uint32_t mode,
-                                                     RemoveName remove_name = {});
+                                                     net::SocketName::Remover remover = {});
     // Removes the name.
     ~AdminSocket();
     AdminSocket(const AdminSocket&) = delete;
@@ -66,18 +61,18 @@ class AdminSocket final : private http::Handler {
     void drain(Instant deadline, unique_function<void()> done);
 
   private:
-    AdminSocket(core::Descriptor socket, std::string path, RemoveName remove_name);
+    AdminSocket(core::Descriptor socket, std::optional<net::SocketName> name,
+                net::SocketName::Remover remover)
+        : socket_(std::move(socket)), name_(std::move(name)), remover_(std::move(remover)) {}
 
     void handle(http::Exchange& exchange) override;
     void reload(http::Exchange& exchange);
     ServerStatus status() const;
     void remove_name();
 
-    core::Descriptor socket_;  // until serve()
-    std::string path_;
-    dev_t device_ = 0;
-    ino_t inode_ = 0;
-    RemoveName remove_name_;  // empty: it is removed
+    core::Descriptor socket_;              // until serve()
+    std::optional<net::SocketName> name_;  // nullopt: it is removed
+    net::SocketName::Remover remover_;
     Parts parts_ = {};
     Instant started_{};
     std::size_t reloads_waiting_ = 0;

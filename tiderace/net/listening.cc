@@ -31,6 +31,24 @@ bool overlap(const core::Address& a, const core::Address& b) {
     return a.port() == b.port() && (a == b || covers(a, b) || covers(b, a));
 }
 
+std::optional<SocketName> SocketName::of(const core::Address& address) {
+    struct stat made;
+    if (!address.is_unix()) return std::nullopt;
+    const std::string path(address.path());
+    if (::lstat(path.c_str(), &made) != 0) return std::nullopt;
+    return SocketName{path, made.st_dev, made.st_ino};
+}
+
+void SocketName::remove(const Remover& where_we_may_not) const {
+    struct stat now;
+    const bool seen = ::lstat(path.c_str(), &now) == 0;
+    if (seen && (now.st_dev != device || now.st_ino != inode)) return;
+    // The file may have been made as root, in a folder such as /run that the server's user may not
+    // change, nor perhaps enter, so that it may be there though it was not seen.
+    if ((seen && ::unlink(path.c_str()) == 0) || !where_we_may_not) return;
+    where_we_may_not(path, device, inode);
+}
+
 // Also where no drain came before: the thread uses what ends here.
 Listening::~Listening() {
     stop();
@@ -89,12 +107,7 @@ Result<> Listening::bind_one(std::size_t place) {
     if (!listener) return fail(listener.error());
     // Asked of the kernel, which has chosen the port where 0 was given.
     addresses_.push_back(address->is_unix() ? *address : local_address(kernel(), *listener));
-    if (address->is_unix()) {
-        // Remembered by its number, not by its name alone: see remove_names().
-        const std::string path(address->path());
-        struct stat made;
-        if (::lstat(path.c_str(), &made) == 0) names_.push_back({path, made.st_dev, made.st_ino});
-    }
+    if (auto name = SocketName::of(*address)) names_.push_back(std::move(*name));
     sockets_.push_back(std::move(*listener));
     return {};
 }
@@ -137,7 +150,7 @@ std::optional<std::size_t> Listening::who_listens_at(const core::Address& addres
     // One file has many spellings: "a.sock", "./a.sock", a link.
     struct stat there;
     if (::stat(std::string(address.path()).c_str(), &there) != 0) return std::nullopt;
-    const auto same = std::ranges::find_if(names_, [&](const Name& name) {
+    const auto same = std::ranges::find_if(names_, [&](const SocketName& name) {
         return name.device == there.st_dev && name.inode == there.st_ino;
     });
     if (same == names_.end()) return std::nullopt;
@@ -315,16 +328,7 @@ void Listening::end() {
 }
 
 void Listening::remove_names() {
-    for (const Name& name : std::exchange(names_, {})) {
-        struct stat now;
-        const bool seen = ::lstat(name.path.c_str(), &now) == 0;
-        // Another server has replaced our socket meanwhile: that one stays.
-        if (seen && (now.st_dev != name.device || now.st_ino != name.inode)) continue;
-        // The file may have been made as root, in a folder such as /run that the server's user may
-        // not change, nor perhaps enter, so that it may be there though it was not seen.
-        if ((seen && ::unlink(name.path.c_str()) == 0) || !options_.remove_name) continue;
-        options_.remove_name(name.path, name.device, name.inode);
-    }
+    for (const SocketName& name : std::exchange(names_, {})) name.remove(options_.remove_name);
 }
 
 }  // namespace tiderace::net

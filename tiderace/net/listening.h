@@ -42,6 +42,22 @@ enum class AcceptMode : std::uint8_t {
     shared,     // one listening socket that every loop accepts from
 };
 
+// The name of a Unix socket that was bound here, by the number of its file too: what has the name
+// later may be the next server's socket.
+struct SocketName {
+    // Removes the name where we may not.
+    using Remover = std::function<void(const std::string& path, dev_t device, ino_t inode)>;
+
+    std::string path;
+    dev_t device = 0;
+    ino_t inode = 0;
+
+    // nullopt: `address` has no file.
+    static std::optional<SocketName> of(const core::Address& address);
+    // Not a name that now belongs to another socket.
+    void remove(const Remover& where_we_may_not) const;
+};
+
 struct ListeningOptions {
     std::vector<std::string> addresses = {};
     std::vector<std::string> named_by = {};  // the flag of each, for messages; {}: none
@@ -49,7 +65,7 @@ struct ListeningOptions {
     // How many ports to try from the first address on: above 1 where that address is a default.
     std::uint16_t ports_tried_max = 1;
     // Removes the name of a Unix socket where we may not.
-    std::function<void(const std::string& path, dev_t device, ino_t inode)> remove_name = {};
+    SocketName::Remover remove_name = {};
 };
 
 struct PortFallback {
@@ -116,11 +132,6 @@ class Listening {
     void forget_names() { names_.clear(); }
 
   private:
-    struct Name {
-        std::string path;
-        dev_t device;
-        ino_t inode;
-    };
     struct Socket {
         core::Descriptor listener;
         std::size_t place;
@@ -159,7 +170,7 @@ class Listening {
     std::vector<Place> places_;  // as addresses_
     std::uint64_t next_number_ = 1;
     AcceptMode mode_ = AcceptMode::reuseport;
-    std::vector<Name> names_;
+    std::vector<SocketName> names_;
     std::optional<PortFallback> port_fallback_;
     std::vector<Targets> of_place_;
     std::vector<std::vector<Socket>> of_loop_;  // to be given to each loop's servers
@@ -175,7 +186,7 @@ struct Listening::Bound {
     core::Address address;
     core::Descriptor socket = {};
     std::vector<core::Descriptor> of_loops = {};
-    std::optional<Name> name = {};  // of a Unix socket
+    std::optional<SocketName> name = {};  // of a Unix socket
 };
 
 // Whether a socket at one of them would take connections of the other.

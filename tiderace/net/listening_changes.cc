@@ -1,10 +1,8 @@
 // Listening, while it serves: other addresses, without a lost connection.
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
 #include <utility>
 
 #include "tiderace/net/listener.h"
@@ -61,13 +59,8 @@ Result<Listening::Bound> Listening::bind_new(const Wanted& wanted,
                       {.backlog = options_.backlog, .in_use_retry = ServingDefaults::in_use_retry});
     if (!listener) return fail(listener.error());
     Bound bound{.wanted = wanted, .address = *address, .socket = std::move(*listener)};
-    if (!address->is_unix()) {
-        bound.address = local_address(core::system_kernel(), bound.socket);
-        return bound;
-    }
-    const std::string path(address->path());
-    struct stat made;
-    if (::lstat(path.c_str(), &made) == 0) bound.name = Name{path, made.st_dev, made.st_ino};
+    if (!address->is_unix()) bound.address = local_address(core::system_kernel(), bound.socket);
+    bound.name = SocketName::of(*address);
     return bound;
 }
 
@@ -92,7 +85,7 @@ Result<> Listening::listen(std::vector<Bound>& added) {
 
 void Listening::drop(std::vector<Bound>& added) {
     for (const Bound& bound : added) {
-        if (bound.name) ::unlink(bound.name->path.c_str());
+        if (bound.name) bound.name->remove({});
     }
     added.clear();
 }
@@ -122,14 +115,12 @@ void Listening::change(const std::vector<Wanted>& wanted, std::vector<Bound> add
 
 // A name goes first: from then on nobody connects to the socket.
 void Listening::remove(std::size_t place) {
-    if (addresses_[place].is_unix()) {
-        const auto is_it = [&](const Name& name) { return name.path == addresses_[place].path(); };
-        std::vector<Name> others;
-        std::ranges::remove_copy_if(names_, std::back_inserter(others), is_it);
-        std::erase_if(names_, [&](const Name& name) { return !is_it(name); });
-        remove_names();
-        names_ = std::move(others);
-    }
+    std::erase_if(names_, [&](const SocketName& name) {
+        const core::Address& address = addresses_[place];
+        const bool is_it = address.is_unix() && name.path == address.path();
+        if (is_it) name.remove(options_.remove_name);
+        return is_it;
+    });
     const std::uint64_t number = places_[place].number;
     for (const Intake::Target& target : of_place_[places_[place].wanted.like]) {
         on_loop_of(target, [number, server = target.server](core::EventLoop& loop) {
