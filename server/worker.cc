@@ -218,6 +218,7 @@ Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
     auto site = http::SiteLoop::prepare(tree_of(generation), place);
     if (!site) return fail(site.error());
     next_->site = std::move(*site);
+    if (site_ != nullptr) site_->make_ready(next_->site, *loop_);
     if (http_ != nullptr && encryption() != nullptr) {
         const TlsOptions& tls = generation->options.tls;
         auto prepared =
@@ -228,15 +229,13 @@ Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
     auto redirects = http::SiteLoop::prepare(redirect_tree_of(generation), place);
     if (!redirects) return fail(redirects.error());
     next_->redirects = std::move(*redirects);
+    if (redirect_site_ != nullptr) redirect_site_->make_ready(next_->redirects, *loop_);
     return {};
 }
 
-void Worker::publish() {
-    site_->publish(std::move(next_->site), *loop_);
-    if (next_->redirects) {
-        redirect_site_->publish(std::move(next_->redirects), *loop_);
-        log_redirects();
-    }
+void Worker::publish() noexcept {
+    site_->publish(std::move(next_->site));
+    if (next_->redirects) redirect_site_->publish(std::move(next_->redirects));
     if (encryption() != nullptr) encryption()->publish();
     contents_ = std::move(next_->contents);
     next_.reset();
@@ -350,15 +349,10 @@ void Worker::open_http() {
     if (!redirects) return;
     redirect_site_ = std::make_unique<http::SiteLoop>(std::move(redirects), runner_);
     redirect_log_ = std::make_unique<RedirectLog>(*loop_, *site_);
-    log_redirects();
+    redirect_site_->set_log(redirect_log_.get());
     http.http1 = true;
     http.http2 = false;
     redirect_http_ = std::make_unique<serve::HttpLoop>(*loop_, *redirect_site_, http);
-}
-
-// No record is made where no site logs.
-void Worker::log_redirects() {
-    redirect_site_->set_log(site_->logs() ? redirect_log_.get() : nullptr);
 }
 
 net::SessionFactory& Worker::sessions(std::size_t place) {

@@ -84,10 +84,10 @@ class Worker final : public net::LoopService {
     // That are open; on any thread.
     std::uint64_t connections() const;
 
-    // Makes what another generation needs on this loop, and keeps it. Then publish(), from which
-    // on new requests are of this generation, or drop().
+    // Makes what another generation needs on this loop, and keeps it. Then publish(), which cannot
+    // fail and from which on new requests are of this generation, or drop().
     Result<> prepare(const std::shared_ptr<const Generation>& generation);
-    void publish();
+    void publish() noexcept;
     void drop() { next_.reset(); }
     // Once no request of another generation is left: what only these logged to.
     void forget_logs_but(std::span<const std::string> logs) { http_->forget_logs_but(logs); }
@@ -134,7 +134,6 @@ class Worker final : public net::LoopService {
     Result<LoopSite> open_site(const Generation& generation, const ServedSite& site,
                                const std::shared_ptr<Content>& content) const;
     void open_http();
-    void log_redirects();
 
     core::EventLoop* loop_;
     const SharedParts* parts_;

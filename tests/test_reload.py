@@ -185,8 +185,11 @@ def test_an_address_that_cannot_be_had_changes_nothing(reloads, folders, tmp_pat
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert not each.ask(TWO, SERVER + HERE + listen(f"unix:{path}", f"127.0.0.1:{port}"))
+        log = tmp_path / "refused.log"
+        head = SERVER + HERE + listen(f"unix:{path}", f"127.0.0.1:{port}")
+        assert not each.ask(TWO + f'log = "{log}"\n', head)
         assert f"127.0.0.1:{port}" in each.server.stderr
+        wait_until(lambda: str(log) not in open_files(each), what="the end of a refused log")
     assert not os.path.exists(path)
     assert each.server.of("one.example").text == "one"
     assert not each.ask(TWO, SERVER + HERE + listen(f"0.0.0.0:{each.server.address[1]}"))

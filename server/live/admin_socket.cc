@@ -123,17 +123,10 @@ void AdminSocket::handle(http::Exchange& exchange) {
 void AdminSocket::reload(http::Exchange& exchange) {
     if (reloads_waiting_ >= reloads_waiting_max) return exchange.respond_status(503);
     ++reloads_waiting_;
-    parts_.reloader->request(
-        [this, asker = exchange.defer()](bool done, const std::string& problems) {
-            --reloads_waiting_;
-            asker->run([&] {
-                const std::string outcome =
-                    done ? "the configuration was read again: generation " +
-                               std::to_string(parts_.reloader->now().number) + "\n"
-                         : "the configuration was refused: all is served as before\n";
-                answer(*asker, done ? 200 : 409, "text/plain; charset=utf-8", problems + outcome);
-            });
-        });
+    parts_.reloader->request([this, asker = exchange.defer()](bool done, const std::string& text) {
+        --reloads_waiting_;
+        asker->run([&] { answer(*asker, done ? 200 : 409, "text/plain; charset=utf-8", text); });
+    });
 }
 
 ServerStatus AdminSocket::status() const {

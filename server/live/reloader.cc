@@ -1,11 +1,14 @@
 #include "server/live/reloader.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <thread>
 #include <utility>
 
+#include "tiderace/core/contain.h"
 #include "tiderace/log/logger.h"
 
 namespace tiderace::server {
@@ -13,10 +16,12 @@ namespace {
 
 constexpr Duration post_again = 10ms;
 constexpr Duration look_every = 500ms;
+constexpr std::string_view stops = "the server is stopping\n";
 
 // A mailbox that is full belongs to a loop that is overwhelmed. From a thread that may wait.
-void post_surely(core::EventLoop& loop, const std::function<void()>& task) {
-    while (!loop.post([task] { task(); })) std::this_thread::sleep_for(post_again);
+template <typename Task>
+void post_surely(core::EventLoop& loop, Task task) {
+    while (!loop.post(task)) std::this_thread::sleep_for(post_again);
 }
 
 }  // namespace
@@ -43,13 +48,20 @@ class Reloader::Look final : public core::Timer {
 };
 
 Reloader::Reloader(Parts parts)
-    : parts_(std::move(parts)), alive_{parts_.now}, look_(std::make_unique<Look>(*this)) {}
+    : parts_(std::move(parts)),
+      stepped_(parts_.workers.size()),
+      alive_{parts_.now},
+      look_(std::make_unique<Look>(*this)) {}
 
 Reloader::~Reloader() = default;
 
 void Reloader::request(Done done) {
     waiting_.push_back(std::move(done));
-    if (!running_) start();
+    start_next();
+}
+
+void Reloader::start_next() {
+    if (!running_ && !waiting_.empty()) start();
 }
 
 void Reloader::start() {
@@ -57,17 +69,16 @@ void Reloader::start() {
     answering_ = std::exchange(waiting_, {});
     made_ = {};
     if (stopping_) {
-        made_.problems = "the server is stopping\n";
-        return end(false);
+        made_.problems = stops;
+        return end_refused();
     }
-    refusal_.clear();
     const bool submitted = pool_.submit([this] {
         made_ = read_and_make();
         post_surely(loop(), [this] { prepare_all(); });
     });
     if (submitted) return;
     made_.problems = "no thread could be had to read the configuration\n";
-    end(false);
+    end_refused();
 }
 
 Reloader::Made Reloader::read_and_make() const {
@@ -89,101 +100,135 @@ Reloader::Made Reloader::read_and_make() const {
 }
 
 void Reloader::prepare_all() {
-    if (!made_.next) return end(false);
-    awaited_ = parts_.workers.size();
-    for (Worker* const worker : parts_.workers) {
-        on_loop_of(*worker, [this, worker, next = made_.next->generation] {
-            Result<> done;
-            try {
-                done = worker->prepare(next);
-            } catch (const std::exception& fault) {
-                done = fail(Error(0, "prepare", "a loop", fault.what()));
-            }
-            on_loop_of(*parts_.workers.front(), [this, done] { prepared(done); });
-        });
+    if (!made_.next) return end_refused();
+    on_each_loop([this](Worker& worker) { return worker.prepare(made_.next->generation); },
+                 &Reloader::prepared);
+}
+
+void Reloader::prepared() {
+    for (const Result<>& each : stepped_) {
+        // Each loop has the same to say.
+        if (!succeeds([&] { return each; })) return refuse();
     }
-}
-
-// A task of this loop runs at once: it would wait for itself where its mailbox is full.
-void Reloader::on_loop_of(Worker& worker, std::function<void()> task) {
-    if (worker.loop().on_loop_thread()) return task();
-    post_surely(worker.loop(), task);
-}
-
-void Reloader::prepared(const Result<>& one) {
-    // Each loop has the same to say.
-    if (!one && refusal_.empty()) refusal_ = one.error().message();
-    if (--awaited_ == 0) finish_preparing();
-}
-
-void Reloader::finish_preparing() {
-    if (refusal_.empty() && stopping_) refusal_ = "the server is stopping";
-    if (refusal_.empty()) {
-        if (const auto settled = made_.next->settle(); !settled) {
-            refusal_ = settled.error().message();
-        }
+    if (stopping_) {
+        made_.problems += stops;
+        return refuse();
     }
-    if (refusal_.empty()) return publish_all();
-    made_.problems += std::exchange(refusal_, {}) + "\n";
-    made_.next->dropped();
-    for (Worker* const worker : parts_.workers) {
-        on_loop_of(*worker, [worker] { worker->drop(); });
-    }
-    end(false);
-}
-
-void Reloader::publish_all() {
+    const bool settled = succeeds([this] {
+        alive_.push_back(made_.next->generation);
+        return made_.next->settle();
+    });
+    if (!settled) return refuse();
     parts_.now = made_.next->generation;
-    alive_.push_back(parts_.now);
-    awaited_ = parts_.workers.size();
-    for (Worker* const worker : parts_.workers) {
-        on_loop_of(*worker, [this, worker] {
-            worker->publish();
-            on_loop_of(*parts_.workers.front(), [this] {
-                if (--awaited_ == 0) published();
-            });
-        });
-    }
+    const auto publish = [](Worker& worker) {
+        worker.publish();
+        return Result<>();
+    };
+    on_each_loop(publish, &Reloader::published);
+}
+
+void Reloader::refuse() {
+    succeeds([this] {
+        made_.next->dropped();
+        return Result<>();
+    });
+    const auto drop = [](Worker& worker) {
+        worker.drop();
+        return Result<>();
+    };
+    on_each_loop(drop, &Reloader::end_refused);
 }
 
 void Reloader::published() {
-    made_.next->published();
-    is_tidy_ = false;
-    look_->arm();
-    end(true);
+    const bool listens = succeeds([this] {
+        made_.next->published();
+        return Result<>();
+    });
+    if (!listens) return end(false, "its sites are served, and not at all of its addresses");
+    end(true, "the configuration was read again");
 }
 
 void Reloader::tidy() {
     running_ = true;
-    awaited_ = parts_.workers.size();
     const auto logs =
         std::make_shared<const std::vector<std::string>>(access_logs(parts_.now->sites));
-    for (Worker* const worker : parts_.workers) {
-        on_loop_of(*worker, [this, worker, logs] {
-            worker->forget_logs_but(*logs);
-            on_loop_of(*parts_.workers.front(), [this] {
-                if (--awaited_ > 0) return;
-                parts_.tidy(*parts_.now);
-                is_tidy_ = true;
-                running_ = false;
-                if (!waiting_.empty()) start();
-            });
+    const auto forget = [logs](Worker& worker) {
+        worker.forget_logs_but(*logs);
+        return Result<>();
+    };
+    on_each_loop(forget, &Reloader::tidied);
+}
+
+void Reloader::tidied() {
+    is_tidy_ = core::contain(loop().log(), "config", "the end of logs without a name",
+                             [this] { parts_.tidy(*parts_.now); });
+    running_ = false;
+    start_next();
+}
+
+// A task of this loop runs at once: it would wait for itself where its mailbox is full.
+void Reloader::on_each_loop(Step step, Then then) {
+    step_ = std::move(step);
+    then_ = then;
+    awaited_ = parts_.workers.size();
+    for (std::size_t i = parts_.workers.size(); i-- > 1;) {
+        post_surely(parts_.workers[i]->loop(), [this, i] {
+            run_step(i);
+            post_surely(loop(), [this] { stepped(); });
         });
     }
+    run_step(0);
+    stepped();
 }
 
-void Reloader::end(bool done) {
-    say(done);
-    last_ = Last{loop().unix_now(), done, made_.problems};
-    running_ = false;
-    for (Done& each : std::exchange(answering_, {})) {
-        if (each) each(done, made_.problems);
+void Reloader::run_step(std::size_t worker) noexcept {
+    try {
+        stepped_[worker] = step_(*parts_.workers[worker]);
+    } catch (const std::bad_alloc&) {
+        stepped_[worker] = fail(Error(ENOMEM, "prepare", "a loop"));
+    } catch (const std::exception& fault) {
+        stepped_[worker] = fail(Error(0, "prepare", "a loop", fault.what()));
     }
-    made_ = {};
-    if (!waiting_.empty() && !running_) start();
 }
 
-void Reloader::say(bool done) {
+void Reloader::stepped() {
+    if (--awaited_ == 0) (this->*then_)();
+}
+
+bool Reloader::succeeds(const std::function<Result<>()>& call) {
+    try {
+        const Result<> done = call();
+        if (!done) made_.problems += done.error().message() + "\n";
+        return done.has_value();
+    } catch (const std::exception& fault) {
+        made_.problems += std::string("it failed: ") + fault.what() + "\n";
+        return false;
+    }
+}
+
+// Logs that were opened for a file that was refused are closed as those are that have no name any
+// more.
+void Reloader::end(bool done, std::string_view outcome) {
+    running_ = false;
+    is_tidy_ = false;
+    look_->arm();
+    last_ = Last{loop().unix_now(), done};
+    std::string text;
+    core::contain(loop().log(), "config", "the report of a reload", [&] {
+        say(done, outcome);
+        last_->problems = made_.problems;
+        text = made_.problems + std::string(outcome);
+        text += done ? ": generation " + std::to_string(now().number) + "\n" : "\n";
+    });
+    made_ = {};
+    for (Done& each : std::exchange(answering_, {})) {
+        if (!each) continue;
+        core::contain(loop().log(), "config", "the answer to a reload", [&] { each(done, text); });
+    }
+    start_next();
+}
+
+void Reloader::say(bool done, std::string_view outcome) {
     log::Logger* const log = loop().log();
     if (log == nullptr) return;
     std::string_view rest = made_.problems;
@@ -192,13 +237,9 @@ void Reloader::say(bool done) {
         rest.remove_prefix(std::min(rest.size(), line.size() + 1));
         if (!line.empty()) done ? log->warning("config", line) : log->error("config", line);
     }
-    if (done) {
-        log->info("config", "the configuration was read again",
-                  log::field("generation", parts_.now->number),
-                  log::field("sites", parts_.now->sites.size()));
-    } else {
-        log->error("config", "the configuration was refused: all is served as before");
-    }
+    if (!done) return log->error("config", outcome);
+    log->info("config", outcome, log::field("generation", parts_.now->number),
+              log::field("sites", parts_.now->sites.size()));
 }
 
 std::size_t Reloader::generations_alive() {

@@ -6,7 +6,8 @@
 //                                                      |
 //                                                      '-> each loop: Worker::publish()
 //
-// One reading at a time. Requests that come meanwhile are answered by the next one.
+// One reading at a time. Requests that come meanwhile are answered by the next one. Whatever is
+// thrown on the way, each request is answered, and another reading can follow.
 //
 // Owner    Assembly; it ends before the workers.
 // Thread   The first loop's. What is not, says so.
@@ -20,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/live/generation.h"
@@ -39,7 +41,8 @@ struct Reading {
 
 class Reloader final {
   public:
-    using Done = unique_function<void(bool done, const std::string& problems)>;
+    // `text` has the problems and, as its last line, what came of it.
+    using Done = unique_function<void(bool done, const std::string& text)>;
     // What a thread has made of it. The rest is of the first loop.
     struct Next {
         std::shared_ptr<const Generation> generation;
@@ -85,19 +88,27 @@ class Reloader final {
     };
     // Looks whether the generations before have ended.
     class Look;
+    using Step = std::function<Result<>(Worker&)>;
+    using Then = void (Reloader::*)();
 
     core::EventLoop& loop() { return parts_.workers.front()->loop(); }
     void start();
     Made read_and_make() const;
     void prepare_all();
-    void prepared(const Result<>& one);
-    void finish_preparing();
-    void on_loop_of(Worker& worker, std::function<void()> task);
-    void publish_all();
+    void prepared();
+    void refuse();
     void published();
     void tidy();
-    void end(bool done);
-    void say(bool done);
+    void tidied();
+    void on_each_loop(Step step, Then then);
+    void run_step(std::size_t worker) noexcept;
+    void stepped();
+    // Adds what `call` returns or throws to the problems.
+    bool succeeds(const std::function<Result<>()>& call);
+    void end_refused() { end(false, "the configuration was refused: all is served as before"); }
+    void end(bool done, std::string_view outcome);
+    void say(bool done, std::string_view outcome);
+    void start_next();
 
     Parts parts_;
     std::vector<Done> waiting_;
@@ -106,8 +117,10 @@ class Reloader final {
     bool stopping_ = false;
     Made made_;
     std::optional<Last> last_;
-    std::string refusal_;      // of a loop
-    std::size_t awaited_ = 0;  // loops
+    Step step_;  // that each loop takes
+    Then then_ = nullptr;
+    std::vector<Result<>> stepped_;  // by loop
+    std::size_t awaited_ = 0;        // loops
     std::vector<std::weak_ptr<const Generation>> alive_;
     bool is_tidy_ = true;
     std::unique_ptr<Look> look_;

@@ -37,8 +37,11 @@ class ReloaderTest : public ::testing::Test {
                            const Generation& before) -> std::expected<Reloader::Next, std::string> {
                 auto made = make(std::move(next), &before);
                 if (!made) return std::unexpected(made.error().message() + "\n");
-                return Reloader::Next{.generation = std::move(*made)};
+                Reloader::Next made_next{.generation = std::move(*made)};
+                if (change_) change_(made_next);
+                return made_next;
             },
+            .tidy = [this](const Generation&) { ++tidied_; },
             .workers = {worker_.get()},
             .now = parts_.generation});
     }
@@ -55,8 +58,9 @@ class ReloaderTest : public ::testing::Test {
         return make_generation(std::move(next), before, {.password_pool = &pool_});
     }
     void request() {
-        reloader_->request([this](bool done, const std::string& problems) {
-            answers_.push_back((done ? "done " : "refused ") + problems);
+        reloader_->request([this](bool done, const std::string& text) {
+            EXPECT_EQ(text.contains("was read again"), done);
+            answers_.push_back(text);
         });
     }
     void wait(std::size_t answers) {
@@ -85,6 +89,8 @@ class ReloaderTest : public ::testing::Test {
     std::optional<net::TcpServer> server_;
     std::optional<Reloader> reloader_;
     std::function<Reading()> read_;
+    std::function<void(Reloader::Next&)> change_;
+    int tidied_ = 0;
     std::atomic<int> readings_ = 0;
     std::vector<std::string> answers_;
 };
@@ -94,7 +100,8 @@ TEST_F(ReloaderTest, AnotherReadingIsServedAndTheOneBeforeEnds) {
     read_ = [this] { return Reading{wanted("b"), "a warning\n"}; };
     request();
     wait(1);
-    EXPECT_THAT(answers_, ElementsAre("done a warning\n"));
+    EXPECT_THAT(answers_,
+                ElementsAre("a warning\nthe configuration was read again: generation 2\n"));
     EXPECT_EQ(page(), "b");
     EXPECT_EQ(reloader_->now().number, 2u);
     ASSERT_TRUE(reloader_->last());
@@ -123,8 +130,10 @@ TEST_F(ReloaderTest, WhatCannotBeUsedChangesNothing) {
     read_ = []() -> Reading { throw std::bad_alloc(); };
     request();
     wait(4);
-    EXPECT_THAT(answers_, ElementsAre("refused line 3\nline 5\n", HasSubstr("missing"),
-                                      HasSubstr("missing.html"), HasSubstr("bad_alloc")));
+    EXPECT_THAT(answers_, ElementsAre("line 3\nline 5\nthe configuration was refused: all is "
+                                      "served as before\n",
+                                      HasSubstr("missing"), HasSubstr("missing.html"),
+                                      HasSubstr("bad_alloc")));
     EXPECT_EQ(page(), "a");
     EXPECT_EQ(reloader_->now().number, 1u);
     EXPECT_FALSE(reloader_->last()->done);
@@ -134,16 +143,67 @@ TEST_F(ReloaderTest, RequestsThatComeMeanwhileAreAnsweredByTheNextReading) {
     read_ = [this] { return Reading{wanted(readings_ == 1 ? "missing" : "b"), ""}; };
     for (int i = 0; i < 5; ++i) request();
     wait(5);
+    const std::string again = "the configuration was read again: generation 2\n";
     EXPECT_EQ(readings_, 2);
-    EXPECT_THAT(answers_, ElementsAre(HasSubstr("missing"), "done ", "done ", "done ", "done "));
+    EXPECT_THAT(answers_, ElementsAre(HasSubstr("missing"), again, again, again, again));
     EXPECT_EQ(page(), "b");
+}
+
+TEST_F(ReloaderTest, WhateverIsThrownIsAnsweredAndAnotherReadingIsTaken) {
+    const auto throws = [] { throw std::bad_alloc(); };
+    const std::vector<std::function<void(Reloader::Next&)>> changes{
+        [&](Reloader::Next& next) {
+            next.settle = [=]() -> Result<> {
+                throws();
+                return {};
+            };
+        },
+        [&](Reloader::Next& next) {
+            next.settle = [] { return fail(Error(EADDRINUSE, "listen on", "a socket")); };
+            next.dropped = throws;
+        },
+        [&](Reloader::Next& next) { next.published = throws; }};
+    const std::vector<const char*> told{"bad_alloc", "listen on a socket", "bad_alloc"};
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        SCOPED_TRACE(i);
+        answers_.clear();
+        read_ = [this] { return Reading{wanted("b"), ""}; };
+        change_ = changes[i];
+        request();
+        wait(1);
+        ASSERT_THAT(answers_, ElementsAre(HasSubstr(told[i])));
+        EXPECT_FALSE(reloader_->last()->done);
+        change_ = {};
+        read_ = [this] { return Reading{wanted("a"), ""}; };
+        request();
+        wait(2);
+        EXPECT_EQ(page(), "a");
+        EXPECT_TRUE(reloader_->last()->done);
+    }
+    // Who asks may throw as well.
+    reloader_->request([&](bool, const std::string&) { throws(); });
+    request();
+    wait(3);
+    EXPECT_EQ(answers_.size(), 3u);
+    static_assert(noexcept(worker_->publish()));
+}
+
+TEST_F(ReloaderTest, LogsOfARefusedFileAreClosedAsThoseOfAnEarlierOne) {
+    read_ = [] { return Reading{std::nullopt, "line 3\n"}; };
+    request();
+    wait(1);
+    EXPECT_EQ(tidied_, 0);
+    world_->advance(1s);
+    EXPECT_EQ(tidied_, 1);
+    world_->advance(10s);
+    EXPECT_EQ(tidied_, 1);
 }
 
 TEST_F(ReloaderTest, AServerThatStopsTakesNothing) {
     reloader_->stop();
     request();
     wait(1);
-    EXPECT_THAT(answers_, ElementsAre("refused the server is stopping\n"));
+    EXPECT_THAT(answers_, ElementsAre(HasSubstr("the server is stopping\n")));
     EXPECT_EQ(readings_, 0);
 }
 

@@ -45,6 +45,7 @@ class SiteLoop::Tree final : public core::Shared {
     void change(Change& change);
     std::string methods_for(const Request& preflight) const;
     void drop_handlers() { targets_.clear(); }
+    bool has_logs = false;  // found by make_ready()
     void count_in(LoopMetrics& metrics);
     void end_counting(LoopMetrics& metrics) { metrics.forget(series_); }
 
@@ -360,7 +361,8 @@ SiteLoop::~SiteLoop() {
 Result<> SiteLoop::replace(std::shared_ptr<const Site> site, LayerPlace& place) {
     auto prepared = prepare(std::move(site), place);
     if (!prepared) return fail(prepared.error());
-    publish(std::move(*prepared), place.loop);
+    make_ready(*prepared, place.loop);
+    publish(std::move(*prepared));
     return {};
 }
 
@@ -370,21 +372,29 @@ Result<SiteLoop::Prepared> SiteLoop::prepare(std::shared_ptr<const Site> site, L
     return Prepared(std::move(made));
 }
 
-void SiteLoop::publish(Prepared prepared, core::EventLoop& loop) {
-    core::Ref<Tree> next(static_cast<Tree*>(prepared.get()));
-    for (Change& change : changes_) next->change(change);
-    next->change(log_);
-    if (metrics_ != nullptr) next->count_in(*metrics_);
-    const bool logs = next->find_logs(log_);
+void SiteLoop::make_ready(const Prepared& prepared, core::EventLoop& loop) {
+    Tree& next = static_cast<Tree&>(*prepared);
+    for (Change& change : changes_) next.change(change);
+    next.change(log_);
+    next.has_logs = next.find_logs(log_);
     if (before_ == nullptr) {
         before_ = std::make_shared<Before>();
         // At the end of a turn, because code of its handlers may be on the stack when the last
         // request of a site ends.
         loop.every_turn_end([before = before_] { before->end_unused(); });
     }
+    before_->trees.reserve(before_->trees.size() + 1);
+}
+
+void SiteLoop::publish(Prepared prepared) noexcept {
+    core::Ref<Tree> next(static_cast<Tree*>(prepared.get()));
+    // Without the memory for it, its requests are counted as those of no endpoint.
+    if (metrics_ != nullptr) {
+        core::contain(nullptr, "http", "the count of a site", [&] { next->count_in(*metrics_); });
+    }
+    logs_ |= next->has_logs;  // requests of the sites before may be logged yet
     before_->metrics = metrics_;
     before_->trees.push_back(std::exchange(tree_, std::move(next)));
-    logs_ |= logs;  // requests of the sites before may be logged yet
 }
 
 void SiteLoop::drop_handlers() {

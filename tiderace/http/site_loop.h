@@ -73,10 +73,11 @@ class SiteLoop {
     // set_log(), set_observer() and set_metrics() were given holds on. A layer or a handler could
     // not be made: all stays as it was.
     Result<> replace(std::shared_ptr<const Site> site, LayerPlace& place);
-    // The same in two steps: what can fail, and what cannot, which may be left out.
+    // The same in three steps: what can fail or throw, which may be left there, and what cannot.
     using Prepared = core::Ref<core::Shared>;
     static Result<Prepared> prepare(std::shared_ptr<const Site> site, LayerPlace& place);
-    void publish(Prepared prepared, core::EventLoop& loop);
+    void make_ready(const Prepared& prepared, core::EventLoop& loop);
+    void publish(Prepared prepared) noexcept;
 
     // In all scopes, as the last rule or filter.
     void add(AccessRule& rule);
