@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "server/config/keys.h"
 #include "server/config/restart.h"
 #include "server/open_browser.h"
 #include "server/root_folder.h"
@@ -275,42 +276,42 @@ Result<> Assembly::make_parts() {
     return {};
 }
 
-// What follows is of another thread, while `before` is served.
+// Of another thread, while `before` is served.
 std::expected<Reloader::Next, std::string> Assembly::make_next(Wanted wanted,
                                                                const Generation& before) {
     std::string problems;
+    const auto holds = [&](const auto& done) {
+        if (!done) problems += config::in_words_of_the_file(done.error().message()) + "\n";
+        return done.has_value();
+    };
     for (const std::string& each :
          config::changes_that_need_a_restart(before.options, wanted.options)) {
         problems += each + "\n";
     }
-    if (!problems.empty()) return std::unexpected(std::move(problems));
     // Those that were made at the start.
     if (self_signed_) wanted.options.tls.certificates = options_.tls.certificates;
-    auto next = open_next(std::move(wanted), before);
-    if (!next) return std::unexpected(next.error().message() + "\n");
-    return std::move(*next);
-}
-
-Result<Reloader::Next> Assembly::open_next(Wanted wanted, const Generation& before) {
-    if (auto done = settle(wanted); !done) return fail(done.error());
-    for (const std::string& log : access_logs(wanted.sites)) {
-        if (auto opened = logs_->open(log); !opened) return fail(opened.error());
-    }
+    const bool is_settled = holds(settle(wanted));
+    for (const std::string& log : access_logs(wanted.sites)) holds(logs_->open(log));
+    holds(check_descriptors(parts_.loops, wanted.sites));
     const std::vector<net::Listening::Wanted> addresses = addresses_of(wanted.options);
-    const std::uint16_t port = encrypted_port(wanted.options);
-    auto generation = make_generation(std::move(wanted), &before, generation_parts(port));
-    if (!generation) return fail(generation.error());
-    if (auto enough = check_descriptors(parts_.loops, (*generation)->sites); !enough) {
-        return fail(enough.error());
+    const auto added = std::make_shared<std::vector<net::Listening::Bound>>();
+    for (const Error& each : listening_->bind_more(addresses, *added)) holds(Result<>(fail(each)));
+    std::shared_ptr<const Generation> generation;
+    if (is_settled) {
+        const std::uint16_t port = encrypted_port(wanted.options);
+        auto made = make_generation(std::move(wanted), &before, generation_parts(port));
+        if (holds(made)) generation = std::move(*made);
     }
-    auto bound = listening_->bind_more(addresses);
-    if (!bound) return fail(bound.error());
-    const auto added = std::make_shared<std::vector<net::Listening::Bound>>(std::move(*bound));
+    const auto drop = [added] { net::Listening::drop(*added); };
+    if (!problems.empty()) {
+        drop();
+        return std::unexpected(std::move(problems));
+    }
     return Reloader::Next{
-        .generation = std::move(*generation),
+        .generation = std::move(generation),
         .settle = [this, added] { return listening_->listen(*added); },
         .published = [this, added, addresses] { listening_->change(addresses, std::move(*added)); },
-        .dropped = [added] { net::Listening::drop(*added); }};
+        .dropped = drop};
 }
 
 // As they were placed at the start: those of the sites first.
@@ -501,7 +502,10 @@ Result<> Assembly::run() {
     if (auto started = logs_->writer().start(); !started) return started;
     if (read_) {
         reloader_.emplace(Reloader::Parts{
-            .read = read_,
+            .read =
+                [this] {
+                    return read_([this](const std::string& log) { return logs_->is_open(log); });
+                },
             .make = [this](
                         Wanted wanted,
                         const Generation& before) { return make_next(std::move(wanted), before); },
@@ -559,10 +563,11 @@ Result<> Assembly::serve(Loops loops) {
     return run();
 }
 
-int serve(Wanted wanted, std::function<Reading()> read) {
+int serve(Wanted wanted, ReadAgain read) {
     const std::size_t threads = wanted.options.threads;
     const std::size_t count = threads > 0 ? threads : core::count_cpus().usable;
-    return report([&]() -> Result<int> {
+    const bool is_of_file = static_cast<bool>(read);
+    const auto assemble = [&]() -> Result<int> {
         Assembly assembly(std::move(wanted), std::move(read));
         if (auto opened = assembly.open(); !opened) return fail(opened.error());
         auto served = assembly.serve({.count = count, .make = [=](const core::LoopOptions& each) {
@@ -570,10 +575,11 @@ int serve(Wanted wanted, std::function<Reading()> read) {
                                       }});
         if (!served) return fail(served.error());
         return 0;
-    });
+    };
+    return report(assemble, is_of_file);
 }
 
-int report(const std::function<Result<int>()>& assemble) {
+int report(const std::function<Result<int>()>& assemble, bool is_of_file) {
     Result<int> status = 1;
     try {
         status = assemble();
@@ -581,7 +587,8 @@ int report(const std::function<Result<int>()>& assemble) {
         status = fail(Error(ENOMEM, "start", "the server"));
     }
     if (status) return *status;
-    complain("tiderace", status.error().message());
+    const std::string fault = status.error().message();
+    complain("tiderace", is_of_file ? config::in_words_of_the_file(fault) : fault);
     return 1;
 }
 

@@ -56,7 +56,7 @@ struct Loops {
 class Assembly {
   public:
     // `read` reads the configuration again, on another thread; none: it stays as it is.
-    explicit Assembly(Wanted wanted, std::function<Reading()> read = {})
+    explicit Assembly(Wanted wanted, ReadAgain read = {})
         : options_(wanted.options), wanted_(std::move(wanted)), read_(std::move(read)) {}
     ~Assembly();
 
@@ -84,7 +84,6 @@ class Assembly {
     Result<> open_variants();
     GenerationParts generation_parts(std::uint16_t encrypted_port);
     std::expected<Reloader::Next, std::string> make_next(Wanted wanted, const Generation& before);
-    Result<Reloader::Next> open_next(Wanted wanted, const Generation& before);
     std::vector<net::Listening::Wanted> addresses_of(const ServeOptions& options) const;
     DescriptorNeeds descriptor_needs(std::size_t loops, std::span<const ServedSite> sites) const;
     net::Serving::Plan bound_connections();
@@ -107,7 +106,7 @@ class Assembly {
 
     ServeOptions options_;
     Wanted wanted_;
-    std::function<Reading()> read_;
+    ReadAgain read_;
     Loops plan_;  // until serve(): empty
     core::DescriptorLimit descriptors_{};
     std::optional<Account> account_;         // whom to become
@@ -135,8 +134,9 @@ class Assembly {
 
 // Serves on a loop for each requested thread, or each CPU, until a signal ends it. Returns the exit
 // status of the program.
-int serve(Wanted wanted, std::function<Reading()> read = {});
-// The exit status of `assemble`, which may fail or throw std::bad_alloc: then it prints why.
-int report(const std::function<Result<int>()>& assemble);
+int serve(Wanted wanted, ReadAgain read = {});
+// The exit status of `assemble`, which may fail or throw std::bad_alloc: then it prints why, in the
+// words of flags or, where that is `is_of_file`, of a file's keys.
+int report(const std::function<Result<int>()>& assemble, bool is_of_file = false);
 
 }  // namespace tiderace::server

@@ -36,8 +36,8 @@ Result<> check_hidden(const ServeOptions& options, const Route& route) {
     }
     return fail(Error(0, "serve the programs of", route.cgi,
                       "it is inside the served folder, whose files are sent: move it out, or "
-                      "give its path there: --cgi /" +
-                          below + "=" + route.cgi));
+                      "let its path be the one there, /" +
+                          below));
 }
 
 // The path that requests of this file have; "" for one outside of the served folder.
@@ -49,14 +49,6 @@ std::string path_in_root(const ServeOptions& options, const std::string& file) {
     return "/" + relative.generic_string();
 }
 
-Result<> check_page(bool is_source, std::string_view flag, const std::string& file) {
-    if (!is_source) return {};
-    return fail(
-        Error(0, "serve " + std::string(flag), file,
-              "a program answers the requests of this file (--cgi, --fastcgi), but here its "
-              "source would be sent: give the name of a page"));
-}
-
 bool is_source(const std::vector<std::string>& sources, std::string_view path) {
     return std::ranges::any_of(sources, [&](const std::string& source) {
         return http::RouteMatch{.path = source}.path_holds(path);
@@ -66,7 +58,6 @@ bool is_source(const std::vector<std::string>& sources, std::string_view path) {
 Result<std::unique_ptr<http::Handler>> make_cgi(core::EventLoop& loop, const ServeOptions& options,
                                                 std::shared_ptr<http::cgi::ProgramPlaces> places,
                                                 const Route& route) {
-    if (auto hidden = check_hidden(options, route); !hidden) return fail(hidden.error());
     http::cgi::CgiOptions cgi;
     cgi.prefix = route.match.path;
     cgi.folder = route.cgi;
@@ -117,9 +108,53 @@ std::vector<std::string> unsent_paths(const ServeOptions& options) {
     return all;
 }
 
+// What the server itself puts in place of a request's path is read as a file, so a script there
+// would be shown to everyone, with the passwords in it, or be missing.
+std::vector<SourceFault> source_faults(const ServeOptions& options) {
+    std::vector<SourceFault> faults;
+    const std::vector<std::string> sources = program_sources(options);
+    const auto add_page = [&](std::string_view key, std::string_view flag, const Route* route,
+                              const std::string& file) {
+        faults.push_back(
+            {key, route,
+             Error(0, "serve " + std::string(flag), file,
+                   "a program answers the requests of this file (--cgi, --fastcgi), but here its "
+                   "source would be sent: give the name of a page")});
+    };
+    const auto add_pages = [&](std::string_view flag, const Route* route,
+                               const std::vector<ErrorPage>& pages) {
+        for (const ErrorPage& page : pages) {
+            const bool is_shown = is_source(sources, path_in_root(options, page.file));
+            if (is_shown) add_page("error_pages", flag, route, page.file);
+        }
+    };
+    if (options.spa_file && is_source(sources, "/" + *options.spa_file)) {
+        add_page("fallback", "--spa", nullptr, *options.spa_file);
+    }
+    add_pages("--error-page", nullptr, options.error_pages);
+    add_pages("--error-page", nullptr, options.whole.error_pages);
+    for (const Route& route : options.routes) {
+        add_pages("--path-error-page", &route, route.error_pages);
+        if (!route.cgi.empty()) {
+            auto hidden = check_hidden(options, route);
+            if (!hidden) faults.push_back({"cgi", &route, hidden.error()});
+        }
+        // Behind "/a" the file a.html is found, which the pattern knows by its own name only.
+        if (!options.clean_urls || !route.has_scripts() || !route.match.path.ends_with(".html")) {
+            continue;
+        }
+        faults.push_back({"fastcgi", &route,
+                          Error(0, "serve --fastcgi", route.match.path,
+                                "with --clean-urls the source of /a.html would be sent for /a: "
+                                "leave one of the two out")});
+    }
+    return faults;
+}
+
 Result<std::unique_ptr<Programs>> Programs::create(
     core::EventLoop& loop, const ServeOptions& options,
     std::shared_ptr<http::cgi::ProgramPlaces> places) {
+    if (auto faults = source_faults(options); !faults.empty()) return fail(faults[0].error);
     std::unique_ptr<Programs> programs(new Programs());
     std::map<const Route*, http::cgi::FastCgi*> scripts;
     for (const Route& route : options.routes) {
@@ -140,43 +175,7 @@ Result<std::unique_ptr<Programs>> Programs::create(
     for (const Route* const route : routes_by_path(options.routes)) {
         if (route->has_scripts()) programs->scripts_.push_back(scripts.at(route));
     }
-    if (auto checked = programs->check_pages(options); !checked) return fail(checked.error());
     return programs;
-}
-
-// What the server itself puts in place of a request's path is read as a file, so a script there
-// would be shown to everyone, with the passwords in it, or be missing.
-Result<> Programs::check_pages(const ServeOptions& options) const {
-    const std::vector<std::string> sources = program_sources(options);
-    if (options.spa_file) {
-        const bool is_shown = is_source(sources, "/" + *options.spa_file);
-        if (auto checked = check_page(is_shown, "--spa", *options.spa_file); !checked)
-            return checked;
-    }
-    const auto check_all = [&](std::string_view flag, const std::vector<ErrorPage>& pages) {
-        Result<> checked;
-        for (const ErrorPage& page : pages) {
-            const bool is_shown = is_source(sources, path_in_root(options, page.file));
-            if (checked) checked = check_page(is_shown, flag, page.file);
-        }
-        return checked;
-    };
-    if (auto checked = check_all("--error-page", options.error_pages); !checked) return checked;
-    if (auto checked = check_all("--error-page", options.whole.error_pages); !checked)
-        return checked;
-    for (const Route& route : options.routes) {
-        if (auto checked = check_all("--path-error-page", route.error_pages); !checked)
-            return checked;
-    }
-    if (!options.clean_urls) return {};
-    for (const Route& route : options.routes) {
-        // Behind "/a" the file a.html is found, which the pattern knows by its own name only.
-        if (!route.has_scripts() || !route.match.path.ends_with(".html")) continue;
-        return fail(Error(0, "serve --fastcgi", route.match.path,
-                          "with --clean-urls the source of /a.html would be sent for /a: leave one "
-                          "of the two out"));
-    }
-    return {};
 }
 
 http::Handler* Programs::of_route(const http::RouteMatch& match) const {

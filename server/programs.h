@@ -2,8 +2,7 @@
 //
 // Owner    The worker; one per loop.
 // Thread   The loop's.
-// Errors   create() fails where a folder of programs is none, or where the source of a program
-//          would be sent: as a file, as the page of --spa or of an error, or under a clean URL.
+// Errors   create() fails where a folder of programs is none, or where there is a source_fault().
 #pragma once
 
 #include <algorithm>
@@ -40,7 +39,6 @@ class Programs final {
 
   private:
     Programs() = default;
-    Result<> check_pages(const ServeOptions& options) const;
 
     struct OfRoute {
         http::RouteMatch match;
@@ -49,6 +47,15 @@ class Programs final {
     std::vector<OfRoute> by_route_;
     std::vector<http::cgi::FastCgi*> scripts_;  // patterns without conditions, the nearest first
 };
+
+// Where the source of a program would be sent: as a file, as the page of --spa or of an error, or
+// under a clean URL.
+struct SourceFault {
+    std::string_view key;  // of a file
+    const Route* route;    // nullptr: the site's
+    Error error;           // of a page: its file is the object
+};
+std::vector<SourceFault> source_faults(const ServeOptions& options);
 
 // What must not be sent as a file, by its path: the sources of programs, whether the conditions of
 // their route hold or not.

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import os
 import random
+import re
 import signal
 import socket
 import threading
@@ -14,7 +15,7 @@ import pytest
 from certificates import Authority
 from h2_client import Client
 from raw_client import Connection, get_once, request
-from server import wait_until
+from server import STAY_ROOT, run, wait_until
 from test_sites import HERE, SERVER, make, needs_openssl, sites  # noqa: F401
 from tls_client import TlsConnection, client_context
 
@@ -493,3 +494,117 @@ def test_a_pipe_that_nobody_writes_holds_up_neither_requests_nor_the_end(
     each.server.signal(signal.SIGHUP)
     assert each.server.of("one.example").text == "one"
     each.server.stop()
+
+
+PHP = '[[site.route]]\npath = "*.php"\nfastcgi = "127.0.0.1:9"\n'
+# What a file names, and what is wrong with it: a site, and where that is told.
+REFUSED_TEXTS = {
+    "the root is not there": ('root = "none"\n', '3:8: error: cannot read "?.*/none'),
+    "the root is a file": ('root = "one/index.html"\n', "3:8: error: cannot read"),
+    "the fallback is not there": (
+        'root = "one"\nfallback = "none.html"\n',
+        "4:12: error: cannot serve fallback .*none.html: no such file",
+    ),
+    "the fallback of a route is hidden": (
+        'root = "one"\n[[site.route]]\npath = "/a"\nfallback = ".hidden"\n',
+        "6:12: error: .*begins with a dot is not served; hidden = true serves",
+    ),
+    "the fallback is a program": (
+        'root = "one"\nfallback = "a.php"\n' + PHP,
+        "4:12: error: cannot serve fallback a.php: a program answers",
+    ),
+    "the fallback of a route is a program": (
+        'root = "one"\n' + PHP + '[[site.route]]\npath = "/a"\nfallback = "a.php"\n',
+        "9:12: error: cannot serve fallback a.php: a program answers",
+    ),
+    "an error page is a program": (
+        'root = "one"\nerror_pages = { 404 = "a.php" }\n' + PHP,
+        "4:23: error: cannot serve error_pages a.php: a program answers",
+    ),
+    "a pattern that clean URLs lead around": (
+        'root = "one"\nclean_urls = true\n' + PHP.replace("php", "html"),
+        '7:11: error: cannot serve fastcgi "?\\*.html.*: with clean_urls the source',
+    ),
+    "programs inside the root": (
+        'root = "one"\n[[site.route]]\npath = "/b"\ncgi = "one/cgi"\n',
+        "6:7: error: .*it is inside the served folder.*the one there, /cgi",
+    ),
+    "a log in no folder": (
+        'root = "one"\nlog = "none/a.log"\n',
+        "4:7: error: cannot open access log .*its folder must exist",
+    ),
+    "a log that is a folder": ('root = "one"\nlog = "two"\n', "4:7: error: cannot open access log"),
+    "the log of a route": (
+        'root = "one"\n[[site.route]]\npath = "/a"\nlog = "none/a.log"\n',
+        "6:7: error: cannot open access log .*its folder must exist",
+    ),
+    "two that are wrong": (
+        'root = "none"\nlog = "none/a.log"\n',
+        "3:8: error: cannot read(?s:.*)4:7: error: cannot open access log",
+    ),
+}
+REFUSED_HEADS = {
+    "a name for an address": ('address = "host.example:80"', "names are not looked up"),
+    "an interface that is not there": ('address = "[fe80::1%none0]:80"', "no interface of that"),
+    "an address twice": (
+        'address = ":81"\n[[listen]]\naddress = "127.0.0.1:81"',
+        "connections to this address come to another",
+    ),
+    "a log of all sites in no folder": (
+        'address = ":0"\n[log]\naccess = "none/a.log"',
+        "its folder must exist",
+    ),
+}
+
+
+def site(text):
+    return '[[site]]\nhosts = ["one.example"]\n' + text
+
+
+@pytest.mark.parametrize("mistake", [*REFUSED_TEXTS, *REFUSED_HEADS])
+def test_check_and_run_and_a_reload_refuse_the_same(reloads, folders, binary, mistake):
+    each = reloads(ONE)
+    folders("one/a.php", "secret")
+    folders("one/.hidden", "hidden")
+    folders("one/cgi/a", "")
+    if mistake in REFUSED_TEXTS:
+        text, told = REFUSED_TEXTS[mistake]
+        file = site(text) + SERVER
+    else:
+        address, told = REFUSED_HEADS[mistake]
+        file = SERVER + f"[[listen]]\n{address}\n" + ONE
+    assert not each.ask(file, head="")
+    check = run(binary, "check", each.file)
+    start = run(binary, "run", each.file)
+    assert (check.returncode, start.returncode) == (1, 1), check.stderr
+    assert check.stderr == start.stderr and re.search(told, check.stderr), check.stderr
+    assert "--" not in check.stderr
+    for line in check.stderr.splitlines():
+        assert line.replace("\\", "\\\\").replace('"', '\\"') in each.server.stderr, line
+
+
+@pytest.mark.skipif(not STAY_ROOT, reason="only root becomes another user")
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ('root = "shut"\n', "3:8: error: .*server runs as user \\S+, which may not read this"),
+        (
+            'root = "one"\n[[site.route]]\npath = "/a"\nroot = "shut"\n',
+            "6:8: error: .*which may not read this folder",
+        ),
+        (
+            'root = "one"\nauth = { users = "./users" }\n',
+            "4:18: error: .*server runs as user \\S+, which may not read it",
+        ),
+    ],
+)
+def test_files_are_judged_as_the_user_that_will_serve(folders, binary, tmp_path, text, told):
+    folders("shut/a", "").parent.chmod(0o700)
+    folders("users", "").chmod(0o600)
+    file = folders("t.toml", site(text) + '[server]\nuser = "65534"\n' + HERE)
+    for folder in [tmp_path, *tmp_path.parents]:
+        if folder.stat().st_uid == os.getuid() and folder != folder.parent:
+            folder.chmod(folder.stat().st_mode | 0o55)
+    check, start = (run(binary, word, file) for word in ("check", "run"))
+    assert (check.returncode, start.returncode) == (1, 1)
+    assert check.stderr == start.stderr and re.search(told, check.stderr), check.stderr

@@ -1,4 +1,6 @@
-// What `tiderace check FILE` and the start of `tiderace run FILE` say of a file.
+// What `tiderace check FILE`, the start of `tiderace run FILE` and each reload say of a file: the
+// same, because one function says it. What no reading can know is said by `run` alone: whether an
+// address can be had, a socket's name made, a certificate used, enough descriptors opened.
 //
 // Thread   Main; blocks on the disk.
 #pragma once
@@ -7,6 +9,7 @@
 #include <string>
 
 #include "server/config/config.h"
+#include "server/live/reloader.h"
 
 namespace tiderace::server::config {
 
@@ -14,7 +17,8 @@ struct Loaded {
     std::optional<Config> config;  // nullopt: it has errors
     std::string problems;          // and warnings, for standard error
 };
-Loaded load_config(const std::string& file);
+// A server that has given up root's rights has some logs open that it could not open again.
+Loaded load_config(const std::string& file, const IsOpenLog& is_open = {});
 
 // Serves the sites, and reads the file again where that is asked for. The exit status of the
 // program.

@@ -9,24 +9,10 @@
 #include "server/config/table_reader.h"
 #include "server/site/fixed_answer.h"
 #include "tiderace/core/address.h"
+#include "tiderace/net/listening.h"
 
 namespace tiderace::server::config {
 namespace {
-
-// A sentence about flags, as one about the keys that do the same.
-std::string in_words_of_the_file(std::string sentence) {
-    static constexpr std::pair<std::string_view, std::string_view> words[] = {
-        {"--tls-self-signed", "tls.self_signed"},  {"--tls-client-auth", "tls.client_auth"},
-        {"--tls-client-ca", "tls.client_ca"},      {"--https-port", "tls.public_port"},
-        {"--https-redirect", "redirect_to_https"}, {"--tls CERT,KEY", "[[tls.certificate]]"},
-        {"--tls", "[[tls.certificate]]"},          {"--listen", "[[listen]]"}};
-    for (const auto& [flag, key] : words) {
-        for (std::size_t at = sentence.find(flag); at != sentence.npos; at = sentence.find(flag)) {
-            sentence.replace(at, flag.size(), key);
-        }
-    }
-    return sentence;
-}
 
 // The tables that hold for all sites.
 class ServerReader {
@@ -37,6 +23,9 @@ class ServerReader {
     void read(const Table& top) {
         if (const Table* const table = part(top, "server")) read_server(*table);
         read_plain(top, "log", TableKind::log);
+        const Table* const log = part(top, "log");
+        const Member* const access = log != nullptr ? log->find("access") : nullptr;
+        if (access != nullptr) reading_.look_at_log(access->value, *server_);
         read_plain(top, "limits", TableKind::limits);
         read_plain(top, "cgi", TableKind::cgi);
         if (const Table* const table = part(top, "mime")) read_mime(*table);
@@ -172,8 +161,24 @@ class ServerReader {
             if (const Member* const member = table.find(name)) check_common(*member);
         }
         serves_ |= !redirects;
-        read_flag_text(redirects ? "https-redirect" : "listen", *text, address->value.at, *server_,
-                       reading_.problems, "address");
+        if (read_flag_text(redirects ? "https-redirect" : "listen", *text, address->value.at,
+                           *server_, reading_.problems, "address")) {
+            check_address(*text, address->value.at);
+        }
+    }
+
+    // Whether it can be had is seen only when it is bound.
+    void check_address(const std::string& text, Place at) {
+        const auto address = core::Address::parse(text);
+        if (!address) return reading_.problems.error(at, "cannot " + address.error().message());
+        for (const auto& [other, place] : addresses_) {
+            const bool is_chosen = !other.is_unix() && other.port() == 0;  // by the kernel
+            if (is_chosen || !net::overlap(other, *address)) continue;
+            return reading_.problems.error(
+                at, "connections to this address come to another",
+                "that is at " + reading_.sources.name_of(place) + ": leave one of the two out");
+        }
+        addresses_.emplace_back(*address, at);
     }
 
     // What the flags are checked for together.
@@ -217,6 +222,7 @@ class ServerReader {
     Reading reading_;
     ServeOptions* server_;
     std::map<std::string, Value> common_;
+    std::vector<std::pair<core::Address, Place>> addresses_;
     bool serves_ = false;  // an address that does not only redirect
 };
 
@@ -259,6 +265,19 @@ void check_hosts(const Config& config, Problems& problems, const Sources& source
     }
 }
 
+std::unique_ptr<ActingAs> act_as_server(const Table& top, const ServeOptions& server,
+                                        const Reading& reading) {
+    if (!reading.world.act) return nullptr;
+    auto acting = reading.world.act(server.user.value_or(""));
+    if (acting) return std::move(*acting);
+    const Member* at = top.find("server");
+    const Table* const table = at != nullptr ? at->value.get<Table>() : nullptr;
+    if (const Member* const user = table != nullptr ? table->find("user") : nullptr) at = user;
+    reading.problems.error(at != nullptr ? at->value.at : Place{},
+                           "cannot " + in_words_of_the_file(acting.error().message()));
+    return nullptr;
+}
+
 }  // namespace
 
 std::optional<Config> read_config(const std::string& path, Sources& sources, Problems& problems,
@@ -275,6 +294,7 @@ std::optional<Config> read_config(const Table& top, const Reading& reading) {
     Config config;
     refuse_unknown(TableKind::top, top, reading);
     ServerReader(reading, config.server).read(top);
+    const auto acting = act_as_server(top, config.server, reading);
     SiteReader reader(top, config.server, reading);
     for_each_table(top, "site", reading, [&](const Member& key, const Table& table) {
         if (config.sites.size() < Config::sites_max) {

@@ -1,5 +1,6 @@
 #include "server/config/document.h"
 
+#include <fcntl.h>
 #include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <iterator>
 #include <utility>
 
+#include "server/config/keys.h"
 #include "server/config/toml.h"
 #include "server/file_or_pipe.h"
 
@@ -33,14 +35,31 @@ Result<std::string> read_from_disk(const std::string& path, std::size_t bytes_ma
     return read_file_or_pipe(path, bytes_max);
 }
 
+// As the user that opens it at the start: access(2) does not look at whom ActingAs made us.
+Result<> look_at_log_on_disk(const std::string& path) {
+    struct stat status{};
+    const bool is_there = ::stat(path.c_str(), &status) == 0;
+    const auto refuse = [&](int code, std::string_view advice = {}) {
+        return fail(Error(code, "open access log", path, advice));
+    };
+    if (is_there && S_ISDIR(status.st_mode)) return refuse(EISDIR);
+    if (is_there && ::access(path.c_str(), W_OK) == 0) return {};
+    if (is_there || errno != ENOENT) return refuse(errno);
+    const std::string folder = folder_of(path);
+    if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) return {};
+    return refuse(errno, errno == ENOENT ? "its folder must exist" : "");
+}
+
 Result<> look_at_disk(const std::string& path, FileKind kind) {
+    if (kind == FileKind::log || kind == FileKind::rotated_log) return look_at_log_on_disk(path);
     struct stat status{};
     if (::stat(path.c_str(), &status) != 0) return fail(Error::last("read", path));
     const bool is_folder = S_ISDIR(status.st_mode);
     if (kind == FileKind::folder && !is_folder) return fail(Error(ENOTDIR, "read", path));
     if (kind == FileKind::file && is_folder) return fail(Error(EISDIR, "read", path));
     const int rights = is_folder ? R_OK | X_OK : R_OK;
-    return ::access(path.c_str(), rights) == 0 ? Result<>() : fail(Error::last("read", path));
+    const bool may = ::faccessat(AT_FDCWD, path.c_str(), rights, AT_EACCESS) == 0;
+    return may ? Result<>() : fail(Error::last("read", path));
 }
 
 // The pattern of this name alone.
@@ -89,7 +108,8 @@ DocumentWorld this_world() {
         const char* const value = std::getenv(name.c_str());
         return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
     };
-    return {.read = read_from_disk, .variable = variable, .look = look_at_disk};
+    return {
+        .read = read_from_disk, .variable = variable, .look = look_at_disk, .looks_closely = true};
 }
 
 std::string Reading::path_of(const std::string& text, Place at) const {
@@ -100,9 +120,15 @@ std::string Reading::path_of(const std::string& text, Place at, FileKind kind) c
     std::string path = path_of(text, at);
     if (text.contains("${")) return path;  // a variable of it is a problem already
     if (auto found = world.look(path, kind); !found) {
-        problems.error(at, "cannot " + found.error().message());
+        problems.error(at, "cannot " + in_words_of_the_file(found.error().message()));
     }
     return path;
+}
+
+void Reading::look_at_log(const Value& value, const ServeOptions& server) const {
+    const auto* const text = value.get<std::string>();
+    if (!world.looks_closely || text == nullptr || *text == "-" || *text == "off") return;
+    path_of(*text, value.at, server.log_rotate_bytes > 0 ? FileKind::rotated_log : FileKind::log);
 }
 
 void join(Table& into, Table&& from, const Sources& sources, Problems& problems) {

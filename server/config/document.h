@@ -14,13 +14,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "server/account.h"
 #include "server/config/problems.h"
+#include "server/options.h"
 #include "tiderace/base/result.h"
 
 namespace tiderace::server::config {
@@ -59,15 +62,24 @@ struct Member {
     Value value;
 };
 
-enum class FileKind : std::uint8_t { file, folder };
+enum class FileKind : std::uint8_t {
+    file,
+    folder,
+    log,          // appended to, or made in its folder, by the user that starts the server
+    rotated_log,  // and made anew by the user that serves
+};
 
 // Where files and variables come from.
 struct DocumentWorld {
     std::function<Result<std::string>(const std::string& path, std::size_t bytes_max)> read;
     std::function<std::optional<std::string>(const std::string& name)> variable;
-    // Whether the file, or the folder, is there and may be read.
+    // Whether the file, or the folder, is there and may be used.
     std::function<Result<>(const std::string& path, FileKind kind)> look;
-    bool reads_passwords = true;  // their files, to find what is wrong with them
+    // What sites name is read by the user that will serve them, whose name this gets. nullptr: by
+    // the one that we are.
+    std::function<Result<std::unique_ptr<ActingAs>>(const std::string& user)> act = {};
+    // Logs, what is in password files, whether files are sent that should not be.
+    bool looks_closely = false;
 };
 // The disk's and the environment's.
 DocumentWorld this_world();
@@ -88,6 +100,8 @@ struct Reading {
     std::string path_of(const std::string& text, Place at) const;
     // The same, and a problem where there is no such thing.
     std::string path_of(const std::string& text, Place at, FileKind kind) const;
+    // The name of an access log.
+    void look_at_log(const Value& value, const ServeOptions& server) const;
 };
 
 class DocumentReader {

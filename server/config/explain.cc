@@ -464,7 +464,7 @@ int explain_request(const CommandWords& words) {
     Problems problems;
     DocumentWorld world = this_world();
     const auto look = std::exchange(world.look, [](const auto&, FileKind) { return Result<>(); });
-    world.reads_passwords = false;
+    world.looks_closely = false;
     const Reading reading{sources, problems, world};
     const Table top = DocumentReader(reading).read(path);
     std::optional<Config> config;

@@ -356,4 +356,37 @@ void refuse_key(TableKind kind, const Member& member, Problems& problems) {
     problems.error(member.at, std::move(what), std::move(advice));
 }
 
+std::string in_words_of_the_file(std::string sentence) {
+    // Those that begin with others come first.
+    static constexpr std::pair<std::string_view, std::string_view> words[] = {
+        {"--tls-self-signed", "tls.self_signed"},
+        {"--tls-client-auth", "tls.client_auth"},
+        {"--tls-client-ca", "tls.client_ca"},
+        {"--https-port", "tls.public_port"},
+        {"--https-redirect", "redirect_to_https"},
+        {"--tls CERT,KEY", "[[tls.certificate]]"},
+        {"--tls", "[[tls.certificate]]"},
+        {"--listen", "[[listen]]"},
+        {"add --user", "set server.user to"},
+        {"--user", "server.user"},
+        {"--threads", "server.threads"},
+        {"--max-connections", "server.connections_max"},
+        {"--spa=app.html", "fallback = \"app.html\""},
+        {"--spa", "fallback"},
+        {"--hidden", "hidden = true"},
+        {"--symlinks", "symlinks"},
+        {"--error-page", "error_pages"},
+        {"--path-error-page", "error_pages"},
+        {"--clean-urls", "clean_urls"},
+        {"--fastcgi", "fastcgi"},
+        {"--cgi PATH=DIR", "cgi"},
+        {"--cgi", "cgi"}};
+    for (const auto& [flag, key] : words) {
+        for (std::size_t at = sentence.find(flag); at != sentence.npos; at = sentence.find(flag)) {
+            sentence.replace(at, flag.size(), key);
+        }
+    }
+    return sentence;
+}
+
 }  // namespace tiderace::server::config

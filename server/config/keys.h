@@ -62,6 +62,9 @@ bool read_key(const Key& key, const Value& value, ServeOptions& options, const R
 bool read_flag_text(std::string_view flag, std::string_view text, Place at, ServeOptions& options,
                     Problems& problems, std::string_view name = {});
 
+// A sentence about flags, as one about the keys that do the same.
+std::string in_words_of_the_file(std::string sentence);
+
 // Says that the table has no such key, and what may have been meant.
 void refuse_key(TableKind kind, const Member& member, Problems& problems);
 

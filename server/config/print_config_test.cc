@@ -42,7 +42,9 @@ class PrintConfigTest : public ::testing::Test {
         folder_.write("printed.toml", text);
         Sources sources;
         Problems problems;
-        auto config = read_config(path("printed.toml"), sources, problems);
+        DocumentWorld world = this_world();
+        world.looks_closely = false;  // not all that the flags name is there
+        auto config = read_config(path("printed.toml"), sources, problems, world);
         EXPECT_TRUE(config) << problems.text(sources) << text;
         return config ? config->sites.at(0).options : ServeOptions();
     }

@@ -1,8 +1,10 @@
 #include "server/config/site_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -11,6 +13,8 @@
 
 #include "server/config/table_reader.h"
 #include "server/password_file.h"
+#include "server/programs.h"
+#include "server/root_folder.h"
 #include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/host.h"
 
@@ -18,6 +22,8 @@ namespace tiderace::server::config {
 namespace {
 
 constexpr std::size_t presets_max = 16;  // of one table
+constexpr std::size_t no_route = std::numeric_limits<std::size_t>::max();
+constexpr std::array<std::string_view, 4> placed_keys{"fallback", "cgi", "fastcgi", "clean_urls"};
 
 // A name as requests have it: lower case, without a port and a final dot.
 std::optional<std::string> host_of(std::string_view text) {
@@ -102,6 +108,7 @@ SiteConfig SiteReader::read(Place at, const Table& table) {
     }
     site.options.root.clear();
     pages_.clear();
+    places_.clear();
     RouteReader reader(reading_);
     read_settings({TableKind::site, &site.options.whole, &reader}, table, site.options);
     for_each_table(table, "route", reading_, [&](const Member& key, const Table& route) {
@@ -120,6 +127,7 @@ SiteConfig SiteReader::read(Place at, const Table& table) {
                                 "it is one of its hosts");
     }
     find_error_pages(site.options);
+    if (reading_.world.looks_closely) find_content_faults(site.options);
     reader.check_shadowed(site.options.routes);
     return site;
 }
@@ -185,6 +193,11 @@ void SiteReader::use_presets(const Scope& scope, const Table& table, ServeOption
 
 bool SiteReader::read_own(const Scope& scope, const Member& member, ServeOptions& options) {
     const std::string& key = member.key;
+    if (const auto known = std::ranges::find(placed_keys, key); known != placed_keys.end()) {
+        const bool is_route = scope.kind == TableKind::route;
+        places_[{is_route ? options.routes.size() : no_route, *known}] = member.value.at;
+    }
+    if (key == "log") reading_.look_at_log(member.value, *server_);
     if (key == "error_pages") {
         read_error_pages(*scope.route, member);
     } else if (key == "response") {
@@ -305,6 +318,45 @@ void SiteReader::find_error_pages(ServeOptions& options) {
     }
 }
 
+// What the server would refuse when it opens the files and programs of the site.
+void SiteReader::find_content_faults(const ServeOptions& options) {
+    const auto has_root = [&](const ServeOptions& of) {
+        return !of.root.empty() && reading_.world.look(of.root, FileKind::folder).has_value();
+    };
+    const auto check_fallback = [&](const ServeOptions& of, const Route* route) {
+        if (!of.spa_file || !has_root(of)) return;
+        if (auto found = check_spa_file(of); !found)
+            report(options, route, "fallback", found.error());
+    };
+    check_fallback(options, nullptr);
+    for (const SourceFault& fault : source_faults(options)) {
+        // A folder that is not there is a problem already.
+        if (fault.error.code() == 0) report(options, fault.route, fault.key, fault.error);
+    }
+    for (const Route& route : options.routes) {
+        if (!route.files.fallback && !route.files.clean_urls.value_or(false)) continue;
+        const ServeOptions own = with_files_of(options, route);
+        if (route.files.fallback) check_fallback(own, &route);
+        for (const SourceFault& fault : source_faults(own)) {
+            const bool is_own =
+                fault.key == "fallback" ? route.files.fallback.has_value() : fault.key == "fastcgi";
+            if (is_own) report(options, &route, fault.key, fault.error);
+        }
+    }
+}
+
+void SiteReader::report(const ServeOptions& options, const Route* route, std::string_view key,
+                        const Error& error) {
+    const std::size_t index =
+        route != nullptr ? static_cast<std::size_t>(route - options.routes.data()) : no_route;
+    const auto page = pages_.find(error.object());
+    const auto known = places_.find({index, key});
+    const Place at = key == "error_pages" && page != pages_.end() ? page->second
+                     : known != places_.end()                     ? known->second
+                                                                  : Place{};
+    reading_.problems.error(at, "cannot " + in_words_of_the_file(error.message()));
+}
+
 void SiteReader::read_response(Route& route, const Member& member) {
     const Table* const response = member.value.get<Table>();
     if (response == nullptr) {
@@ -404,7 +456,8 @@ void SiteReader::read_password_file(Route& route, const Value& value) {
     const std::string path = reading_.path_of(file, value.at, FileKind::file);
     // A pipe can be read once, when the server starts.
     std::error_code fault;
-    if (reading_.world.reads_passwords && std::filesystem::is_regular_file(path, fault)) {
+    const bool may_read = reading_.world.looks_closely && reading_.world.look(path, FileKind::file);
+    if (may_read && std::filesystem::is_regular_file(path, fault)) {
         if (auto loaded = PasswordFile::load(std::span(&path, 1)); !loaded) {
             reading_.problems.error(value.at, "cannot " + loaded.error().message());
         }

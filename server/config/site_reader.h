@@ -4,9 +4,12 @@
 // Errors   Problems, with their places.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/config/config.h"
@@ -45,6 +48,9 @@ class SiteReader {
     void read_canonical_host(const Member& member, ServeOptions& options);
     void read_error_pages(Route& route, const Member& member);
     void find_error_pages(ServeOptions& options);
+    void find_content_faults(const ServeOptions& options);
+    void report(const ServeOptions& options, const Route* route, std::string_view key,
+                const Error& error);
     void read_response(Route& route, const Member& member);
     void read_auth(const Scope& scope, const Member& member);
     void read_password_file(Route& route, const Value& value);
@@ -55,6 +61,8 @@ class SiteReader {
     Reading reading_;
     FilesReader files_;
     std::map<std::string, Place> pages_;  // of the site, as they were given
+    // Of some keys of the site, by the index of their route.
+    std::map<std::pair<std::size_t, std::string_view>, Place> places_;
 };
 
 }  // namespace tiderace::server::config

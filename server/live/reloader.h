@@ -39,6 +39,10 @@ struct Reading {
     std::string problems;          // and warnings, as lines
 };
 
+// Whether a log is open already.
+using IsOpenLog = std::function<bool(const std::string& path)>;
+using ReadAgain = std::function<Reading(const IsOpenLog& is_open)>;
+
 class Reloader final {
   public:
     // `text` has the problems and, as its last line, what came of it.

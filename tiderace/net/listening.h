@@ -114,8 +114,10 @@ class Listening {
         bool operator==(const Wanted&) const = default;
     };
     struct Bound;
-    // Binds those that are new. On any thread, while nothing changes.
-    Result<std::vector<Bound>> bind_more(const std::vector<Wanted>& wanted) const;
+    // Binds those that are new, and adds them. On any thread, while nothing changes. Returns why
+    // some could not be bound; drop() the others then.
+    std::vector<Error> bind_more(const std::vector<Wanted>& wanted,
+                                 std::vector<Bound>& added) const;
     // What comes next is of the first loop. Listens, so that clients connect, and wait.
     Result<> listen(std::vector<Bound>& added);
     // These are served from now on, and what is not wanted any more is closed, once the connections

@@ -10,24 +10,19 @@
 
 namespace tiderace::net {
 
-Result<std::vector<Listening::Bound>> Listening::bind_more(
-    const std::vector<Wanted>& wanted) const {
-    std::vector<Bound> all;
-    const auto bind = [&]() -> Result<> {
-        for (const Wanted& each : wanted) {
-            if (std::ranges::find(places_, each, &Place::wanted) != places_.end()) continue;
-            auto bound = bind_new(each, all);
-            if (!bound) return fail(bound.error());
-            all.push_back(std::move(*bound));
+std::vector<Error> Listening::bind_more(const std::vector<Wanted>& wanted,
+                                        std::vector<Bound>& added) const {
+    std::vector<Error> faults;
+    for (const Wanted& each : wanted) {
+        if (std::ranges::find(places_, each, &Place::wanted) != places_.end()) continue;
+        auto bound = bind_new(each, added);
+        if (bound) {
+            added.push_back(std::move(*bound));
+        } else {
+            faults.push_back(bound.error());
         }
-        return {};
-    };
-    auto done = bind();
-    if (!done) {
-        drop(all);
-        return fail(done.error());
     }
-    return all;
+    return faults;
 }
 
 std::optional<core::Address> Listening::address_of(std::string_view text) const {

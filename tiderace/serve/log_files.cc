@@ -81,7 +81,7 @@ std::unique_ptr<log::Logger> LogFiles::make_logger(log::Level level) {
 
 Result<> LogFiles::open(const std::string& path) {
     diagnostics();
-    if (streams_.contains(path)) return {};
+    if (is_open(path)) return {};
     std::error_code fault;
     const bool is_word = path == "-" || path == "off";
     const std::string file =
@@ -93,11 +93,23 @@ Result<> LogFiles::open(const std::string& path) {
         if (!opened) return fail(opened.error());
         files_[file] = *opened;
     }
+    const std::lock_guard held(looking_);
     streams_[path] = files_[file];
     return {};
 }
 
+log::Stream* LogFiles::stream(const std::string& path) const {
+    const std::lock_guard held(looking_);
+    return streams_.at(path);
+}
+
+bool LogFiles::is_open(const std::string& path) const {
+    const std::lock_guard held(looking_);
+    return streams_.contains(path);
+}
+
 void LogFiles::close_all_but(std::span<const std::string> paths) {
+    const std::lock_guard held(looking_);
     std::set<const log::Stream*> named{diagnostics_, nullptr};
     for (const std::string& path : paths) {
         if (const auto known = streams_.find(path); known != streams_.end()) {

@@ -3,7 +3,8 @@
 // AccessLogs: the access logs of one loop.
 //
 // Owner    LogFiles: the server; it outlives the loops. AccessLogs: what serves on the loop.
-// Thread   LogFiles: the one that makes the server. AccessLogs: the loop's.
+// Thread   LogFiles: open(), close_all_but() one at a time; stream(), is_open() any. AccessLogs:
+//          the loop's.
 // Errors   open(): a file that cannot be opened, and what to do.
 // Limits   http/access_log.h, of each ring.
 #pragma once
@@ -12,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -49,7 +51,8 @@ class LogFiles {
     // Closes all access logs but these. Each loop has forgotten the others before.
     void close_all_but(std::span<const std::string> paths);
     // nullptr: "off". open() has opened it.
-    log::Stream* stream(const std::string& path) const { return streams_.at(path); }
+    log::Stream* stream(const std::string& path) const;
+    bool is_open(const std::string& path) const;
     // For one thread: its ring is its own.
     std::unique_ptr<log::Logger> make_logger(log::Level level = log::Level::info);
     log::Writer& writer() { return writer_; }
@@ -62,6 +65,8 @@ class LogFiles {
     log::SystemTime time_;
     log::Writer writer_;
     log::Stream* diagnostics_ = nullptr;
+    // Loops look for a log when a request first needs it, while others may be opened.
+    mutable std::mutex looking_;                   // for streams_
     std::map<std::string, log::Stream*> streams_;  // by the path as it was given
     std::map<std::string, log::Stream*> files_;    // by the file that it is
 };
