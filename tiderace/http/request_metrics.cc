@@ -8,6 +8,9 @@
 #include "tiderace/http/site.h"
 #include "tiderace/http/site_loop.h"
 #include "tiderace/http/wire/status.h"
+#include "tiderace/metrics/process.h"
+#include "tiderace/net/close_reason.h"
+#include "tiderace/version.h"
 
 namespace tiderace::http {
 namespace {
@@ -110,7 +113,8 @@ void LoopMetrics::lag(Duration late) {
     observe(lags_, duration_bounds, nanoseconds(late));
 }
 
-SiteMetrics::SiteMetrics() : routes_(1) {
+SiteMetrics::SiteMetrics() : routes_(1), known_{{Names(), 0}} {
+    routes_[0].users = 1;  // for ever
     for (int status = 100; status < 600; ++status) {
         if (wire::reason_phrase(status).empty()) continue;
         status_index_[static_cast<std::size_t>(status - 100)] =
@@ -143,29 +147,31 @@ void SiteMetrics::add_requests(metrics::Page& page) const {
     page.begin(metrics::Type::counter, "tiderace_http_requests_total", "Requests answered.");
     for (std::size_t r = 0; r < routes_.size(); ++r) {
         for (std::size_t m = 0; m < LoopMetrics::methods; ++m) {
-            for (std::size_t v = 0; v < LoopMetrics::versions; ++v) {
-                std::array<std::uint64_t, LoopMetrics::statuses_max> sums{};
-                for (const auto& loop : loops_) {
-                    const LoopMetrics::Route* const route = loop->route(r);
-                    if (route == nullptr) continue;
-                    const auto* const counts =
-                        route->statuses[m][v].load(std::memory_order_acquire);
-                    if (counts == nullptr) continue;
-                    for (std::size_t s = 0; s < statuses_.size(); ++s) {
-                        sums[s] += counts->counts[s].load(std::memory_order_relaxed);
-                    }
-                }
-                for (std::size_t s = 0; s < statuses_.size(); ++s) {
-                    if (sums[s] == 0) continue;
-                    page.value({{"site", routes_[r].names.first},
-                                {"route", routes_[r].names.second},
-                                {"method", std::string(name_of(m))},
-                                {"code", s == 0 ? "other" : std::to_string(statuses_[s])},
-                                {"protocol", std::string(protocols[v])}},
-                               sums[s]);
-                }
-            }
+            for (std::size_t v = 0; v < LoopMetrics::versions; ++v) add_statuses(page, r, m, v);
         }
+    }
+}
+
+void SiteMetrics::add_statuses(metrics::Page& page, std::size_t series, std::size_t method,
+                               std::size_t version) const {
+    std::vector<const LoopMetrics::Statuses*> counts;
+    for (const auto& loop : loops_) {
+        const LoopMetrics::Route* const route = loop->route(series);
+        if (route == nullptr) continue;
+        const auto* const one = route->statuses[method][version].load(std::memory_order_acquire);
+        if (one != nullptr) counts.push_back(one);
+    }
+    if (counts.empty()) return;
+    for (std::size_t s = 0; s < statuses_.size(); ++s) {
+        std::uint64_t sum = 0;
+        for (const auto* const one : counts) sum += one->counts[s].load(std::memory_order_relaxed);
+        if (sum == 0) continue;
+        page.value({{"site", routes_[series].names.first},
+                    {"route", routes_[series].names.second},
+                    {"method", std::string(name_of(method))},
+                    {"code", s == 0 ? "other" : std::to_string(statuses_[s])},
+                    {"protocol", std::string(protocols[version])}},
+                   sum);
     }
 }
 
@@ -208,6 +214,23 @@ void SiteMetrics::add_histogram(metrics::Page& page, Member member,
     }
 }
 
+SiteMetrics::Requests SiteMetrics::requests() const {
+    const std::lock_guard held(lock_);
+    Requests all;
+    for (const auto& loop : loops_) {
+        all.in_flight += loop->in_flight_.load(std::memory_order_relaxed);
+        for (std::size_t r = 0; r < routes_.size(); ++r) {
+            const LoopMetrics::Route* const route = loop->route(r);
+            if (route == nullptr) continue;
+            std::uint64_t& answered = all.answered[routes_[r].names.first];
+            for (const auto& count : route->durations.counts) {
+                answered += count.load(std::memory_order_relaxed);
+            }
+        }
+    }
+    return all;
+}
+
 void SiteMetrics::add_to(metrics::Page& page) const {
     using metrics::Type;
     const std::lock_guard held(lock_);
@@ -231,6 +254,55 @@ void SiteMetrics::add_to(metrics::Page& page) const {
     add_histogram(page, &Kind::sent, size_bounds, 1);
     page.begin(Type::histogram, "tiderace_loop_lag_seconds", "How late a timer of a loop was.");
     page.histogram({}, lags);
+}
+
+void ServerMetrics::add_to(metrics::Page& page, const metrics::Labels& build) const {
+    metrics::Labels labels{{"version", TIDERACE_VERSION_TEXT}};
+    labels.insert(labels.end(), build.begin(), build.end());
+    page.begin(metrics::Type::gauge, "tiderace_build_info", "The library that serves; always 1.");
+    page.value(labels, std::uint64_t{1});
+    add_connections(page);
+    site_.add_to(page);
+    metrics::add_process(page);
+}
+
+void ServerMetrics::add_server(std::shared_ptr<const net::TcpServerCounters> counters) {
+    const std::lock_guard held(lock_);
+    servers_.push_back(std::move(counters));
+}
+
+void ServerMetrics::add_connections(metrics::Page& page) const {
+    using metrics::Type;
+    std::uint64_t opened = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t ended = 0;
+    std::array<std::uint64_t, static_cast<std::size_t>(net::CloseReason::count_)> closed{};
+    {
+        const std::lock_guard held(lock_);
+        for (const auto& server : servers_) {
+            // Before those that were opened: otherwise more could have ended than were opened.
+            for (std::size_t i = 0; i < closed.size(); ++i) {
+                const std::uint64_t one = server->closed[i].load(std::memory_order_acquire);
+                closed[i] += one;
+                ended += one;
+            }
+            opened += server->opened.load(std::memory_order_relaxed);
+            refused += server->refused.load(std::memory_order_relaxed);
+        }
+    }
+    page.begin(Type::counter, "tiderace_connections_accepted_total", "Connections that began.");
+    page.value({}, opened);
+    page.begin(Type::gauge, "tiderace_connections_open", "Connections that are open.");
+    page.value({}, opened - std::min(ended, opened));
+    page.begin(Type::counter, "tiderace_connections_closed_total",
+               "Connections that ended, by why.");
+    for (std::size_t i = 0; i < closed.size(); ++i) {
+        const std::string reason(net::to_string(static_cast<net::CloseReason>(i)));
+        page.value({{"reason", reason}}, closed[i]);
+    }
+    page.begin(Type::counter, "tiderace_connections_refused_total",
+               "Connections above a limit, which were closed at once.");
+    page.value({{"reason", "limit"}}, refused);
 }
 
 LagProbe::LagProbe(core::EventLoop& loop, LoopMetrics& metrics) : loop_(&loop), metrics_(&metrics) {

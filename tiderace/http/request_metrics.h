@@ -1,5 +1,6 @@
 // Internal. SiteMetrics: what is counted of a site's requests, on all loops. LoopMetrics: the part
-// of one loop.
+// of one loop. ServerMetrics: what every server counts of itself, its connections and the process
+// included.
 //
 //   SiteLoop --began(), count(record)--> LoopMetrics   plain stores into memory of the loop
 //   page     --> SiteMetrics::add_to()   sums up the loops
@@ -14,8 +15,8 @@
 // pattern, both "" for what no endpoint answers (404, 405, what could not be read); `method` one of
 // nine, or "other"; `code` a registered status, or "other". So no client makes a series.
 //
-// Owner    SiteMetrics: the front, and the loops. LoopMetrics: SiteMetrics. LagProbe: the loop's.
-// Thread   add_loop(), add_to(): any. LoopMetrics: its loop's.
+// Owner    ServerMetrics: the front, and the loops. LoopMetrics: SiteMetrics. LagProbe: the loop's.
+// Thread   Any. LoopMetrics: its loop's.
 // Errors   Without memory for a series' first request, that request is not counted by status.
 // Limits   A route has its numbers for as long as a tree of any loop has the route
 //          (SiteLoop::replace); one that comes back later counts from zero.
@@ -37,6 +38,7 @@
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/stages.h"
 #include "tiderace/metrics/page.h"
+#include "tiderace/net/tcp_server.h"
 
 namespace tiderace::http {
 
@@ -94,11 +96,20 @@ class LoopMetrics final {
 
 class SiteMetrics final {
   public:
+    // Of its histograms, whatever clients send.
+    static constexpr std::size_t series_of_a_route =
+        (LoopMetrics::durations_max + 3) + 2 * (LoopMetrics::sizes_max + 3);
+
     SiteMetrics();
 
     // It lives as long as this.
     LoopMetrics& add_loop();
     void add_to(metrics::Page& page) const;
+    struct Requests {
+        std::uint64_t in_flight = 0;
+        std::map<std::string, std::uint64_t> answered = {};  // by site
+    };
+    Requests requests() const;
 
   private:
     friend class LoopMetrics;
@@ -110,6 +121,8 @@ class SiteMetrics final {
     using Kind = LoopMetrics::Route;
 
     void add_requests(metrics::Page& page) const;
+    void add_statuses(metrics::Page& page, std::size_t series, std::size_t method,
+                      std::size_t version) const;
     template <typename Member>
     void add_histogram(metrics::Page& page, Member member, std::span<const std::uint64_t> bounds,
                        double per_unit) const;
@@ -123,6 +136,22 @@ class SiteMetrics final {
     std::map<Names, std::uint32_t> known_;
     std::vector<std::uint32_t> free_;
     std::vector<std::unique_ptr<LoopMetrics>> loops_;
+};
+
+class ServerMetrics {
+  public:
+    LoopMetrics& add_loop() { return site_.add_loop(); }
+    void add_server(std::shared_ptr<const net::TcpServerCounters> counters);
+    const SiteMetrics& site() const { return site_; }
+    // `build` has the labels of tiderace_build_info behind the version.
+    void add_to(metrics::Page& page, const metrics::Labels& build = {}) const;
+
+  private:
+    void add_connections(metrics::Page& page) const;
+
+    SiteMetrics site_;
+    mutable std::mutex lock_;  // of servers_
+    std::vector<std::shared_ptr<const net::TcpServerCounters>> servers_;
 };
 
 // Measures how late the loop's timers are, four times a second.

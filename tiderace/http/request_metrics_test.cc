@@ -144,6 +144,29 @@ TEST_F(RequestMetricsTest, AReplacedSiteGoesOnCountingAtItsRoutes) {
     EXPECT_THAT(page(), AllOf(counted("/a", 1), counted("/b", 2), counted("/c", 1)));
 }
 
+// As `tiderace serve` has it, whose files are below "" of every host.
+TEST_F(RequestMetricsTest, AnEndpointOfAllPathsIsNoSecondSeriesOfTheSameLabels) {
+    Site site;
+    ASSERT_TRUE(site.add({.pattern = "", .make = {}, .is_prefix = true}));
+    LoopMetrics& loop = metrics_.add_loop();
+    const Matched all_paths{"", loop.learn(site).at(0)};
+    count(loop, "GET", &all_paths, 200);
+    count(loop, "GET", nullptr, 200);
+    EXPECT_THAT(page(), HasSubstr(requests(
+                            R"(site="",route="",method="GET",code="200",protocol="1.1")", 2)));
+    loop.forget(std::vector<std::uint32_t>{all_paths.series});
+    count(loop, "GET", nullptr, 200);
+    EXPECT_THAT(page(), HasSubstr(requests(
+                            R"(site="",route="",method="GET",code="200",protocol="1.1")", 3)));
+    site.name_of_others = "default";
+    const Matched named{"", loop.learn(site).at(0)};
+    count(loop, "GET", &named, 200);
+    EXPECT_THAT(page(), HasSubstr(R"({site="default",route="",method="GET",)"));
+    EXPECT_THAT(
+        metrics_.requests().answered,
+        ::testing::UnorderedElementsAre(::testing::Pair("", 3), ::testing::Pair("default", 1)));
+}
+
 TEST_F(RequestMetricsTest, DurationsAndSizesFallIntoTheirBuckets) {
     LoopMetrics& loop = add_loop();
     for (const Duration duration : {Duration(0ms), Duration(5ms), Duration(6ms), Duration(1h)}) {
@@ -190,6 +213,33 @@ TEST_F(RequestMetricsTest, InFlightIsWhatHasNoAnswerYet) {
     EXPECT_EQ(gauge(), "2");
     held.clear();
     EXPECT_EQ(gauge(), "0");
+}
+
+std::string page_of(const ServerMetrics& metrics, const metrics::Labels& build = {}) {
+    metrics::Page page(metrics::PageFormat::prometheus);
+    metrics.add_to(page, build);
+    return std::move(page).take();
+}
+
+TEST(ServerMetrics, ConnectionsOfAllServersAreSummedUp) {
+    ServerMetrics metrics;
+    for (std::uint64_t opened : {5U, 2U}) {
+        auto counters = std::make_shared<net::TcpServerCounters>();
+        counters->opened = opened;
+        counters->refused = 1;
+        counters->closed[static_cast<std::size_t>(net::CloseReason::peer_finished)] = 2;
+        metrics.add_server(counters);
+    }
+    const std::string all = page_of(metrics);
+    EXPECT_THAT(all, HasSubstr("\ntiderace_connections_accepted_total 7\n"));
+    EXPECT_THAT(all, HasSubstr("\ntiderace_connections_open 3\n"));
+    EXPECT_THAT(all, HasSubstr("closed_total{reason=\"peer_finished\"} 4\n"));
+    EXPECT_THAT(all, HasSubstr("refused_total{reason=\"limit\"} 2\n"));
+}
+
+TEST(ServerMetrics, TheBuildHasWhatItsFrontKnows) {
+    EXPECT_THAT(page_of({}), HasSubstr("\ntiderace_build_info{version=\""));
+    EXPECT_THAT(page_of({}, {{"engine", "epoll"}}), HasSubstr("\",engine=\"epoll\"} 1\n"));
 }
 
 TEST(LagProbe, MeasuresHowLateTimersAre) {

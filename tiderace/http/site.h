@@ -77,12 +77,16 @@ class Site {
 
     // Its rule runs before every other, in all scopes.
     Setting::Make before_all = {};
+    // What metrics and logs call the host of every name that has none of its own.
+    std::string name_of_others = {};
 
     Scope& scope(std::uint32_t number) { return scopes_[number]; }
     const std::vector<Scope>& scopes() const { return scopes_; }  // the first: all else is inside
     Endpoint& endpoint(std::uint32_t number) { return endpoints_[number]; }
     const std::vector<Endpoint>& endpoints() const { return endpoints_; }
-    const std::string& host_name(std::uint32_t host) const { return hosts_[host].name; }
+    const std::string& host_name(std::uint32_t host) const {
+        return host == 0 ? name_of_others : hosts_[host].name;
+    }
     // What the settings say about logs: each once.
     std::vector<AccessLogTarget> access_logs() const;
 

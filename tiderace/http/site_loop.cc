@@ -124,9 +124,10 @@ SiteLoop::Tree::Tree(std::shared_ptr<const Site> site, LayerPlace& place)
     make_missing_chains();
     for (const Site::Endpoint& endpoint : site_->endpoints()) {
         place.pattern = endpoint.pattern;
-        Target& target =
-            targets_.emplace_back(Matched{endpoint.pattern}, endpoint.make(place),
-                                  chains_[endpoint.scope].get(), endpoint.is_websocket);
+        const std::string& name = site_->host_name(site_->scopes()[endpoint.scope].host);
+        Target& target = targets_.emplace_back(Matched{.pattern = endpoint.pattern, .site = name},
+                                               endpoint.make(place), chains_[endpoint.scope].get(),
+                                               endpoint.is_websocket);
         if (endpoint.routes == nullptr) continue;
         target.selections = std::make_unique<Selections>();
         target.selections->of_lists.resize(endpoint.routes->lists().size());

@@ -47,8 +47,9 @@ struct Chain {
 
 // An endpoint of the tree, for what is counted and written about its requests.
 struct Matched {
-    std::string_view pattern;  // of its path: "/users/{id}"
-    std::uint32_t series = 0;  // of LoopMetrics; 0: of no endpoint
+    std::string_view pattern;    // of its path: "/users/{id}"
+    std::uint32_t series = 0;    // of LoopMetrics; 0: of no endpoint
+    std::string_view site = {};  // the name of its host
 };
 
 // The server itself has checked a password (RFC 7617): programs are given the user's name alone
