@@ -61,8 +61,22 @@ void Writer::take_new_streams() {
 void Writer::end_streams() {
     const std::lock_guard lock(changing_);
     for (const Stream* const ended : std::exchange(ended_streams_, {})) {
+        of_ended_.lines_dropped += ended->dropped();
+        of_ended_.write_errors += ended->troubles();
         std::erase_if(streams_, [&](const auto& stream) { return stream.get() == ended; });
     }
+}
+
+Writer::Losses Writer::losses() {
+    const std::lock_guard lock(changing_);
+    Losses all = of_ended_;
+    for (const auto* const streams : {&streams_, &new_streams_}) {
+        for (const std::unique_ptr<Stream>& stream : *streams) {
+            all.lines_dropped += stream->dropped();
+            all.write_errors += stream->troubles();
+        }
+    }
+    return all;
 }
 
 Result<> Writer::start() {

@@ -71,6 +71,13 @@ class Writer {
     // Reopens every sink, after writing the lines published before.
     void reopen();
 
+    // Of all streams, those that have ended included. On any thread.
+    struct Losses {
+        std::uint64_t lines_dropped = 0;  // for which a ring had no room
+        std::uint64_t write_errors = 0;
+    };
+    Losses losses();
+
     // How often the thread woke, and whether it sleeps until called.
     std::uint64_t wakeups() const { return doorbell_.wakeups(); }
     bool idle() const { return doorbell_.idle(); }
@@ -96,7 +103,9 @@ class Writer {
     TimeSource& time_;
     const WriterOptions options_;
     Doorbell doorbell_;
-    std::mutex changing_;  // for the next two
+    // For the next three, and for changes of streams_.
+    std::mutex changing_;
+    Losses of_ended_;
     std::vector<std::unique_ptr<Stream>> new_streams_;
     std::vector<Stream*> ended_streams_;
     std::atomic<bool> streams_change_ = false;

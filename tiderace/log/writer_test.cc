@@ -242,6 +242,7 @@ TEST_F(WriterTest, ABlockingSinkDelaysNoProducerAndDropsAreReported) {
     std::uint64_t kept = 1;
     for (int i = 0; i < 100; ++i) kept += put(ring, line) ? 1 : 0;
     EXPECT_EQ(access_->dropped(), 101 - kept);
+    EXPECT_EQ(writer_->losses().lines_dropped, access_->dropped());
     EXPECT_GT(access_->dropped(), 80U);
     mood_.set(Kind::willing);
     EXPECT_THAT(diagnostic_lines_->wait_for(1).front(),
@@ -537,11 +538,14 @@ TEST_F(WriterTest, StreamsComeAndGoWhileItRuns) {
         std::atomic<int> written = 0;
         std::atomic<bool> gone = false;
         Stream& late = writer_->add_stream("late", std::make_unique<Leaving>(written, gone));
-        Logger(late.add_ring(4_KiB), time_).info("test", "one line");
+        Ring& ring = late.add_ring(4_KiB);
+        EXPECT_EQ(ring.reserve(8_KiB), nullptr);
+        Logger(ring, time_).info("test", "one line");
         writer_->end_stream(late);
         while (!gone) std::this_thread::yield();
         EXPECT_EQ(written, 1);
     }
+    EXPECT_EQ(writer_->losses().lines_dropped, 20U);
 }
 
 }  // namespace
