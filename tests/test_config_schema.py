@@ -84,7 +84,7 @@ def test_what_serve_prints_is_valid(binary, schema):
         '[[site]]\nroot = "www"\nindx = ["a"]\n',
         '[site]\nroot = "www"\n',
         '[[site]]\nhosts = "a.example"\n',
-        '[[site]]\nroute = [{ method = 5 }]\n',
+        "[[site]]\nroute = [{ method = 5 }]\n",
         '[[site]]\nroute = [{ path = "/a", redirect = "a" }]\n',
         '[[site]]\nroute = [{ path = "/a", hosts = ["a"] }]\n',
         '[[site]]\nrate = { limit = "many" }\n',
@@ -168,6 +168,9 @@ def file_with(table, key, value):
 def test_the_example_of_each_key_is_right(binary, schema, folder):
     Authority(folder, "ca").issue("cert")
     shutil.copy(folder / "cert-key.pem", folder / "key.pem")
+    (folder / "certs").mkdir()
+    shutil.copy(folder / "cert.pem", folder / "certs/a.pem")
+    shutil.copy(folder / "cert-key.pem", folder / "certs/a.key")
     (folder / "sites/a.toml").write_text('[[site]]\nhosts = ["a.example"]\nroot = "../www"\n')
     wrong = []
     for table, key, text in keys_of(schema):

@@ -1,11 +1,26 @@
 """Routes of a file: which holds, which answers, and how files are found; and the files of the
 documents' five examples (tests/site_files)."""
 
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
+from raw_client import get_once
+from server import STAY_ROOT
 from test_fastcgi import fcgiwrap, ended, needs_fcgiwrap  # noqa: F401
-from test_sites import HASH_OF_B, HERE, SERVER, make, sites  # noqa: F401
+from test_sites import (  # noqa: F401
+    HASH_OF_B,
+    HERE,
+    SERVER,
+    authority,
+    basic,
+    make,
+    needs_openssl,
+    redirecting,
+    sites,
+)
+from tls_client import TlsConnection, client_context
 
 EXAMPLES = Path(__file__).resolve().parent / "site_files"
 
@@ -299,22 +314,24 @@ def example(tmp_path, name, **replaced):
     return text
 
 
-def refusals(binary, tmp_path, text):
+def refusals(binary, tmp_path, text, status=None):
+    """What check says about a file; "" where it is right."""
     file = tmp_path / "example.toml"
     file.write_text(text)
-    return subprocess.run(
-        [binary, "check", str(file)], capture_output=True, text=True, timeout=60
-    ).stderr
+    done = subprocess.run([binary, "check", str(file)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == (bool(done.stderr) if status is None else status), done.stderr
+    return done.stderr
 
 
 @needs_fcgiwrap
-def test_the_example_of_php(sites, make, tmp_path, fcgiwrap):  # noqa: F811
+def test_the_example_of_php(binary, sites, make, tmp_path, fcgiwrap):  # noqa: F811
     text = example(tmp_path, "php").replace(f"unix:{tmp_path}/run/php/php8.2-fpm.sock", fcgiwrap)
     script = "#!/bin/sh\necho Content-Type: text/plain; echo; echo ran $SCRIPT_NAME\n"
     for name in ("index.php", "wp-login.php", "wp-content/uploads/evil.php"):
         make(f"srv/wordpress/{name}", script).chmod(0o755)
     make("srv/wordpress/.git/config", "secret")
     make("srv/wordpress/a.css", "css")
+    assert refusals(binary, tmp_path, SERVER + text) == ""
     server = sites(text)
     blog = "blog.example.org"
     assert server.of(blog, "/").text == "ran /index.php\n"
@@ -326,25 +343,99 @@ def test_the_example_of_php(sites, make, tmp_path, fcgiwrap):  # noqa: F811
     assert codes.count(429) >= 1 and codes[0] == 200
 
 
-def test_the_example_of_many_hosts(sites, make, tmp_path):  # noqa: F811
+def here(text):
+    """The same file on an address of the kernel's choice, and for the user of this test."""
+    me = 'user = "root"' if STAY_ROOT else ""
+    text = text.replace('user = "www-data"', me)
+    return re.sub(r'^address = ":\d+"', 'address = "127.0.0.1:0"', text, flags=re.M)
+
+
+@needs_openssl
+def test_the_example_of_a_static_site(binary, sites, make, tmp_path, authority):  # noqa: F811
+    """As it stands, but for the certificate in the place of [acme]."""
+    names = ("example.org", "www.example.org")
+    pair = authority.issue("static", names)
+    acme = re.compile(r"^\[acme\]\n(?:\w+ = .*\n)+", re.M)
+    text = example(tmp_path, "static")
+    certificate = f'[[tls.certificate]]\ncert = "{pair.certificate}"\nkey = "{pair.key}"\n'
+    text, count = acme.subn(certificate, text)
+    assert count == 1
+    for name in ("index.html", "about.html", "404.html", "assets/a.css", "blog/x", "feed.xml"):
+        make(f"srv/www/example.org/{name}", name)
+    assert refusals(binary, tmp_path, SERVER + text) == ""
+    server = sites(here(text), head=SERVER)
+    site, www = names
+
+    with TlsConnection(server.address, client_context(authority.file), site) as connection:
+        page = connection.get("/", host=site)
+        assert page.text == "index.html"
+        assert page.get("strict-transport-security") == "max-age=31536000"
+        assert page.get("x-content-type-options") == "nosniff"
+        assert connection.get("/about", host=site).text == "about.html"
+        none = connection.get("/none", "Accept: text/html", host=site)
+        assert (none.status, none.text) == (404, "404.html")
+        assert connection.get("/assets/", host=site).status in (403, 404), "there is no listing"
+        long = connection.get("/assets/a.css", host=site).get("cache-control")
+        assert long == "public, max-age=31536000, immutable"
+        moved = connection.get("/old-blog/x?y", host=site)
+        assert (moved.status, moved.get("location")) == (308, "/blog/x?y")
+        feed = connection.get("/feed", host=site)
+        assert (feed.status, feed.get("location")) == (301, "/feed.xml")
+        moved = connection.get("/about?q", host=www)
+        assert (moved.status, moved.get("location")) == (308, f"https://{site}/about?q")
+        assert connection.get("/", host="other.org").status == 421
+    plain = redirecting(server)
+    moved = get_once(plain, "/x", host=site)
+    assert (moved.status, moved.get("location")) == (308, f"https://{site}:{server.address[1]}/x")
+
+
+@needs_openssl
+def test_the_example_of_many_hosts(binary, sites, make, tmp_path, authority):  # noqa: F811
     text = example(tmp_path, "hosts")
-    text = text.replace('[server]\nuser = "www-data"\n', "").replace("[tls]\n", "# [tls]\n")
-    text = "\n".join(line for line in text.splitlines() if not line.startswith("folder = "))
-    a = example(tmp_path, "sites/a")
-    make("sites/a.toml", a)
+    make("sites/a.toml", example(tmp_path, "sites/a"))
     make("etc/tiderace/a.htpasswd", f"ada:{HASH_OF_B}\n")
     make("srv/sites/one/index.html", "one")
     make("srv/sites/a/press/index.html", "press")
-    server = sites(text.split("\n", 1)[1], head=text.split("\n", 1)[0] + "\n" + SERVER + HERE)
-    assert server.of("b.example").status == 421
-    assert server.of("one.a.example").status == 401
-    press = server.of("a.example", "/press/")
+    # Both forms of a certificate in a folder.
+    folder = tmp_path / "etc/tiderace/certs"
+    folder.mkdir()
+    assert "there is no certificate in this folder" in refusals(binary, tmp_path, here(text))
+    for form, names in (("a.example", ("a.example", "*.a.example")), ("b.example", ("b.example",))):
+        pair = authority.issue(form, names)
+        inner = form == "b.example"
+        (folder / form if inner else folder).mkdir(parents=True, exist_ok=True)
+        to = ("b.example/fullchain.pem", "b.example/privkey.pem")
+        for file, name in zip(
+            (pair.certificate, pair.key), to if inner else ("a.example.pem", "a.example.key")
+        ):
+            shutil.copy(file, folder / name)
+    make("etc/tiderace/certs/README", "no certificate")
+    assert refusals(binary, tmp_path, here(text)) == ""
+    head, rest = here(text).split("[server]\n", 1)
+    server = sites(f"[server]\nthreads = 1\n{rest}", head=head + HERE)
+
+    def of(host, target="/", *fields):
+        with TlsConnection(server.address, client_context(authority.file), host) as connection:
+            return connection.get(target, *fields, host=host)
+
+    assert of("b.example").status == 421
+    assert of("one.a.example").status == 401
+    one = of("one.a.example", "/", basic("ada:b"))
+    assert (one.status, one.text, one.get("referrer-policy")) == (200, "one", "no-referrer")
+    press = of("a.example", "/press/")
     assert (press.status, press.text, press.get("x-frame-options")) == (200, "press", "DENY")
+    assert of("a.example", "/pressed").status == 401
+    server.stop()
+    logs = tmp_path / "var/log/tiderace"
+    assert len((logs / "a.log").read_text().splitlines()) == 4
+    assert len((logs / "access.log").read_text().splitlines()) == 1
 
 
 def test_the_examples_that_are_not_built_yet_say_so(binary, tmp_path):
-    for name, words in (("application", "proxying is not built"), ("balancer", "not built yet")):
-        assert words in refusals(binary, tmp_path, example(tmp_path, name))
+    for name, keys in (("application", ("upstream", "proxy")), ("balancer", ("cache", "upstream"))):
+        said = refusals(binary, tmp_path, example(tmp_path, name), status=1)
+        for key in keys:
+            assert f'"{key}" does not work yet\n' in said and "= proxying is not built yet" in said
 
 
 def test_a_preflight_permits_the_method_of_a_program(sites, make):  # noqa: F811

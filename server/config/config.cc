@@ -1,7 +1,9 @@
 #include "server/config/config.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "server/command_line/tls_flags.h"
@@ -13,6 +15,25 @@
 
 namespace tiderace::server::config {
 namespace {
+
+// The pairs of a folder, by their names: NAME.pem and NAME.key, or what ACME clients write into
+// NAME.
+std::vector<CertificateFiles> certificates_in(const std::string& folder) {
+    std::vector<CertificateFiles> found;
+    std::error_code fault;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, fault)) {
+        const std::filesystem::path& path = entry.path();
+        if (path.filename().string().starts_with('.')) continue;
+        std::error_code none;
+        if (path.extension() == ".pem") {
+            found.push_back({path, std::filesystem::path(path).replace_extension(".key")});
+        } else if (std::filesystem::exists(path / "fullchain.pem", none)) {
+            found.push_back({path / "fullchain.pem", path / "privkey.pem"});
+        }
+    }
+    std::ranges::sort(found, {}, &CertificateFiles::certificate);
+    return found;
+}
 
 // The tables that hold for all sites.
 class ServerReader {
@@ -111,12 +132,42 @@ class ServerReader {
 
     void read_tls(const Table& table) {
         read_table(TableKind::tls, table, *server_, reading_, [&](const Member& member) {
+            if (member.key == "folder") {
+                folder_ = &member;
+                return true;
+            }
             if (member.key != "certificate") return false;
             for_each_table(
                 table, "certificate", reading_,
                 [&](const Member& key, const Table& each) { read_certificate(key, each); });
             return true;
         });
+        // Behind those that were named: of these the first serves whoever asks for no name.
+        if (folder_ != nullptr) read_certificate_folder(folder_->value);
+    }
+
+    void read_certificate_folder(const Value& value) {
+        const auto* const text = value.get<std::string>();
+        if (text == nullptr || text->empty()) {
+            reading_.problems.error(value.at, type_fault("folder", "a folder", value));
+            return;
+        }
+        const std::size_t before = reading_.problems.errors();
+        const std::string folder = reading_.path_of(*text, value.at, FileKind::folder);
+        if (reading_.problems.errors() > before) return;
+        const std::vector<CertificateFiles> found = certificates_in(folder);
+        for (const CertificateFiles& pair : found) {
+            for (const std::string* const file : {&pair.certificate, &pair.key}) {
+                reading_.path_of(*file, value.at, FileKind::file);
+            }
+            auto& all = server_->tls.certificates;
+            if (std::ranges::find(all, pair) == all.end()) all.push_back(pair);
+        }
+        // Without one, all would be served in clear text.
+        if (!found.empty()) return;
+        reading_.problems.error(value.at, "there is no certificate in this folder",
+                                "NAME.pem with NAME.key, or NAME/fullchain.pem with "
+                                "NAME/privkey.pem");
     }
 
     void read_certificate(const Member& key, const Table& table) {
@@ -222,6 +273,7 @@ class ServerReader {
     Reading reading_;
     ServeOptions* server_;
     std::map<std::string, Value> common_;
+    const Member* folder_ = nullptr;  // of [tls]
     std::vector<std::pair<core::Address, Place>> addresses_;
     bool serves_ = false;  // an address that does not only redirect
 };

@@ -59,6 +59,7 @@ constexpr std::array all_keys{
     Key{listen, "backlog", "backlog"},
 
     Key{tls, "certificate"},
+    Key{tls, "folder"},
     Key{tls, "self_signed", "tls-self-signed"},
     Key{tls, "public_port", "https-port"},
     Key{tls, "client_auth", "tls-client-auth"},
