@@ -2,6 +2,8 @@
 //
 //   *   any run of characters but '/'       **  any run, '/' too       ?  one character but '/'
 //
+//   "/g/**/b"   /g/x/y/b, and /g/b: between slashes "**" stands for whole segments, also for none
+//
 // A pattern without '/' is matched against the last segment; one with '/' against the whole path,
 // which begins with '/' whether the pattern does or not.
 //
@@ -11,13 +13,24 @@
 // Thread   Any; no state. Time is bounded by pattern length times path length.
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "tiderace/base/bytes.h"
 
 namespace tiderace::http::route {
 
+// What the stars of a pattern stand for, in their order.
+inline constexpr std::size_t captures_max = 9;
+struct Captures {
+    std::array<ByteView, captures_max> texts = {};
+    std::size_t count = 0;
+};
+std::size_t stars_of(ByteView pattern);  // "**" is one
+
 bool matches_glob(ByteView pattern, ByteView path);
 // Whether the path matches, or a front of it that ends before a '/'.
-bool glob_holds(ByteView pattern, ByteView path);
+bool glob_holds(ByteView pattern, ByteView path, Captures* captures = nullptr);
 // Whether what a configuration says of a path holds at `at`: "=/a" is that path alone; a glob, and
 // "/a", hold for all below, too.
 bool holds_at(ByteView path, ByteView at);
