@@ -123,7 +123,23 @@ try = ["{path}", "{path}/", "{path}.html", "/app.html"]
 [[site.route]]
 path = "/only"
 try = ["{path}", 410]
+[[site.route]]
+path = "/v?/**/item-*.htm"
+rewrite = "/{2}.html"
+[[site.route]]
+path = ["/from/*.htm", "/once/**/from/*.htm"]
+redirect = "/to/{1}"
+[[site.route]]
+path = "/home"
+redirect = "http://{host}:81/start"
 """)
+    for path in ("/v1/item-a.htm", "/v2/x/y/item-a.htm"):
+        assert server.of("a", path).text == "a", path
+    moved = server.of("a", "/from/%2e%41.htm?q")
+    assert (moved.status, moved.get("location")) == (308, "/to/.A?q")
+    moved = server.of("a", "/once/from/.htm/y")
+    assert moved.get("location") == "/to/", "what is below a pattern does not follow"
+    assert server.of("A.Example:8", "/home?q").get("location") == "http://a.example:81/start"
     assert server.of("a", "/a.html").text == "a"
     assert server.of("a", "/a").text == "a"
     assert server.of("a", "/none/at/all?q").text == "app"

@@ -391,7 +391,7 @@ Applied set_redirect(Route& route, std::string_view value) {
         // Each redirect would lead to a path that is redirected again.
         return std::unexpected("leads back to the path itself, again and again");
     }
-    route.reply = FixedReply{.target = std::move(*target)};
+    route.reply = FixedReply{.target = *target + "{rest}"};
     return {};
 }
 

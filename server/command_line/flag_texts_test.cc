@@ -211,7 +211,7 @@ TEST(PathRuleFlags, RedirectsHaveATargetThatIsElsewhere) {
                              "/a/b=/a", "/=https://b.example", "/a=/", "/a=/b%20c"}) {
         EXPECT_TRUE(set_path_redirect(options, good)) << good;
     }
-    EXPECT_EQ(options.routes[0].reply->target, "/b%20c") << "the last of a path counts";
+    EXPECT_EQ(options.routes[0].reply->target, "/b%20c{rest}") << "the last of a path counts";
     ASSERT_TRUE(set_path_redirect(options, "/a=off"));
     EXPECT_TRUE(options.routes[0].reply->is_off());
     const std::size_t count = options.routes.size();

@@ -204,13 +204,13 @@ class Explainer {
 
     void add_reply(const Route& route, const std::vector<Source>& sources) {
         const FixedReply& reply = *route.reply;
-        const bool is_glob = route.match.kind() == http::RouteMatch::Kind::glob;
         const Member* const key = find(fixed_answers, sources).first;
         std::string text = key != nullptr ? key->key : "status";
         text += " " + std::to_string(reply.status);
         if (!reply.target.empty()) {
-            const FixedAnswer answer(reply, is_glob ? "" : route.match.plain_path());
-            text += " " + answer.location(request_);
+            const auto target = FixedAnswer(reply, route.match.plain_path()).location(request_);
+            if (!target) return add("answer", "status 404");
+            text += " " + *target;
         } else if (!reply.text.empty()) {
             text += " " + string_text(reply.text);
         }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "server/config/route_reader.h"
-#include "server/site/mapped_files.h"
+#include "server/site/variables.h"
 #include "tiderace/http/wire/canonical_path.h"
 
 namespace tiderace::server::config {
@@ -59,9 +59,9 @@ void FilesReader::read_root(const Member& member, TableKind kind, Route& route,
     // A variable of the environment that is not set, which is a problem already.
     if (folder.contains("${")) return;
     if (const std::size_t brace = folder.find_first_of("{}"); brace != folder.npos) {
-        if (!has_sound_variables(folder, member.value.at)) return;
+        if (!has_sound_variables(folder, route.match, member.value.at, reading_)) return;
         const std::size_t slash = folder.rfind('/', brace);
-        if (slash == folder.npos || folder.contains("{path}") || folder.contains("{rest}")) {
+        if (slash == folder.npos || has_path_variable(folder)) {
             reading_.problems.error(member.value.at, "a root changes with the host alone",
                                     "root = \"/srv/sites/{host.1}\"");
             return;
@@ -105,7 +105,8 @@ void FilesReader::read_path(const Member& member, Route& route) {
         reading_.problems.error(member.value.at, member.key + " expects a path",
                                 member.key + " = \"/static\"");
     } else if (!is_strip) {
-        if (has_sound_variables(path, member.value.at)) route.files.prefix = std::move(path);
+        if (has_sound_variables(path, route.match, member.value.at, reading_))
+            route.files.prefix = std::move(path);
     } else if (path.contains('{') ||
                (route.match.kind() != http::RouteMatch::Kind::glob && !route.match.path.empty() &&
                 !http::wire::is_below(route.match.plain_path(), path))) {
@@ -142,19 +143,21 @@ void FilesReader::read_tries(const Member& member, Route& route) {
                     " expects paths, such as \"{path}\" or "
                     "\"/index.html\"",
                 is_rewrite ? "rewrite = \"/new{rest}\"" : "a status, 400 to 599, may be the last");
-        } else if (has_sound_variables(*text, each.at)) {
+        } else if (has_sound_variables(*text, route.match, each.at, reading_)) {
             route.files.tries.push_back(*text);
         }
     }
 }
 
-bool FilesReader::has_sound_variables(std::string_view text, Place at) {
-    const std::string fault = variable_fault(text);
+bool has_sound_variables(std::string_view text, const http::RouteMatch& match, Place at,
+                         const Reading& reading) {
+    const bool is_glob = match.kind() == http::RouteMatch::Kind::glob;
+    const std::string fault = variable_fault(text, is_glob ? match.path : "");
     if (fault.empty()) return true;
-    reading_.problems.error(
+    reading.problems.error(
         at, fault,
-        "{path}, {rest} behind the route's path, {host}, {host.1} for its first "
-        "label");
+        "{path}, {rest} behind the route's path, {1} for its first star, {host}, "
+        "{host.1} for its first label");
     return false;
 }
 

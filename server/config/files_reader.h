@@ -13,6 +13,10 @@
 
 namespace tiderace::server::config {
 
+// Whether a text of such a route may have its variables (server/site/variables.h).
+bool has_sound_variables(std::string_view text, const http::RouteMatch& match, Place at,
+                         const Reading& reading);
+
 class FilesReader {
   public:
     explicit FilesReader(const Reading& reading) : reading_(reading) {}
@@ -27,7 +31,6 @@ class FilesReader {
     void read_index(const Member& member, ServeOptions& options);
     void read_path(const Member& member, Route& route);
     void read_tries(const Member& member, Route& route);
-    bool has_sound_variables(std::string_view text, Place at);
 
     Reading reading_;
 };

@@ -266,7 +266,7 @@ class Printer {
     static void add_reply(Lines& lines, const FixedReply& reply) {
         if (reply.is_off()) return;
         if (!reply.target.empty()) {
-            add(lines, "redirect", string_text(reply.target + (reply.keeps_rest ? "{rest}" : "")));
+            add(lines, "redirect", string_text(reply.target));
             if (reply.status != 308) add(lines, "status", std::to_string(reply.status));
             return;
         }

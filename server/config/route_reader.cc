@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "server/config/files_reader.h"
+#include "server/site/variables.h"
 #include "tiderace/base/ascii.h"
 #include "tiderace/http/route/glob.h"
 #include "tiderace/http/wire/canonical_path.h"
@@ -47,6 +49,31 @@ bool shadows(const Route& nearer, const Route& other) {
     // A glob of names: the last part of a path that it matches is the same below every folder.
     return match.kind() == RouteMatch::Kind::glob &&
            other.match.kind() == RouteMatch::Kind::below && !path.empty() && match.path_holds(path);
+}
+
+// As it is for some request: what a path stands for begins with '/', or is nothing.
+std::string without_variables(std::string_view target) {
+    std::string plain;
+    while (!target.empty()) {
+        const std::size_t begin = std::min(target.find('{'), target.size());
+        plain += target.substr(0, begin);
+        target.remove_prefix(begin);
+        if (target.empty()) break;
+        const bool is_whole = target.starts_with("{path}") || target.starts_with("{rest}");
+        plain += is_whole ? "" : "x";
+        target.remove_prefix(target.find('}') + 1);
+    }
+    return plain;
+}
+
+// Of an address. "{rest}" and "{path}" begin with '/', which ends the name.
+bool names_host_by_path(std::string_view target) {
+    const std::size_t begin = target.find("://") + 3;
+    std::string_view authority = target.substr(begin, target.find('/', begin) - begin);
+    for (const std::string_view whole : {"{rest}", "{path}"}) {
+        if (authority.ends_with(whole)) authority.remove_suffix(whole.size());
+    }
+    return has_path_variable(authority);
 }
 
 bool answers(const Route& route) {
@@ -267,21 +294,26 @@ void RouteReader::read_redirect(Route& route, const Member& key, int status) {
         reading_.problems.error(key.at, "a redirect has the status 301, 302, 303, 307 or 308");
         return;
     }
-    std::string_view text = *target;
-    if (!text.starts_with('/') && !text.starts_with("http://") && !text.starts_with("https://")) {
+    const bool is_path = target->starts_with('/');
+    if (!is_path && !target->starts_with("http://") && !target->starts_with("https://")) {
         reading_.problems.error(key.value.at,
                                 "a redirect leads to a path, or to an address with http:// or "
                                 "https://",
                                 "redirect = \"/new{rest}\", or \"https://example.org{rest}\"");
         return;
     }
-    const bool keeps_rest = text.ends_with("{rest}");
-    if (keeps_rest) text.remove_suffix(6);
+    if (!has_sound_variables(*target, route.match, key.value.at, reading_)) return;
+    if (!is_path && names_host_by_path(*target)) {
+        reading_.problems.error(key.value.at, "the path of a request may not choose the host",
+                                "put a \"/\" before it: https://example.org/{1}");
+        return;
+    }
     route.reply.reset();
-    read_route_value(route, RouteValue::redirect, text, key.value.at, reading_, "redirect");
+    read_route_value(route, RouteValue::redirect, without_variables(*target), key.value.at,
+                     reading_, "redirect");
     if (!route.reply) return;
     route.reply->status = status;
-    route.reply->keeps_rest = keeps_rest;
+    route.reply->target = *target;
 }
 
 void RouteReader::read_deny(Route& route, const Member& key) {

@@ -287,10 +287,10 @@ site.toml:9:9: error: no path of this route begins with that
  9 | strip = "/b"
    |         ^^^^
    = strip is the route's path, or the front of it
-site.toml:10:11: error: there is no variable {1}
+site.toml:10:11: error: {1} stands for a star, and the path has 0
  10 | rewrite = "/{1}"
     |           ^^^^^^
-    = {path}, {rest} behind the route's path, {host}, {host.1} for its first label
+    = {path}, {rest} behind the route's path, {1} for its first star, {host}, {host.1} for its first label
 site.toml:13:1: error: "try" is about files, and this does not answer with files
  13 | try = [404, "c"]
     | ^^^

@@ -88,9 +88,9 @@ route = [
 )");
     const std::vector<Route>& routes = site.options.routes;
     ASSERT_EQ(routes.size(), 6U);
-    EXPECT_TRUE(routes[0].reply->keeps_rest && routes[0].reply->status == 308);
-    EXPECT_EQ(routes[0].reply->target, "/new");
-    EXPECT_TRUE(!routes[1].reply->keeps_rest && routes[1].reply->status == 301);
+    EXPECT_EQ(routes[0].reply->status, 308);
+    EXPECT_EQ(routes[0].reply->target, "/new{rest}");
+    EXPECT_EQ(routes[1].reply->status, 301);
     EXPECT_EQ(routes[1].match.path, "=/feed");
     EXPECT_EQ(routes[2].reply->text, "fine\n");
     EXPECT_EQ(routes[2].reply->status, 200);

@@ -1,17 +1,15 @@
 // FixedAnswer: what answers a path in the place of files (FixedReply): a redirect, a text, an
-// error. What follows the path follows a redirect's target, and so does the query, unless it is to
-// lead all to one place.
+// error.
 //
-//   /old -> /new           /old/a%20b?c  ->  308  Location: /new/a%20b?c
-//   /docs -> https://d.example/v2         /docs/x  ->  https://d.example/v2/x
-//
-// The rest of the path is the canonical one, so a Location never begins with "//", which would lead
-// to another server (RFC 3986, 4.2).
+//   /old -> /new{rest}     /old/a%20b?c  ->  308  Location: /new/a%20b?c
+//   /docs -> https://d.example/v2{rest}   /docs/x  ->  https://d.example/v2/x
+//   /feed -> /feed.xml     /feed?c  ->  /feed.xml
 //
 // Owner    The site of a loop.
 // Thread   The loop's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,13 +22,13 @@ namespace tiderace::server {
 
 class FixedAnswer final : public http::Handler {
   public:
-    // `path` is where it stands, without a pattern: "/old"; "" for the whole site.
+    // `path` is where it stands: "/old", or a pattern; "" for the whole site.
     explicit FixedAnswer(FixedReply reply, std::string_view path = {})
         : reply_(std::move(reply)), path_(path) {}
 
     void handle(http::Exchange& exchange) override;
-    // Of a redirect.
-    std::string location(const http::Request& request) const;
+    // Of a redirect. nullopt: a variable has no value for this request.
+    std::optional<std::string> location(const http::Request& request) const;
 
   private:
     FixedReply reply_;

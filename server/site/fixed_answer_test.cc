@@ -28,7 +28,7 @@ class FixedAnswerTest : public ::testing::Test {
 };
 
 TEST_F(FixedAnswerTest, TheRestOfThePathAndTheQueryGoAlong) {
-    FixedAnswer redirect({"/new"}, "/old");
+    FixedAnswer redirect({"/new{rest}"}, "/old");
     EXPECT_EQ(location(redirect, "/old"), "/new");
     EXPECT_EQ(location(redirect, "/old/"), "/new/");
     EXPECT_EQ(location(redirect, "/old/a/b?c=d&e"), "/new/a/b?c=d&e");
@@ -37,33 +37,54 @@ TEST_F(FixedAnswerTest, TheRestOfThePathAndTheQueryGoAlong) {
 }
 
 TEST_F(FixedAnswerTest, ASlashAtTheTargetsEndIsNotDoubled) {
-    FixedAnswer top({"/"}, "/old");
+    FixedAnswer top({"/{rest}"}, "/old");
     EXPECT_EQ(location(top, "/old"), "/");
     EXPECT_EQ(location(top, "/old/"), "/");
     EXPECT_EQ(location(top, "/old/evil.example"), "/evil.example") << "no other server";
-    FixedAnswer away({"https://a.example/v2/"}, "/old");
+    FixedAnswer away({"https://a.example/v2/{rest}"}, "/old");
     EXPECT_EQ(location(away, "/old"), "https://a.example/v2/");
     EXPECT_EQ(location(away, "/old/x"), "https://a.example/v2/x");
 }
 
 TEST_F(FixedAnswerTest, BytesThatAUrlCannotHaveAreEncodedAgain) {
-    FixedAnswer redirect({"/new"}, "/old");
+    FixedAnswer redirect({"/new{rest}"}, "/old");
     // As the canonical path has them: decoded.
     EXPECT_EQ(location(redirect, "/old/a b\r\nX"), "/new/a%20b%0D%0AX");
     EXPECT_EQ(location(redirect, "/old/%"), "/new/%25");
 }
 
 TEST_F(FixedAnswerTest, AllPathsMayLeadElsewhere) {
-    FixedAnswer all({"https://a.example"}, "");
+    FixedAnswer all({"https://a.example{rest}"}, "");
     EXPECT_EQ(location(all, "/"), "https://a.example/");
     EXPECT_EQ(location(all, "/x"), "https://a.example/x");
 }
 
 TEST_F(FixedAnswerTest, ARedirectMayLeadAllToOnePlace) {
-    FixedAnswer feed({.target = "/feed.xml", .keeps_rest = false}, "/feed");
+    FixedAnswer feed({.target = "/feed.xml"}, "/feed");
     EXPECT_EQ(location(feed, "/feed?page=2"), "/feed.xml");
-    FixedAnswer exact({.target = "/feed.xml"}, "/feed");
+    FixedAnswer exact({.target = "/feed.xml{rest}"}, "/feed");
     EXPECT_EQ(location(exact, "/feed?page=2"), "/feed.xml?page=2");
+}
+
+TEST_F(FixedAnswerTest, VariablesStandForPartsOfTheRequest) {
+    FixedAnswer stars({"/items/{2}{1}/x"}, "/shop/*/item-**");
+    EXPECT_EQ(location(stars, "/shop/a b/item-7/8?c"), "/items/7/8a%20b/x?c");
+    FixedAnswer none({"/b/{1}/c"}, "/a/**/b");
+    EXPECT_EQ(location(none, "/a/b"), "/b/c") << "no \"//\" where a star stands for nothing";
+    FixedAnswer deep({"/{1}"}, "/a**");
+    EXPECT_EQ(location(deep, "/a/evil.example"), "/evil.example") << "no other server";
+    EXPECT_EQ(location(deep, "/a\\evil.example"), "/%5Cevil.example");
+    FixedAnswer whole({"https://{host.1}.example{path}"}, "/x");
+    EXPECT_EQ(location(whole, "/x/y?q"), "https://localhost.example/x/y?q");
+    FixedAnswer host({"https://{host}/start"}, "/x");
+    EXPECT_EQ(location(host, "/x/y?q"), "https://localhost/start");
+}
+
+TEST_F(FixedAnswerTest, AVariableWithoutAValueIsNotFound) {
+    FixedAnswer label({"https://{host.3}/"}, "/x");
+    const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/x");
+    label.handle(*exchange);
+    EXPECT_EQ(exchange->status(), 404);
 }
 
 TEST_F(FixedAnswerTest, ATextOrAnErrorHasItsStatus) {
@@ -108,12 +129,17 @@ TEST(RedirectCircle, IsFoundThroughAnyNumberOfRules) {
         {{{"/a", "/feed"}, {"=/feed", "/feed.xml"}}, ""},
         // Without the rest it leads out of itself.
         {{{"/old", "/new", false}, {"/new/x", "/old/x"}}, ""},
+        // By what a star stands for.
+        {{{"/a", "/b/x.html"}, {"/b/*.html", "/a/{1}", false}},
+         "/a -> /b/x.html -> /a/x -> /b/x.html/x"},
     };
     for (const auto& [rules, circle] : cases) {
         std::vector<Route> routes;
         for (const Rule& rule : rules) {
-            routes.push_back({.match = {.path = rule.path},
-                              .reply = FixedReply{rule.target, 308, rule.keeps_rest}});
+            const bool has_rest = rule.keeps_rest && !rule.target.empty();
+            routes.push_back(
+                {.match = {.path = rule.path},
+                 .reply = FixedReply{.target = rule.target + (has_rest ? "{rest}" : "")}});
         }
         EXPECT_EQ(redirect_circle(routes), circle) << (rules.empty() ? "" : rules.front().path);
     }

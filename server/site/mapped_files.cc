@@ -1,86 +1,11 @@
 #include "server/site/mapped_files.h"
 
-#include <algorithm>
-
-#include "tiderace/base/ascii.h"
+#include "server/site/variables.h"
 #include "tiderace/http/wire/canonical_path.h"
-#include "tiderace/http/wire/host.h"
 
 namespace tiderace::server {
-namespace {
-
-constexpr std::string_view known_variables[] = {"path", "rest", "host"};
-
-bool is_label_number(std::string_view name) {
-    return name.size() == 6 && name.starts_with("host.") && name[5] >= '1' && name[5] <= '9';
-}
-
-// A name that is the same folder however it is written; "" for one that is none.
-std::string host_of(const http::Request& request) {
-    std::string host = lower_case(http::wire::host_without_port(request.authority));
-    const bool is_name = std::ranges::all_of(host, [](char c) {
-        return is_digit(c) || (c >= 'a' && c <= 'z') || c == '-' || c == '_' || c == '.';
-    });
-    // No hidden folder, and none above.
-    const bool is_sound = is_name && !host.starts_with('.') && !host.contains("..");
-    return is_sound ? host : std::string();
-}
-
-std::string_view label_of(std::string_view host, char number) {
-    for (char at = '1'; at < number; ++at) {
-        const std::size_t dot = host.find('.');
-        if (dot == host.npos) return {};
-        host.remove_prefix(dot + 1);
-    }
-    return host.substr(0, host.find('.'));
-}
-
-// Without "//" inside, as canonical paths are.
-std::string tidied(std::string path) {
-    if (!path.starts_with('/')) path.insert(0, "/");
-    const auto ends =
-        std::ranges::unique(path, [](char a, char b) { return a == '/' && b == '/'; });
-    path.erase(ends.begin(), ends.end());
-    return path;
-}
-
-}  // namespace
-
-std::string variable_fault(std::string_view text) {
-    while (true) {
-        const std::size_t begin = text.find_first_of("{}");
-        if (begin == text.npos) return {};
-        const std::size_t end = text.find('}', begin);
-        if (text[begin] == '}' || end == text.npos) return "a brace stands alone";
-        const std::string_view name = text.substr(begin + 1, end - begin - 1);
-        if (std::ranges::find(known_variables, name) == std::end(known_variables) &&
-            !is_label_number(name)) {
-            return "there is no variable {" + std::string(name) + "}";
-        }
-        text.remove_prefix(end + 1);
-    }
-}
-
-std::optional<std::string> with_variables(std::string_view text, const http::Request& request,
-                                          std::string_view path, std::string_view rest) {
-    std::string whole;
-    while (!text.empty()) {
-        const std::size_t begin = std::min(text.find('{'), text.size());
-        whole += text.substr(0, begin);
-        text.remove_prefix(begin);
-        if (text.empty()) break;
-        const std::string_view name = text.substr(1, text.find('}') - 1);
-        text.remove_prefix(name.size() + 2);
-        if (name == "path" || name == "rest") {
-            whole += name == "path" ? path : rest;
-            continue;
-        }
-        const std::string host = host_of(request);
-        const std::string_view value = name == "host" ? host : label_of(host, name.back());
-        if (value.empty()) return std::nullopt;
-        whole += value;
-    }
-    return tidied(std::move(whole));
+VariableValues MappedFiles::values_of(const http::Request& request) const {
+    return {.authority = request.authority, .path = request.path, .route = path_};
 }
 
 std::optional<std::string> MappedFiles::mapped(const http::Request& request) const {
@@ -88,14 +13,12 @@ std::optional<std::string> MappedFiles::mapped(const http::Request& request) con
     if (!settings_.strip.empty() && http::wire::is_below(path, settings_.strip)) {
         path.remove_prefix(settings_.strip.size());
     }
-    return with_variables(settings_.prefix + "{path}", request, path, {});
+    return path_with_variables(settings_.prefix + "{path}", values_of(request), path);
 }
 
 std::optional<std::string> MappedFiles::tried(std::size_t number, const http::Request& request,
                                               const std::string& mapped) const {
-    const std::string_view rest =
-        request.path.substr(http::wire::is_below(request.path, path_) ? path_.size() : 0);
-    return with_variables(settings_.tries[number], request, mapped, rest);
+    return path_with_variables(settings_.tries[number], values_of(request), mapped);
 }
 
 std::vector<std::string> MappedFiles::names(const http::Request& request) const {

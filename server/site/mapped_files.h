@@ -20,6 +20,7 @@
 
 #include "server/programs.h"
 #include "server/site/route.h"
+#include "server/site/variables.h"
 #include "tiderace/http/handler.h"
 #include "tiderace/http/handler/static_files.h"
 
@@ -27,7 +28,8 @@ namespace tiderace::server {
 
 class MappedFiles final : public http::Handler {
   public:
-    // `files` and `programs` outlive it; nullptr: there are none. `rest` begins behind this path.
+    // `files` and `programs` outlive it; nullptr: there are none. `path` is the route's, or its
+    // pattern (variables.h).
     MappedFiles(http::handler::StaticFiles* files, Programs* programs, FileSettings settings,
                 std::string_view path)
         : files_(files), programs_(programs), settings_(std::move(settings)), path_(path) {}
@@ -37,6 +39,7 @@ class MappedFiles final : public http::Handler {
     std::vector<std::string> names(const http::Request& request) const;
 
   private:
+    VariableValues values_of(const http::Request& request) const;
     std::optional<std::string> mapped(const http::Request& request) const;
     std::optional<std::string> tried(std::size_t number, const http::Request& request,
                                      const std::string& mapped) const;
@@ -48,13 +51,5 @@ class MappedFiles final : public http::Handler {
     FileSettings settings_;
     std::string path_;
 };
-
-// The text with the variables of this request: {path}, {rest}, {host}, {host.1} … {host.9}: the
-// labels of the name from the left. As a part of a path: nullopt where one has no value, or one
-// that a path may not have. `path` is the file's so far.
-std::optional<std::string> with_variables(std::string_view text, const http::Request& request,
-                                          std::string_view path, std::string_view rest);
-// What is wrong with the variables of a text; "": nothing.
-std::string variable_fault(std::string_view text);
 
 }  // namespace tiderace::server

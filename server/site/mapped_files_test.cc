@@ -64,16 +64,8 @@ TEST_F(MappedFilesTest, NamesAreTriedInTurnAndTheLastIsTaken) {
     EXPECT_EQ(ask({.tries = {"{path}", "/none"}}, "/nothing"), "404");
     EXPECT_EQ(ask({.tries = {"{path}"}, .or_status = 410}, "/nothing"), "410");
     EXPECT_EQ(ask({.tries = {"/sub{rest}"}}, "/old/index.html", "localhost", "/old"), "sub");
-}
-
-TEST(Variables, AreKnownByName) {
-    for (const char* const sound : {"", "/a", "{path}", "{host}/{host.9}{rest}"}) {
-        EXPECT_EQ(variable_fault(sound), "") << sound;
-    }
-    for (const char* const wrong :
-         {"{", "}", "{a", "{}", "{host.0}", "{host.10}", "{1}", "{{path}}"}) {
-        EXPECT_NE(variable_fault(wrong), "") << wrong;
-    }
+    EXPECT_EQ(ask({.tries = {"/{2}/{1}.html"}}, "/x/index/sub", "localhost", "/x/*/*"), "sub");
+    EXPECT_EQ(ask({.tries = {"/{1}"}}, "/x", "localhost", "/y/*"), "404");
 }
 
 }  // namespace

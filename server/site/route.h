@@ -38,10 +38,11 @@ struct AddedHeader {
 
 // What is answered in the place of files: a redirect, a text, or an error.
 struct FixedReply {
-    std::string target = {};  // "/new" or "https://…", without a query; "": no redirect
+    // "/new{rest}" or "https://…", with variables (variables.h). The query follows where a part of
+    // the path does; "": no redirect.
+    std::string target = {};
     int status = 308;
-    bool keeps_rest = true;  // what follows the path follows the target, and so does the query
-    std::string text = {};   // of an answer that is no redirect; "": the status's own page
+    std::string text = {};  // of an answer that is no redirect; "": the status's own page
 
     // The files of the site are back.
     bool is_off() const { return target.empty() && status == 308; }

@@ -212,14 +212,9 @@ Setting::Make error_pages_of(const Making& making, const Route& route) {
     };
 }
 
-// What follows a pattern is the whole path.
-std::string_view path_before_rest(const http::RouteMatch& match) {
-    return match.kind() == http::RouteMatch::Kind::glob ? "" : match.plain_path();
-}
-
 MakeHandler replying(const Route& route) {
     return [&route](LayerPlace&) {
-        return std::make_shared<FixedAnswer>(*route.reply, path_before_rest(route.match));
+        return std::make_shared<FixedAnswer>(*route.reply, route.match.plain_path());
     };
 }
 

@@ -321,7 +321,7 @@ TEST_F(SiteTest, APrefixIsNoPattern) {
 }
 
 TEST_F(SiteTest, AnyMethodAndAQuestionAboutTheServer) {
-    route("/old").reply = {.target = "/new"};
+    route("/old").reply = {.target = "/new{rest}"};
     route("/old/here").reply.emplace();
     EXPECT_EQ(request("/old/x", {}, "DELETE")->header("Location"), "/new/x");
     EXPECT_EQ(request("/old/here/x", {}, "DELETE")->status(), 200);
@@ -329,7 +329,7 @@ TEST_F(SiteTest, AnyMethodAndAQuestionAboutTheServer) {
 }
 
 TEST_F(SiteTest, APathAloneIsNotWhatIsBelowIt) {
-    route("=/feed").reply = {.target = "/feed.xml", .keeps_rest = false};
+    route("=/feed").reply = {.target = "/feed.xml"};
     route("=/feed").headers = {{"X-Feed", "1"}};
     route("/gone").reply = {.status = 410};
     route("/feed").headers = {{"X-Below", "1"}};

@@ -1,0 +1,43 @@
+// The variables of a request, in the texts of a configuration that name files and targets.
+//
+//   {path} {rest}        the path; what follows that of the route (behind a pattern: all of it)
+//   {1} … {9}            what the stars of the route's pattern stand for
+//   {host} {host.1} …    the name that was asked for; its labels from the left
+//
+//   path = "/shop/*/item-*", rewrite = "/items/{2}"      /shop/x/item-7  ->  /items/7
+//
+// Each is put in once; what it stands for is never looked at for another.
+//
+// Thread   Any; no state.
+// Keywords: rewrite, captures
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tiderace/http/request.h"
+
+namespace tiderace::server {
+
+struct VariableValues {
+    std::string_view authority;  // of the request
+    std::string_view path;       // canonical, the request's
+    std::string_view route;      // where the route stands, without '=': "/old", or a pattern
+};
+
+// What is wrong with the variables of a text of such a route; "": nothing.
+std::string variable_fault(std::string_view text, std::string_view route);
+// Whether a part of the path is among them.
+bool has_path_variable(std::string_view text);
+
+// The path of a file; `path` is what {path} stands for. nullopt: one has no value, or one that a
+// path may not have.
+std::optional<std::string> path_with_variables(std::string_view text, const VariableValues& values,
+                                               std::string_view path);
+// What a Location has, percent-encoded. It never begins with "//", which would lead to another
+// server (RFC 3986, 4.2).
+std::optional<std::string> location_with_variables(std::string_view text,
+                                                   const VariableValues& values);
+
+}  // namespace tiderace::server
