@@ -31,6 +31,8 @@
 #pragma once
 
 #include "tiderace/task.h"
+#include "tiderace/task/topic_listener.h"  // TopicQueue, TopicListener
+#include "tiderace/task/topics.h"          // Topics: one to many
 #include "tiderace/tcp/connect.h"
 #include "tiderace/tcp/framing.h"
 #include "tiderace/tcp/serve.h"

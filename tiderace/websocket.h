@@ -14,7 +14,7 @@
 //         });
 //         app.state<Topics>(topics());
 //         app.ws<"/rooms/{name}">([](WebSocket& socket, std::string name, Topics& all) -> Task<> {
-//             all.join(socket, name);
+//             socket.join(all, name);
 //             while (auto message = co_await socket.receive()) all.publish(name, *message);
 //         });
 //         app.post<"/rooms/{name}">([](std::string name, Body body, Topics& all) {
@@ -33,6 +33,8 @@
 #pragma once
 
 #include "tiderace/http/app/websocket/socket_endpoint.h"  // what a handler may take; how it ends
-#include "tiderace/http/app/websocket/topics.h"           // Topics: one to many
+#include "tiderace/http/app/websocket/topic_events.h"     // events(): a topic for pages
 #include "tiderace/http/websocket/service.h"              // WebSocketOptions
 #include "tiderace/http/websocket/socket.h"               // WebSocket
+#include "tiderace/task/topic_listener.h"                 // followers of your own
+#include "tiderace/task/topics.h"                         // Topics: one to many

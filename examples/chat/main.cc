@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
         const std::shared_ptr<void> stay(nullptr, [&](void*) {  // whatever ends this task
             topics.publish(*guest->room, rooms.leave(*guest));
         });
-        topics.join(socket, *guest->room);
+        socket.join(topics, *guest->room);
         topics.publish(*guest->room, members);
         for (Instant next{}; auto message = co_await socket.receive();) {
             if (!message->is_text()) co_return socket.close(1003, "text only");

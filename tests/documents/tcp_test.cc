@@ -42,6 +42,23 @@ TEST_F(Tcp, AProtocolBesideAnAppHasItsStates) {
     EXPECT_EQ(program.end(), 0);
 }
 
+TEST_F(Tcp, StreamsFollowATopicOfTheApp) {
+    Program program(folder, "tcp/one_to_many");
+    const auto follow = [](std::string place, std::string url) -> Task<std::string> {
+        auto stream = co_await tcp::connect(place);
+        if (!stream) co_return stream.error().message();
+        co_await stream->write("from a stream\n");
+        std::string heard(*co_await stream->read(tcp::Line{}));
+        tiderace::http::Client client;
+        co_await client.post(url, " and one from a page");
+        heard += *co_await stream->read(tcp::Line{});
+        co_return heard;
+    };
+    EXPECT_EQ(run(follow(program.place("tcp://"), program.url("/news"))),
+              "from a stream and one from a page");
+    EXPECT_EQ(program.end(), 0);
+}
+
 TEST_F(Tcp, AServerAsCallbacksEchoes) {
     Program program(folder, "tcp/a_server_as_callbacks");
     EXPECT_EQ(run(say(program.place(), "low tide", {})), "low tide");

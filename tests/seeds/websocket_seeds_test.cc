@@ -123,21 +123,19 @@ std::size_t count(const std::string& text, const std::string& word) {
 
 void websockets(FakeWorld& world, Random& random) {
     std::vector<WebSocketTalker> talkers(1 + random.below(5));
-    http::WebSocketHub hub;
     std::string told;
     {
         // A stage ends its connections before its service; topics lie between the two.
         auto stage = std::make_unique<WebSocketStage>(world, random_websocket_options(random));
-        http::WebSocketTopics topics(stage->service(), hub);
+        Topics topics(world.loop(), std::make_shared<task::TopicHub>());
+        stage->service().attach(topics);
         net::TcpServer& server = stage->http().server();
         server.listen(world.listen());
-        stage->when_opened = [&](http::WebSocketConnection& socket) {
-            topics.subscribe(socket, "all");
-        };
+        stage->when_opened = [&](http::WebSocketConnection& socket) { socket.join(topics, "all"); };
         stage->when_told = [&, publishes = random.chance(1, 2)](http::WebSocketConnection& from) {
             if (publishes) {
-                topics.publish_from(from, "all", http::WebSocketKind::binary,
-                                    std::string(random.below(3'000), 'p'));
+                from.publish(topics, "all", http::WebSocketKind::binary,
+                             std::string(random.below(3'000), 'p'));
             }
         };
         for (WebSocketTalker& talker : talkers) {
@@ -154,7 +152,7 @@ void websockets(FakeWorld& world, Random& random) {
         server.drain(world.loop().now() + 10s, [&] { drained = true; });
         EXPECT_TRUE(world.run_until([&] { return drained; }));
         EXPECT_TRUE(stage->sockets().empty());
-        EXPECT_EQ(topics.topics(), 0U);
+        EXPECT_EQ(topics.size(), 0U);
         world.settle();
         told = stage->told();
         EXPECT_EQ(stage->service().counters().opened, stage->service().counters().closed);

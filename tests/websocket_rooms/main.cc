@@ -51,12 +51,12 @@ int run(std::map<std::string, std::string> flags) {
     app.state<Topics>(topics());
     const auto talk = [tells](WebSocket& socket, Query<Guest> guest, Topics& topics) -> Task<> {
         const Stay stay{topics, *guest, tells};
-        topics.join(socket, *guest->room);
+        socket.join(topics, *guest->room);
         stay.tell("came");
         while (auto message = co_await socket.receive()) {
             if (!message->is_text()) co_return socket.close(1003, "text only");
             const Said said{"said", guest->name, message->text()};
-            topics.publish_from(socket, *guest->room, WebSocketMessage(json::write(said)));
+            socket.publish(topics, *guest->room, WebSocketMessage(json::write(said)));
         }
     };
     app.ws<"/chat">(talk, sockets);

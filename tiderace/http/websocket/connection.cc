@@ -536,7 +536,7 @@ void WebSocketConnection::abort() {
 // --- reports of the connection ---------------------------------------------------------------
 
 void WebSocketConnection::on_drained(net::Connection&) {
-    if (std::exchange(behind_, false)) service_->topics()->on_caught_up();
+    if (std::exchange(behind_, false)) service_->topics()->caught_up();
     // The application is notified only if a send() of its own returned `high`.
     if (!std::exchange(high_reported_, false) || state_ != State::open) return;
     tell([this]() TR_ON_LOOP { handler_->on_drained(*this); });
@@ -588,7 +588,7 @@ void WebSocketConnection::on_close(net::Connection&, net::CloseReason) {
     unlink();
     subscriptions_.clear();
     const std::unique_ptr<WebSocketConnection> last(this);  // also where something throws
-    if (std::exchange(behind_, false)) service_->topics()->on_caught_up();
+    if (std::exchange(behind_, false)) service_->topics()->caught_up();
     ++service_->counters().closed;
     const bool done =
         core::contain(service_->loop().log(), "websocket", "a socket's handler",

@@ -23,13 +23,13 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/base/intrusive_list.h"
 #include "tiderace/base/utf8.h"
 #include "tiderace/http/websocket/handler.h"
 #include "tiderace/http/websocket/service.h"
 #include "tiderace/http/wire/websocket/deflate.h"
 #include "tiderace/http/wire/websocket/frame.h"
 #include "tiderace/net/connection.h"
+#include "tiderace/task/topic_listener.h"
 
 namespace tiderace::http {
 
@@ -52,13 +52,13 @@ enum class WebSocketSend : std::uint8_t {
 
 class TopicSubscription;
 
-class WebSocketConnection final : public net::Session, private ListHook {
+class WebSocketConnection final : public net::Session, private task::TopicPublisher {
   public:
     // Takes the place of the connection's Session with net::Connection::replace_session or start;
     // then open().
     WebSocketConnection(WebSocketService& service, net::Connection& connection,
                         WebSocketHandler& handler, WebSocketSetup setup);
-    ~WebSocketConnection();
+    ~WebSocketConnection() override;
     // Calls on_open.
     void open() TR_ON_LOOP;
 
@@ -87,6 +87,14 @@ class WebSocketConnection final : public net::Session, private ListHook {
     // While false nothing is delivered, and the peer is pushed back on. Starts true.
     void set_reading(bool on) TR_ON_LOOP;
 
+    // The socket as a member of topics of its service. False: a limit, or the connection ends.
+    // Joining twice is once.
+    bool join(Topics& topics, std::string_view topic) TR_ON_LOOP;
+    void leave(Topics& topics, std::string_view topic) TR_ON_LOOP;
+    // With SlowReceiver::wait nothing more is read from this socket while a member is behind.
+    void publish(Topics& topics, std::string_view topic, WebSocketKind kind,
+                 ByteView message) TR_ON_LOOP;
+
     bool is_open() const { return state_ == State::open; }
     ByteView subprotocol() const { return subprotocol_ ? ByteView(*subprotocol_) : ByteView{}; }
     const std::optional<wire::DeflateTerms>& deflate_terms() const { return deflate_; }
@@ -108,10 +116,8 @@ class WebSocketConnection final : public net::Session, private ListHook {
     };
     using Step = wire::WebSocketReader::Step;
     struct Message;
+    friend class TopicSubscription;
     friend class WebSocketState;
-    friend class WebSocketTopics;
-    template <typename T>
-    friend class tiderace::IntrusiveList;
 
     std::size_t on_data(net::Connection& connection, ByteView data) TR_ON_LOOP override;
     void on_drained(net::Connection& connection) TR_ON_LOOP override;
@@ -155,7 +161,9 @@ class WebSocketConnection final : public net::Session, private ListHook {
     int shared_form() const;
     WebSocketSend send_frames(ByteView frames, core::Ref<core::Shared> owner,
                               std::size_t count) TR_ON_LOOP;
-    void set_held(bool held) TR_ON_LOOP;
+    void take(TopicBatch& batch) TR_ON_LOOP;
+    void set_held(bool held) TR_ON_LOOP override;
+    void on_failed() TR_ON_LOOP override;
     WebSocketSend queued() TR_ON_LOOP;
 
     WebSocketService* service_;

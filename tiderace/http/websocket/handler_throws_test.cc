@@ -146,24 +146,25 @@ TEST_F(HandlerThrows, WithoutMemoryAtAnyPointOfATopicTheOthersGoOn) {
     if (!testing::ScarceMemory::works) GTEST_SKIP() << testing::ScarceMemory::why_not;
     const auto calls = testing::fail_each([](std::uint64_t nth) {
         testing::FakeWorld world;
-        WebSocketHub hub;
         std::optional<WebSocketStage> stage(std::in_place, world);
-        std::optional<WebSocketTopics> topics(std::in_place, stage->service(), hub);
-        stage->when_opened = [&](WebSocketConnection& socket) { topics->subscribe(socket, "t"); };
+        std::optional<Topics> topics(std::in_place, world.loop(),
+                                     std::make_shared<task::TopicHub>());
+        stage->service().attach(*topics);
+        stage->when_opened = [&](WebSocketConnection& socket) { socket.join(*topics, "t"); };
         const auto first = stage->open();
         const auto second = stage->open();
         bool failed = false;
         {
             testing::ScarceMemory scarce(nth);
             try {
-                topics->publish("t", WebSocketKind::text, "one, too long for a small string");
+                topics->publish("t", "one, too long for a small string");
                 topics->flush();
             } catch (const std::bad_alloc&) {  // the publisher's
             }
             failed = scarce.failed();
         }
         world.settle();
-        topics->publish("t", WebSocketKind::text, "two");
+        topics->publish("t", "two");
         world.settle();
         int served = 0;
         for (const auto* peer : {first.get(), second.get()}) {

@@ -16,13 +16,13 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/base/intrusive_list.h"
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/budget.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/request.h"
 #include "tiderace/http/wire/websocket/deflate.h"
 #include "tiderace/http/wire/websocket/frame.h"
+#include "tiderace/task/topic_listener.h"
 
 namespace tiderace::http {
 
@@ -78,7 +78,6 @@ struct WebSocketCounters {
 };
 
 class WebSocketConnection;
-class WebSocketTopics;
 
 // Names one socket of one service, for other threads and late events to hold; never reused while
 // held. It is not the connection's id: over HTTP/2 a socket's connection is a stream, and
@@ -90,7 +89,7 @@ struct WebSocketId {
     explicit operator bool() const { return static_cast<bool>(slot); }
 };
 
-class WebSocketService final : private ListHook {
+class WebSocketService final : private task::TopicUser {
   public:
     WebSocketService(core::EventLoop& loop, WebSocketOptions options);
     ~WebSocketService();
@@ -106,9 +105,9 @@ class WebSocketService final : private ListHook {
     }
     std::size_t size() const { return sockets_.size(); }
 
-    // nullptr where there are none.
-    WebSocketTopics* topics() const { return topics_; }
-    void set_topics(WebSocketTopics* topics) { topics_ = topics; }
+    // Its sockets may be members of these, which have the same loop.
+    void attach(Topics& topics);
+    using TopicUser::topics;
 
     // For WebSocketConnection and its makers. ---------------------------------------------------
 
@@ -151,9 +150,6 @@ class WebSocketService final : private ListHook {
     std::unique_ptr<Context> take_context();
 
   private:
-    template <typename T>
-    friend class tiderace::IntrusiveList;
-
     struct Entry {
         Entry(SlotId slot, WebSocketConnection* made) : id(slot), socket(made) {}
         SlotId id;
@@ -173,7 +169,6 @@ class WebSocketService final : private ListHook {
     std::array<unsigned char, 256> random_;
     std::size_t random_used_;
     std::size_t contexts_ = 0;
-    WebSocketTopics* topics_ = nullptr;
     UnixSeconds misuse_second_ = 0;  // of the last line
 };
 

@@ -8,6 +8,25 @@ WebSocket::~WebSocket() {
     if (state_ != nullptr) state_->disown();
 }
 
+// A socket that has closed has no connection, and left its topics with its close.
+bool WebSocket::join(Topics& topics, std::string_view topic) {
+    topics.loop().assert_on_loop();
+    return open() && state_->connection()->join(topics, topic);
+}
+
+void WebSocket::leave(Topics& topics, std::string_view topic) {
+    topics.loop().assert_on_loop();
+    if (open()) state_->connection()->leave(topics, topic);
+}
+
+// A message that was read just before the close still goes to the others, and the publisher, whom
+// it would leave out, is no longer among them.
+void WebSocket::publish(Topics& topics, std::string_view topic, const Message& message) {
+    topics.loop().assert_on_loop();
+    if (!open()) return void(topics.publish(topic, message));
+    state_->connection()->publish(topics, topic, message.kind(), message.text());
+}
+
 void WebSocket::ping(ByteView payload) {
     if (!open()) return;
     state_->connection()->service().loop().assert_on_loop();

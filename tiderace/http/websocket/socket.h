@@ -123,6 +123,14 @@ class WebSocket final {
         return WebSocketSending(*state_, WebSocketKind::binary, bytes);
     }
 
+    // A member of a topic until it leaves or ends. False: a limit, or the socket has ended. Joining
+    // twice is once.
+    bool join(Topics& topics, std::string_view topic);
+    void leave(Topics& topics, std::string_view topic);
+    // As Topics::publish; with SlowReceiver::wait nothing more is read from this socket while a
+    // member is behind.
+    void publish(Topics& topics, std::string_view topic, const Message& message);
+
     // At most 125 bytes. The options' ping_interval pings silent peers by itself.
     void ping(ByteView payload = {});
     // Begins the closing handshake: all that was sent arrives, and nothing more is received. A

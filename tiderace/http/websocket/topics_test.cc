@@ -17,12 +17,14 @@ using Opcode = wire::WebSocketOpcode;
 // One loop with a server whose sockets are subscribed to "t" when they open, and publish there what
 // they say.
 struct Loop {
-    explicit Loop(WebSocketHub& hub, WebSocketOptions options = {}, TopicLimits limits = {}) {
+    explicit Loop(const std::shared_ptr<task::TopicHub>& hub, WebSocketOptions options = {},
+                  task::TopicLimits limits = {}) {
         stage.emplace(world, std::move(options));
-        topics.emplace(stage->service(), hub, limits);
+        topics.emplace(world.loop(), hub, limits);
+        stage->service().attach(*topics);
         stage->echo = false;
         stage->when_opened = [this](WebSocketConnection& socket) {
-            EXPECT_TRUE(topics->subscribe(socket, "t"));
+            EXPECT_TRUE(socket.join(*topics, "t"));
         };
     }
     ~Loop() {
@@ -30,22 +32,22 @@ struct Loop {
         world.settle();
         topics.reset();
     }
-    void publish(ByteView message) { topics->publish("t", WebSocketKind::text, message); }
+    void publish(ByteView message) { topics->publish("t", message); }
 
     FakeWorld world;
     std::optional<WebSocketStage> stage;
-    std::optional<WebSocketTopics> topics;
+    std::optional<Topics> topics;
 };
 
 TEST(WebSocketTopics, GiveEverySubscriberEveryMessageInOrder) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop loop(hub);
     auto first = loop.stage->open();
     auto second = loop.stage->open();
-    EXPECT_EQ(loop.topics->subscribers("t"), 2u);
+    EXPECT_EQ(loop.topics->members("t"), 2u);
     loop.publish("one");
-    loop.topics->publish("t", WebSocketKind::binary, "two");
-    loop.topics->publish("elsewhere", WebSocketKind::text, "not for them");
+    loop.topics->publish("t", "two", false);
+    loop.topics->publish("elsewhere", "not for them");
     loop.world.settle();
     loop.publish("three");
     loop.world.settle();
@@ -56,13 +58,12 @@ TEST(WebSocketTopics, GiveEverySubscriberEveryMessageInOrder) {
 
 TEST(WebSocketTopics, LeaveEveryServiceThatTheyWereAttachedTo) {
     FakeWorld world;
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     WebSocketService own(world.loop(), {});
     WebSocketService stays(world.loop(), {});
     std::optional<WebSocketService> ends(std::in_place, world.loop(), WebSocketOptions{});
-    std::optional<WebSocketTopics> topics(std::in_place, own, hub);
-    topics->attach(*ends);
-    topics->attach(stays);
+    std::optional<Topics> topics(std::in_place, world.loop(), hub);
+    for (WebSocketService* service : {&own, &*ends, &stays}) service->attach(*topics);
     EXPECT_EQ(stays.topics(), &*topics);
     ends.reset();
     topics.reset();
@@ -72,7 +73,7 @@ TEST(WebSocketTopics, LeaveEveryServiceThatTheyWereAttachedTo) {
 
 // More than a batch may hold goes at once, and the next one begins empty.
 TEST(WebSocketTopics, DeliverABatchThatIsFullAtOnce) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop loop(hub, {}, {.batch_bytes_max = 10});
     const auto peer = loop.stage->open();
     net::Connection& connection = loop.stage->sockets()[0]->connection();
@@ -89,31 +90,31 @@ TEST(WebSocketTopics, DeliverABatchThatIsFullAtOnce) {
 }
 
 TEST(WebSocketTopics, TakeNobodyWhoseConnectionEnds) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop loop(hub);
     const auto peer = loop.stage->open();
     WebSocketConnection& socket = *loop.stage->sockets()[0];
     socket.abort();
-    EXPECT_FALSE(loop.topics->subscribe(socket, "other"));
-    EXPECT_EQ(loop.topics->subscribers("other"), 0U);
-    EXPECT_EQ(loop.topics->topics(), 1U);
+    EXPECT_FALSE(socket.join(*loop.topics, "other"));
+    EXPECT_EQ(loop.topics->members("other"), 0U);
+    EXPECT_EQ(loop.topics->size(), 1U);
 }
 
 TEST(WebSocketTopics, KeepTheOrderWithWhatIsSentDirectlyAndWithWhoComesAndGoes) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop loop(hub);
     auto first = loop.stage->open();
     auto second = loop.stage->open();
     WebSocketConnection& early = *loop.stage->sockets()[0];
     WebSocketConnection& late = *loop.stage->sockets()[1];
-    loop.topics->unsubscribe(late, "t");
+    late.leave(*loop.topics, "t");
     loop.publish("1");
     early.send_text("direct");
     loop.publish("2");
-    EXPECT_TRUE(loop.topics->subscribe(late, "t"));
-    EXPECT_TRUE(loop.topics->subscribe(late, "t"));  // once is enough
+    EXPECT_TRUE(late.join(*loop.topics, "t"));
+    EXPECT_TRUE(late.join(*loop.topics, "t"));  // once is enough
     loop.publish("3");
-    loop.topics->unsubscribe(early, "t");
+    early.leave(*loop.topics, "t");
     loop.publish("4");
     loop.world.settle();
     EXPECT_EQ(WebSocketStage::heard(*first), "text(1) text(direct) text(2) text(3)");
@@ -121,20 +122,20 @@ TEST(WebSocketTopics, KeepTheOrderWithWhatIsSentDirectlyAndWithWhoComesAndGoes) 
 }
 
 TEST(WebSocketTopics, ForgetSocketsThatCloseAndTopicsWithoutAny) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop loop(hub);
     auto first = loop.stage->open();
     auto second = loop.stage->open();
     first->reset();
     loop.world.settle();
-    EXPECT_EQ(loop.topics->subscribers("t"), 1u);
+    EXPECT_EQ(loop.topics->members("t"), 1u);
     loop.publish("still there");
     second->close();
     loop.world.settle();
-    EXPECT_EQ(loop.topics->topics(), 0u);
+    EXPECT_EQ(loop.topics->size(), 0u);
     loop.publish("nobody");
     loop.world.settle();
-    EXPECT_EQ(loop.topics->topics(), 0u);
+    EXPECT_EQ(loop.topics->size(), 0u);
 }
 
 // Names that libstdc++'s std::hash<std::string_view> (MurmurHash64A) maps to one value, whatever
@@ -163,15 +164,15 @@ std::vector<std::string> names_of_one_hash(unsigned pairs) {
 }
 
 TEST(WebSocketTopics, AreFoundQuicklyWhateverNamesPeersChoose) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop loop(hub, {}, {.subscriptions_max = 2'000});
     auto peer = loop.stage->open();
     const std::vector<std::string> names = names_of_one_hash(10);
     ASSERT_EQ(names.size(), 1'024u);
     for (const std::string& name : names) {
-        ASSERT_TRUE(loop.topics->subscribe(*loop.stage->sockets()[0], name));
+        ASSERT_TRUE(loop.stage->sockets()[0]->join(*loop.topics, name));
     }
-    EXPECT_EQ(loop.topics->topics(), names.size() + 1);
+    EXPECT_EQ(loop.topics->size(), names.size() + 1);
     EXPECT_LT(loop.topics->names_in_fullest_bucket(), 16u);
 #if defined(__GLIBCXX__) && defined(__LP64__)
     // These names must collide, or this test could not fail.
@@ -180,7 +181,7 @@ TEST(WebSocketTopics, AreFoundQuicklyWhateverNamesPeersChoose) {
 }
 
 TEST(WebSocketTopics, EncodeOnceForEachFormThatIsAgreedOn) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop loop(hub);
     auto plain = loop.stage->open();
     auto deflated = loop.stage->open("Sec-WebSocket-Extensions: permessage-deflate\r\n");
@@ -197,7 +198,7 @@ TEST(WebSocketTopics, EncodeOnceForEachFormThatIsAgreedOn) {
 
 // A late subscriber has not seen the messages before.
 TEST(WebSocketTopics, EachMessageCanBeReadWithoutThoseBefore) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop loop(hub);
     constexpr const char* deflate = "Sec-WebSocket-Extensions: permessage-deflate\r\n";
     auto early = loop.stage->open(deflate);
@@ -215,7 +216,7 @@ TEST(WebSocketTopics, EachMessageCanBeReadWithoutThoseBefore) {
 }
 
 TEST(WebSocketTopics, SendToSocketsWithAWindowInTheirOwnForm) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     WebSocketOptions options;
     options.deflate = {.server_context_takeover = true, .client_context_takeover = true};
     options.deflate_bytes_min = 0;
@@ -229,24 +230,24 @@ TEST(WebSocketTopics, SendToSocketsWithAWindowInTheirOwnForm) {
 }
 
 TEST(WebSocketTopics, HaveTheirLimits) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop loop(hub, {}, {.topics_max = 3, .subscriptions_max = 2, .name_bytes_max = 10});
     auto first = loop.stage->open();
     auto second = loop.stage->open();
     WebSocketConnection& one = *loop.stage->sockets()[0];
     WebSocketConnection& other = *loop.stage->sockets()[1];
-    EXPECT_TRUE(loop.topics->subscribe(one, "a"));
-    EXPECT_FALSE(loop.topics->subscribe(one, "b"));
-    EXPECT_FALSE(loop.topics->subscribe(other, "longer than ten"));
-    EXPECT_TRUE(loop.topics->subscribe(other, "b"));
-    loop.topics->unsubscribe(one, "a");
-    EXPECT_EQ(loop.topics->topics(), 2u);
-    EXPECT_FALSE(loop.topics->subscribe(one, "eleven byte"));
-    EXPECT_TRUE(loop.topics->subscribe(one, "ten bytes."));
+    EXPECT_TRUE(one.join(*loop.topics, "a"));
+    EXPECT_FALSE(one.join(*loop.topics, "b"));
+    EXPECT_FALSE(other.join(*loop.topics, "longer than ten"));
+    EXPECT_TRUE(other.join(*loop.topics, "b"));
+    one.leave(*loop.topics, "a");
+    EXPECT_EQ(loop.topics->size(), 2u);
+    EXPECT_FALSE(one.join(*loop.topics, "eleven byte"));
+    EXPECT_TRUE(one.join(*loop.topics, "ten bytes."));
 }
 
 TEST(WebSocketTopics, ReachTheSubscribersOfOtherLoops) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop here(hub);
     Loop there(hub);
     auto near = here.stage->open();
@@ -264,7 +265,7 @@ TEST(WebSocketTopics, ReachTheSubscribersOfOtherLoops) {
 }
 
 TEST(WebSocketTopics, CountWhatALoopThatDoesNotTurnMisses) {
-    WebSocketHub hub;
+    const auto hub = std::make_shared<task::TopicHub>();
     Loop here(hub, {}, {.in_flight_bytes_max = 10'000});
     Loop there(hub);
     auto far = there.stage->open();
@@ -294,9 +295,9 @@ class WaitingPublisher : public ::testing::Test {
     std::unique_ptr<Peer> open_publisher(Loop& loop) {
         auto peer = loop.stage->open();
         WebSocketConnection& socket = *loop.stage->sockets().back();
-        loop.topics->unsubscribe(socket, "t");
+        socket.leave(*loop.topics, "t");
         loop.stage->when_told = [&loop](WebSocketConnection& publisher) {
-            loop.topics->publish_from(publisher, "t", WebSocketKind::text, std::string(1'000, 'x'));
+            publisher.publish(*loop.topics, "t", WebSocketKind::text, std::string(1'000, 'x'));
         };
         return peer;
     }
@@ -305,7 +306,7 @@ class WaitingPublisher : public ::testing::Test {
     }
     static constexpr int messages = 20'000;  // 20 MB: no queue may hold them
 
-    WebSocketHub hub_;
+    const std::shared_ptr<task::TopicHub> hub_ = std::make_shared<task::TopicHub>();
 };
 
 TEST_F(WaitingPublisher, IsNotReadWhileASubscriberIsBehind) {

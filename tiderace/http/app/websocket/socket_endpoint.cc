@@ -1,15 +1,15 @@
 #include "tiderace/http/app/websocket/socket_endpoint.h"
 
 #include "tiderace/base/moment.h"
-#include "tiderace/http/app/websocket/topics.h"
 #include "tiderace/http/websocket/accept.h"
+#include "tiderace/task/topics.h"
 
 namespace tiderace::http::app_parts {
 
 SocketPart::SocketPart(const WebSocketOptions& options, LayerPlace& place)
     : service_(place.loop, options), runner_(&place.runner) {
     void* const topics = place.states.find(state_key<Topics>, false);
-    if (topics != nullptr) static_cast<Topics*>(topics)->attach(service_);
+    if (topics != nullptr) service_.attach(*static_cast<Topics*>(topics));
 }
 
 SocketPart::~SocketPart() = default;

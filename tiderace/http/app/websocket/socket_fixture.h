@@ -6,7 +6,7 @@
 
 #include "tiderace/http/app/app_fixture.h"
 #include "tiderace/http/app/websocket/socket_endpoint.h"
-#include "tiderace/http/app/websocket/topics.h"
+#include "tiderace/http/app/websocket/topic_events.h"
 #include "tiderace/testing/websocket_stage.h"
 
 namespace tiderace::http {

@@ -1,5 +1,5 @@
 // Topics of an App: members on several loops, which are several clients of one App here.
-#include "tiderace/http/app/websocket/topics.h"
+#include "tiderace/http/app/websocket/topic_events.h"
 
 #include <gtest/gtest.h>
 
@@ -19,18 +19,18 @@ std::string next(testing::WebSocket& socket) {
     return message ? message->text() : "nothing";
 }
 
-App make_app(WebSocketOptions options = {}, TopicLimits limits = {}) {
+App make_app(WebSocketOptions options = {}, task::TopicLimits limits = {}) {
     App app;
     app.state<Topics>(topics(limits));
     app.ws<"/rooms/{name}">(
         [](WebSocket& socket, std::string name, Topics& topics) -> Task<> {
-            if (!topics.join(socket, name)) {
+            if (!socket.join(topics, name)) {
                 socket.close(wire::websocket_close::try_again_later, "no more rooms");
                 co_return;
             }
             while (auto message = co_await socket.receive()) {
                 if (message->text() == "leave") {
-                    topics.leave(socket, name);
+                    socket.leave(topics, name);
                 } else {
                     topics.publish(name, *message);
                 }
@@ -77,10 +77,10 @@ TEST(Topics, ReachTheOtherLoops) {
     EXPECT_EQ(next(ann), "back");
 }
 
-App with_events(TopicEvents options = {}, TopicLimits limits = {}) {
+App with_events(TopicEvents options = {}, task::TopicLimits limits = {}) {
     App app = make_app({}, limits);
     app.get<"/rooms/{name}/events">([options](std::string name, Topics& topics) {
-        return topics.events(std::move(name), options);
+        return events(topics, std::move(name), options);
     });
     return app;
 }
