@@ -31,6 +31,7 @@
 #pragma once
 
 #include "tiderace/task.h"
+#include "tiderace/task/states.h"          // LoopStates: what handlers take by type
 #include "tiderace/task/topic_listener.h"  // TopicQueue, TopicListener
 #include "tiderace/task/topics.h"          // Topics: one to many
 #include "tiderace/tcp/connect.h"

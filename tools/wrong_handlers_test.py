@@ -49,7 +49,6 @@ template <> struct FromRequest<Own<6>> { static Own<6> from(int*); };
 template <> struct FromRequest<Own<7>> { static Own<7> from(Own<7>); };
 template <> struct FromRequest<Own<8>> { static Own<8> from(Own<6>); };
 template <> struct FromRequest<Own<9>> { static Own<9> from(Session&); };
-template <> struct FromRequest<Own<10>> { static Task<Own<10>> from(Session); };
 template <> struct FromRequest<Own<11>> {
     static std::expected<Own<11>, std::string_view> from(Session);
 };
@@ -210,13 +209,10 @@ WRONG = [
     ('app.get<"/">([](Own<8>) { return 1; });', FROM_UNKNOWN),
     ('app.get<"/">([](Own<9>) { return 1; });', BY_VALUE),
     ('app.ws<"/">([](WebSocket&, Own<2>) -> Task<> { co_return; });', FROM),
-    (
-        'app.ws<"/">([](WebSocket&, Own<10>) -> Task<> { co_return; });',
-        "a WebSocket cannot take an argument whose FromRequest<T>::from is a task",
-    ),
     ('Client().post("/", Named{"ann"});', NAMELESS),
     ('ClientRequest("PUT", "/").json(Named{"ann"});', NAMELESS),
     ('tcp::Server(":0").on_data([n = 0](tcp::Peer&, ByteView) mutable { ++n; });', "`mutable`"),
+    ('tcp::serve(":0", [](tcp::Stream, Item) -> Task<> { co_return; });', "states alone"),
     ('tcp::serve(":0", [n = 0](tcp::Stream) mutable -> Task<> { ++n; co_return; });', "`mutable`"),
 ]
 

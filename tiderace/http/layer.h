@@ -22,6 +22,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/stages.h"
+#include "tiderace/task/states.h"
 
 namespace tiderace::json {
 enum class Unknown : std::uint8_t;  // json/type.h
@@ -32,39 +33,8 @@ class Runner;
 
 namespace tiderace::http {
 
-// One address for each type, the same in all files.
-template <typename S>
-inline constexpr char state_key_of = 0;
-template <typename S>
-inline constexpr const void* state_key = &state_key_of<S>;
-
-// The objects of a loop that handlers and layers ask for by type.
-class States {
-  public:
-    struct Entry {
-        const void* key = nullptr;
-        void* object = nullptr;
-        bool shared = false;  // between loops: constant
-    };
-    void add(Entry entry) { entries_.push_back(entry); }
-    // nullptr: there is none, or it is shared and asked for as one's own.
-    void* find(const void* key, bool constant) const {
-        for (const Entry& entry : entries_) {
-            if (entry.key == key && (constant || !entry.shared)) return entry.object;
-        }
-        return nullptr;
-    }
-    // One of the loop's own, which is there.
-    template <typename S>
-    S& get() const {
-        void* const found = find(state_key<S>, false);
-        TR_CHECK(found != nullptr, "a state that the loop was given");
-        return *static_cast<S*>(found);
-    }
-
-  private:
-    std::vector<Entry> entries_;
-};
+using task::state_key;
+using task::States;
 
 // The loop that a layer or an endpoint's handler is made for; all of it outlives them.
 struct LayerPlace {

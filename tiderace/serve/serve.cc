@@ -108,12 +108,10 @@ class AppService final : public net::LoopService {
     // A protocol beside HTTP.
     struct Beside {
         Beside(task::Runner& runner, tcp::Handler served, const TcpServiceOptions& options)
-            : handler(std::move(served)),
-              tasks(runner, handler,
+            : tasks(runner, std::move(served),
                     {.stream = options.stream,
                      .socket = options.socket,
                      .security = options.security}) {}
-        const tcp::Handler handler;
         std::shared_ptr<net::TransportLayer> layer;  // nullptr: in clear text
         tcp::Tasks tasks;
     };

@@ -22,17 +22,11 @@
 //          closed at once.
 #pragma once
 
-#include <concepts>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 
-#include "tiderace/http/app/call.h"
-#include "tiderace/http/app/endpoint.h"
 #include "tiderace/tcp/serve.h"
 
 namespace tiderace::http {
@@ -45,76 +39,26 @@ struct TcpServiceOptions {
 
 class TcpService {
   public:
-    // With the states of a loop; nullopt: the App does not have one of them.
-    using Bind = std::function<std::optional<tcp::Handler>(const States&)>;
-
-    TcpService(std::string address, Bind bind, TcpServiceOptions options)
+    TcpService(std::string address, tcp::BoundHandler bind, TcpServiceOptions options)
         : address_(std::move(address)), bind_(std::move(bind)), options_(options) {}
 
     const std::string& address() const { return address_; }
     const TcpServiceOptions& options() const { return options_; }
-    std::optional<tcp::Handler> bind(const States& states) const { return bind_(states); }
+    // With the states of a loop; nullopt: the App does not have one of them.
+    std::optional<tcp::Handler> bind(const task::States& states) const { return bind_(states); }
 
   private:
     std::string address_;
-    Bind bind_;
+    tcp::BoundHandler bind_;
     TcpServiceOptions options_;
 };
 
-namespace app_parts {
-
-template <typename...>
-struct StreamHandler {
-    static constexpr bool fits = false;
-};
-template <typename... S>
-struct StreamHandler<tcp::Stream, S...> {
-    static constexpr bool fits =
-        ((std::is_lvalue_reference_v<S> && std::is_class_v<std::remove_cvref_t<S>>) && ...);
-
-    template <typename F>
-    static std::optional<tcp::Handler> bind(const std::shared_ptr<const F>& handler,
-                                            const States& states) {
-        const std::tuple found{find<std::remove_reference_t<S>>(states)...};
-        return std::apply(
-            [&](auto*... state) -> std::optional<tcp::Handler> {
-                if (((state == nullptr) || ...)) return std::nullopt;
-                return [handler, state...](tcp::Stream stream) {
-                    return (*handler)(std::move(stream), *state...);
-                };
-            },
-            found);
-    }
-
-  private:
-    template <typename State>
-    static State* find(const States& states) {
-        const void* const key = state_key<std::remove_const_t<State>>;
-        return static_cast<State*>(states.find(key, std::is_const_v<State>));
-    }
-};
-
-}  // namespace app_parts
-
 // An address as tcp::serve takes it: ":7000", "127.0.0.1:0", "[::1]:7", "unix:/run/lines.sock".
-template <app_parts::HasSignature F>
+template <task::HasSignature F>
 std::shared_ptr<const TcpService> tcp_service(std::string address, F handler,
                                               TcpServiceOptions options = {}) {
-    using Signature = app_parts::SignatureOf<F>;
-    using Handler = typename Signature::template Arguments<app_parts::StreamHandler>;
-    constexpr bool fits = Handler::fits && Signature::constant &&
-                          std::same_as<typename Signature::Result, task::Task<>>;
-    static_assert(fits,
-                  "tcp_service: the handler takes a tcp::Stream, and then states alone (`S&`, or"
-                  " `const S&` for a shared one), and returns a Task<>; all loops call it, so it is"
-                  " not `mutable`");
-    if constexpr (fits) {
-        auto kept = std::make_shared<const F>(std::move(handler));
-        auto bind = [kept](const States& states) { return Handler::bind(kept, states); };
-        return std::make_shared<const TcpService>(std::move(address), std::move(bind), options);
-    } else {
-        return nullptr;
-    }
+    return std::make_shared<const TcpService>(std::move(address),
+                                              tcp::bind_states(std::move(handler)), options);
 }
 
 }  // namespace tiderace::http

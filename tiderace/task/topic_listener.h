@@ -7,6 +7,10 @@
 //       }
 //       tcp::Peer* peer = nullptr;
 //   };
+//   tcp::Server(":7000").state<Topics>(topics()).on_accept([](tcp::Peer& peer) {
+//       peer.state<Follower>().peer = &peer;
+//       peer.state<Follower>().join(peer.loop_state<Topics>(), "news");
+//   })
 //
 // Owner    The application. It leaves its topic when it ends.
 // Thread   The loop's.

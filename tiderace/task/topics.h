@@ -10,8 +10,7 @@
 //       TopicQueue news(topics, "news");
 //       co_await when_any(tell(stream, news), hear(stream, topics));
 //   }
-//   app.state<Topics>(topics());
-//   return app.serve({.tcp = {tcp_service(":7000", session)}});
+//   return tcp::serve(":7000", session, {.states = LoopStates().state<Topics>(topics())});
 //
 //   publish -> this turn's batch of the topic -> end of turn -> every listener of the loop
 //           -> one post a turn to each other loop, which does the same

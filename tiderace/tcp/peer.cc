@@ -10,8 +10,13 @@
 
 namespace tiderace::tcp {
 
-Peer::Peer(net::Connection& connection, const Callbacks& callbacks, task::Runner& runner)
-    : connection_(&connection), callbacks_(&callbacks), runner_(&runner), idle_(callbacks.idle) {}
+Peer::Peer(net::Connection& connection, const Callbacks& callbacks, task::Runner& runner,
+           const task::States& states)
+    : connection_(&connection),
+      callbacks_(&callbacks),
+      runner_(&runner),
+      states_(&states),
+      idle_(callbacks.idle) {}
 
 net::Backlog Peer::write(ByteView bytes) {
     // A callback cannot know that an end was requested elsewhere; for a Connection such a write is

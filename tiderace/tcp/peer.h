@@ -14,6 +14,7 @@
 
 #include "tiderace/net/connection.h"
 #include "tiderace/task/runner.h"
+#include "tiderace/task/states.h"
 
 namespace tiderace::tcp {
 
@@ -21,7 +22,8 @@ struct Callbacks;
 
 class Peer final : private net::Session {
   public:
-    Peer(net::Connection& connection, const Callbacks& callbacks, task::Runner& runner);
+    Peer(net::Connection& connection, const Callbacks& callbacks, task::Runner& runner,
+         const task::States& states);
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;
 
@@ -56,6 +58,12 @@ class Peer final : private net::Session {
     task::Runner& runner() const { return *runner_; }
     net::Connection& connection() const { return *connection_; }  // the waist itself
 
+    // A state of the server: the loop's own, or `const S` for a shared one. One that nobody gave
+    // aborts.
+    template <typename S>
+    S& loop_state() const {
+        return states_->get<S>();
+    }
     // The program's state for this peer: a T, made at the first call. One type a peer.
     template <typename T>
     T& state() {
@@ -89,6 +97,7 @@ class Peer final : private net::Session {
     net::Connection* connection_;
     const Callbacks* callbacks_;
     task::Runner* runner_;
+    const task::States* states_;
     Duration idle_;
     std::shared_ptr<AnyState> state_;
 };

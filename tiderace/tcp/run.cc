@@ -22,13 +22,18 @@ namespace {
 class LoopProtocol final : public net::LoopService {
   public:
     LoopProtocol(core::EventLoop& loop, core::WorkerPool& pool, log::Stream& log,
-                 log::TimeSource& time, const MakeProtocol& make)
-        : logger_(log.add_ring(64_KiB), time), runner_(loop, &pool), protocol_(make(runner_)) {
+                 log::TimeSource& time, const LoopStates& states)
+        : logger_(log.add_ring(64_KiB), time), runner_(loop, &pool) {
         loop.set_log(&logger_);
+        states.make(loop, states_);
     }
 
-    Result<> secure(core::EventLoop& loop, const ServerSecurity& security) {
-        auto layer = security.layer(loop);
+    Result<> make(const MakeProtocol& make, const ServerSecurity* security) {
+        auto protocol = make(runner_, states_);
+        if (!protocol) return fail(protocol.error());
+        protocol_ = std::move(*protocol);
+        if (security == nullptr) return {};
+        auto layer = security->layer(runner_.loop());
         if (!layer) return fail(layer.error());
         layer_ = std::move(*layer);
         return {};
@@ -40,6 +45,7 @@ class LoopProtocol final : public net::LoopService {
 
     log::Logger logger_;
     std::shared_ptr<net::TransportLayer> layer_;
+    task::States states_;
     task::Runner runner_;
     std::unique_ptr<Protocol> protocol_;
 };
@@ -87,11 +93,8 @@ int run_server(const ListenOn& listen, const ServeOptions& options, const MakePr
     }
     core::WorkerPool pool;
     return serving->run([&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
-        auto service = std::make_unique<LoopProtocol>(loop, pool, log, time, make);
-        if (options.security != nullptr) {
-            auto secured = service->secure(loop, *options.security);
-            if (!secured) return fail(secured.error());
-        }
+        auto service = std::make_unique<LoopProtocol>(loop, pool, log, time, options.states);
+        if (auto made = service->make(make, options.security); !made) return fail(made.error());
         return service;
     });
 }

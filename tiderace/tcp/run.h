@@ -20,6 +20,7 @@
 #include "tiderace/net/serving_defaults.h"
 #include "tiderace/net/tcp_server.h"
 #include "tiderace/task/runner.h"
+#include "tiderace/task/states.h"
 #include "tiderace/tcp/security.h"
 #include "tiderace/tcp/stream.h"
 
@@ -31,6 +32,7 @@ struct ServeOptions {
     std::size_t threads = 0;  // loops, each on a thread of its own; 0: one for each CPU
     Duration drain = net::ServingDefaults::drain_timeout;  // from the signal to the end
     std::size_t connections_max = 0;  // of all loops; 0: what the descriptor limit allows
+    LoopStates states = {};           // what handlers take by type
     StreamOptions stream = {};        // of a coroutine's streams
     net::ConnectionLimits limits = {};
     net::SocketOptions socket = {};            // of each connection
@@ -52,7 +54,8 @@ class Protocol : public net::SessionFactory {
     virtual ~Protocol() = default;
 };
 
-using MakeProtocol = std::function<std::unique_ptr<Protocol>(task::Runner&)>;
+using MakeProtocol =
+    std::function<Result<std::unique_ptr<Protocol>>(task::Runner&, const task::States&)>;
 
 int run_server(const ListenOn& listen, const ServeOptions& options, const MakeProtocol& make);
 

@@ -15,6 +15,8 @@
 
 #include "tiderace/core/address.h"
 #include "tiderace/core/cpu_count.h"
+#include "tiderace/task/run.h"
+#include "tiderace/tcp/connect.h"
 #include "tiderace/tcp/serve.h"
 #include "tiderace/tcp/server.h"
 
@@ -46,12 +48,69 @@ TEST(TcpRun, WithoutANumberOfThreadsEachUsableCpuHasALoop) {
     const Handler handler = [](Stream) -> task::Task<> { co_return; };
     const auto end = [](const std::vector<core::Address>&) { ::kill(::getpid(), SIGTERM); };
     const ServeOptions options{.on_listening = end};
-    const auto make = [&](task::Runner& runner) {
+    const auto make = [&](task::Runner& runner, const task::States&) {
         ++made;
         return std::make_unique<Tasks>(runner, handler, options);
     };
     EXPECT_EQ(run_server("127.0.0.1:0", options, make), 0);
     EXPECT_EQ(made, core::count_cpus().usable);
+}
+
+struct Rooms {
+    std::vector<std::string> said;
+};
+
+TEST(TcpRun, HandlersHaveTheStatesOfTheirLoopAndWhatIsShared) {
+    std::stop_source stop;
+    const std::string greeting = "hello ";
+    std::string heard;
+    const auto make = [](core::EventLoop&) { return std::make_unique<Rooms>(); };
+    ServeOptions options{.threads = 1,
+                         .states = LoopStates().state<Rooms>(make).share(greeting),
+                         .stop = stop.get_token()};
+    std::thread client;
+    options.on_listening = [&](const std::vector<core::Address>& addresses) {
+        client = std::thread([&, to = addresses.at(0).to_string()] {
+            task::run([](std::string place, std::string& all) -> task::Task<> {
+                for (int i = 0; i < 2; ++i) {
+                    auto stream = co_await connect(place);
+                    co_await stream->write("ann\n");
+                    while (auto line = co_await stream->read(Line{})) all += *line;
+                }
+            }(to, heard));
+            stop.request_stop();
+        });
+    };
+    const auto session = [](Stream stream, Rooms& rooms, const std::string& text) -> task::Task<> {
+        rooms.said.emplace_back(*co_await stream.read(Line{}));
+        co_await stream.write(text + std::to_string(rooms.said.size()) + rooms.said.back() + "\n");
+    };
+    EXPECT_EQ(serve("127.0.0.1:0", session, options), 0);
+    client.join();
+    EXPECT_EQ(heard, "hello 1annhello 2ann");
+    const auto answer = [](Peer& peer, ByteView) {
+        auto& said = peer.loop_state<Rooms>().said;
+        said.push_back(peer.loop_state<const std::string>());
+        peer.write(said.back() + std::to_string(said.size()) + "\n");
+        peer.close();
+    };
+    heard.clear();
+    stop = {};
+    options.stop = stop.get_token();
+    options.states = {};
+    Server server("127.0.0.1:0", options);
+    EXPECT_EQ(server.state<Rooms>(make).share(greeting).on_data(answer).run(), 0);
+    client.join();
+    EXPECT_EQ(heard, "hello 1hello 2");
+}
+
+TEST(TcpRun, AStateThatNobodyGaveIsOneSentence) {
+    const auto session = [](Stream, Rooms&) -> task::Task<> { co_return; };
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(serve("127.0.0.1:0", session, {.threads = 1, .program = "rooms"}), 1);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "rooms: serve rooms: invalid argument; its handler takes a state that"
+              " ServeOptions::states does not have\n");
 }
 
 TEST(TcpRun, AThreadDrainsIt) {

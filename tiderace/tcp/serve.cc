@@ -1,5 +1,6 @@
 #include "tiderace/tcp/serve.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "tiderace/task/sleep.h"
@@ -36,7 +37,7 @@ class Tasks::Served final : public task::Root, private StreamObserver {
 
     void begin() {
         const bool is_secured = tasks_->options_.security != nullptr;
-        start(*tasks_->runner_, run_handler(*tasks_->handler_, Stream(*state_), is_secured));
+        start(*tasks_->runner_, run_handler(tasks_->handler_, Stream(*state_), is_secured));
     }
 
   private:
@@ -70,8 +71,8 @@ class Tasks::Served final : public task::Root, private StreamObserver {
     bool removed_ = false;  // and not there any more
 };
 
-Tasks::Tasks(task::Runner& runner, const Handler& handler, const ServeOptions& options)
-    : runner_(&runner), handler_(&handler), options_(options) {}
+Tasks::Tasks(task::Runner& runner, Handler handler, const ServeOptions& options)
+    : runner_(&runner), handler_(std::move(handler)), options_(options) {}
 
 Tasks::~Tasks() = default;
 
@@ -83,10 +84,16 @@ net::Session& Tasks::make_session(net::Connection& connection) {
     return *state;
 }
 
-int serve_handler(const ListenOn& listen, const Handler& handler, const ServeOptions& options) {
-    return run_server(listen, options, [&](task::Runner& runner) {
-        return std::make_unique<Tasks>(runner, handler, options);
-    });
+int serve_handler(const ListenOn& listen, const BoundHandler& handler,
+                  const ServeOptions& options) {
+    const auto make = [&](task::Runner& runner,
+                          const task::States& states) -> Result<std::unique_ptr<Protocol>> {
+        auto bound = handler(states);
+        if (bound) return std::make_unique<Tasks>(runner, std::move(*bound), options);
+        return fail(Error(EINVAL, "serve", options.program,
+                          "its handler takes a state that ServeOptions::states does not have"));
+    };
+    return run_server(listen, options, make);
 }
 
 }  // namespace tiderace::tcp

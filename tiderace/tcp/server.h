@@ -16,6 +16,9 @@
 //   on_close    the last one, with the reason, also after abort() and after a callback that threw;
 //               state<T>() is still there, and writes are dropped
 //
+// What all peers of a loop share is a state, as of an App: `.state<Rooms>(…)` makes one for each
+// loop, `.share(settings)` is one for all; callbacks find it by Peer::loop_state<Rooms>().
+//
 // None of them is called inside another of the same peer: abort() in a callback leads to on_close
 // later in this turn. A peer that finished its direction gets what was written, and is closed.
 //
@@ -108,6 +111,18 @@ class Server final {
         return *this;
     }
 
+    // As App's: a state for each loop, or one for all, for Peer::loop_state().
+    template <typename S, typename F>
+    Server& state(F make) {
+        options_.states.state<S>(std::move(make));
+        return *this;
+    }
+    template <typename S>
+    Server& share(S&& shared) {
+        options_.states.share(std::forward<S>(shared));
+        return *this;
+    }
+
     // Serves until a stop is requested. Returns the exit status.
     int run() const;
 
@@ -137,13 +152,15 @@ class Server final {
 // The peers of one loop.
 class Peers final : public Protocol {
   public:
-    Peers(task::Runner& runner, const Callbacks& callbacks, const ServeOptions& options)
-        : runner_(&runner), callbacks_(&callbacks), options_(options) {}
+    Peers(task::Runner& runner, const task::States& states, const Callbacks& callbacks,
+          const ServeOptions& options)
+        : runner_(&runner), states_(&states), callbacks_(&callbacks), options_(options) {}
 
   private:
     net::Session& make_session(net::Connection& connection) override;
 
     task::Runner* runner_;
+    const task::States* states_;
     const Callbacks* callbacks_;
     ServeOptions options_;
 };

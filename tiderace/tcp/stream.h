@@ -120,8 +120,8 @@ class Stream final {
     bool tune(const net::SocketOptions& options);
 
     // For tasks of this loop, which a stream's are: its loop, for time and timers, and its runner,
-    // for what all connections of the loop share: `stream.runner().local<Rooms>()` is made as
-    // Rooms(runner) at the first call.
+    // for what libraries keep for all connections of the loop: `stream.runner().local<Cache>()` is
+    // made as Cache(runner) at the first call. Programs have states (tcp/serve.h).
     core::EventLoop& loop() const { return runner().loop(); }
     task::Runner& runner() const { return *task::Context::here().runner; }
 

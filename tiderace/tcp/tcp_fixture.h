@@ -32,7 +32,7 @@ class ServedWorld {
     }
     void serve(const Server& server, ServeOptions options = {}) {
         callbacks = server.callbacks();
-        peers = std::make_unique<Peers>(runner, callbacks, options);
+        peers = std::make_unique<Peers>(runner, states, callbacks, options);
         listen(*peers, options);
     }
     void drain(Duration within = 10s) {
@@ -52,6 +52,7 @@ class ServedWorld {
     task::Runner runner{world->loop(), &pool};
     Handler handler;
     Callbacks callbacks;
+    task::States states;
     std::unique_ptr<Tasks> tasks;
     std::unique_ptr<Peers> peers;
     std::unique_ptr<net::TcpServer> server;

@@ -38,11 +38,6 @@ App::App(App&& other) noexcept = default;
 App& App::operator=(App&& other) noexcept = default;
 App::~App() = default;
 
-App& App::add_state(State state) {
-    states_.push_back(std::move(state));
-    return *this;
-}
-
 App& App::add_background(app_parts::Background task) {
     background_.push_back(std::move(task));
     return *this;
@@ -165,7 +160,7 @@ App& App::mount(std::string prefix, App&& other) {
     const std::size_t first_use = page_uses_.size();
     page_uses_.insert(page_uses_.end(), other.page_uses_.begin(), other.page_uses_.end());
     check_pages(first_use);
-    for (State& state : other.states_) states_.push_back(std::move(state));
+    states_.take(std::move(other.states_));
     other.life_->join(life_);  // its ready() asks it
     for (app_parts::Background& one : other.background_) background_.push_back(std::move(one));
     if (pages_ != nullptr && other.pages_ != nullptr) {
@@ -313,11 +308,7 @@ std::string App::missing(const std::vector<Need>& needs, std::uint32_t scope,
         }
         if (need.key == state_key<AppLoop> || (need.constant && is_left(need))) continue;
         const bool is_life = need.key == state_key<Life>;
-        const auto has = [&](bool shared) {
-            return std::ranges::any_of(states_, [&](const State& state) {
-                return state.key == need.key && (state.shared != nullptr) == shared;
-            });
-        };
+        const auto has = [&](bool shared) { return states_.has(need.key, shared); };
         if (has(false) || (need.constant && (is_life || has(true)))) continue;
         if (is_life || has(true)) {
             return type + "&, which all loops share: take it as const " + type + "&";

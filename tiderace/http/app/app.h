@@ -31,7 +31,6 @@
 #include <vector>
 
 #include "tiderace/base/shared_function.h"
-#include "tiderace/http/app/app_entries.h"
 #include "tiderace/http/app/app_options.h"
 #include "tiderace/http/app/endpoint.h"
 #include "tiderace/http/app/group.h"
@@ -84,17 +83,19 @@ class App : public Scoped<App, 0> {
     //   app.state<Counters>([](core::EventLoop&) { return std::make_unique<Counters>(); });
     template <typename S, typename F>
     App& state(F make) {
-        return add_state(app_parts::state_entry<S>(std::move(make)));
+        states_.state<S>(std::move(make));
+        return *this;
     }
     // One for all loops: handlers take it as `const S&`. It outlives the App's serving.
     template <typename S>
     App& share(const S& shared) {
-        return add_state({state_key<S>, {}, const_cast<S*>(&shared)});
+        states_.share(shared);
+        return *this;
     }
     template <typename S>
         requires(!std::is_lvalue_reference_v<S>)
-    App& share(S&&) {
-        static_assert(std::is_lvalue_reference_v<S>, "share() keeps a reference: no temporary");
+    App& share(S&& temporary) {
+        states_.share(std::move(temporary));
         return *this;
     }
     // GET: an OpenAPI 3.1 document of the routes, and a page to try them; the middleware stands
@@ -154,10 +155,7 @@ class App : public Scoped<App, 0> {
     friend class Scoped<App, 0>;
     friend struct app_parts::Scope;
 
-    using State = app_parts::StateEntry;
-
     std::uint32_t add_scope(std::uint32_t parent, std::string prefix);
-    App& add_state(State state);
     App& add_background(app_parts::Background task);
     App& add_job(std::string name, std::expected<app_parts::Schedule, std::string> schedule,
                  app_parts::Background job);
@@ -179,7 +177,7 @@ class App : public Scoped<App, 0> {
     std::shared_ptr<Site> site_;
     // By the site's endpoints; nullptr: no function answers there.
     std::vector<std::unique_ptr<app_parts::Endpoint>> routes_;
-    std::vector<State> states_;
+    LoopStates states_;
     std::shared_ptr<app_parts::TemplateFolder> pages_;
     std::vector<app_parts::PageUse> page_uses_;
     std::vector<app_parts::Background> background_;

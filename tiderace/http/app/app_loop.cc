@@ -17,15 +17,7 @@ AppLoop::AppLoop(core::EventLoop& loop, const App& app, core::WorkerPool* pool)
     runner_.local<app_parts::LoopPages>().pages = app.pages_.get();
     states_.add({state_key<AppLoop>, this, false});
     states_.add({state_key<Life>, app.life_.get(), true});
-    for (const App::State& state : app.states_) {
-        // One object for all loops; any other state is made for each loop.
-        if (state.shared != nullptr) {
-            states_.add({state.key, state.shared, true});
-            continue;
-        }
-        owned_.push_back(state.make(loop));
-        states_.add({state.key, owned_.back().get(), false});
-    }
+    app.states_.make(loop, states_);
     LayerPlace place{loop, pool, runner_, states_, app.options_.handler_timeout};
     site_.emplace(app.site_, place);
     fault_ = std::move(place.fault);

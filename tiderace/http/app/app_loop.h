@@ -49,7 +49,6 @@ class AppLoop final {
     std::size_t bodies_bytes_max() const;
 
     const App* app_;
-    std::vector<std::shared_ptr<void>> owned_;
     std::atomic<const Matched*> running_ = nullptr;
     States states_;
     std::optional<Error> fault_;

@@ -9,9 +9,12 @@
 
 #include "tiderace/http/app/arguments.h"
 #include "tiderace/http/app/call.h"
+#include "tiderace/task/signature.h"
 #include "tiderace/task/task.h"
 
 namespace tiderace::http::app_parts {
+
+using task::HasSignature;
 
 template <typename T>
 inline constexpr bool is_task = false;
@@ -44,16 +47,13 @@ concept KnownArgument =
     (std::is_lvalue_reference_v<A> && std::is_class_v<std::remove_cvref_t<A>>) ||
     requires { sizeof(Argument<A>); };
 
-// The parameters and the result of a function object that has one operator().
 template <typename F>
-struct SignatureOf : SignatureOf<decltype(&F::operator())> {};
+struct SignatureOf : SignatureOf<typename task::FunctionOf<F>::Plain> {
+    static constexpr bool constant = task::FunctionOf<F>::constant;
+};
 template <typename R, typename... A>
-struct SignatureOf<R (*)(A...)> {
+struct SignatureOf<R (*)(A...)> : task::FunctionOf<R (*)(A...)> {
     using Plain = SignatureOf;
-    using Result = R;
-    template <template <typename...> typename To>
-    using Arguments = To<A...>;
-    static constexpr bool constant = true;
     static constexpr std::size_t body_arguments = (std::size_t{0} + ... + body_arguments_of<A>);
     static constexpr BodyUse body = most_of<A...>();
     static constexpr std::size_t path_parameters = (std::size_t{0} + ... + path_parameters_of<A>);
@@ -64,20 +64,4 @@ struct SignatureOf<R (*)(A...)> {
     static constexpr bool is_well_made = (is_well_made_argument<A> && ...);
     static constexpr bool waits = (waits_for<A> || ...);
 };
-template <typename R, typename F, typename... A>
-struct SignatureOf<R (F::*)(A...) const> : SignatureOf<R (*)(A...)> {};
-template <typename R, typename F, typename... A>
-struct SignatureOf<R (F::*)(A...)> : SignatureOf<R (*)(A...)> {
-    static constexpr bool constant = false;
-};
-template <typename R, typename... A>
-struct SignatureOf<R (*)(A...) noexcept> : SignatureOf<R (*)(A...)> {};
-template <typename R, typename F, typename... A>
-struct SignatureOf<R (F::*)(A...) const noexcept> : SignatureOf<R (*)(A...)> {};
-template <typename R, typename F, typename... A>
-struct SignatureOf<R (F::*)(A...) noexcept> : SignatureOf<R (F::*)(A...)> {};
-
-template <typename F>
-concept HasSignature = std::is_function_v<std::remove_pointer_t<F>> || requires { &F::operator(); };
-
 }  // namespace tiderace::http::app_parts

@@ -64,7 +64,7 @@ struct Background {
 // Calls a function whose parameters are states.
 template <typename... A>
 struct CallWithStates {
-    static_assert((std::is_lvalue_reference_v<A> && ...),
+    static_assert(task::StateArguments<A...>::fits,
                   "a background task takes states alone: `S&`, or `const S&` for a shared one");
 
     static void list([[maybe_unused]] std::vector<Need>& needs) {
@@ -72,20 +72,9 @@ struct CallWithStates {
     }
     template <typename F>
     static std::optional<task::Task<>> call(const F& function, const States& states) {
-        const std::tuple found{find<std::remove_reference_t<A>>(states)...};
-        return std::apply(
-            [&](auto*... each) -> std::optional<task::Task<>> {
-                if (((each == nullptr) || ...)) return std::nullopt;
-                return function(*each...);
-            },
-            found);
-    }
-
-  private:
-    template <typename S>
-    static S* find(const States& states) {
-        const void* const key = state_key<std::remove_const_t<S>>;
-        return static_cast<S*>(states.find(key, std::is_const_v<S>));
+        const auto found = task::StateArguments<A...>::find(states);
+        if (!found) return std::nullopt;
+        return std::apply(function, *found);
     }
 };
 
