@@ -39,3 +39,4 @@
 #include "tiderace/tcp/serve.h"
 #include "tiderace/tcp/server.h"
 #include "tiderace/tcp/stream.h"
+#include "tiderace/tcp/stream_options.h"

@@ -9,8 +9,9 @@
 //
 // The handler is one of tcp::serve (tcp/serve.h), which takes states of the App after its stream:
 // `S&`, one of its loop, or `const S&`. It shares the App's signals, draining, limit of connections
-// and minimum rate of what peers take (ServeOptions::bytes_per_second_min); a read that waits when
-// it drains gets End::stopping.
+// and minimum rate of what peers take (ServeOptions::bytes_per_second_min); what they send has the
+// service's own, StreamOptions::receive_bytes_per_second_min, because people type slowly. A read
+// that waits when it drains gets End::stopping.
 //
 //   const tcp::ServerTls tls({.certificates = {{"cert.pem", "key.pem"}}});
 //   tcp_service(":7443", lookup, {.security = &tls})      // begins when the handshake is over

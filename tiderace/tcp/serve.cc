@@ -78,7 +78,7 @@ Tasks::~Tasks() = default;
 
 net::Session& Tasks::make_session(net::Connection& connection) {
     if (options_.socket != net::SocketOptions{}) connection.tune(options_.socket);
-    auto* state = new StreamState(connection, options_.stream.read_bytes_max, options_.stream.idle);
+    auto* state = new StreamState(connection, options_.stream);
     served_.push_back(std::make_unique<Served>(*this, *state, served_.size()));
     served_.back()->begin();
     return *state;

@@ -8,7 +8,7 @@
 namespace tiderace::tcp {
 
 Stream::Stream(net::Connection& connection, const StreamOptions& options)
-    : state_(new StreamState(connection, options.read_bytes_max, options.idle)) {
+    : state_(new StreamState(connection, options)) {
     connection.start(*state_);
 }
 

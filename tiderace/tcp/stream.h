@@ -31,14 +31,10 @@
 #include "tiderace/base/result.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/tcp/framing.h"
+#include "tiderace/tcp/stream_options.h"
 #include "tiderace/tcp/stream_state.h"
 
 namespace tiderace::tcp {
-
-struct StreamOptions {
-    std::size_t read_bytes_max = 64_KiB;  // unread; above it the peer is pushed back on
-    Duration idle = 0s;                   // how long a read waits for the peer; 0: for ever
-};
 
 template <Framing F>
 class [[nodiscard("co_await it")]] Read final : private StreamReader {

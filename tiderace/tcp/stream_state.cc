@@ -1,5 +1,6 @@
 #include "tiderace/tcp/stream_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -13,11 +14,8 @@ constexpr std::size_t write_piece_bytes = 64_KiB;
 
 }  // namespace
 
-StreamState::StreamState(net::Connection& connection, std::size_t read_bytes_max, Duration idle)
-    : connection_(&connection),
-      peer_(connection.peer()),
-      read_bytes_max_(read_bytes_max),
-      idle_(idle) {}
+StreamState::StreamState(net::Connection& connection, const StreamOptions& options)
+    : connection_(&connection), peer_(connection.peer()), options_(options) {}
 
 void StreamState::disown() {
     TR_CHECK(reader_ == nullptr && writers_.empty(), "a stream ended before an operation on it");
@@ -108,9 +106,7 @@ void StreamState::settle(StreamReader& reader, End end) {
 void StreamState::wait(StreamReader& reader, std::coroutine_handle<> handle) {
     reader.waiter_.suspend(handle);
     if (reader.settled_) return reader.waiter_.wake();  // the others have their turn first
-    if (idle_ > Duration::zero()) {
-        connection_->set_deadline(moment_after(connection_->loop().now(), idle_));
-    }
+    wait_for_peer();
     // A task that comes back for its next frame while the server stops is idle from now on.
     if (draining_ && waits_at_boundary()) {
         quiet_rounds_ = 2;
@@ -129,13 +125,13 @@ void StreamState::forget(StreamReader& reader) {
     reader_ = nullptr;
     lent_ = 0;
     if (connection_ == nullptr) return;
-    connection_->set_deadline(Instant::max());
+    stop_waiting();
     update_reading();
 }
 
 void StreamState::wake_reader(End end) {
     if (!reader_->settled_) settle(*reader_, end);
-    if (connection_ != nullptr) connection_->set_deadline(Instant::max());
+    if (connection_ != nullptr) stop_waiting();
     reader_->waiter_.wake();
 }
 
@@ -147,8 +143,8 @@ std::size_t StreamState::on_data(net::Connection&, ByteView data) {
         quiet_rounds_ = 0;
         if (try_settle(*reader_)) {
             wake_reader_in_receive();
-        } else if (idle_ > Duration::zero()) {
-            connection_->set_deadline(moment_after(connection_->loop().now(), idle_));
+        } else {
+            wait_for_peer();
         }
     }
     // The task may have ended its stream.
@@ -173,7 +169,7 @@ void StreamState::wake_reader_in_receive() {
 void StreamState::update_reading() {
     if (connection_ == nullptr) return;
     const std::size_t held = in_.size() - begin_ + later_.size();
-    const bool wanted = waiting() || held < read_bytes_max_;
+    const bool wanted = waiting() || held < options_.read_bytes_max;
     if (wanted != connection_->reading()) connection_->set_reading(wanted);
 }
 
@@ -184,10 +180,39 @@ void StreamState::on_peer_finished(net::Connection& connection) {
     if (connection.sending_finished()) connection.close_when_sent();
 }
 
+net::ProgressRate StreamState::frame_rate() const {
+    return {.period = 30s, .bytes_per_second_min = options_.receive_bytes_per_second_min};
+}
+
+// A read waits, and something has come, or the read has just begun.
+void StreamState::wait_for_peer() {
+    const Instant now = connection_->loop().now();
+    if (options_.idle > Duration::zero()) idle_until_ = moment_after(now, options_.idle);
+    if (options_.receive_bytes_per_second_min > 0 && !unread().empty() &&
+        slow_.due(now) == Instant::max()) {
+        // The bytes of this frame count, and not those before it.
+        slow_.begin(now, frame_rate(), unread().size());
+    }
+    const Instant due = std::min(idle_until_, slow_.due(now));
+    if (due != Instant::max()) connection_->set_deadline(due);
+}
+
+// While nothing waits it is we who let the peer wait.
+void StreamState::stop_waiting() {
+    slow_.stop();
+    idle_until_ = Instant::max();
+    connection_->set_deadline(Instant::max());
+}
+
 void StreamState::on_deadline(net::Connection& connection) {
     if (!waiting()) return;
+    const Instant now = connection.loop().now();
+    const bool silent = idle_until_ <= now;
+    if (!silent && slow_.check(now, frame_rate(), unread().size())) {
+        return connection.set_deadline(std::min(idle_until_, slow_.due(now)));
+    }
     end_ = End::silent;
-    connection.close(net::CloseReason::idle_expired);
+    connection.close(silent ? net::CloseReason::idle_expired : net::CloseReason::deadline_expired);
 }
 
 // Bytes that have arrived by now are still read: two turns dispatch them.

@@ -23,22 +23,13 @@
 #include "tiderace/base/intrusive_list.h"
 #include "tiderace/core/timer_wheel.h"
 #include "tiderace/net/connection.h"
+#include "tiderace/net/progress_rate.h"
 #include "tiderace/task/frame_pool.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/tcp/framing.h"
+#include "tiderace/tcp/stream_options.h"
 
 namespace tiderace::tcp {
-
-// Why a read gave nothing.
-enum class End : std::uint8_t {
-    none,       // it did not end
-    finished,   // the peer ended its direction in order, after a whole frame
-    cut_short,  // the same within a frame
-    too_long,   // the frame is above its maximum
-    silent,     // nothing came for the stream's idle time
-    stopping,   // the server drains, and the peer sent nothing more
-    lost,       // reset, stalled or closed; Stream::reason() has the cause
-};
 
 // A read or a write that waits. Unhooks when it is destroyed.
 //
@@ -106,7 +97,7 @@ class StreamObserver {
 
 class StreamState final : public net::Session, private core::Timer {
   public:
-    StreamState(net::Connection& connection, std::size_t read_bytes_max, Duration idle);
+    StreamState(net::Connection& connection, const StreamOptions& options);
 
     ~StreamState() override {
         if (observer_ != nullptr) observer_->on_state_ended();
@@ -115,7 +106,7 @@ class StreamState final : public net::Session, private core::Timer {
     // The Stream is gone: ends the connection in order, and this when that is done.
     void disown() TR_ON_LOOP;
     void set_observer(StreamObserver* observer) { observer_ = observer; }
-    void set_idle(Duration idle) { idle_ = idle; }
+    void set_idle(Duration idle) { options_.idle = idle; }
 
     // True: settled, see frame() and end().
     bool begin(StreamReader& reader) TR_ON_LOOP;
@@ -158,6 +149,9 @@ class StreamState final : public net::Session, private core::Timer {
     void settle(StreamReader& reader, End end);
     void wake_reader(End end) TR_ON_LOOP;
     void wake_reader_in_receive() TR_ON_LOOP;
+    void wait_for_peer() TR_ON_LOOP;
+    void stop_waiting() TR_ON_LOOP;
+    net::ProgressRate frame_rate() const;
     void update_reading() TR_ON_LOOP;
     bool waiting() const { return reader_ != nullptr && !reader_->settled_; }
     bool waits_at_boundary() const { return waiting() && begin_ == in_.size(); }
@@ -179,8 +173,9 @@ class StreamState final : public net::Session, private core::Timer {
     PooledText in_, later_;
     std::size_t begin_ = 0;  // start of the unread bytes in in_; those before it were taken
     std::size_t lent_ = 0;   // of the unread: the last frame, until the next read
-    std::size_t read_bytes_max_;
-    Duration idle_;
+    StreamOptions options_;
+    net::LagClock slow_;  // runs while a read waits for the rest of a frame
+    Instant idle_until_ = Instant::max();
     std::uint64_t resumed_turn_ = 0;  // in which on_data() last ran its task
     End end_ = End::none;
     net::CloseReason reason_ = net::CloseReason::finished;

@@ -169,6 +169,70 @@ TEST_F(StreamStateTest, TheIdleTimeDoesNotRunWhileWeAreWaitedFor) {
     end_all();
 }
 
+// Of each frame anew; a peer that sends nothing between two frames is not slow.
+TEST_F(StreamStateTest, AFrameThatComesTooSlowlyEndsTheStream) {
+    std::size_t read = 0;
+    End end = End::none;
+    net::CloseReason reason{};
+    serve(
+        [&](Stream stream) -> Task<> {
+            while (const auto line = co_await stream.read(Line{})) {
+                read += line->size();
+                co_await task::sleep(1h);  // our own work
+            }
+            end = stream.end();
+            reason = stream.reason();
+        },
+        {.stream = {.receive_bytes_per_second_min = 10}});
+    const auto peer = world->connect();
+    const auto say_each = [&](const std::string& piece, int times) {
+        for (int i = 0; i < times; ++i) {
+            peer->say(piece);
+            world->settle();
+            world->advance(1s);
+        }
+    };
+    say_each("fast enough", 90);
+    EXPECT_EQ(end, End::none);
+    peer->say("\nbegun while we work");
+    world->settle();
+    world->advance(1h);  // and the rest of it has its time from here on
+    world->settle();
+    world->advance(20s);
+    EXPECT_EQ(end, End::none);
+    peer->say("\n");
+    world->settle();
+    world->advance(2h);
+    world->settle();
+    EXPECT_EQ(read, 990U + 19U);
+    EXPECT_EQ(end, End::none) << "nothing has begun";
+    say_each("s", 29);
+    EXPECT_EQ(end, End::none);
+    say_each("s", 10);
+    EXPECT_EQ(end, End::silent);
+    EXPECT_EQ(reason, net::CloseReason::deadline_expired);
+    end_all();
+}
+
+TEST_F(StreamStateTest, TheIdleTimeEndsAFrameThatIsFastEnough) {
+    net::CloseReason reason{};
+    serve(
+        [&](Stream stream) -> Task<> {
+            co_await stream.read(Line{});
+            reason = stream.reason();
+        },
+        {.stream = {.idle = 40s, .receive_bytes_per_second_min = 10}});
+    const auto peer = world->connect();
+    peer->say(std::string(5'000, 'x'));
+    world->settle();
+    world->advance(39s);
+    EXPECT_FALSE(peer->over());
+    world->advance(2s);
+    world->settle();
+    EXPECT_EQ(reason, net::CloseReason::idle_expired);
+    end_all();
+}
+
 TEST_F(StreamStateTest, WritesOfTwoTasksLeaveOneAfterTheOther) {
     const std::string a(1'000'000, 'a'), b(1'000'000, 'b');
     serve([&](Stream stream) -> Task<> {
