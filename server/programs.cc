@@ -88,6 +88,24 @@ Result<std::unique_ptr<http::cgi::FastCgi>> make_fastcgi(core::EventLoop& loop,
     return http::cgi::FastCgi::create(loop, std::move(fastcgi));
 }
 
+// A folder that a route has as its root, and that is of programs or lies among them.
+void add_roots_inside(const ServeOptions& options, const std::string& programs,
+                      std::vector<SourceFault>& faults) {
+    std::error_code fault;
+    const fs::path folder = fs::weakly_canonical(programs, fault);
+    for (const Route& route : options.routes) {
+        if (!route.files.root) continue;
+        const fs::path root = fs::weakly_canonical(*route.files.root, fault);
+        const fs::path relative = root.lexically_relative(folder);
+        if (relative.empty() || *relative.begin() == "..") continue;
+        faults.push_back({"root", &route,
+                          Error(0, "serve", *route.files.root,
+                                "the programs of " + programs +
+                                    " would be sent as files: move what is to be sent to a "
+                                    "folder of its own")});
+    }
+}
+
 }  // namespace
 
 // A --fastcgi of a path has no files here: the peer knows what it runs.
@@ -102,6 +120,13 @@ std::vector<std::string> program_sources(const ServeOptions& options) {
 std::vector<std::string> unsent_paths(const ServeOptions& options) {
     std::vector<std::string> all = program_sources(options);
     for (const Route& route : options.routes) {
+        // Whatever path leads to them: a route may have the folder around them as its root.
+        if (!route.cgi.empty()) {
+            std::error_code fault;
+            const std::string folder =
+                path_in_root(options, fs::weakly_canonical(route.cgi, fault));
+            if (!folder.empty()) all.push_back(folder);
+        }
         const bool has_path = !route.match.plain_path().empty();
         if (route.fastcgi && !route.has_scripts() && has_path) all.push_back(route.match.path);
     }
@@ -138,6 +163,7 @@ std::vector<SourceFault> source_faults(const ServeOptions& options) {
         if (!route.cgi.empty()) {
             auto hidden = check_hidden(options, route);
             if (!hidden) faults.push_back({"cgi", &route, hidden.error()});
+            add_roots_inside(options, route.cgi, faults);
         }
         // Behind "/a" the file a.html is found, which the pattern knows by its own name only.
         if (!options.clean_urls || !route.has_scripts() || !route.match.path.ends_with(".html")) {
@@ -183,9 +209,11 @@ http::Handler* Programs::of_route(const http::RouteMatch& match) const {
     return found != by_route_.end() ? found->handler.get() : nullptr;
 }
 
-bool Programs::run_script(http::Exchange& exchange, std::string_view path) {
-    return std::ranges::any_of(
-        scripts_, [&](http::cgi::FastCgi* scripts) { return scripts->handle_as(exchange, path); });
+bool Programs::run_script(http::Exchange& exchange, std::string_view path,
+                          std::span<const std::string> index) {
+    return std::ranges::any_of(scripts_, [&](http::cgi::FastCgi* scripts) {
+        return scripts->handle_as(exchange, path, index);
+    });
 }
 
 }  // namespace tiderace::server

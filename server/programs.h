@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +35,9 @@ class Programs final {
     // nullptr: the route runs no program.
     http::Handler* of_route(const http::RouteMatch& match) const;
     // Answers by a script of the root that the path of a file leads to: itself, or its folder's
-    // index. False: it is none, and the exchange is not touched.
-    bool run_script(http::Exchange& exchange, std::string_view path);
+    // index of these names. False: it is none, and the exchange is not touched.
+    bool run_script(http::Exchange& exchange, std::string_view path,
+                    std::span<const std::string> index);
 
   private:
     Programs() = default;

@@ -256,8 +256,8 @@ Result<std::shared_ptr<Worker::Content>> Worker::open_content(const Generation& 
     }
     const FileSettings& whole = site.options.whole.files;
     if (content->programs != nullptr || whole.maps_paths()) {
-        content->mapped =
-            std::make_unique<MappedFiles>(content->files.get(), content->programs.get(), whole, "");
+        content->mapped = std::make_unique<MappedFiles>(
+            content->files.get(), content->programs.get(), whole, "", site.options.index);
     }
     if (auto opened = open_routes(generation, site, *content); !opened) {
         return fail(opened.error());
@@ -279,7 +279,7 @@ Result<> Worker::open_routes(const Generation& generation, const ServedSite& sit
         Content::OfRoute& made =
             content.routes.emplace_back(route.match, std::move(*files), nullptr);
         made.mapped = std::make_unique<MappedFiles>(made.files.get(), programs, options.whole.files,
-                                                    route.match.plain_path());
+                                                    route.match.plain_path(), options.index);
     }
     return {};
 }

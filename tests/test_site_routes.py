@@ -203,7 +203,8 @@ def test_scripts_are_run_and_never_sent(sites, make, fcgiwrap):  # noqa: F811
     script = (
         "#!/bin/sh\necho 'Content-Type: text/plain'; echo\necho ran $SCRIPT_NAME $REQUEST_URI\n"
     )
-    for name in ("www/index.cgi", "www/blog/index.cgi", "www/post.cgi"):
+    for name in ("www/index.cgi", "www/blog/index.cgi", "www/post.cgi", "www/shop/start.cgi",
+                 "www/kept/start.cgi"):  # fmt: skip
         make(name, script).chmod(0o755)
     make("www/page.html", "page")
     server = sites(f"""
@@ -215,6 +216,13 @@ try = ["{{path}}", "{{path}}/", "/index.cgi"]
 [[site.route]]
 path = "*.cgi"
 fastcgi = "{fcgiwrap}"
+[[site.route]]
+path = "/shop"
+index = ["start.cgi"]
+try = ["{{path}}", "{{path}}/", 410]
+[[site.route]]
+path = "/kept"
+index = ["start.cgi"]
 [[site]]
 hosts = ["b.example"]
 root = "www"
@@ -235,6 +243,8 @@ fastcgi = "{fcgiwrap}"
     assert server.of("a.example", "/page.html").text == "page"
     assert server.of("a.example", "/2026/post?x").text == "ran /index.cgi /2026/post?x\n"
     assert server.of("a.example", "/blog/").text == "ran /blog/index.cgi /blog/\n"
+    for folder in ("/shop/", "/kept/"):
+        assert server.of("a.example", folder).text == f"ran {folder}start.cgi {folder}\n"
     # Where the condition does not hold, the source is not there.
     for path in ("/", "/post.cgi", "/blog/", "/post.cgi/x"):
         assert server.of("b.example", path).status == 404, path
@@ -290,6 +300,30 @@ strip = "/other"
         assert server.of("x", path).status == 404, path
     assert server.of("x", "/app/static/a.css").status == 200
     assert server.of("x", "/other/app/setup.txt").text == "setup"
+
+
+def test_a_folder_of_programs_is_never_sent(binary, sites, make, tmp_path):  # noqa: F811
+    """By no route whose root is the folder, lies in it, or has it inside."""
+    make("www/a.html", "a")
+    make("other/b.html", "b")
+    for name in ("other/prog/p.sh", "other/prog/in/q.sh"):
+        make(name, "#!/bin/sh\necho 'Content-Type: text/plain'; echo\necho ran\n").chmod(0o755)
+    site = """
+[[site]]
+root = "www"
+route = [
+  { path = "/bin", cgi = "other/prog" },
+  { path = "/src", root = "ROOT", strip = "/src" },
+]
+"""
+    for root in ("other/prog", "other/../other/prog/in"):
+        said = refusals(binary, tmp_path, SERVER + site.replace("ROOT", root))
+        assert "would be sent as files" in said, root
+    server = sites(site.replace("ROOT", "other"))
+    assert server.of("x", "/bin/p.sh").text == "ran\n"
+    assert server.of("x", "/src/b.html").text == "b"
+    for path in ("/src/prog/p.sh", "/src/prog/in/q.sh", "/src/prog/in/", "/src/%70rog/p.sh"):
+        assert server.of("x", path).status == 404, path
 
 
 @needs_fcgiwrap
@@ -474,6 +508,13 @@ respond = "gone"
     answer = server.of("x", "/api/p.sh", *from_a_page, method="OPTIONS")
     assert answer.get("access-control-allow-methods") == "PUT"
     assert server.of("x", "/api/p.sh", method="PUT").text == "ran\n"
+    # A file beside it takes no PUT.
+    answer = server.of("x", "/a.html", *from_a_page, method="OPTIONS")
+    assert answer.get("access-control-allow-methods") == "GET, HEAD, OPTIONS"
+    answer = server.of(
+        "x", "/plain", *from_a_page[:1], "Access-Control-Request-Method: DELETE", method="OPTIONS"
+    )
+    assert answer.get("access-control-allow-methods") == "DELETE"
     # No browser leaves out Origin: this is no question about DELETE.
     about = "Access-Control-Request-Method: DELETE"
     assert server.of("x", "/plain", about, method="OPTIONS").text != "gone"

@@ -222,7 +222,7 @@ class Explainer {
         if (options.root.empty()) return add("answer", "status 404");
         file_sources();
         add_answer_of("files " + options.root, {"root"}, files_);
-        const MappedFiles mapped(nullptr, nullptr, options.whole.files, path);
+        const MappedFiles mapped(nullptr, nullptr, options.whole.files, path, {});
         for (const std::string& name : mapped.names(request_)) {
             if (!name.ends_with('/') || options.index.empty()) {
                 add_file(options, name);

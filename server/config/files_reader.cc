@@ -154,10 +154,9 @@ bool has_sound_variables(std::string_view text, const http::RouteMatch& match, P
     const bool is_glob = match.kind() == http::RouteMatch::Kind::glob;
     const std::string fault = variable_fault(text, is_glob ? match.path : "");
     if (fault.empty()) return true;
-    reading.problems.error(
-        at, fault,
-        "{path}, {rest} behind the route's path, {1} for its first star, {host}, "
-        "{host.1} for its first label");
+    reading.problems.error(at, fault,
+                           "{path}, {rest} behind the route's, {1} for a first star, {host}, "
+                           "{host.1} for a first label");
     return false;
 }
 

@@ -347,6 +347,36 @@ void RouteReader::read_programs(Route& route, const Member& member) {
         member.value.at, reading_, member.key);
 }
 
+void RouteReader::check_promises(const Route& route, const Table& table) {
+    struct Promise {
+        int status;
+        std::string_view field;
+        std::string_view advice;
+    };
+    // RFC 9110, 15.5.2, 15.5.6, 15.5.8, 15.5.22.
+    static constexpr Promise promises[] = {
+        {401, "WWW-Authenticate",
+         "auth asks for a password; or response.set.WWW-Authenticate = \"Bearer\""},
+        {405, "Allow", "response.set.Allow = \"GET, HEAD\""},
+        {407, "Proxy-Authenticate", "403 refuses a client"},
+        {426, "Upgrade", "400 refuses a request"}};
+    const Member* key = nullptr;
+    for (const std::string_view name : {"status", "deny", "use"}) {
+        if (key == nullptr) key = table.find(name);
+    }
+    if (!route.reply || key == nullptr) return;
+    const auto promise = std::ranges::find(promises, route.reply->status, &Promise::status);
+    if (promise == std::end(promises)) return;
+    const auto sets_it = [&](const AddedHeader& header) {
+        return header.value && equals_ignoring_case(header.name, promise->field);
+    };
+    if (std::ranges::any_of(route.headers, sets_it)) return;
+    reading_.problems.error(key->value.at,
+                            "the status " + std::to_string(promise->status) +
+                                " promises the field " + std::string(promise->field),
+                            std::string(promise->advice));
+}
+
 void RouteReader::check_answered(const Found& found, const Table& route) {
     const auto is_answer = [](const Member& each) {
         return each.key == "status" || std::ranges::find(handlers, each.key) != std::end(handlers);

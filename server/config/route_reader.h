@@ -39,6 +39,8 @@ class RouteReader {
     // Redirects, texts, errors. Also of a site, for all paths.
     void read_reply(Route& route, const Table& table);
     void read_programs(Route& route, const Member& member);
+    // Some statuses promise a field, which the table, or one that it uses, has to set.
+    void check_promises(const Route& route, const Table& table);
     // Of two answers for the same requests only one could answer.
     void check_answered(const Found& found, const Table& route);
     // Warns of routes that never answer, because nearer ones always do.

@@ -11,6 +11,43 @@ namespace {
 
 // clang-format off
 constexpr std::array site_mistakes{
+Mistake{"AStatusWithoutTheFieldThatItPromises", R"([preset.methods]
+response.set.Allow = "GET"
+[[site]]
+root = "/srv/www"
+[[site.route]]
+path = "/a"
+status = 401
+[[site.route]]
+path = "/b"
+deny = 405
+[[site.route]]
+path = "/c"
+respond = "no\n"
+status = 426
+[[site.route]]
+path = "/d"
+status = 405
+use = ["methods"]
+[[site.route]]
+path = "/e"
+response.set.www-authenticate = "Bearer"
+status = 401
+)",
+R"(site.toml:7:10: error: the status 401 promises the field WWW-Authenticate
+ 7 | status = 401
+   |          ^^^
+   = auth asks for a password; or response.set.WWW-Authenticate = "Bearer"
+site.toml:10:8: error: the status 405 promises the field Allow
+ 10 | deny = 405
+    |        ^^^
+    = response.set.Allow = "GET, HEAD"
+site.toml:14:10: error: the status 426 promises the field Upgrade
+ 14 | status = 426
+    |          ^^^
+    = 400 refuses a request
+3 errors
+)"},
 Mistake{"AStatusOfARedirectWithoutItsTarget", R"([[site]]
 root = "/srv/www"
 [[site.route]]
@@ -290,7 +327,7 @@ site.toml:9:9: error: no path of this route begins with that
 site.toml:10:11: error: {1} stands for a star, and the path has 0
  10 | rewrite = "/{1}"
     |           ^^^^^^
-    = {path}, {rest} behind the route's path, {1} for its first star, {host}, {host.1} for its first label
+    = {path}, {rest} behind the route's, {1} for a first star, {host}, {host.1} for a first label
 site.toml:13:1: error: "try" is about files, and this does not answer with files
  13 | try = [404, "c"]
     | ^^^

@@ -111,6 +111,7 @@ SiteConfig SiteReader::read(Place at, const Table& table) {
     places_.clear();
     RouteReader reader(reading_);
     read_settings({TableKind::site, &site.options.whole, &reader}, table, site.options);
+    reader.check_promises(site.options.whole, table);
     for_each_table(table, "route", reading_, [&](const Member& key, const Table& route) {
         read_route(route, key.at, reader, site.options);
         site.routes_at.resize(site.options.routes.size(), key.at);
@@ -513,6 +514,7 @@ void SiteReader::read_route(const Table& table, Place at, RouteReader& reader,
         // Its settings may name the options: the route is put among them when it is whole.
         Route route{.match = std::move(found.match)};
         read_settings({TableKind::route, &route, &reader}, table, options);
+        reader.check_promises(route, table);
         options.routes.push_back(std::move(route));
     }
 }

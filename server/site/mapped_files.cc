@@ -51,7 +51,8 @@ bool MappedFiles::serve_if_there(http::Exchange& exchange, const std::string& pa
     using http::files::StandsFor;
     const bool is_folder = path.ends_with('/');
     const bool needs_slash = is_folder && !exchange.request().path.ends_with('/');
-    if (files_ == nullptr) return programs_ != nullptr && programs_->run_script(exchange, path);
+    if (files_ == nullptr)
+        return programs_ != nullptr && programs_->run_script(exchange, path, index_);
     const StandsFor found = files_->look(exchange, path);
     if (is_folder ? found != StandsFor::directory && found != StandsFor::alias
                   : found != StandsFor::file) {
@@ -67,7 +68,7 @@ bool MappedFiles::serve_if_there(http::Exchange& exchange, const std::string& pa
 }
 
 void MappedFiles::serve(http::Exchange& exchange, const std::string& path) {
-    if (programs_ != nullptr && programs_->run_script(exchange, path)) return;
+    if (programs_ != nullptr && programs_->run_script(exchange, path, index_)) return;
     if (files_ == nullptr) return exchange.respond_status(404);
     files_->handle_as(exchange, path);
 }

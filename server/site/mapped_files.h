@@ -31,8 +31,12 @@ class MappedFiles final : public http::Handler {
     // `files` and `programs` outlive it; nullptr: there are none. `path` is the route's, or its
     // pattern (variables.h).
     MappedFiles(http::handler::StaticFiles* files, Programs* programs, FileSettings settings,
-                std::string_view path)
-        : files_(files), programs_(programs), settings_(std::move(settings)), path_(path) {}
+                std::string_view path, std::vector<std::string> index)
+        : files_(files),
+          programs_(programs),
+          settings_(std::move(settings)),
+          path_(path),
+          index_(std::move(index)) {}
 
     void handle(http::Exchange& exchange) override;
     // The names that are tried, in their order.
@@ -50,6 +54,7 @@ class MappedFiles final : public http::Handler {
     Programs* programs_;
     FileSettings settings_;
     std::string path_;
+    std::vector<std::string> index_;  // scripts among these names stand for their folder
 };
 
 }  // namespace tiderace::server

@@ -57,22 +57,18 @@ void add_fields(Settings& settings, std::vector<http::filter::AddedField> fields
                         .adds_up = true});
 }
 
-// "": whatever a preflight names. Files have these methods, but programs have others.
-std::string methods_of(const ServeOptions& options) {
-    const bool has_others = std::ranges::any_of(options.routes, [](const Route& route) {
-        return route.runs_programs() || !route.match.methods.empty();
-    });
-    return has_others ? "" : "GET, HEAD, OPTIONS";
+// Files have these methods, but scripts among them have others.
+std::string methods_of_files(const ServeOptions& options) {
+    return std::ranges::any_of(options.routes, &Route::has_scripts) ? "" : "GET, HEAD, OPTIONS";
 }
 
-void add_cors(Settings& settings, const std::optional<std::string>& origin,
-              const ServeOptions& options) {
+void add_cors(Settings& settings, const std::optional<std::string>& origin) {
     if (!origin) return;
     Setting cors{.kind = SettingKind::cors};
     if (*origin != "off") {
-        cors.make = [origin = *origin, methods = methods_of(options)](LayerPlace&) {
+        cors.make = [origin = *origin](LayerPlace&) {
             return Layer(std::make_shared<http::filter::Cors>(
-                http::filter::CorsOptions{.origins = {origin}, .methods = methods}));
+                http::filter::CorsOptions{.origins = {origin}}));
         };
     }
     settings.push_back(std::move(cors));
@@ -150,7 +146,7 @@ void add_settings(Settings& settings, const Route& route, const std::string& whe
     std::vector<http::filter::AddedField> fields;
     for (const AddedHeader& header : route.headers) fields.push_back(field_of(header));
     add_fields(settings, std::move(fields));
-    add_cors(settings, route.cors, options);
+    add_cors(settings, route.cors);
     if (route.auth) {
         add_passwords(settings, passwords.of(*route.auth), passwords.pool,
                       route.match.plain_path());
@@ -175,7 +171,7 @@ void add_site_settings(Settings& settings, const ServedSite& site) {
     }
     for (const AddedHeader& header : options.added_headers) fields.push_back(field_of(header));
     add_fields(settings, std::move(fields));
-    add_cors(settings, options.cors_origin, options);
+    add_cors(settings, options.cors_origin);
     if (!options.basic_auth.empty()) {
         add_passwords(settings, passwords.of(options.basic_auth), passwords.pool, "");
     }
@@ -239,7 +235,8 @@ void add_file_settings(http::Site& site, const Making& making,
         all[i].endpoint = site.add_for_routes(
             {.pattern = route.match.path,
              .scope = making.scope,
-             .make = [making, i](LayerPlace& place) { return making.on(place).routes[i]; }});
+             .make = [making, i](LayerPlace& place) { return making.on(place).routes[i]; },
+             .methods = methods_of_files(options)});
     }
 }
 
@@ -271,6 +268,7 @@ std::shared_ptr<const http::SiteRoutes> add_routes(http::Site& site, const Makin
             endpoint.make = [making, i](LayerPlace& place) { return making.on(place).routes[i]; };
         }
         if (route.files.root) {
+            endpoint.methods = methods_of_files(options);
             endpoint.make = [making, i](LayerPlace& place) { return making.on(place).routes[i]; };
         }
         if (endpoint.make) added.endpoint = site.add_for_routes(std::move(endpoint));
@@ -393,9 +391,13 @@ void add_site(http::Site& tree, const Making& making, const SiteFacts& facts) {
     scope.error_pages = [making](LayerPlace& place) { return pages_of(making, place); };
     http::Site::Endpoint files{.pattern = "", .scope = making.scope, .is_prefix = true};
     files.make = [making](LayerPlace& place) { return making.on(place).answers; };
+    files.methods = methods_of_files(options);
     // A route may lead back to the files where the site itself answers something else.
     const std::uint32_t plain = options.routes.empty() ? 0 : tree.add_for_routes(files);
-    if (options.whole.reply) files.make = replying(options.whole);
+    if (options.whole.reply) {
+        files.make = replying(options.whole);
+        files.methods.clear();
+    }
     files.routes = add_routes(tree, making, plain);
     if (options.about) add_about(tree, facts, making, files);
     TR_CHECK(tree.add(std::move(files)), "each host once");

@@ -57,6 +57,9 @@ class Site {
         // The pattern is a literal path, without a '/' at its end: for it and all below, and every
         // method; "": all.
         bool is_prefix = false;
+        // What its handler answers, "GET, HEAD", for a preflight; "": every method, or those of the
+        // path's endpoints.
+        std::string methods = {};
         // Routes inside it, whose settings count for their requests, and which may answer these.
         std::shared_ptr<const SiteRoutes> routes = {};
     };

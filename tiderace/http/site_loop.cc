@@ -125,9 +125,9 @@ SiteLoop::Tree::Tree(std::shared_ptr<const Site> site, LayerPlace& place)
     for (const Site::Endpoint& endpoint : site_->endpoints()) {
         place.pattern = endpoint.pattern;
         const std::string& name = site_->host_name(site_->scopes()[endpoint.scope].host);
-        Target& target = targets_.emplace_back(Matched{.pattern = endpoint.pattern, .site = name},
-                                               endpoint.make(place), chains_[endpoint.scope].get(),
-                                               endpoint.is_websocket);
+        Target& target = targets_.emplace_back(
+            Matched{.pattern = endpoint.pattern, .site = name, .methods = endpoint.methods},
+            endpoint.make(place), chains_[endpoint.scope].get(), endpoint.is_websocket);
         if (endpoint.routes == nullptr) continue;
         target.selections = std::make_unique<Selections>();
         target.selections->of_lists.resize(endpoint.routes->lists().size());
@@ -480,6 +480,8 @@ void SiteLoop::serve(Exchange& exchange) {
 }
 
 std::string SiteLoop::methods_for(const Exchange& preflight) {
+    const Matched* const matched = preflight.matched_;
+    if (matched != nullptr && !matched->methods.empty()) return std::string(matched->methods);
     return static_cast<const Tree&>(*preflight.tree_).methods_for(preflight.request());
 }
 

@@ -47,9 +47,10 @@ struct Chain {
 
 // An endpoint of the tree, for what is counted and written about its requests.
 struct Matched {
-    std::string_view pattern;    // of its path: "/users/{id}"
-    std::uint32_t series = 0;    // of LoopMetrics; 0: of no endpoint
-    std::string_view site = {};  // the name of its host
+    std::string_view pattern;       // of its path: "/users/{id}"
+    std::uint32_t series = 0;       // of LoopMetrics; 0: of no endpoint
+    std::string_view site = {};     // the name of its host
+    std::string_view methods = {};  // Site::Endpoint::methods
 };
 
 // The server itself has checked a password (RFC 7617): programs are given the user's name alone
@@ -97,8 +98,8 @@ class SiteLoop {
 
     // Runs access and handler. Their exceptions are answered 500.
     void serve(Exchange& exchange);
-    // For the answer to its preflight (the Fetch standard): the methods of its path's endpoints, or
-    // the method in question where an endpoint takes every method.
+    // For the answer to its preflight (the Fetch standard): the methods of its endpoint, or of
+    // its path's endpoints, or the method in question where an endpoint takes every method.
     static std::string methods_for(const Exchange& preflight);
     // Goes on after a rule that said `later` has decided to let the request pass.
     void resume(Exchange& exchange);

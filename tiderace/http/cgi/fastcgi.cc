@@ -31,13 +31,6 @@ FastCgi::FastCgi(core::EventLoop& loop, FastCgiOptions options, std::optional<Pr
       options_(std::move(options)),
       folder_(std::move(folder)),
       room_(loop, options_.rules) {
-    // Most handlers have none, and then no request for a folder looks for files. A pattern of a
-    // folder's scripts has an index there alone.
-    const ByteView pattern = options_.pattern;
-    const ByteView names = pattern.substr(pattern.rfind('/') + 1);
-    has_index_ = !is_path() && std::ranges::any_of(options_.index, [&](const auto& name) {
-        return route::matches_text(names, name);
-    });
     peer_ = std::make_unique<FastCgiPeer>(loop, options_);
 }
 
@@ -58,9 +51,15 @@ bool FastCgi::is_script(ByteView path) const {
 }
 
 // The name that stands for a folder, if it is one of ours: the first that is there.
-std::optional<std::string> FastCgi::index_of(ByteView folder) {
-    if (!has_index_ || !folder.ends_with('/')) return std::nullopt;
-    for (const std::string& name : options_.index) {
+std::optional<std::string> FastCgi::index_of(ByteView folder, std::span<const std::string> names) {
+    if (is_path() || !folder.ends_with('/')) return std::nullopt;
+    // Most handlers have none, and then no request for a folder looks for files. A pattern of a
+    // folder's scripts has an index there alone.
+    const ByteView pattern = options_.pattern;
+    const ByteView own = pattern.substr(pattern.rfind('/') + 1);
+    const auto is_own = [&](const auto& name) { return route::matches_text(own, name); };
+    if (std::ranges::none_of(names, is_own)) return std::nullopt;
+    for (const std::string& name : names) {
         std::string file = std::string(folder) + name;
         if (!is_script(file)) {
             // Looked for each time: one that is put there is found at once.
@@ -87,12 +86,13 @@ std::optional<ByteView> FastCgi::script_in(ByteView path) const {
 }
 
 void FastCgi::handle(Exchange& exchange) {
-    if (!handle_as(exchange, exchange.request().path)) exchange.respond_status(404);
+    if (!handle_as(exchange, exchange.request().path, options_.index)) exchange.respond_status(404);
 }
 
-bool FastCgi::handle_as(Exchange& exchange, ByteView path) {
+bool FastCgi::handle_as(Exchange& exchange, ByteView path,
+                        std::span<const std::string> index_names) {
     const std::optional<ByteView> front = script_in(path);
-    const std::optional<std::string> index = front ? std::nullopt : index_of(path);
+    const std::optional<std::string> index = front ? std::nullopt : index_of(path, index_names);
     if (!front && !index) return false;
     run(exchange, front ? *front : ByteView(*index));
     return true;

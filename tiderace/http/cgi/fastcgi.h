@@ -21,6 +21,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,8 @@ class FastCgi final : public Handler, private core::TurnEnd {
     // 404 where the pattern matches neither the path nor the index of a folder at that path.
     void handle(Exchange& exchange) override;
     // Answers by the script of this path, which the request's own stands for. False: it is none,
-    // nor a folder that has an index of the pattern's, and the exchange is not touched.
-    bool handle_as(Exchange& exchange, ByteView path);
+    // nor a folder that has one of these names of the pattern's, and the exchange is not touched.
+    bool handle_as(Exchange& exchange, ByteView path, std::span<const std::string> index);
 
     FastCgiPeer& peer() { return *peer_; }
     // No request is under way.
@@ -76,7 +77,7 @@ class FastCgi final : public Handler, private core::TurnEnd {
     FastCgi(core::EventLoop& loop, FastCgiOptions options, std::optional<ProgramFolder> folder);
     bool is_path() const;
     bool is_script(ByteView path) const;
-    std::optional<std::string> index_of(ByteView folder);
+    std::optional<std::string> index_of(ByteView folder, std::span<const std::string> names);
     // The front of the path that is a script's name, "/a/x.php"; what follows is PATH_INFO.
     std::optional<ByteView> script_in(ByteView path) const;
     void run(Exchange& exchange, ByteView script);
@@ -90,7 +91,6 @@ class FastCgi final : public Handler, private core::TurnEnd {
     FastCgiOptions options_;
     std::optional<ProgramFolder> folder_;
     KnownScripts known_;
-    bool has_index_ = false;
     CallRoom room_;
     // Used again for each request, so that it allocates nothing.
     wire::cgi::FcgiParams params_;

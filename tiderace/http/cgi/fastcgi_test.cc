@@ -237,7 +237,7 @@ TEST_F(FastCgiTest, AnIndexIsOpenedOnceASecond) {
     const std::uint64_t before = kernel.calls(testing::Call::open_beneath);
     for (int i = 0; i < 3; ++i) {
         const auto exchange = core::make_ref<Recorded>(*loop_, "GET", "/");
-        ASSERT_TRUE(handler_->handle_as(*exchange, "/"));
+        ASSERT_TRUE(handler_->handle_as(*exchange, "/", site.index));
         exchange->end_body();
         ASSERT_TRUE(until([&] { return answer_all(), exchange->responded(); }));
         EXPECT_EQ(exchange->body(), "well");
@@ -245,7 +245,7 @@ TEST_F(FastCgiTest, AnIndexIsOpenedOnceASecond) {
     EXPECT_EQ(kernel.calls(testing::Call::open_beneath) - before, 3U + 1U);
     folder.write("index.html", "a page");
     auto page = core::make_ref<Recorded>(*loop_, "GET", "/");
-    EXPECT_FALSE(handler_->handle_as(*page, "/"));
+    EXPECT_FALSE(handler_->handle_as(*page, "/", site.index));
     EXPECT_FALSE(page->responded());
     handler_->handle(*page);
     EXPECT_EQ(page->status(), 404);
