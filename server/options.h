@@ -155,6 +155,8 @@ struct ServeOptions {
     std::vector<AddedHeader> added_headers;
     std::optional<std::string> cors_origin;  // "*" or one origin; unset: no CORS
     bool server_header = true;
+    // Whose X-Forwarded-For and X-Forwarded-Proto are believed (http/filter/trusted_proxies.h).
+    std::vector<std::string> trusted_proxies = {};
     bool about = false;  // describe this server; see about.h
     bool echo = false;   // no HTTP: what comes in goes out; see echo.h
 

@@ -13,7 +13,7 @@ from server import end
 from test_sites import HERE, SERVER, Sites, basic
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-LINE = re.compile(r"(site|route|answer|file|cache|script|set|listen) +(.*?)(?: +# .*)?$")
+LINE = re.compile(r"(client|site|route|answer|file|cache|script|set|listen) +(.*?)(?: +# .*)?$")
 FOLDERS = ["", "a", "a/b", "d", "d/e"]
 FILES = ["index.html", "x.html", "c.txt", "n.php"]
 TARGETS = [
@@ -69,7 +69,9 @@ class Written:
         return self.random.random() < share
 
     def text(self):
-        lines = ['[users]\nstaff = { anna = "secret" }']
+        self.is_behind = self.maybe(0.3)
+        lines = ['trusted_proxies = ["127.0.0.1"]'] if self.is_behind else []
+        lines += ['[users]\nstaff = { anna = "secret" }']
         for name in ("one", "two"):
             lines += [f"[preset.{name}]", *self.settings(0.3)]
         for hosts in ('hosts = ["a.test"]', 'hosts = ["*.b.test", "b.test"]', "default = true"):
@@ -154,6 +156,8 @@ class Written:
             fields.append(basic("anna:secret"))
         if self.maybe(0.3):
             fields.append("Origin: https://app.test")
+        if self.maybe(0.3):
+            fields.append("X-Forwarded-For: 10.1.2.3, 127.0.0.1")
         return {
             "target": self.random.choice(TARGETS) + self.random.choice(["", "?q=1", "?q=2&z", "?"]),
             "host": self.random.choice(HOSTS),
@@ -247,7 +251,7 @@ def test_what_explain_says_is_what_the_server_does(binary, tmp_path, pytestconfi
         file = folder / "tiderace.toml"
         for attempt in range(50):  # some contradict themselves
             written = Written(f"{seed} {attempt}")
-            file.write_text(SERVER + HERE + written.text())
+            file.write_text(HERE + SERVER + written.text())
             if subprocess.run([binary, "check", file], capture_output=True).returncode == 0:
                 break
         server = Sites(binary, file, folder=folder)

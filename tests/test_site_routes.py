@@ -68,6 +68,69 @@ deny = true
     assert server.of("a", "/form", method="POST").text == "posted"
 
 
+PROXIED = """
+[server]
+threads = 1
+USER
+trusted_proxies = ["127.0.0.0/8", "10.0.0.0/8"]
+[[listen]]
+address = "127.0.0.1:0"
+[log]
+access = "access.log"
+[[site]]
+respond = "far"
+canonical_host = "a.example"
+[[site.route]]
+remote = "192.0.2.0/24"
+respond = "near"
+rate = { limit = "1/min", burst = 1 }
+[[site.route]]
+path = "/closed"
+remote = "198.51.100.0/24"
+deny = true
+"""
+
+
+def test_a_trusted_proxy_says_who_asks(sites, tmp_path):  # noqa: F811
+    """For conditions, rates, schemes and the log."""
+    user = 'user = "root"' if STAY_ROOT else ""
+    server = sites(PROXIED.replace("USER", user), head="")
+
+    def of(target, *forwarded, host="a.example"):
+        fields = [f"X-Forwarded-For: {one}" for one in forwarded]
+        return server.of(host, target, *fields)
+
+    assert of("/").text == "far"
+    assert of("/", "192.0.2.7").text == "near"
+    assert of("/", "192.0.2.7").status == 429, "a rate of each client"
+    assert of("/", "192.0.2.8").text == "near"
+    # What a client says itself does not count: the right-most that is no proxy is the client.
+    assert of("/", "192.0.2.9, 203.0.113.1").text == "far"
+    assert of("/", "192.0.2.9", "203.0.113.1, 10.1.2.3").text == "far"
+    assert of("/", "203.0.113.1", "192.0.2.10, 10.1.2.3").text == "near"
+    assert of("/closed", "198.51.100.1").status == 404
+    assert of("/closed", "198.51.100.1, not an address").text == "far"
+    moved = server.of("b", "/", "X-Forwarded-Proto: https")
+    assert moved.get("location") == "https://a.example/"
+    server.stop()
+    clients = [line.split()[0] for line in (tmp_path / "access.log").read_text().splitlines()]
+    assert clients[:4] == ["127.0.0.1", "192.0.2.7", "192.0.2.7", "192.0.2.8"]
+    assert clients[4:6] == ["203.0.113.1"] * 2
+
+
+def test_fields_of_others_change_nothing(sites, tmp_path):  # noqa: F811
+    user = 'user = "root"' if STAY_ROOT else ""
+    text = PROXIED.replace("USER", user).replace('"127.0.0.0/8", ', '"unix", ')
+    server = sites(text, head="")
+    spoofed = ("X-Forwarded-For: 192.0.2.7", "X-Real-IP: 192.0.2.7", "Forwarded: for=192.0.2.7",
+               "X-Forwarded-Proto: https")  # fmt: skip
+    assert server.of("a.example", "/", *spoofed).text == "far"
+    assert server.of("b", "/", *spoofed).get("location") == "http://a.example/"
+    server.stop()
+    log = (tmp_path / "access.log").read_text()
+    assert "192.0.2.7" not in log and log.count("127.0.0.1 ") == 2
+
+
 def test_a_route_has_files_of_its_own(sites, make):  # noqa: F811
     make("www/index.html", "site")
     make("www/sub/a.txt", "a")

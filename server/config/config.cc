@@ -72,6 +72,10 @@ class ServerReader {
 
     void read_server(const Table& table) {
         read_table(TableKind::server, table, *server_, reading_, [&](const Member& member) {
+            if (member.key == "trusted_proxies") {
+                read_proxies(member);
+                return true;
+            }
             if (member.key != "file_cache") return false;
             if (const Table* const inner = part(table, "file_cache")) {
                 read_table(TableKind::file_cache, *inner, *server_, reading_,
@@ -79,6 +83,31 @@ class ServerReader {
             }
             return true;
         });
+    }
+
+    void read_proxies(const Member& member) {
+        const Array* const all = member.value.get<Array>();
+        if (all == nullptr) {
+            reading_.problems.error(member.value.at,
+                                    type_fault("trusted_proxies", "a list", member.value),
+                                    "trusted_proxies = [\"10.0.0.0/8\", \"::1\"]");
+            return;
+        }
+        for (const Value& each : *all) {
+            const auto* const text = each.get<std::string>();
+            std::string fault = "trusted_proxies expects networks, as strings";
+            if (text != nullptr) {
+                fault.clear();
+                http::filter::TrustedProxies({.networks = {*text}}, fault);
+            }
+            if (fault.empty()) {
+                server_->trusted_proxies.push_back(*text);
+                continue;
+            }
+            reading_.problems.error(each.at, fault,
+                                    "\"10.0.0.0/8\", \"::1\", or \"unix\" for whatever comes over "
+                                    "a Unix socket");
+        }
     }
 
     void read_admin(const Table& table, Place at) {

@@ -1,6 +1,7 @@
 #include "server/config/explain.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <functional>
 #include <optional>
@@ -56,6 +57,7 @@ class Explainer {
 
     std::string explain() {
         if (!add_listener()) return text_;
+        find_client();
         const std::vector<ServedSite> sites(config_.sites.begin(), config_.sites.end());
         const http::Site tree = make_site(sites, {});
         http::route::Parameters unused;
@@ -95,6 +97,18 @@ class Explainer {
         }
         add("listen", "no address is without TLS");
         return false;
+    }
+
+    // As the server does before it looks for a route.
+    void find_client() {
+        const auto proxies = proxies_of(config_.server);
+        if (proxies != nullptr) client_ = proxies->client_of(request_);
+        if (!client_) return;
+        request_.peer = &client_->address;
+        request_.secure = client_->secure.value_or(request_.secure);
+        std::array<char, core::Address::ip_text_bytes_max> text;
+        add("client", std::string(text.data(), client_->address.format_ip(text.data())),
+            origin_in("server", "trusted_proxies"));
     }
 
     // The default site is the outermost scope; each other has one that is inside of none.
@@ -434,7 +448,8 @@ class Explainer {
     const Config& config_;
     const Table& top_;
     const Sources& sources_;
-    const http::Request& request_;
+    http::Request request_;
+    std::optional<http::filter::TrustedProxies::Client> client_;
     const SiteConfig* site_ = nullptr;
     const Table* site_table_ = nullptr;
     std::vector<Source> near_;      // of the settings, the nearest first

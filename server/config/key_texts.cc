@@ -72,6 +72,11 @@ constexpr std::array texts{
             R"("/var/cache/tiderace")"},
     KeyText{server, "name_field", "whether answers have the Server field", truth, "false",
             "server_tokens"},
+    KeyText{
+        server, "trusted_proxies",
+        "the networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; unix: "
+        "whatever comes over a Unix socket",
+        list_of_texts, R"(["10.0.0.0/8", "::1"])", "set_real_ip_from", "trusted_proxies"},
     KeyText{server, "file_cache", "how files are kept in memory, per loop",
             R"("$ref": "#/$defs/file_cache")", R"({"size": "64MiB"})", "open_file_cache"},
     KeyText{file_cache, "file_max", {}, {}, R"("1MiB")"},

@@ -45,6 +45,7 @@ constexpr std::array all_keys{
     Key{server, "compress_cache", "compress-cache", {}, true},
     Key{server, "name_field", "no-server-header"},
     Key{server, "about", "about"},
+    Key{server, "trusted_proxies"},
     Key{server, "file_cache"},
 
     Key{file_cache, "size", "cache"},
@@ -216,6 +217,7 @@ constexpr std::array other_words{
     OtherWord{"ssl_certificate_key", "key"},
     OtherWord{"tls", "certificate"},
     OtherWord{"port", "address"},
+    OtherWord{"set_real_ip_from", "trusted_proxies"},
 };
 
 const ServeFlag& flag_called(std::string_view name) {

@@ -403,10 +403,28 @@ void add_site(http::Site& tree, const Making& making, const SiteFacts& facts) {
     TR_CHECK(tree.add(std::move(files)), "each host once");
 }
 
+void trust_proxies(http::Site& tree, std::span<const ServedSite> sites) {
+    auto proxies = sites.empty() ? nullptr : proxies_of(sites.front().options);
+    if (proxies == nullptr) return;
+    tree.before_match = [proxies = std::move(proxies)](http::Exchange& exchange) {
+        proxies->apply(exchange);
+    };
+}
+
 }  // namespace
+
+std::shared_ptr<const http::filter::TrustedProxies> proxies_of(const ServeOptions& options) {
+    if (options.trusted_proxies.empty()) return nullptr;
+    std::string fault;
+    auto made = std::make_shared<const http::filter::TrustedProxies>(
+        http::TrustedProxyOptions{.networks = options.trusted_proxies}, fault);
+    TR_CHECK(fault.empty(), "the networks were checked when they were read");
+    return made;
+}
 
 http::Site make_site(std::span<const ServedSite> sites, const SiteFacts& facts) {
     http::Site tree;
+    trust_proxies(tree, sites);
     for (std::size_t i = 0; i < sites.size(); ++i) {
         const Making making{sites[i], i, add_hosts(tree, sites[i])};
         add_site(tree, making, facts);
@@ -427,6 +445,7 @@ http::Site make_site(std::span<const ServedSite> sites, const SiteFacts& facts) 
 // Of the site only its error pages: passwords and added fields have no place in clear text.
 http::Site make_redirect_site(std::span<const ServedSite> sites) {
     http::Site tree;
+    trust_proxies(tree, sites);
     for (std::size_t i = 0; i < sites.size(); ++i) {
         const Making making{sites[i], i, add_hosts(tree, sites[i])};
         tree.scope(making.scope).error_pages = [making](LayerPlace& place) {

@@ -29,6 +29,7 @@
 #include "tiderace/core/worker_pool.h"
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/filter/rate_limit.h"
+#include "tiderace/http/filter/trusted_proxies.h"
 #include "tiderace/http/site.h"
 #include "tiderace/http/wire/accept.h"
 
@@ -85,6 +86,9 @@ struct SiteFacts {
     std::string_view engine = core::LoopOptions{}.engine;
     std::size_t loops = 1;
 };
+
+// As `[server] trusted_proxies` says; nullptr: it names none. Its networks were checked.
+std::shared_ptr<const http::filter::TrustedProxies> proxies_of(const ServeOptions& options);
 
 // On each loop the states have the LoopSites and, with compression, an EncoderPool. The sites
 // outlive the tree.

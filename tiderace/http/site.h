@@ -78,6 +78,8 @@ class Site {
     // All of another site inside a scope of this one.
     std::expected<void, std::string> mount(std::uint32_t inside, Site&& other);
 
+    // Called before a request is matched: it may find out whose it is, by which routes choose.
+    shared_function<void(Exchange&)> before_match = {};
     // Its rule runs before every other, in all scopes.
     Setting::Make before_all = {};
     // What metrics and logs call the host of every name that has none of its own.

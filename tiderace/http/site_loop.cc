@@ -201,6 +201,7 @@ void SiteLoop::Tree::match(Exchange& exchange, SiteLoop& loop) {
         exchange.handler_ = only_;
         return;
     }
+    if (site_->before_match) site_->before_match(exchange);
     const Request& request = exchange.request();
     const route::Found found =
         site_->find(request.authority, method_of(request), request.path, exchange.parameters_);

@@ -102,19 +102,24 @@ TEST_F(SiteRoutesTest, OfOnePathTheRouteWithMoreConditionsIsNearer) {
 
 // --- the same as 60 lines that look at every route ---------------------------------------------
 
-bool naive_glob(std::string_view pattern, std::string_view text) {
+bool naive_glob(std::string_view pattern, std::string_view text, bool at_segment = true) {
     if (pattern.empty()) return text.empty() || text[0] == '/';
+    if (at_segment && pattern.starts_with("**/")) {
+        const std::size_t slash = text.find('/');
+        return naive_glob(pattern.substr(3), text) ||
+               (slash != text.npos && naive_glob(pattern, text.substr(slash + 1)));
+    }
     if (pattern.starts_with("**")) {
-        return naive_glob(pattern.substr(2), text) ||
-               (!text.empty() && naive_glob(pattern, text.substr(1)));
+        return naive_glob(pattern.substr(2), text, false) ||
+               (!text.empty() && naive_glob(pattern, text.substr(1), false));
     }
     const bool has_byte = !text.empty() && text[0] != '/';
     if (pattern[0] == '*') {
-        return naive_glob(pattern.substr(1), text) ||
-               (has_byte && naive_glob(pattern, text.substr(1)));
+        return naive_glob(pattern.substr(1), text, false) ||
+               (has_byte && naive_glob(pattern, text.substr(1), false));
     }
     if (text.empty() || (pattern[0] == '?' ? !has_byte : pattern[0] != text[0])) return false;
-    return naive_glob(pattern.substr(1), text.substr(1));
+    return naive_glob(pattern.substr(1), text.substr(1), pattern[0] == '/');
 }
 
 bool naive_holds(const RouteMatch& match, std::string_view path, std::string_view method) {
@@ -184,7 +189,9 @@ TEST_F(SiteRoutesTest, IsAsTheNaiveMatcher) {
             const std::size_t sort = random.below(4);
             if (sort == 1) match.path = match.path.empty() ? "=/" : "=" + match.path;
             if (sort == 2) match.path = pick({"*.php", "a*", "?", "*", "**"});
-            if (sort == 3) match.path += pick({"/*", "/**", "/*.php", "/?b/**/a", "/**b/*"});
+            if (sort == 3)
+                match.path +=
+                    pick({"/*", "/**", "/*.php", "/?b/**/a", "/**b/*", "/**/b", "/**/a/**/b"});
             if (random.below(4) == 0) match.methods = {wire::Method::post};
             if (random.below(6) == 0) match.priority = static_cast<int>(random.below(3)) - 1;
         }

@@ -96,6 +96,23 @@ TEST_F(SiteTest, RulesRunFromTheOutsideInAndFiltersFromTheInsideOut) {
     EXPECT_EQ(ask("/api/7"), "404 all> also>  <also <all");
 }
 
+TEST_F(SiteTest, WhatIsCalledBeforeTheMatchMayChangeWhoseRequestItIs) {
+    RouteMatch match{.remote = {*net::Network::parse("192.0.2.0/24")}};
+    Site::Endpoint inner = endpoint("", 0, "near");
+    const std::uint32_t near = site_.add_for_routes(std::move(inner));
+    const std::uint32_t scope = site_.add_scope(0, "");
+    site_.scope(scope).is_of_routes = true;
+    Site::Endpoint all = endpoint("", 0, "all");
+    all.is_prefix = true;
+    all.routes = std::make_shared<const SiteRoutes>(
+        std::vector{SiteRoutes::Route{.match = match, .scope = scope, .endpoint = near}});
+    site_.before_match = [](Exchange& exchange) {
+        exchange.set_client(*core::Address::parse("192.0.2.1:1"), false);
+    };
+    ASSERT_TRUE(site_.add(std::move(all)));
+    EXPECT_EQ(ask("/in"), "200 near(in)") << "\"all\" is what other clients get";
+}
+
 TEST_F(SiteTest, ALayerSaysWhereItStands) {
     site_.scope(0).settings = {marking("all"),
                                marking("last", [](Layer& layer) { layer.goes_last = true; })};

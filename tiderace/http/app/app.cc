@@ -11,22 +11,6 @@
 #include "tiderace/http/site.h"
 
 namespace tiderace::http {
-namespace {
-
-class ProxyRule final : public AccessRule {
-  public:
-    explicit ProxyRule(std::shared_ptr<const filter::TrustedProxies> proxies)
-        : proxies_(std::move(proxies)) {}
-    Verdict check(Exchange& exchange) override {
-        proxies_->apply(exchange);
-        return Verdict::pass;
-    }
-
-  private:
-    std::shared_ptr<const filter::TrustedProxies> proxies_;
-};
-
-}  // namespace
 
 App::App() : App(AppOptions()) {}
 App::App(AppOptions options)
@@ -143,7 +127,7 @@ void App::add(std::uint32_t scope, wire::Method method, route::PlacedPattern pla
 App& App::mount(std::string prefix, App&& other) {
     if (fault_.empty()) fault_ = other.fault_;
     // These are of all requests of the App that serves, so below a prefix they would do nothing.
-    if (fault_.empty() && (other.on_answer_ || other.metrics_ || other.site_->before_all)) {
+    if (fault_.empty() && (other.on_answer_ || other.metrics_ || other.site_->before_match)) {
         fault_ = "mount " + prefix + ": " +
                  (other.on_answer_ ? "on_answer()"
                   : other.metrics_ ? "metrics()"
@@ -178,9 +162,7 @@ App& App::trusted_proxies(const TrustedProxyOptions& options) {
     const auto proxies = std::make_shared<const filter::TrustedProxies>(options, fault);
     if (fault_.empty()) fault_ = std::move(fault);
     // Every rule, and the log, see the client's address.
-    site_->before_all = [proxies](LayerPlace&) {
-        return Layer(std::make_shared<ProxyRule>(proxies));
-    };
+    site_->before_match = [proxies](Exchange& exchange) { proxies->apply(exchange); };
     return *this;
 }
 

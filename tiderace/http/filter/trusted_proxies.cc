@@ -68,12 +68,6 @@ std::optional<bool> is_https(ByteView scheme) {
 
 }  // namespace
 
-// The result so far, from the right to the left.
-struct TrustedProxies::Client {
-    core::Address address;
-    std::optional<bool> secure = {};
-};
-
 TrustedProxies::TrustedProxies(const TrustedProxyOptions& options, std::string& fault)
     : field_(options.field) {
     for (const std::string& text : options.networks) {
@@ -132,9 +126,8 @@ bool TrustedProxies::take(ByteView element, Client& client) const {
 //
 // The walk goes on while the address just read is a trusted proxy. The first that is not is the
 // client; what stands left of it the client may have made up.
-void TrustedProxies::apply(Exchange& exchange) const {
-    const Request& request = exchange.request();
-    if (request.peer == nullptr || !trusts(*request.peer)) return;
+std::optional<TrustedProxies::Client> TrustedProxies::client_of(const Request& request) const {
+    if (request.peer == nullptr || !trusts(*request.peer)) return std::nullopt;
     const bool is_list = field_ == ProxyField::forwarded;
     const FieldName name = is_list ? FieldName::forwarded : FieldName::x_forwarded_for;
     // The last lines, in a ring.
@@ -162,7 +155,13 @@ void TrustedProxies::apply(Exchange& exchange) const {
         // The last value is the one that the nearest proxy wrote.
         client.secure = is_https(take_last(schemes));
     }
-    exchange.set_client(client.address, client.secure.value_or(request.secure));
+    return client;
+}
+
+void TrustedProxies::apply(Exchange& exchange) const {
+    const Request& request = exchange.request();
+    const std::optional<Client> client = client_of(request);
+    if (client) exchange.set_client(client->address, client->secure.value_or(request.secure));
 }
 
 }  // namespace tiderace::http::filter

@@ -25,6 +25,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,12 +60,16 @@ class TrustedProxies final {
     TrustedProxies(const TrustedProxyOptions& options, std::string& fault);
 
     bool trusts(const core::Address& peer) const;
+    struct Client {
+        core::Address address;
+        std::optional<bool> secure = {};  // unset: as the connection is
+    };
+    // nullopt: the peer is no trusted proxy.
+    std::optional<Client> client_of(const Request& request) const;
     // Request::peer, secure and id are the client's from here on, if a proxy reported them.
     void apply(Exchange& exchange) const;
 
   private:
-    struct Client;
-
     std::string add(std::string_view text);
     bool take(ByteView element, Client& client) const;
 
