@@ -9,6 +9,7 @@
 
 #include "server/config/keys.h"
 #include "server/config/toml_text.h"
+#include "server/nginx/condition.h"
 #include "server/nginx/scope.h"
 #include "server/nginx/values.h"
 #include "server/terminal.h"
@@ -68,7 +69,7 @@ class Importer {
         for (const Directive* const each : servers_) read_server(*each);
         server_.finish(nullptr);
         std::string whole = in_utf8(text());
-        return {std::move(whole), around_.has_dropped};
+        return {std::move(whole), around_.has_dropped, std::move(around_.opened)};
     }
 
   private:
@@ -242,6 +243,7 @@ class Importer {
 
     static std::string route_text(const Scope& route) {
         const std::string& path = route.path();
+        if (path.empty()) return "[[site.route]]\n" + route.text();
         return "[[site.route]]\npath = " + (path.starts_with('[') ? path : string_text(path)) +
                "\n" + route.text();
     }
@@ -306,6 +308,8 @@ class Importer {
             scope.note(directive.place() + ": " + directive.text() + "  -- 1.2 and 1.3 are on");
         } else if (name == "location" && directive.has_block) {
             read_location(directive, site);
+        } else if (name == "if" && closes(directive.block)) {
+            read_refusal(directive, site, scope);
         } else if (name == "rewrite") {
             read_rewrite(directive, site, scope);
         } else if (name == "fastcgi_read_timeout" && !directive.words.empty() &&
@@ -313,6 +317,30 @@ class Importer {
             timeout_ = string_text(*time_of(directive.words[0]));
         } else if (!take_limit(directive) && !scope.take(directive)) {
             scope.drop(directive);
+        }
+    }
+
+    // An `if` that refuses. In a server it comes before all locations.
+    void read_refusal(const Directive& directive, Site& site, Scope& scope) {
+        const std::vector<Directive>& block = directive.block;
+        const bool is_plain =
+            block.size() == 1 && block[0].name == "return" && block[0].words.size() == 1;
+        const auto conditions = is_plain ? conditions_of(directive) : std::vector<RouteCondition>();
+        if (conditions.empty()) {
+            scope.drop(directive, "it refused requests, which are answered now");
+            around_.opened.push_back(directive.place() + ": " + directive.text());
+            return;
+        }
+        const std::string& status = block[0].words[0];
+        for (const RouteCondition& condition : conditions) {
+            Scope route(TableKind::route, scope.path(), around_);
+            route.set(condition.key, condition.value);
+            if (scope.path().empty()) route.set("priority", "1");
+            const bool denies =
+                status.starts_with('4') && status != "444" && status != "401" && status != "405";
+            // An answer that nginx does not give (444), or whose field it leaves out.
+            route.set("deny", denies ? status : "403");
+            site.routes.push_back(std::move(route));
         }
     }
 
@@ -474,6 +502,11 @@ int import_and_print(std::span<const std::string> files) {
     if (!imported) {
         complain("tiderace", imported.error().sentence);
         return 1;
+    }
+    for (const std::string& each : imported->opened) {
+        complain("tiderace", "warning: " + each +
+                                 " refused requests and is not carried: they are "
+                                 "answered now");
     }
     const int status = print("tiderace", imported->text);
     return status == 0 && imported->has_dropped ? 3 : status;

@@ -17,6 +17,7 @@
 #include <expected>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "server/config/document.h"
 #include "server/nginx/reader.h"
@@ -26,6 +27,7 @@ namespace tiderace::server::nginx {
 struct Imported {
     std::string text;
     bool has_dropped = false;  // a directive that has an effect in nginx is only a comment
+    std::vector<std::string> opened = {};  // of these, with their places, what refused requests
 };
 
 std::expected<Imported, Fault> import_files(std::span<const std::string> files,

@@ -146,6 +146,29 @@ TEST(NginxImporter, AConditionThatIsNotCarriedCloses) {
                 HasSubstr("path = \"/a\"\nstatus = 502\n"));
 }
 
+TEST(NginxImporter, AnIfThatRefusesIsARouteOrAWarning) {
+    const Imported carried = of_server(
+        "if ($request_method ~ ^(PUT|DELETE)$) { return 403; }\n"
+        "location /a { if ($http_x_a) { return 410; } if ($arg_b = c) { return 503; } }");
+    EXPECT_FALSE(carried.has_dropped) << carried.text;
+    EXPECT_THAT(carried.text,
+                HasSubstr("[[site.route]]\nmethod = [\"PUT\", \"DELETE\"]\npriority = 1\n"
+                          "deny = 403\n"));
+    EXPECT_THAT(carried.text, HasSubstr("path = \"/a\"\nheader.X-A = true\ndeny = 410\n"));
+    EXPECT_THAT(carried.text, HasSubstr("path = \"/a\"\nquery.b = \"c\"\ndeny = 403\n"));
+    for (const char* const each :
+         {"if ($request_method !~ ^(GET|HEAD)$) { return 405; }",
+          "location /a { if ($http_user_agent ~* bot) { return 403; } }", "if ($x) { deny all; }",
+          "if ($arg_b = c) { set $a b; return 403; }"}) {
+        const Imported imported = of_server(each);
+        EXPECT_TRUE(imported.has_dropped) << each;
+        ASSERT_EQ(imported.opened.size(), 1U) << each;
+        EXPECT_THAT(imported.opened[0], HasSubstr("/n/n.conf:2: if ("));
+        EXPECT_THAT(imported.text, HasSubstr("  -- it refused requests, which are answered now\n"));
+    }
+    EXPECT_TRUE(of_server("if ($a) { return 301 /b; }").opened.empty());
+}
+
 TEST(NginxImporter, AServerInClearThatLeadsToHttps) {
     for (const char* const each : {"return 301 https://$host$request_uri;",
                                    "if ($host = a.example) { return 301 "

@@ -26,7 +26,8 @@ struct Surroundings {
     std::string folder;                                          // of the first file
     std::vector<std::pair<std::string, std::string>> upstreams;  // those of one server
     bool has_tls = false;
-    bool has_dropped = false;  // a directive was not carried
+    bool has_dropped = false;              // a directive was not carried
+    std::vector<std::string> opened = {};  // what refused requests, and is not carried
 };
 
 class Scope {

@@ -1,0 +1,24 @@
+// The condition of an `if` that refuses, as those of routes.
+//
+//   if ($request_method = POST) { return 403; }    method = ["POST"], and deny = 403
+//   if ($http_user_agent ~ (a|b)) { return 403; }  two routes, header.User-Agent = "*a*" and "*b*"
+//
+// Thread   Any: pure functions.
+// Errors   An empty list: no route has this condition.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "server/nginx/reader.h"
+
+namespace tiderace::server::nginx {
+
+// One key and its value for each route that together refuse what the `if` does.
+struct RouteCondition {
+    std::string key;
+    std::string value;
+};
+std::vector<RouteCondition> conditions_of(const Directive& directive);
+
+}  // namespace tiderace::server::nginx
