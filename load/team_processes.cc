@@ -18,7 +18,7 @@
 namespace tiderace::load {
 namespace {
 
-constexpr int look_interval_ms = 20;
+constexpr int poll_interval_ms = 20;
 constexpr Duration patience = 5s;  // with a child after its stop was requested
 
 //   parent                                       each child
@@ -91,9 +91,9 @@ bool parent_says_stop(int pipe, int wait_ms) {
         place.shown.show(now);
         // The pipe has ended, so poll() on it would return at once, again and again.
         if (stopping) {
-            ::poll(nullptr, 0, look_interval_ms);
+            ::poll(nullptr, 0, poll_interval_ms);
         } else {
-            stopping = parent_says_stop(pipe, look_interval_ms);
+            stopping = parent_says_stop(pipe, poll_interval_ms);
         }
         // In this order, so that what was requested before the stop holds.
         (*team)->set_latency_window(place.window);
@@ -185,8 +185,8 @@ void LoadProcesses::reap(bool wait) {
         }
         if (child.pid > 0 && wait) {
             // Told to stop, it ends soon; if it does not, it is ended.
-            ::poll(nullptr, 0, look_interval_ms);
-            waited_ms += look_interval_ms;
+            ::poll(nullptr, 0, poll_interval_ms);
+            waited_ms += poll_interval_ms;
             if (waited_ms > patience / 1ms) ::kill(child.pid, SIGKILL);
             continue;
         }

@@ -118,11 +118,11 @@ bool read_scalar(ByteView text, void* to, const Type& type) {
 }
 
 // A browser sends nothing for a box that is not ticked, so a boolean that is missing is false.
-bool may_be_missing(const Type& type) {
+bool may_be_unsent(const Type& type) {
     if (type.kind == Kind::optional || type.kind == Kind::boolean) return true;
-    if (type.kind == Kind::convert) return may_be_missing(*type.convert->json);
+    if (type.kind == Kind::convert) return may_be_unsent(*type.convert->json);
     return type.kind == Kind::checked &&
-           (type.checked->may_be_missing || may_be_missing(*type.checked->value));
+           (type.checked->may_be_missing || may_be_unsent(*type.checked->value));
 }
 
 const Type& inside(const Type& type) {
@@ -208,11 +208,11 @@ class PairWalk {
         const json::Member& member = shape_.members[i];
         const Type& type = *member.type;
         if (inside(type).kind == Kind::list) {
-            if (!fits(type, members_[i]) && (counts_[i] > 0 || !may_be_missing(type)))
+            if (!fits(type, members_[i]) && (counts_[i] > 0 || !may_be_unsent(type)))
                 unexpected(std::string(member.name), type, {});
             return;
         }
-        if (counts_[i] == 0 && !may_be_missing(type)) {
+        if (counts_[i] == 0 && !may_be_unsent(type)) {
             add_fault({.path = std::string(member.name), .problem = "is required"});
         }
     }

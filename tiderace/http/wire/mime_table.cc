@@ -13,7 +13,7 @@ struct MimeRow {
 };
 
 // clang-format off
-constexpr auto rows = std::to_array<MimeRow>({
+constexpr auto mime_rows = std::to_array<MimeRow>({
     {"application/atom+xml", "atom"},
     {"application/cbor", "cbor"},
     {"application/dash+xml", "mpd"},
@@ -272,14 +272,14 @@ constexpr auto rows = std::to_array<MimeRow>({
 
 constexpr std::size_t extension_count = [] {
     std::ptrdiff_t count = 0;
-    for (const MimeRow& row : rows) count += 1 + std::ranges::count(row.extensions, ' ');
+    for (const MimeRow& row : mime_rows) count += 1 + std::ranges::count(row.extensions, ' ');
     return static_cast<std::size_t>(count);
 }();
 
 constexpr auto mime_types = [] {
     std::array<MimeEntry, extension_count> entries;
     auto next = entries.begin();
-    for (const auto& [type, extensions] : rows) {
+    for (const auto& [type, extensions] : mime_rows) {
         for (ByteView rest = extensions; !rest.empty(); ++next) {
             *next = {.extension = rest.substr(0, rest.find(' ')), .type = type};
             rest.remove_prefix(std::min(next->extension.size() + 1, rest.size()));
