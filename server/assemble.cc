@@ -288,7 +288,7 @@ std::expected<Reloader::Next, std::string> Assembly::make_next(Wanted wanted,
          config::changes_that_need_a_restart(before.options, wanted.options)) {
         problems += each + "\n";
     }
-    // Those that were made at the start.
+    // The self-signed certificates were made at the start.
     if (self_signed_) wanted.options.tls.certificates = options_.tls.certificates;
     const bool is_settled = holds(settle(wanted));
     for (const std::string& log : access_logs(wanted.sites)) holds(logs_->open(log));
@@ -314,7 +314,7 @@ std::expected<Reloader::Next, std::string> Assembly::make_next(Wanted wanted,
         .dropped = drop};
 }
 
-// As they were placed at the start: those of the sites first.
+// In the order of the start: the addresses of the sites come first.
 std::vector<net::Listening::Wanted> Assembly::addresses_of(const ServeOptions& options) const {
     std::vector<net::Listening::Wanted> all;
     for (const std::string& each : options.listen) all.push_back({each, 0});

@@ -99,7 +99,7 @@ class Assembly {
     EncryptionFacts encryption_facts() const;
     std::string_view engine_name() const;
 
-    // Of the first generation, which is made of what is wanted when there are loops.
+    // The sites of the first generation. Before the loops exist, the sites that are wanted.
     std::span<const ServedSite> sites() const {
         return parts_.generation != nullptr ? parts_.generation->sites : wanted_.sites;
     }

@@ -17,7 +17,7 @@ constexpr std::size_t least_per_loop = 9;
 // The descriptors that a loop opens for a moment only, and the least for its files.
 constexpr std::size_t passing_per_loop = 4;
 constexpr std::size_t files_open_least = 2;
-// Of a loop, for each folder but the first: its root, the notices of its changes, and its files.
+// Each loop needs this for each folder but the first: the root, the notices of changes, and files.
 constexpr std::size_t least_per_folder = 2 + files_open_least;
 constexpr std::size_t files_share = 8;  // an eighth of all descriptors
 // Extra connections for the redirect port, whose clients send one request and leave.

@@ -5,7 +5,7 @@
 //   cmake --workflow --preset dev        configures, builds and tests
 //   build/boats                          serves http://localhost:8080
 //
-// The name of the folder is that of the program: a small letter, then small letters, digits, '-'
+// The folder and the program have the same name: a small letter, then small letters, digits, '-'
 // and '_', and no target of CMake's own.
 //
 // Thread   Main only.

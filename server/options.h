@@ -163,8 +163,7 @@ struct ServeOptions {
     // The users with access. Each entry is USER:PASSWORD or a file of such; see password_file.h.
     std::vector<std::string> basic_auth;
 
-    // A route without a match, whose settings stand above those of the flags: what the [[site]] of
-    // a file says.
+    // A route without a match: the settings in the [[site]] of a file. They stand above the flags.
     Route whole;
     std::string canonical_host;  // where its other names lead; "": nowhere
     std::vector<Route> routes;

@@ -4,7 +4,7 @@
 //   tiderace-load  the load generator, with OpenSSL
 //   tiderace-lab   the lab, with the libraries of its engines
 //   tiderace-db    migrations, with the client libraries of the databases
-//   tiderace-tools what is done to files and folders before they are served: fmt, import, new, …
+//   tiderace-tools works on files and folders before they are served: fmt, import, new, …
 //
 // Where TLS is built in (a build for another system than Linux), the first is not needed.
 //

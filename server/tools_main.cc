@@ -1,4 +1,4 @@
-// The program of what is done to files and folders before they are served. `tiderace` has parsed
+// The program that works on files and folders before they are served. `tiderace` has parsed
 // the same words, and prints what is wrong with them.
 #include <string_view>
 #include <variant>

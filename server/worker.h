@@ -4,7 +4,7 @@
 //   HttpLoop -> SiteLoop of the site (server/site/site.h)
 //   HttpLoop -> SiteLoop: HttpsRedirect -> log                    where there is --https-redirect
 //
-// Its places are the addresses of --listen, and then those of --https-redirect, in clear text.
+// Its places are the addresses of --listen, then the addresses of --https-redirect, in clear text.
 //
 // Owner    net::Serving; made before the loops run, destroyed after.
 // Thread   Its loop's.
@@ -118,7 +118,7 @@ class Worker final : public net::LoopService {
     };
     using Contents = std::map<std::uint64_t, std::shared_ptr<Content>>;  // by ServedSite::id
     struct Redirect;
-    // What was made of a generation, until it is published.
+    // The prepared parts of a generation, until it is published.
     struct Next {
         Contents contents;
         http::SiteLoop::Prepared site;

@@ -101,7 +101,7 @@ def test_a_refused_reload_lists_every_problem_and_changes_nothing(start):
             assert problem in refused.stderr
         assert refused.stderr.endswith("was refused: all is served as before\n")
     assert admin.server.of("one.example").text == "one"
-    # What is no TOML does not even say where the server is.
+    # A file that is not TOML does not name the socket of the server.
     admin.write("[[site]\n")
     assert "this is no TOML" in (refused := admin.use("reload", admin.file)).stderr
     assert refused.returncode == 1
@@ -213,7 +213,7 @@ def test_askers_that_leave_do_not_stop_it(start):
 
 
 def test_an_asker_that_leaves_in_the_middle_of_the_reading(start):
-    """Its file is a pipe: the reading goes on until somebody writes there."""
+    """Its file is a pipe: the reading lasts until another process writes to it."""
     admin = start()
     admin.file.unlink()
     os.mkfifo(admin.file)
@@ -288,7 +288,7 @@ def test_an_open_connection_does_not_hold_up_the_end(start):
 
 
 def refusal(binary, tmp_path):
-    """What `tiderace run` says that does not start."""
+    """The message of a `tiderace run` that does not start."""
     file = tmp_path / "tiderace.toml"
     file.write_text(SERVER + HERE + '[admin]\nsocket = "admin.sock"\n' + ONE)
     failed = use(binary, "run", file)

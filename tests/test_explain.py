@@ -1,4 +1,4 @@
-"""What `tiderace explain` says of a request is what the server does with it."""
+"""`tiderace explain` describes a request exactly as the server treats it."""
 
 import random
 import re

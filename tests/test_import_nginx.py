@@ -173,7 +173,7 @@ def both(binary, tmp_path, ended, tmp_path_factory):  # noqa: F811
 
 
 def summary(answer, host):
-    """What a client notices. Our redirects keep the method, and name no host of ours."""
+    """The parts that a client sees. Our redirects keep the method and do not name our host."""
     location = re.sub(f"^http://{re.escape(host)}", "", answer.get("location") or "")
     status = {308: 301, 307: 302}.get(answer.status, answer.status)
     known = {name: answer.get(name) for name in ("cache-control", "x-frame-options", "x-a")}

@@ -338,7 +338,7 @@ constexpr std::array serve_table{
     ServeFlag{help_flag, NoField{}},
 };
 
-// Those of the commands about configuration files, and of `version`.
+// Flags of the commands about configuration files, and of `version`.
 constexpr FlagText verbose{
     .name = "verbose", .letter = 'v', .group = Group::other, .about = "also how it was built"};
 constexpr FlagText only_check{

@@ -138,7 +138,7 @@ Applied take_text(decltype(owner_of(first))& options, std::string_view value) {
     return {};
 }
 
-// The engine of a loop, by the names of those that this build has.
+// The engine of a loop. Its names are the engines that this build has.
 template <typename Options>
 constexpr ChoiceField<Options> engine_choice() {
     return {engine_choices,

@@ -20,7 +20,7 @@ struct Loaded {
 // A server that has given up root's rights has some logs open that it could not open again.
 Loaded load_config(const std::string& file, const IsOpenLog& is_open = {});
 
-// Serves the sites, and reads the file again where that is asked for. The exit status of the
+// Serves the sites and reads the file again on request. Returns the exit status of the
 // program.
 int run(Config config, const std::string& file);
 

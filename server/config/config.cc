@@ -365,7 +365,7 @@ std::optional<Config> read_config(const std::string& path, Sources& sources, Pro
                                   const DocumentWorld& world) {
     const Reading reading{sources, problems, world};
     const Table top = DocumentReader(reading).read(path);
-    // What is behind a fault of TOML itself was not read: its lack is no second fault.
+    // The parser read nothing behind a syntax error, so a key that is missing there is no fault.
     if (problems.errors() > 0 && top.members.empty()) return std::nullopt;
     return read_config(top, reading);
 }

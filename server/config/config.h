@@ -25,7 +25,7 @@
 
 namespace tiderace::server::config {
 
-// Its options are those of all sites, but for what the site sets itself.
+// Its options are the options of all sites, changed by the keys of this site.
 struct SiteConfig : ServedSite {
     Place at;
     std::size_t routes = 0;
@@ -42,7 +42,7 @@ struct Config {
 // nullopt where anything is wrong.
 std::optional<Config> read_config(const std::string& path, Sources& sources, Problems& problems,
                                   const DocumentWorld& world = this_world());
-// Of a document that has been read.
+// Reads a document that is parsed already.
 std::optional<Config> read_config(const Table& top, const Reading& reading);
 
 }  // namespace tiderace::server::config

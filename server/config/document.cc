@@ -241,7 +241,7 @@ void DocumentReader::replace_in(Value& value) {
     }
 }
 
-// What is put in is not looked at again.
+// The text of a variable is not searched for variables.
 std::string DocumentReader::replaced(const std::string& text, Value& value) {
     std::string whole;
     std::size_t done = 0;

@@ -52,7 +52,7 @@ struct Value {
     const T* get() const {
         return std::get_if<T>(&content);
     }
-    // "a string", "a table": what it is, for a sentence.
+    // The kind of this value as a noun for a sentence: "a string", "a table".
     std::string_view noun() const;
 };
 

@@ -170,7 +170,7 @@ class Explainer {
         return table_at(*site_table_, "route", site_->routes_at[index]);
     }
 
-    // Its own values stand above those of its presets, of which the last counts first.
+    // Its own values stand above the values of its presets. The last preset counts first.
     void sources_of(const Table& table, std::vector<Source>& into) const {
         into.push_back({&table});
         const Member* const use = table.find("use");
@@ -325,7 +325,7 @@ class Explainer {
                                            "precompressed", "symlinks"}) {
             add_setting(key, files_, TableKind::site);
         }
-        // A folder of its own takes no other's names.
+        // A route with a folder of its own does not inherit the names of another folder.
         const auto root = std::ranges::find_if(
             files_, [](const Source& each) { return each.table->find("root") != nullptr; });
         const std::vector<Source> inner(files_.begin(), root == files_.end() ? root : root + 1);
@@ -360,7 +360,7 @@ class Explainer {
         if (!value.empty()) add("set", std::string(key) + " = " + value, "default");
     }
 
-    // Of one name the nearest counts; a field that is set stands above one that is taken out.
+    // The nearest setting of a name counts. Setting a field stands above removing it.
     void add_fields() {
         std::set<std::string> seen;
         for (const auto& [table, preset] : near_) {

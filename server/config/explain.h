@@ -9,7 +9,7 @@
 // Of files it has each name that is looked for (`file`) with the `cache` rule that it is sent with,
 // or that a program gets (`script`).
 //
-// Thread   Main; blocks on the disk. Of all files it opens only those of the configuration.
+// Thread   Main; blocks on the disk. It opens no files but the configuration's.
 // Keywords: which route, effective settings, dry run
 #pragma once
 

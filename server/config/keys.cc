@@ -333,7 +333,7 @@ bool read_flag_text(std::string_view flag, std::string_view text, Place at, Serv
 }
 
 void refuse_key(TableKind kind, const Member& member, Problems& problems) {
-    // Where so much is wrong, nobody is shown what may have been meant.
+    // With so many faults the search for a similar name is left out.
     if (problems.errors() >= Problems::problems_max) return problems.error(member.at, "");
     const std::string_view name = member.key;
     std::string what = std::string(title_of(kind)) + " has no key \"" + std::string(name) + "\"";

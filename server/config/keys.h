@@ -54,7 +54,7 @@ const Key* find_key(TableKind kind, std::string_view name);
 // Whether presets may have it: it does not say for which hosts or requests a table holds.
 bool is_setting(std::string_view name);
 
-// Of a key that has one.
+// The flag of a key. The key must have one.
 const ServeFlag& flag_of(const Key& key);
 // Reads the value of a key that has a flag. False: it was refused.
 bool read_key(const Key& key, const Value& value, ServeOptions& options, const Reading& reading);

@@ -1,4 +1,4 @@
-// One configuration that is wrong, and what a person is told of it.
+// One configuration with a mistake, and the message that a person reads.
 #pragma once
 
 #include <gtest/gtest.h>

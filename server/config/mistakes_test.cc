@@ -1,4 +1,4 @@
-// What people get wrong, and what they are told: byte for byte. When a sentence changes, look at
+// Common mistakes and their messages, byte for byte. When a sentence changes, look at
 // the new one before it is put here.
 #include <gtest/gtest.h>
 

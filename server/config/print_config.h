@@ -11,8 +11,8 @@
 
 namespace tiderace::server::config {
 
-// What is as it is by default is left out. Paths of files become absolute, because those in a file
-// are relative to it.
+// Options with their default value are left out. Paths become absolute, because a path in a
+// configuration file is relative to that file.
 std::string print_config(const ServeOptions& options);
 
 }  // namespace tiderace::server::config

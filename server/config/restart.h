@@ -1,4 +1,4 @@
-// Which keys of a file need a restart: what they set is made once, before there is a first request.
+// Which keys of a file need a restart: their values are used once, before the first request.
 //
 // Thread   Any: a pure function.
 #pragma once

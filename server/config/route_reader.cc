@@ -395,7 +395,7 @@ void RouteReader::check_answered(const Found& found, const Table& route) {
 void RouteReader::check_shadowed(const std::vector<Route>& routes) {
     std::vector<const RouteMatch*> matches;
     for (const Route& route : routes) matches.push_back(&route.match);
-    // Few routes shadow others: globs, and those of a priority.
+    // Few routes shadow others: globs and routes with a priority.
     std::vector<const Route*> nearer;
     for (const std::uint32_t index : http::nearest_first(matches)) {
         const Route& route = routes[index];

@@ -25,7 +25,7 @@ std::string type_fault(std::string_view name, std::string_view expects, const Va
 void read_route_value(Route& route, RouteValue what, std::string_view value, Place at,
                       const Reading& reading, std::string_view name = {});
 
-// Of the routes of one site.
+// Reads the routes of one site.
 class RouteReader {
   public:
     explicit RouteReader(const Reading& reading) : reading_(reading) {}
@@ -58,7 +58,7 @@ class RouteReader {
     void read_priority(const Value& value, http::RouteMatch& match);
 
     Reading reading_;
-    // Of the routes that answer, by their paths.
+    // The routes that answer, by their paths.
     std::map<std::string, std::vector<Found>, std::less<>> answered_;
 };
 

@@ -1,4 +1,4 @@
-// What people get wrong about sites as a whole, and what they are told (mistakes_test.cc).
+// Common mistakes about whole sites and their messages (mistakes_test.cc has the others).
 #include <gtest/gtest.h>
 
 #include <array>

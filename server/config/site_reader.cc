@@ -64,7 +64,7 @@ SiteReader::SiteReader(const Table& top, const ServeOptions& server, const Readi
     check_presets();
 }
 
-// Where no site uses a preset, its keys are looked at all the same.
+// The keys of a preset are checked even if no site uses it.
 void SiteReader::check_presets() {
     const Table* const presets = table_in(*top_, "preset", reading_);
     if (presets == nullptr) return;
@@ -301,7 +301,7 @@ void SiteReader::read_error_pages(Route& route, const Member& member) {
 // They are relative to the root, which may stand behind them, and without one to the file.
 void SiteReader::find_error_pages(ServeOptions& options) {
     const std::string& root = options.root;
-    // What is wrong with it is a problem already.
+    // A folder that cannot be read was reported before.
     if (!root.empty() && !reading_.world.look(root, FileKind::folder)) return;
     std::vector<Route*> all{&options.whole};
     for (Route& route : options.routes) all.push_back(&route);

@@ -22,7 +22,7 @@ void read_table(TableKind kind, const Table& table, ServeOptions& options, const
 // Refuses each key that the table does not have, and those that are not built yet.
 void refuse_unknown(TableKind kind, const Table& table, const Reading& reading);
 
-// The table of that name; nullptr: there is none, or a problem says that it is no table.
+// The table of that name. nullptr: it is missing, or not a table, which is reported.
 const Table* table_in(const Table& table, std::string_view name, const Reading& reading);
 
 // Each table of a list of tables. `at` is where it stands.

@@ -54,7 +54,7 @@ std::optional<Place> find_deep_key(std::string_view text, std::uint32_t file) {
 
 Value value_of(const toml::node& node, std::uint32_t file);
 
-// toml++ sorts by name; a person, and what is said about the file, go by lines.
+// toml++ sorts by name; people and messages go by lines.
 Table table_of(const toml::table& from, std::uint32_t file) {
     Table table;
     for (const auto& [key, node] : from) {

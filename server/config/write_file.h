@@ -10,7 +10,7 @@
 
 namespace tiderace::server::config {
 
-// Of a link, what it leads to. Mode and owner stay, as far as this user may set them.
+// Follows a symbolic link. Mode and owner stay, as far as this user may set them.
 Result<> replace_file(const std::string& path, std::string_view text);
 
 // Fails where there is a file.

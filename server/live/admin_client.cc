@@ -101,7 +101,7 @@ Result<Answer> ask(const std::string& path, std::string_view request_line) {
 }
 
 // Also of a file with faults, which the server itself reports; but none of a file that is no TOML.
-// Otherwise it was said why there is none, and the exit status is returned.
+// Otherwise it reports why there is none, and returns the exit status.
 std::expected<std::string, int> socket_in(const std::string& file) {
     config::Sources sources;
     config::Problems problems;

@@ -20,7 +20,8 @@ constexpr UnixSeconds seconds_per_day = 86'400;
 // Its few connections are for the clients that have something to ask.
 constexpr Duration patience = 5s;
 
-// What is made meanwhile has exactly these permissions. Of the process: before there are threads.
+// Files that are made meanwhile have exactly these permissions. They belong to the whole process,
+// so this runs before there are threads.
 class Permissions {
   public:
     explicit Permissions(std::uint32_t mode)

@@ -2,7 +2,7 @@
 //
 //   request() -> a thread: read, check, open   -> each loop: Worker::prepare()
 //                     |                                |
-//                     '---- anything is wrong: all stays as it was, and every problem is said
+//                     '---- any problem: nothing changes, and every problem is reported
 //                                                      |
 //                                                      '-> each loop: Worker::publish()
 //
@@ -10,7 +10,7 @@
 // thrown on the way, each request is answered, and another reading can follow.
 //
 // Owner    Assembly; it ends before the workers.
-// Thread   The first loop's. What is not, says so.
+// Thread   The first loop's, unless a member says otherwise.
 // Errors   Problems as a text for people, a line each, to whoever asked and to the log.
 // Keywords: SIGHUP, graceful reload
 #pragma once
@@ -47,7 +47,7 @@ class Reloader final {
   public:
     // `text` has the problems and, as its last line, what came of it.
     using Done = unique_function<void(bool done, const std::string& text)>;
-    // What a thread has made of it. The rest is of the first loop.
+    // The result of the thread that reads. Everything else runs on the first loop.
     struct Next {
         std::shared_ptr<const Generation> generation;
         // When all loops can serve it: the last that may fail.
@@ -82,7 +82,7 @@ class Reloader final {
     const Generation& now() const { return *parts_.now; }
     // nullopt: none was requested yet.
     const std::optional<Last>& last() const { return last_; }
-    // Those that still have requests, and this one.
+    // This generation and earlier ones with open requests.
     std::size_t generations_alive();
 
   private:

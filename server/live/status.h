@@ -1,4 +1,4 @@
-// ServerStatus: what a running server says of itself over its admin socket, as JSON and as lines
+// ServerStatus: the state of a running server, which its admin socket sends, as JSON and as lines
 // for people.
 //
 //   sites         2: one.example, two.example

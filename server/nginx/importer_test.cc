@@ -39,7 +39,7 @@ Imported import(const std::string& text) {
     return imported ? std::move(*imported) : Imported{};
 }
 
-// Of a server with a root; what it makes is taken, and laid out as fmt would.
+// Imports a server with a root. The result must be valid and formatted.
 Imported of_server(const std::string& text) {
     Imported imported = import("server { root /srv/www;\n" + text + "\n}");
     config::Memory memory = world_of(imported.text);

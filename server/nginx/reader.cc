@@ -10,7 +10,7 @@
 namespace tiderace::server::nginx {
 namespace {
 
-// Files of which nothing is needed: what they say is built in.
+// Files that need not be read: their content is built in.
 constexpr std::string_view built_in[] = {"mime.types", "fastcgi_params", "fastcgi.conf",
                                          "fastcgi-php.conf"};
 

@@ -24,7 +24,7 @@ namespace tiderace::server::nginx {
 struct Surroundings {
     const config::DocumentWorld& world;
     std::string folder;                                          // of the first file
-    std::vector<std::pair<std::string, std::string>> upstreams;  // those of one server
+    std::vector<std::pair<std::string, std::string>> upstreams;  // with one server each
     bool has_tls = false;
     bool has_dropped = false;              // a directive was not carried
     std::vector<std::string> opened = {};  // what refused requests, and is not carried
@@ -44,7 +44,7 @@ class Scope {
     void mark_built_in(const Directive& directive);
 
     static bool is_built_in(std::string_view name);
-    // Whether it decides who may enter.
+    // Whether a directive of this name controls access.
     static bool is_guard(std::string_view name);
 
     // False: no directive of a server or a location that this knows.
@@ -90,7 +90,7 @@ class Scope {
     std::string cache_control_;
     std::string realm_;
     std::string users_;
-    std::vector<Directive> guards_;  // allow, deny and what else decides who may enter
+    std::vector<Directive> guards_;  // allow, deny and other directives that control access
 };
 
 }  // namespace tiderace::server::nginx

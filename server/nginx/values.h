@@ -1,4 +1,4 @@
-// Values of nginx as those of a configuration of tiderace.
+// Values of nginx, written as a configuration of tiderace has them.
 //
 // Thread   Any: pure functions.
 // Errors   nullopt, or an empty list: there is no such value.

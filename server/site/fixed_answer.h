@@ -27,7 +27,7 @@ class FixedAnswer final : public http::Handler {
         : reply_(std::move(reply)), path_(path) {}
 
     void handle(http::Exchange& exchange) override;
-    // Of a redirect. nullopt: a variable has no value for this request.
+    // The Location of a redirect. nullopt: a variable has no value for this request.
     std::optional<std::string> location(const http::Request& request) const;
 
   private:

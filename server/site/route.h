@@ -1,8 +1,8 @@
 // Route: what holds for the requests that a match chooses (http/route_match.h): one of the routes
 // of a file, or the --path-* flags of one path. site.h makes them into the tree.
 //
-// What is unset is as in the routes around it, and then as in the site. Fields and error pages add
-// up by name.
+// A setting that is unset comes from the routes around this one, and then from the site. Fields and
+// error pages add up by name.
 //
 // A path names what a client requests, not files: a link beneath another path leads around it.
 //
@@ -106,7 +106,7 @@ inline constexpr std::size_t path_logs_max = 16;  // each has a descriptor
 
 // The last route of this match; a new one where there is none.
 Route& route_of(std::vector<Route>& routes, const http::RouteMatch& match);
-// In the order in which they are near, without those that have conditions beside the path.
+// The nearest first, without the routes that have conditions beside the path.
 std::vector<const Route*> routes_by_path(const std::vector<Route>& routes);
 
 }  // namespace tiderace::server

@@ -119,7 +119,7 @@ void add_log(Settings& settings, const std::string& file, http::AccessLogFormat 
                             http::AccessLogTarget{file, format})});
 }
 
-// `where` names the route among those of its site.
+// `where` names the route within its site.
 void add_rate(Settings& settings, const RouteRate& rate, const std::string& where,
               RateTables& tables) {
     Setting limit{.kind = SettingKind::rate};
@@ -136,8 +136,8 @@ void add_rate(Settings& settings, const RouteRate& rate, const std::string& wher
 }
 
 // The order in which rules see a request is that of SettingKind; filters see its answer in the
-// opposite one. The rate comes first, so that it bounds guesses of passwords; CORS before these,
-// because browsers send preflights without credentials (Fetch standard).
+// opposite one. The rate comes first, so that it bounds guesses of passwords; CORS before
+// passwords, because browsers send preflights without credentials (Fetch standard).
 void add_settings(Settings& settings, const Route& route, const std::string& where,
                   const ServedSite& site) {
     const ServeOptions& options = site.options;
@@ -214,8 +214,8 @@ MakeHandler replying(const Route& route) {
     };
 }
 
-// Routes that change how files are served, and name no folder: the same folder answers, with what
-// they say.
+// Routes that change how files are served and name no folder: the folder of the site answers, with
+// their settings.
 void add_file_settings(http::Site& site, const Making& making,
                        std::vector<http::SiteRoutes::Route>& all) {
     const ServeOptions& options = making.options();
@@ -277,7 +277,7 @@ std::shared_ptr<const http::SiteRoutes> add_routes(http::Site& site, const Makin
     return std::make_shared<const http::SiteRoutes>(std::move(all));
 }
 
-// Where nobody chose an address, only this machine is served, and so only its names: the page of
+// Without a chosen address only this machine is served, and so only its names: the page of
 // another site, whose name was made to lead here, would read the folder (DNS rebinding).
 Setting::Make rule_of_this_machine(const ServedSite& site) {
     const ServeOptions& options = site.options;
@@ -326,7 +326,7 @@ std::shared_ptr<const PasswordFile> SharedPasswords::of(
 
 namespace {
 
-// What was hashed here has another salt each time, so it is not made again.
+// A hash that is made here has another salt each time, so it is kept.
 Result<std::shared_ptr<const PasswordFile>> load_passwords(const std::vector<std::string>& sources,
                                                            const PasswordFiles* before) {
     std::shared_ptr<const PasswordFile> old;
@@ -433,7 +433,7 @@ http::Site make_site(std::span<const ServedSite> sites, const SiteFacts& facts) 
         if (sites.size() == 1) tree.before_all = rule;
         for (std::uint32_t scope = 0; rule && sites.size() > 1 && scope < tree.scopes().size();
              ++scope) {
-            // The other sites have names. One inside that asks nobody has the rule all the same.
+            // The other sites have names. A scope without a password has the rule all the same.
             const http::Site::Scope& one = tree.scope(scope);
             if (one.host != 0 || one.is_of_routes) continue;
             tree.scope(scope).settings.push_back({.make = rule, .kind = SettingKind::first});
@@ -442,7 +442,7 @@ http::Site make_site(std::span<const ServedSite> sites, const SiteFacts& facts) 
     return tree;
 }
 
-// Of the site only its error pages: passwords and added fields have no place in clear text.
+// Only the error pages of the site: passwords and added fields have no place in clear text.
 http::Site make_redirect_site(std::span<const ServedSite> sites) {
     http::Site tree;
     trust_proxies(tree, sites);

@@ -1,4 +1,4 @@
-// The sites of a server as one tree (http/site.h): the one that flags describe, or those of a file.
+// The sites of a server as one tree (http/site.h): the site of the flags, or the sites of a file.
 // Each route (--path-auth and its like make some) has a scope; of those that hold for a request the
 // nearest that has a setting of a kind decides, and fields and error pages alone add up.
 //
@@ -36,7 +36,7 @@
 namespace tiderace::server {
 
 // By what they were made of: to hash one again for each of many sites would take seconds. `before`
-// has those of an earlier reading, which stay where nothing changed.
+// has the files of an earlier reading, which are kept if nothing changed.
 using PasswordFiles = std::map<std::vector<std::string>, std::shared_ptr<const PasswordFile>>;
 
 // The passwords of --basic-auth and --path-auth: read and hashed once for all loops.
@@ -102,7 +102,7 @@ ServeOptions with_files_of(const ServeOptions& options, const Route& route);
 
 // The operator's pages of the site.
 Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options);
-// Those of a route, which stand before them.
+// The error pages of a route, which stand before the site's.
 Result<http::filter::ErrorPages> load_error_pages(const ServeOptions& options,
                                                   const std::vector<ErrorPage>& pages);
 // What `compress` chooses for the file of a path, of the codings that this build has.

@@ -19,7 +19,7 @@ namespace tiderace::http {
 
 class Exchange;
 
-// Pulled when the connection has room; never while it has not.
+// Pulled only when the connection has room.
 class BodySource {
   public:
     enum class State : std::uint8_t {

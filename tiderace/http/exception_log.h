@@ -6,7 +6,7 @@
 //
 // Identical ones (thrower, route, type, message) are one line, and one more with their number
 // when fold_time has passed. So a handler that throws for each request does not fill the disk, nor
-// does one whose message is of a client's making: above kinds_max, they are counted together.
+// does one whose message a client can choose: above kinds_max, they are counted together.
 //
 // Owner    SiteLoop.
 // Thread   The loop's.

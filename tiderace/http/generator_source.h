@@ -1,5 +1,5 @@
-// Internal. GeneratorSource: a body whose pieces a coroutine makes. EventStreams: those of a loop
-// that end when the server drains.
+// Internal. GeneratorSource: a body whose pieces a coroutine makes. EventStreams: the event streams
+// of a loop, which end when the server drains.
 //
 //   Response::body(type, pieces) --> attach(exchange) --> pull() -> next piece, or wait
 //                                                                     on_done() -> body_ready()

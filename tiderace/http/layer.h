@@ -84,7 +84,7 @@ struct RouteNotes {
     std::string summary = "";            // one line; the innermost one that is set counts, as for
     std::string description = "";        // these two
     std::string operation_id = "";       // a name for generated clients; unique in the App
-    std::vector<std::string> tags = {};  // those of all scopes around the route, too
+    std::vector<std::string> tags = {};  // including the layers of all scopes around the route
     bool hidden = false;                 // left out
     std::vector<int> refusals = {};      // statuses that its rule may answer with
     std::vector<int> unsafe_refusals = {};  // and for methods other than GET, HEAD and OPTIONS

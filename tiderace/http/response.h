@@ -12,7 +12,7 @@
 // Errors   header() leaves out what no message may hold: a line break in a value would begin a
 //          field of its author's. With add() and set() such an answer becomes a 500.
 // Memory   header(), cookie() and the bodies that are strings are the Response's own. add() and
-//          set() copy nothing: what they are given lives until respond() returns, or is kept by
+//          set() copy nothing: their arguments live until respond() returns, or are kept by
 //          keep(). A move moves no text, so views of it stay good. No allocation up to
 //          ResponseFields::inline_max fields and without a kept text.
 // Keywords: Response, answer, header, status

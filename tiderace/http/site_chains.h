@@ -40,7 +40,7 @@ class SiteChains {
     // A setting of a scope that stands in the chain.
     struct Standing {
         const Made* made;
-        bool is_asked;  // its rule runs: no scope inside asks nobody
+        bool is_asked;  // its rule runs: no scope inside turns it off
     };
 
     Layer make_layer(const Setting::Make& make, LayerPlace& place);

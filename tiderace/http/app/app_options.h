@@ -12,7 +12,7 @@ namespace tiderace::http {
 
 struct AppOptions {
     std::uint64_t body_bytes_max = 1_MiB;  // of a body that is read whole; above: 413
-    // Of all bodies that a loop reads whole, while they arrive, and of those that wait for a
+    // Limits all bodies that a loop reads whole, while they arrive, and bodies that wait for a
     // BodyStream's handler; and of one more, where a route's limit is larger than that. Above:
     // those of the client that sends most are answered 503.
     std::size_t bodies_bytes_max = 64_MiB;

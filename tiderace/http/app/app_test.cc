@@ -15,7 +15,7 @@
 
 namespace tiderace::http {
 
-// An argument that tells whether it was looked for.
+// An argument that records whether it was evaluated.
 struct Looked {
     static inline int count = 0;
 };
@@ -84,7 +84,7 @@ TEST_F(AppTest, ParametersAreParsedByType) {
               R"("errors":[{"name":"n","detail":"expected a whole number, not negative"}]})");
 }
 
-// What is looked for behind a bad argument, and complained of in the log, is of no use.
+// Evaluating an argument behind a bad one would only write useless log lines.
 TEST_F(AppTest, NothingIsLookedForOnceAnArgumentHasAnswered) {
     Looked::count = 0;
     app.get<"/{id}">([](int, Looked) { return "found"; });

@@ -71,7 +71,7 @@ void Scope::add_fastcgi(route::PlacedPattern placed, const std::string& address,
     options.root = root;
     options.index = {"index.php"};
     options.rules.body_bytes_max = app->options_.body_bytes_max;
-    // A glob is no pattern of a route: all paths come here, and FastCgi picks those of the glob.
+    // A glob is no pattern of a route: all paths come here, and FastCgi takes those that match it.
     if (is_glob || placed.text == "/") placed.text.clear();
     app->add(number, wire::Method::other, {placed.text + "/{path...}", placed.place}, 1,
              maker_of<cgi::FastCgi>(options));

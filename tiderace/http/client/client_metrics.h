@@ -34,7 +34,7 @@ namespace tiderace::http {
 
 class Client;
 
-// Of one client: written on its loop, and read by any thread.
+// The numbers of one client: written on its loop, read by any thread.
 struct ClientCounts {
     using Count = std::atomic<std::uint64_t>;
 

@@ -52,7 +52,7 @@ task::Task<ClientResult<std::uint64_t>> ClientResponseStream::save_reporting(std
                                                                              OnProgress progress,
                                                                              SaveOptions options) {
     SaveProgress done;
-    // decode() removed the length of an encoded body, and HEAD's is of a body that does not come.
+    // decode() removed the length of an encoded body, and after HEAD no body comes.
     if (!exchange_->to_head()) {
         done.total = parse_number<std::uint64_t>(header("Content-Length"));
     }

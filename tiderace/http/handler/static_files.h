@@ -69,7 +69,7 @@ class StaticFiles final : public Handler {
     void handle(Exchange& exchange) override { handle_as(exchange, path_of(exchange.request())); }
     // Answers as for this canonical path beneath the root, which the request's own stands for.
     void handle_as(Exchange& exchange, ByteView path);
-    // What it stands for, without an answer. An alias is a folder's index, or a page.
+    // The file that a path stands for, without an answer. An alias is a folder's index, or a page.
     files::StandsFor look(Exchange& exchange, ByteView path);
     void redirect_to_slash(Exchange& exchange) const;
     // Answers with a regular file beneath `folder` ("/a/b/"), which the request's path begins with:

@@ -31,7 +31,7 @@ std::size_t stars_of(ByteView pattern);  // "**" is one
 bool matches_glob(ByteView pattern, ByteView path);
 // Whether the path matches, or a front of it that ends before a '/'.
 bool glob_holds(ByteView pattern, ByteView path, Captures* captures = nullptr);
-// Whether what a configuration says of a path holds at `at`: "=/a" is that path alone; a glob, and
+// Whether the path of a rule in a configuration matches `at`: "=/a" is that path alone; a glob, and
 // "/a", hold for all below, too.
 bool holds_at(ByteView path, ByteView at);
 // The whole of a text that has no segments: '*' and '?' stand for any character.

@@ -86,7 +86,7 @@ consteval bool is_well_made() {
         if constexpr (returns && !takes_itself) {
             static_assert(Signature::is_known,
                           "FromRequest<T>::from cannot take a parameter of this type;"
-                          " tiderace/http/app/arguments.h lists those that it can");
+                          " tiderace/http/app/arguments.h lists what it can take");
             constexpr bool owns = std::is_same_v<typename ValueOf<Result>::Type, T> ||
                                   !borrows<typename ValueOf<Result>::Type>;
             static_assert(owns,

@@ -67,7 +67,7 @@ class Schedule {
 // When a job runs next.
 class NextRun {
   public:
-    // The clock is read again after so long, because it may have been set.
+    // The clock is read again after this time, because it may have been set.
     static constexpr Duration look_again = 1min;
 
     explicit NextRun(const Schedule& schedule) : schedule_(&schedule) {}

@@ -27,7 +27,7 @@ class SigningKeys final {
     // Of `kind`, a zero byte and `text`. A signature of one kind is not valid for another kind;
     // no kind has a zero byte.
     std::string sign(std::string_view kind, std::string_view text) const;
-    // Takes as long for a wrong signature as for a right one, whichever key it is of.
+    // A wrong signature takes as long as a right one, with every key.
     bool verify(std::string_view kind, std::string_view text, std::string_view signature) const;
 
   private:

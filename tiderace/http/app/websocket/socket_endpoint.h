@@ -2,7 +2,7 @@
 //
 //   app.ws<"/rooms/{name}">([](WebSocket& socket, std::string name, Topics& all) -> Task<> { … });
 //
-//   request -> arguments [-> those that tasks make] -> accepted -> F runs -> it ends: 1000, or 1011
+//   request -> arguments [-> arguments by tasks] -> accepted -> F runs -> it ends: 1000, or 1011
 //                       \-> Problem, or 400, 403, 426: F is never called              if it threw
 //
 // F takes the arguments of other handlers, except the body. Views of the request stay valid as long
