@@ -9,7 +9,6 @@
 #include <new>
 
 #include "server/config/keys.h"
-#include "server/config/restart.h"
 #include "server/open_browser.h"
 #include "server/root_folder.h"
 #include "server/terminal.h"
@@ -198,11 +197,13 @@ Result<> Assembly::open_logs() {
         if (root_files_ != nullptr) return root_files_->open(path, RootFiles::Use::append);
         return RootFiles::open_directly(path, RootFiles::Use::append);
     };
-    logs_.emplace(serve::LogFileOptions{.flush_interval = options_.log_flush_interval,
+    log_level_ = options_.log_level;
+    logs_.emplace(serve::LogFileOptions{.level = &log_level_,
+                                        .flush_interval = options_.log_flush_interval,
                                         .rotate_bytes = options_.log_rotate_bytes,
                                         .files_kept = options_.log_files_kept,
                                         .open = open});
-    logger_ = logs_->make_logger(options_.log_level);
+    logger_ = logs_->make_logger();
     for (const std::string& log : access_logs(sites())) {
         if (auto opened = logs_->open(log); !opened) return opened;
     }
@@ -276,54 +277,6 @@ Result<> Assembly::make_parts() {
     return {};
 }
 
-// Of another thread, while `before` is served.
-std::expected<Reloader::Next, std::string> Assembly::make_next(Wanted wanted,
-                                                               const Generation& before) {
-    std::string problems;
-    const auto holds = [&](const auto& done) {
-        if (!done) problems += config::in_words_of_the_file(done.error().message()) + "\n";
-        return done.has_value();
-    };
-    for (const std::string& each :
-         config::changes_that_need_a_restart(before.options, wanted.options)) {
-        problems += each + "\n";
-    }
-    // The self-signed certificates were made at the start.
-    if (self_signed_) wanted.options.tls.certificates = options_.tls.certificates;
-    const bool is_settled = holds(settle(wanted));
-    for (const std::string& log : access_logs(wanted.sites)) holds(logs_->open(log));
-    holds(check_descriptors(parts_.loops, wanted.sites));
-    const std::vector<net::Listening::Wanted> addresses = addresses_of(wanted.options);
-    const auto added = std::make_shared<std::vector<net::Listening::Bound>>();
-    for (const Error& each : listening_->bind_more(addresses, *added)) holds(Result<>(fail(each)));
-    std::shared_ptr<const Generation> generation;
-    if (is_settled) {
-        const std::uint16_t port = encrypted_port(wanted.options);
-        auto made = make_generation(std::move(wanted), &before, generation_parts(port));
-        if (holds(made)) generation = std::move(*made);
-    }
-    const auto drop = [added] { net::Listening::drop(*added); };
-    if (!problems.empty()) {
-        drop();
-        return std::unexpected(std::move(problems));
-    }
-    return Reloader::Next{
-        .generation = std::move(generation),
-        .settle = [this, added] { return listening_->listen(*added); },
-        .published = [this, added, addresses] { listening_->change(addresses, std::move(*added)); },
-        .dropped = drop};
-}
-
-// In the order of the start: the addresses of the sites come first.
-std::vector<net::Listening::Wanted> Assembly::addresses_of(const ServeOptions& options) const {
-    std::vector<net::Listening::Wanted> all;
-    for (const std::string& each : options.listen) all.push_back({each, 0});
-    for (const std::string& each : options.tls.https_redirect) {
-        all.push_back({each, options_.listen.size()});
-    }
-    return all;
-}
-
 GenerationParts Assembly::generation_parts(std::uint16_t port) {
     return {.facts = {engine_name(), parts_.loops},
             .password_pool = &*pool_,
@@ -380,7 +333,7 @@ Result<> Assembly::make_workers() {
     const net::Serving::Plan plan = bound_connections();
     const auto prepared = serving_->prepare(
         plan, [&](core::EventLoop& loop) -> Result<std::unique_ptr<net::LoopService>> {
-            loop_loggers_.push_back(logs_->make_logger(options_.log_level));
+            loop_loggers_.push_back(logs_->make_logger());
             loop.set_log(loop_loggers_.back().get());
             auto worker = Worker::create(loop, parts_, workers_.empty());
             if (!worker) return fail(worker.error());
@@ -504,8 +457,11 @@ Result<> Assembly::run() {
         reloader_.emplace(Reloader::Parts{
             .read =
                 [this] {
-                    return read_([this](const std::string& log) { return logs_->is_open(log); });
+                    return read_.read([this](const std::string& path, RootFiles::Use use) {
+                        return opens_as_root(path, use);
+                    });
                 },
+            .has_changed = read_.has_changed,
             .make = [this](
                         Wanted wanted,
                         const Generation& before) { return make_next(std::move(wanted), before); },

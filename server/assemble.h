@@ -9,6 +9,7 @@
 // Errors   What keeps it from serving. A start that failed, or threw, leaves no name of a socket.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -84,6 +85,8 @@ class Assembly {
     Result<> open_variants();
     GenerationParts generation_parts(std::uint16_t encrypted_port);
     std::expected<Reloader::Next, std::string> make_next(Wanted wanted, const Generation& before);
+    void take_on(const ServeOptions& options);
+    bool opens_as_root(const std::string& path, RootFiles::Use use) const;
     std::vector<net::Listening::Wanted> addresses_of(const ServeOptions& options) const;
     DescriptorNeeds descriptor_needs(std::size_t loops, std::span<const ServedSite> sites) const;
     net::Serving::Plan bound_connections();
@@ -111,6 +114,7 @@ class Assembly {
     core::DescriptorLimit descriptors_{};
     std::optional<Account> account_;         // whom to become
     std::unique_ptr<RootFiles> root_files_;  // as whom we are no more
+    std::atomic<log::Level> log_level_ = log::Level::info;
     std::optional<serve::LogFiles> logs_;
     std::unique_ptr<log::Logger> logger_;  // the main thread's
     SharedParts parts_;

@@ -35,16 +35,16 @@ int run(const std::string& file, std::span<const std::string_view> words) {
     // The other program reads the file anew, and a pipe can be read once.
     std::error_code fault;
     if (may_become && std::filesystem::is_fifo(file, fault)) return become();
-    auto [config, problems] = server::config::load_config(file);
-    const bool wants_tls = config && config->server.tls.on();
+    auto loaded = server::config::load_config(file);
+    const bool wants_tls = loaded.config && loaded.config->server.tls.on();
     if (wants_tls && may_become) return become();
-    std::fputs(problems.c_str(), stderr);
-    if (!config) return 1;
+    std::fputs(loaded.problems.c_str(), stderr);
+    if (!loaded.config) return 1;
     if (wants_tls && !tiderace::tls::is_built_in()) {
         server::complain(program, "this program was built without TLS, and the file has [tls]");
         return 1;
     }
-    return server::config::run(std::move(*config), file);
+    return server::config::run(std::move(loaded), file);
 }
 
 }  // namespace

@@ -184,6 +184,8 @@ struct ServeOptions {
     std::optional<std::string> user;  // NAME[:GROUP]; unset: nobody if root started it; account.h
     CacheOptions cache;
 
+    bool watch = false;  // the files of a configuration are read again when they change
+
     std::string admin_socket = {};  // "": none
     std::uint32_t admin_mode = 0600;
 

@@ -40,6 +40,16 @@ void add_cache_control(http::files::PathRules& rules, const Route& route) {
     if (!path.empty()) rules.cache_control.push_back({path, *route.cache_control});
 }
 
+http::files::FileCacheLimits cache_limits(const ServeOptions& options) {
+    http::files::FileCacheLimits cache;
+    cache.bytes_max = options.cache.bytes_max;
+    const CacheSizes sizes = cache_sizes(options.cache, options.tls.on());
+    cache.memory_file_bytes_max = sizes.memory_file_bytes_max;
+    cache.sendfile_bytes_min = sizes.sendfile_bytes_min;
+    cache.revalidate = options.cache.revalidate;
+    return cache;
+}
+
 http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     http::handler::StaticFilesOptions files;
     files.root = options.root;
@@ -68,11 +78,7 @@ http::handler::StaticFilesOptions static_options(const ServeOptions& options) {
     if (options.spa_file) files.spa = "/" + *options.spa_file;
     files.listing = options.listing.value_or(false);
     files.small_copy_bytes_max = options.cache.small_copy_bytes_max;
-    files.cache.bytes_max = options.cache.bytes_max;
-    const CacheSizes sizes = cache_sizes(options.cache, options.tls.on());
-    files.cache.memory_file_bytes_max = sizes.memory_file_bytes_max;
-    files.cache.sendfile_bytes_min = sizes.sendfile_bytes_min;
-    files.cache.revalidate = options.cache.revalidate;
+    files.cache = cache_limits(options);
     return files;
 }
 
@@ -109,6 +115,24 @@ http::files::FileBudgetLimits room_for_files(const http::files::FileCacheLimits&
             .open_max = cache.room.open_max};
 }
 
+// What one folder has of a loop that serves so many.
+void share(http::handler::StaticFilesOptions& files, const SharedParts& parts,
+           std::size_t folders) {
+    if (parts.small) {
+        shrink(files.cache, parts.loops);
+    } else {
+        share_cache(files.cache, folders);
+        share_descriptors(files, std::max<std::size_t>(2, parts.files_open_max / folders));
+    }
+    files.cache.room = room_for_files(files.cache, parts);
+}
+
+tls::ServerOptions tls_options(const TlsOptions& tls) {
+    return {.certificates = tls.certificates,
+            .client_certificates = tls.client_auth,
+            .client_ca = tls.client_ca.value_or("")};
+}
+
 // Deadlines are or_never(): 0 means no limit on the command line, and "at once" to a timer.
 serve::HttpOptions http_options(const ServeOptions& options) {
     return {
@@ -128,6 +152,13 @@ serve::HttpOptions http_options(const ServeOptions& options) {
         .http1 = options.http2 != Http2::only,
         .http2 = options.http2 != Http2::off,
     };
+}
+
+// Of plain addresses: all that they answer is a redirect.
+serve::HttpOptions plain(serve::HttpOptions http) {
+    http.http1 = true;
+    http.http2 = false;
+    return http;
 }
 
 }  // namespace
@@ -184,12 +215,10 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
     }
     worker->open_http();
     if (options.tls.on()) {
-        const auto encrypted =
-            worker->http_->encrypt({.certificates = options.tls.certificates,
-                                    .client_certificates = options.tls.client_auth,
-                                    .client_ca = options.tls.client_ca.value_or(""),
-                                    .says_reloads = is_first,
-                                    .tickets = parts.tickets});
+        tls::ServerOptions tls = tls_options(options.tls);
+        tls.says_reloads = is_first;
+        tls.tickets = parts.tickets;
+        const auto encrypted = worker->http_->encrypt(std::move(tls));
         if (!encrypted) return fail(encrypted.error());
     }
     return worker;
@@ -197,6 +226,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
 
 Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
     next_.emplace();
+    next_->folders = generation->folders;
     LoopSites sites;
     for (const ServedSite& site : generation->sites) {
         const auto known = contents_.find(site.id);
@@ -219,12 +249,7 @@ Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
     if (!site) return fail(site.error());
     next_->site = std::move(*site);
     if (site_ != nullptr) site_->make_ready(next_->site, *loop_);
-    if (http_ != nullptr && encryption() != nullptr) {
-        const TlsOptions& tls = generation->options.tls;
-        auto prepared =
-            encryption()->prepare(tls.certificates, tls.client_auth, tls.client_ca.value_or(""));
-        if (!prepared) return prepared;
-    }
+    if (auto prepared = prepare_http(generation->options); !prepared) return prepared;
     if (!generation->redirects) return {};
     auto redirects = http::SiteLoop::prepare(redirect_tree_of(generation), place);
     if (!redirects) return fail(redirects.error());
@@ -233,12 +258,35 @@ Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
     return {};
 }
 
+// What is live of the options, once they are served.
+Result<> Worker::prepare_http(const ServeOptions& options) {
+    if (http_ == nullptr) return {};
+    http::handler::StaticFilesOptions files{.cache = cache_limits(options)};
+    share(files, *parts_, std::max<std::size_t>(1, next_->folders));
+    next_->share = files.cache;
+    next_->limits = connection_limits(options);
+    next_->backlog = static_cast<int>(options.backlog);
+    const serve::HttpOptions http = http_options(options);
+    if (redirect_http_ != nullptr) {
+        if (auto done = redirect_http_->prepare(plain(http), {}); !done) return done;
+    }
+    return http_->prepare(http, tls_options(options.tls));
+}
+
 void Worker::publish() noexcept {
     site_->publish(std::move(next_->site));
     if (next_->redirects) redirect_site_->publish(std::move(next_->redirects));
-    if (encryption() != nullptr) encryption()->publish();
+    http_->publish();
+    if (redirect_http_ != nullptr) redirect_http_->publish();
+    for (net::TcpServer* const server : servers_) server->change(next_->limits, next_->backlog);
     contents_ = std::move(next_->contents);
+    for (const auto& [id, content] : contents_) content->set_share(next_->share);
     next_.reset();
+}
+
+void Worker::Content::set_share(const http::files::FileCacheLimits& share) {
+    if (files != nullptr) files->set_share(share);
+    for (const OfRoute& route : routes) route.files->set_share(share);
 }
 
 Result<std::shared_ptr<Worker::Content>> Worker::open_content(const Generation& generation,
@@ -318,13 +366,7 @@ Result<std::unique_ptr<http::handler::StaticFiles>> Worker::open_files(
     const Generation& generation, const ServeOptions& options) const {
     const SharedParts& parts = *parts_;
     http::handler::StaticFilesOptions file_options = static_options(options);
-    if (parts.small) shrink(file_options.cache, parts.loops);
-    if (!parts.small) {
-        share_cache(file_options.cache, generation.folders);
-        share_descriptors(file_options,
-                          std::max<std::size_t>(2, parts.files_open_max / generation.folders));
-    }
-    file_options.cache.room = room_for_files(file_options.cache, parts);
+    share(file_options, parts, generation.folders);
     // A small worker has no descriptor to spare for it.
     file_options.watch.on = !parts.small;
     // One loop logs for all, or each message would come once a loop.
@@ -336,23 +378,20 @@ Result<std::unique_ptr<http::handler::StaticFiles>> Worker::open_files(
     return http::handler::StaticFiles::create(*loop_, std::move(file_options));
 }
 
-// The plain addresses have a tree of their own. They speak HTTP/1.1 alone, because all that they
-// answer is a redirect.
+// The plain addresses have a tree of their own.
 void Worker::open_http() {
     http::SiteLoop::Prepared redirects = std::move(next_->redirects);
     site_ = std::make_unique<http::SiteLoop>(std::move(next_->site), runner_);
     contents_ = std::move(next_->contents);
     next_.reset();
-    serve::HttpOptions http = http_options(*options_);
+    const serve::HttpOptions http = http_options(*options_);
     http_ = std::make_unique<serve::HttpLoop>(*loop_, *site_, http);
     if (parts_->logs != nullptr) http_->log_to(*parts_->logs, nullptr);
     if (!redirects) return;
     redirect_site_ = std::make_unique<http::SiteLoop>(std::move(redirects), runner_);
     redirect_log_ = std::make_unique<RedirectLog>(*loop_, *site_);
     redirect_site_->set_log(redirect_log_.get());
-    http.http1 = true;
-    http.http2 = false;
-    redirect_http_ = std::make_unique<serve::HttpLoop>(*loop_, *redirect_site_, http);
+    redirect_http_ = std::make_unique<serve::HttpLoop>(*loop_, *redirect_site_, plain(http));
 }
 
 net::SessionFactory& Worker::sessions(std::size_t place) {
@@ -373,10 +412,11 @@ void Worker::drain(Instant deadline, unique_function<void()> done) {
 std::uint64_t Worker::connections() const {
     std::uint64_t opened = 0;
     std::uint64_t closed = 0;
-    for (const auto& each : counters_) {
+    for (const net::TcpServer* const server : servers_) {
+        const net::TcpServerCounters& counters = server->counters();
         // The closed ones first: read later, they could be more than were opened.
-        for (const auto& count : each->closed) closed += count.load(std::memory_order_acquire);
-        opened += each->opened.load(std::memory_order_relaxed);
+        for (const auto& count : counters.closed) closed += count.load(std::memory_order_acquire);
+        opened += counters.opened.load(std::memory_order_relaxed);
     }
     return opened > closed ? opened - closed : 0;
 }

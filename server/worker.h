@@ -77,9 +77,7 @@ class Worker final : public net::LoopService {
     // nullptr: nothing is encrypted.
     tls::ServerContext* encryption() { return http_->encryption(); }
     core::EventLoop& loop() { return *loop_; }
-    void counted_by(std::shared_ptr<const net::TcpServerCounters> counters) override {
-        counters_.push_back(std::move(counters));
-    }
+    void served_by(net::TcpServer& server) override { servers_.push_back(&server); }
     void drain(Instant deadline, unique_function<void()> done) override;
     // That are open; on any thread.
     std::uint64_t connections() const;
@@ -115,6 +113,7 @@ class Worker final : public net::LoopService {
             return mapped != nullptr ? static_cast<http::Handler*>(mapped.get()) : files.get();
         }
         http::Handler* of_route(const http::RouteMatch& match) const;
+        void set_share(const http::files::FileCacheLimits& share);
     };
     using Contents = std::map<std::uint64_t, std::shared_ptr<Content>>;  // by ServedSite::id
     struct Redirect;
@@ -123,6 +122,10 @@ class Worker final : public net::LoopService {
         Contents contents;
         http::SiteLoop::Prepared site;
         http::SiteLoop::Prepared redirects;  // of the plain addresses; none without TLS
+        std::size_t folders = 1;
+        http::files::FileCacheLimits share = {};  // of each of these
+        net::ConnectionLimits limits = {};
+        int backlog = 0;
     };
 
     Result<std::shared_ptr<Content>> open_content(const Generation& generation,
@@ -134,6 +137,7 @@ class Worker final : public net::LoopService {
     Result<LoopSite> open_site(const Generation& generation, const ServedSite& site,
                                const std::shared_ptr<Content>& content) const;
     void open_http();
+    Result<> prepare_http(const ServeOptions& options);
 
     core::EventLoop* loop_;
     const SharedParts* parts_;
@@ -150,7 +154,7 @@ class Worker final : public net::LoopService {
     std::unique_ptr<http::AccessLog> redirect_log_;
     std::unique_ptr<http::SiteLoop> redirect_site_;
     std::unique_ptr<serve::HttpLoop> redirect_http_;
-    std::vector<std::shared_ptr<const net::TcpServerCounters>> counters_;
+    std::vector<net::TcpServer*> servers_;
 };
 
 }  // namespace tiderace::server

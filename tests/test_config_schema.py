@@ -118,7 +118,8 @@ def folder():
         folder.chmod(0o755)
         for inner in ("www", "programs", "sites"):
             (folder / inner).mkdir()
-        (folder / "www/404.html").write_text("none\n")
+        for page in ("404.html", "index.html"):
+            (folder / "www" / page).write_text("none\n")
         yield folder
 
 

@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import json
 import os
 import random
 import re
@@ -108,9 +109,9 @@ def test_a_broken_file_changes_nothing_and_lists_all_that_is_wrong(reloads, fold
 
 def test_what_needs_a_restart_is_refused_by_its_key(reloads, folders):
     each = reloads(ONE)
-    head = SERVER.replace("threads = 1", "threads = 2\nname_field = false") + HERE
+    head = SERVER.replace("threads = 1", "threads = 2\nsend_buffer_max = '8MiB'") + HERE
     assert not each.ask(TWO, head)
-    for key in ("server.threads", "server.name_field"):
+    for key in ("server.threads", "server.send_buffer_max"):
         assert f"{key} has another value: it needs a restart" in each.server.stderr
     assert each.server.of("one.example").text == "one"
 
@@ -236,7 +237,11 @@ def test_standard_output_comes_and_goes_as_a_log(reloads, folders, tmp_path, bef
 
 
 # The line that a file was taken is waited for.
-TWO_LOOPS = SERVER.replace("threads = 1", "threads = 2") + '[log]\nflush = "1ms"\n' + HERE
+TWO_LOOPS = (
+    SERVER.replace("threads = 1", "threads = 2")
+    + '[admin]\nsocket = "admin.sock"\n[log]\nflush = "1ms"\n'
+    + HERE
+)
 
 
 class Load:
@@ -374,7 +379,7 @@ def edited(chosen, fleeting):
     text = SITE + f"response.set.X-N = '{chosen.random()}'\n"
     if chosen.random() < 0.3:
         text += "clean_urls = true\n"
-    text += '[[site.route]]\npath = "/cgi"\ncgi = "cgi-bin"\n'
+    text += PROGRAMS
     for number in chosen.sample(range(20), chosen.randrange(6)):
         text += f'[[site]]\nhosts = ["n{number}.example"]\nroot = "two"\n'
         text += f'log = "log{number % 3}"\n' if chosen.random() < 0.5 else ""
@@ -382,11 +387,32 @@ def edited(chosen, fleeting):
             text += f'rate = {{ limit = "{chosen.randrange(1, 99)}/min" }}\n'
     head = TWO_LOOPS
     if chosen.random() < 0.5:
+        head = head.replace("[log]", f'[limits]\nline_max = "{chosen.randrange(8, 64)}KiB"\n[log]')
+    if chosen.random() < 0.5:
         head += listen(f"127.0.0.1:{fleeting}")
     is_broken = chosen.random() < 0.2
     return head + text + (chosen.choice(BROKEN) if is_broken else ""), not is_broken
 
 
+def cost(each, head):
+    """The memory and the descriptors of the server with one site, once nothing of another
+    generation is left. The least of some looks: its clients go on."""
+    assert each.ask(SITE + PROGRAMS, head)
+    wait_until(lambda: status(each)["generations_alive"] == 1, what="the end of old generations")
+    wait_until(lambda: not [n for n in open_files(each) if "/log" in n], what="the end of logs")
+    looks = []
+    for _ in range(20):
+        looks.append((each.server.pss_bytes(), each.server.descriptors()))
+        time.sleep(0.05)
+    return [min(column) for column in zip(*looks)]
+
+
+def status(each):
+    answer = get_once(str(each.file.parent / "admin.sock"), "/status", host="admin")
+    return json.loads(answer.text)
+
+
+PROGRAMS = '[[site.route]]\npath = "/cgi"\ncgi = "cgi-bin"\n'
 SITE = ONE.replace('root = "one"\n', 'root = "one"\ndefault = true\n')
 
 
@@ -401,7 +427,7 @@ def test_nothing_is_lost_in_many_reloads(reloads, folders, tmp_path, pytestconfi
     chosen = random.Random(rounds)
     fleeting = free_port()
     head = TWO_LOOPS
-    each = reloads(SITE + '[[site.route]]\npath = "/cgi"\ncgi = "cgi-bin"\n', head=head)
+    each = reloads(SITE + PROGRAMS, head=head)
     address = each.server.address
     load = Load()
     for kind in (kept_client, new_client, http2_client, download_client, upload_client):
@@ -414,8 +440,8 @@ def test_nothing_is_lost_in_many_reloads(reloads, folders, tmp_path, pytestconfi
             assert each.ask(text, head="") == is_whole, text + each.server.stderr[-3000:]
             if load.over.is_set():
                 break
-            if number in (rounds // 3, rounds - 1):
-                seen.append((each.server.pss_bytes(), each.server.descriptors()))
+            if number in (min(100, rounds // 3), rounds - 1):
+                seen.append(cost(each, head))
     finally:
         done = load.end()
     assert all(
@@ -429,12 +455,10 @@ def test_nothing_is_lost_in_many_reloads(reloads, folders, tmp_path, pytestconfi
             "fleeting_client",
         )
     ), done
-    assert each.ask(SITE, head)
-    wait_until(lambda: len([n for n in open_files(each) if "/log" in n]) == 0)
-    (early, _), (late, descriptors) = seen
-    assert descriptors < 120
+    (early, early_descriptors), (late, descriptors) = seen
+    assert descriptors <= early_descriptors * 1.02 + 2, seen
     if not sanitized:
-        assert late < early * 1.3 + 4_000_000, seen
+        assert late < early * 1.02 + 1_000_000, seen
 
 
 def test_a_reload_each_ten_milliseconds(reloads, folders):
@@ -608,3 +632,21 @@ def test_files_are_judged_as_the_user_that_will_serve(folders, binary, tmp_path,
     check, start = (run(binary, word, file) for word in ("check", "run"))
     assert (check.returncode, start.returncode) == (1, 1)
     assert check.stderr == start.stderr and re.search(told, check.stderr), check.stderr
+
+
+@needs_openssl
+@pytest.mark.skipif(not STAY_ROOT, reason="only root gives its rights up")
+def test_what_root_opened_at_the_start_needs_no_restart(reloads, folders, tmp_path):
+    pair = Authority(tmp_path, "ca").issue("a", ("localhost",))
+    pair.key.chmod(0o600)
+    (tmp_path / "logs").mkdir(mode=0o755)
+    for folder in [tmp_path, *tmp_path.parents]:
+        if folder != folder.parent:
+            folder.chmod(folder.stat().st_mode | 0o55)
+    names = f'[[tls.certificate]]\ncert = "{pair.certificate}"\nkey = "{pair.key}"\n'
+    log = ONE + 'log = "logs/a.log"\n'
+    each = reloads(log, head='[server]\nthreads = 1\nuser = "65534"\n' + HERE + names)
+    assert each.ask(log + TWO, each.head), each.server.stderr
+    assert not each.ask(log + '[log]\nrotate = "1MiB"\n')
+    assert "cannot open access log" in each.server.stderr
+    assert not each.ask(log.replace("a.log", "b.log"))

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -44,39 +45,59 @@ DocumentWorld world_of_server(std::optional<Account>& account) {
     return world;
 }
 
-// It has given up root's rights, or never had them.
-DocumentWorld world_of_reload(const IsOpenLog& is_open) {
+DocumentWorld world_of_reload(const OpensAsRoot& opens) {
     DocumentWorld world = this_world();
-    world.look = [&is_open, look = world.look](const std::string& path, FileKind kind) -> Result<> {
-        const bool is_log = kind == FileKind::log || kind == FileKind::rotated_log;
-        return is_log && is_open(path) ? Result<>() : look(path, kind);
+    world.look = [&opens, look = world.look](const std::string& path, FileKind kind) -> Result<> {
+        auto found = look(path, kind);
+        if (found || found.error().code() != EACCES || kind == FileKind::folder) return found;
+        const bool is_log = kind != FileKind::file;
+        if (!opens(path, is_log ? RootFiles::Use::append : RootFiles::Use::read)) return found;
+        // The helper renames nothing.
+        const auto folder = std::filesystem::path(path).parent_path();
+        const bool may_rotate = ::access(folder.c_str(), W_OK | X_OK) == 0;
+        return kind != FileKind::rotated_log || may_rotate ? Result<>() : found;
     };
     return world;
 }
 
 }  // namespace
 
-Loaded load_config(const std::string& file, const IsOpenLog& is_open) {
+Loaded load_config(const std::string& file, const OpensAsRoot& opens) {
     Sources sources;
     Problems problems;
     std::optional<Account> account;
-    auto config = read_config(file, sources, problems,
-                              is_open ? world_of_reload(is_open) : world_of_server(account));
-    return {.config = std::move(config), .problems = problems.text(sources)};
+    Loaded loaded;
+    DocumentWorld world = opens ? world_of_reload(opens) : world_of_server(account);
+    world.read = [&, read = world.read](const std::string& path, std::size_t bytes_max) {
+        loaded.seen.note_file(path);
+        return read(path, bytes_max);
+    };
+    world.list = [&, list = world.list](const std::string& pattern) {
+        loaded.seen.note_pattern(pattern);
+        return list(pattern);
+    };
+    loaded.config = read_config(file, sources, problems, world);
+    loaded.problems = problems.text(sources);
+    return loaded;
 }
 
-int run(Config config, const std::string& file) {
-    return serve(wanted_of(std::move(config)), [file](const IsOpenLog& is_open) {
-        Loaded loaded = load_config(file, is_open);
-        server::Reading reading{.problems = std::move(loaded.problems)};
-        if (loaded.config) reading.wanted = wanted_of(std::move(*loaded.config));
+int run(Loaded loaded, const std::string& file) {
+    const auto seen = std::make_shared<SeenFiles>(std::move(loaded.seen));
+    const auto read = [file, seen](const OpensAsRoot& opens) {
+        Loaded again = load_config(file, opens);
+        *seen = std::move(again.seen);
+        server::Reading reading{.problems = std::move(again.problems)};
+        if (again.config) reading.wanted = wanted_of(std::move(*again.config));
         return reading;
-    });
+    };
+    return serve(wanted_of(std::move(*loaded.config)),
+                 {.read = read, .has_changed = [seen] { return seen->changed(); }});
 }
 
 int check(const std::string& file) {
-    const auto [config, problems] = load_config(file);
-    std::fputs(problems.c_str(), stderr);
+    const Loaded loaded = load_config(file);
+    const std::optional<Config>& config = loaded.config;
+    std::fputs(loaded.problems.c_str(), stderr);
     if (!config) return this_world().look(file, FileKind::file) ? 1 : 2;
     std::size_t routes = 0;
     for (const SiteConfig& site : config->sites) routes += site.routes;

@@ -10,19 +10,21 @@
 
 #include "server/config/config.h"
 #include "server/live/reloader.h"
+#include "server/live/seen_files.h"
 
 namespace tiderace::server::config {
 
 struct Loaded {
     std::optional<Config> config;  // nullopt: it has errors
     std::string problems;          // and warnings, for standard error
+    SeenFiles seen;
 };
-// A server that has given up root's rights has some logs open that it could not open again.
-Loaded load_config(const std::string& file, const IsOpenLog& is_open = {});
+// With `opens`: by the server itself, as the user that it has become.
+Loaded load_config(const std::string& file, const OpensAsRoot& opens = {});
 
-// Serves the sites and reads the file again on request. Returns the exit status of the
-// program.
-int run(Config config, const std::string& file);
+// Serves the sites and reads the file again on request. What was loaded has no errors. Returns the
+// exit status of the program.
+int run(Loaded loaded, const std::string& file);
 
 // The exit status: 0, 1 for errors in the file, 2 where it could not be read.
 int check(const std::string& file);

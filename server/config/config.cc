@@ -76,6 +76,15 @@ class ServerReader {
                 read_proxies(member);
                 return true;
             }
+            if (member.key == "watch") {
+                const bool* const truth = member.value.get<bool>();
+                if (truth == nullptr) {
+                    reading_.problems.error(member.value.at,
+                                            type_fault("watch", "true or false", member.value));
+                }
+                server_->watch = truth != nullptr && *truth;
+                return true;
+            }
             if (member.key != "file_cache") return false;
             if (const Table* const inner = part(table, "file_cache")) {
                 read_table(TableKind::file_cache, *inner, *server_, reading_,

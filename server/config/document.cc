@@ -219,7 +219,7 @@ void DocumentReader::include(Table& into, const Value& pattern, std::size_t dept
         // The folder of the file is no pattern, whatever its name.
         const std::string_view folder =
             std::string_view(whole).substr(0, whole.size() - text->size());
-        files = files_of(without_marks(folder) + *text);
+        files = reading_.world.list(without_marks(folder) + *text);
     }
     if (files.empty()) reading_.problems.warning(pattern.at, "no file is called " + *text);
     for (const std::string& each : files) {

@@ -69,6 +69,8 @@ enum class FileKind : std::uint8_t {
     rotated_log,  // and made anew by the user that serves
 };
 
+std::vector<std::string> files_of(const std::string& pattern);
+
 // Where files and variables come from.
 struct DocumentWorld {
     std::function<Result<std::string>(const std::string& path, std::size_t bytes_max)> read;
@@ -78,6 +80,8 @@ struct DocumentWorld {
     // What sites name is read by the user that will serve them, whose name this gets. nullptr: by
     // the one that we are.
     std::function<Result<std::unique_ptr<ActingAs>>(const std::string& user)> act = {};
+    // The files that a pattern of glob(3) matches, sorted.
+    std::function<std::vector<std::string>(const std::string& pattern)> list = files_of;
     // Logs, what is in password files, whether files are sent that should not be.
     bool looks_closely = false;
 };
@@ -86,9 +90,6 @@ DocumentWorld this_world();
 
 // Whether it has * ? or [, which glob(3) takes for patterns.
 bool is_pattern(std::string_view path);
-
-// The files that a pattern of glob(3) matches, sorted.
-std::vector<std::string> files_of(const std::string& pattern);
 
 // What reading a configuration needs: its files, its problems, the world around it.
 struct Reading {

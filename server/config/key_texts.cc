@@ -83,6 +83,8 @@ constexpr std::array texts{
     KeyText{file_cache, "check", {}, {}, {}, "open_file_cache_valid"},
     KeyText{file_cache, "sendfile_min", {}, {}, R"("128KiB")", "sendfile"},
 
+    KeyText{server, "watch", "read the file and what it includes again when they change", truth,
+            "true", "", "run --watch"},
     KeyText{listen, "address", "HOST:PORT, :PORT for all addresses, or unix:PATH", text,
             R"(":8080")", "listen", "bind"},
     KeyText{listen,

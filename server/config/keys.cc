@@ -46,6 +46,7 @@ constexpr std::array all_keys{
     Key{server, "name_field", "no-server-header"},
     Key{server, "about", "about"},
     Key{server, "trusted_proxies"},
+    Key{server, "watch"},
     Key{server, "file_cache"},
 
     Key{file_cache, "size", "cache"},

@@ -9,21 +9,19 @@
 namespace tiderace::server::config {
 namespace {
 
-// By the tables that set what is the server's. Their other keys are defaults of the sites.
+// By the tables that set what is made once. What the others set, each loop takes on.
 struct ServerTable {
     TableKind kind;
     std::string_view name;
 };
 constexpr std::array tables{ServerTable{TableKind::server, "server"},
                             ServerTable{TableKind::file_cache, "server.file_cache"},
-                            ServerTable{TableKind::listen, "listen"},
-                            ServerTable{TableKind::tls, "tls"},
-                            ServerTable{TableKind::log, "log"},
-                            ServerTable{TableKind::limits, "limits"},
+                            ServerTable{TableKind::tls, "tls"}, ServerTable{TableKind::log, "log"},
                             ServerTable{TableKind::cgi, "cgi"}};
-constexpr std::array<std::string_view, 8> live{"about",           "access-log",   "log-format",
-                                               "cgi-timeout",     "cgi-memory",   "https-port",
-                                               "tls-client-auth", "tls-client-ca"};
+constexpr std::array live = std::to_array<std::string_view>(
+    {"about", "no-server-header", "drain-timeout", "access-log", "log-format", "log-level",
+     "log-rotate", "log-keep", "cgi-timeout", "cgi-memory", "https-port", "tls-client-auth",
+     "tls-client-ca"});
 
 struct Differs {
     const ServeOptions& before;
@@ -66,6 +64,8 @@ std::vector<std::string> changes_that_need_a_restart(const ServeOptions& before,
             }
         }
     }
+    // Its sockets are not the loops' own.
+    if (now.accept == AcceptMode::queue && before.backlog != now.backlog) add("listen.backlog");
     if (before.admin_socket != now.admin_socket) add("admin.socket");
     if (before.admin_mode != now.admin_mode) add("admin.mode");
     const bool has_key =

@@ -23,7 +23,7 @@ TEST(Restart, WhatIsMadeOnceIsNamedByItsKey) {
                     now.engine = "io_uring";
                     now.accept = AcceptMode::queue;
                     now.cache.bytes_max = 5;
-                    now.timeouts.idle = 3s;
+                    now.backlog = 9;
                     now.compress.folder = "/var/cache/t";
                 }),
                 ElementsAre("server.engine has another value: it needs a restart",
@@ -31,7 +31,7 @@ TEST(Restart, WhatIsMadeOnceIsNamedByItsKey) {
                             "server.user has another value: it needs a restart",
                             "server.compress_cache has another value: it needs a restart",
                             "server.file_cache.size has another value: it needs a restart",
-                            "limits.idle_timeout has another value: it needs a restart"));
+                            "listen.backlog has another value: it needs a restart"));
     EXPECT_THAT(of([](ServeOptions& now) {
                     now.admin_socket = "/run/t.sock";
                     now.admin_mode = 0660;
@@ -48,6 +48,13 @@ TEST(Restart, WhatSitesHaveByDefaultNeedsNone) {
                     now.access_log = "/var/log/t";
                     now.cgi.timeout = 5s;
                     now.listen = {"127.0.0.1:9"};
+                    now.timeouts.idle = now.timeouts.drain = 3s;
+                    now.limits.head_bytes_max = 9'000;
+                    now.http2 = Http2::off;
+                    now.backlog = 9;
+                    now.log_rotate_bytes = 9;
+                    now.log_level = LogLevel::debug;
+                    now.server_header = false;
                     now.mime_additions = {{"x", "text/x"}};
                 }),
                 IsEmpty());

@@ -74,6 +74,15 @@ ServeOptions part_of_content(ServeOptions options) {
     options.cors_origin = {};
     options.added_headers = {};
     options.about = false;
+    options.server_header = false;
+    options.http2 = {};
+    options.backlog = {};
+    options.timeouts = {};
+    options.minimum_rates = {};
+    options.limits = {.body_bytes_max = options.limits.body_bytes_max};
+    options.log_format = {};
+    options.log_rotate_bytes = {};
+    options.log_files_kept = {};
     const std::vector<Route> routes = std::move(options.routes);
     options.routes.clear();
     for (const Route& route : routes) {

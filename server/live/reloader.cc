@@ -38,10 +38,12 @@ class Reloader::Look final : public core::Timer {
 
   private:
     void on_expired() override {
+        const bool watches = reloader_->now().options.watch && !reloader_->stopping_;
+        if (watches && !reloader_->running_) reloader_->look_at_files();
         if (!reloader_->is_tidy_ && !reloader_->running_ && reloader_->generations_alive() == 1) {
             reloader_->tidy();
         }
-        if (!reloader_->is_tidy_) arm();
+        if (!reloader_->is_tidy_ || watches) arm();
     }
 
     Reloader* reloader_;
@@ -51,7 +53,9 @@ Reloader::Reloader(Parts parts)
     : parts_(std::move(parts)),
       stepped_(parts_.workers.size()),
       alive_{parts_.now},
-      look_(std::make_unique<Look>(*this)) {}
+      look_(std::make_unique<Look>(*this)) {
+    if (now().options.watch) look_->arm();
+}
 
 Reloader::~Reloader() = default;
 
@@ -164,6 +168,20 @@ void Reloader::tidied() {
                              [this] { parts_.tidy(*parts_.now); });
     running_ = false;
     start_next();
+}
+
+// On the thread of the readings, because the disk may have to be waited for.
+void Reloader::look_at_files() {
+    if (looking_) return;
+    looking_ = pool_.submit([this] {
+        bool changed = false;
+        core::contain(nullptr, "config", "the look at the files",
+                      [&] { changed = parts_.has_changed(); });
+        post_surely(loop(), [this, changed] {
+            looking_ = false;
+            if (changed && !running_) request();
+        });
+    });
 }
 
 // A task of this loop runs at once: it would wait for itself where its mailbox is full.

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "server/live/generation.h"
+#include "server/root_files.h"
 #include "server/worker.h"
 #include "tiderace/base/result.h"
 #include "tiderace/base/unique_function.h"
@@ -39,9 +40,16 @@ struct Reading {
     std::string problems;          // and warnings, as lines
 };
 
-// Whether a log is open already.
-using IsOpenLog = std::function<bool(const std::string& path)>;
-using ReadAgain = std::function<Reading(const IsOpenLog& is_open)>;
+// Whether the helper of a server that gave up root's rights opens this in its place.
+using OpensAsRoot = std::function<bool(const std::string& path, RootFiles::Use use)>;
+// A configuration that can be read again. Both on one thread.
+struct ReadAgain {
+    std::function<Reading(const OpensAsRoot& opens)> read = {};
+    // Whether its files were changed since they were read, and that is done.
+    std::function<bool()> has_changed = {};
+
+    explicit operator bool() const { return read != nullptr; }
+};
 
 class Reloader final {
   public:
@@ -56,7 +64,8 @@ class Reloader final {
         std::function<void()> dropped = [] {};
     };
     struct Parts {
-        std::function<Reading()> read;  // on a thread of its own
+        std::function<Reading()> read;                             // on a thread of its own
+        std::function<bool()> has_changed = [] { return false; };  // on the same
         // The same. All that is wrong, as lines.
         std::function<std::expected<Next, std::string>(Wanted, const Generation& before)> make;
         // Once nothing but this generation is left, and no loop knows other logs.
@@ -90,7 +99,7 @@ class Reloader final {
         std::optional<Next> next;  // nullopt: refused
         std::string problems;
     };
-    // Looks whether the generations before have ended.
+    // Looks whether the generations before have ended, and the files have changed.
     class Look;
     using Step = std::function<Result<>(Worker&)>;
     using Then = void (Reloader::*)();
@@ -104,6 +113,7 @@ class Reloader final {
     void published();
     void tidy();
     void tidied();
+    void look_at_files();
     void on_each_loop(Step step, Then then);
     void run_step(std::size_t worker) noexcept;
     void stepped();
@@ -127,6 +137,7 @@ class Reloader final {
     std::size_t awaited_ = 0;        // loops
     std::vector<std::weak_ptr<const Generation>> alive_;
     bool is_tidy_ = true;
+    bool looking_ = false;  // at the files
     std::unique_ptr<Look> look_;
     core::WorkerPool pool_{1, 2};
 };

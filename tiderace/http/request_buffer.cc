@@ -26,9 +26,16 @@ bool is_inside(ByteView part, ByteView whole) {
 
 }  // namespace
 
-RequestBuffer::RequestBuffer(std::size_t path_bytes_max)
-    : path_(std::make_unique_for_overwrite<char[]>(path_bytes_max)),
-      path_bytes_max_(path_bytes_max) {}
+RequestBuffer::RequestBuffer(std::size_t path_bytes)
+    : path_(std::make_unique_for_overwrite<char[]>(path_bytes)), path_bytes_(path_bytes) {}
+
+std::span<char> RequestBuffer::path(std::size_t bytes) {
+    if (bytes > path_bytes_) {
+        path_ = std::make_unique_for_overwrite<char[]>(bytes);
+        path_bytes_ = bytes;
+    }
+    return {path_.get(), path_bytes_};
+}
 
 RequestBuffer::~RequestBuffer() {
     unpoison();
@@ -37,16 +44,16 @@ RequestBuffer::~RequestBuffer() {
 // Under the address sanitizer a view that outlives its request is found at its first use.
 void RequestBuffer::poison() {
     ASAN_POISON_MEMORY_REGION(fields_.data(), sizeof fields_);
-    ASAN_POISON_MEMORY_REGION(path_.get(), path_bytes_max_);
+    ASAN_POISON_MEMORY_REGION(path_.get(), path_bytes_);
 }
 
 void RequestBuffer::unpoison() {
     ASAN_UNPOISON_MEMORY_REGION(fields_.data(), sizeof fields_);
-    ASAN_UNPOISON_MEMORY_REGION(path_.get(), path_bytes_max_);
+    ASAN_UNPOISON_MEMORY_REGION(path_.get(), path_bytes_);
 }
 
 std::unique_ptr<RequestBuffer> RequestBuffers::take() {
-    if (spare_ == nullptr) return std::make_unique<RequestBuffer>(path_bytes_max_);
+    if (spare_ == nullptr) return std::make_unique<RequestBuffer>(path_bytes_);
     spare_->unpoison();
     return std::move(spare_);
 }

@@ -39,12 +39,12 @@ inline constexpr bool poisons_old_views = false;
 
 class RequestBuffer {
   public:
-    // `path_bytes_max`: of the longest path that is accepted.
-    explicit RequestBuffer(std::size_t path_bytes_max);
+    explicit RequestBuffer(std::size_t path_bytes);
     ~RequestBuffer();
 
     std::span<wire::Field> fields() { return fields_; }
-    std::span<char> path() { return {path_.get(), path_bytes_max_}; }
+    // At least this many bytes: the limit of requests may have grown since it was made.
+    std::span<char> path(std::size_t bytes);
     // Marks the memory unreadable for AddressSanitizer, or readable again. No-ops in other builds.
     void poison();
     void unpoison();
@@ -52,18 +52,19 @@ class RequestBuffer {
   private:
     std::array<wire::Field, wire::RequestHead::fields_capacity> fields_;
     std::unique_ptr<char[]> path_;
-    std::size_t path_bytes_max_;
+    std::size_t path_bytes_;
 };
 
 class RequestBuffers {
   public:
-    explicit RequestBuffers(std::size_t path_bytes_max) : path_bytes_max_(path_bytes_max) {}
+    // `path_bytes`: of the longest path that is accepted, as far as is known.
+    explicit RequestBuffers(std::size_t path_bytes) : path_bytes_(path_bytes) {}
 
     std::unique_ptr<RequestBuffer> take();
     void give_back(std::unique_ptr<RequestBuffer> buffer);
 
   private:
-    std::size_t path_bytes_max_;
+    std::size_t path_bytes_;
     std::unique_ptr<RequestBuffer> spare_;
 };
 

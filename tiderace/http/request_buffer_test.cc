@@ -16,10 +16,18 @@ TEST(RequestBuffers, HaveOneSpare) {
     auto first = buffers.take();
     auto second = buffers.take();
     const RequestBuffer* const kept = first.get();
-    EXPECT_EQ(first->path().size(), 100U);
+    EXPECT_EQ(first->path(1).size(), 100U);
     buffers.give_back(std::move(first));
     buffers.give_back(std::move(second));
     EXPECT_EQ(buffers.take().get(), kept);
+}
+
+TEST(RequestBuffer, HasRoomForALongerPathThanItWasMadeFor) {
+    RequestBuffer buffer(64);
+    EXPECT_EQ(buffer.path(3).size(), 64u);
+    const char* const same = buffer.path(64).data();
+    EXPECT_EQ(buffer.path(1).data(), same);
+    EXPECT_EQ(buffer.path(65).size(), 65u);
 }
 
 TEST(PinnedRequest, OwnsAllThatARequestShows) {

@@ -59,15 +59,15 @@ Result<> FileSink::rotate() {
     // Moved away already, by us when opening failed then: moving the old ones again would lose one.
     if (::access(options_.path.c_str(), F_OK) != 0) return reopen();
     // From the oldest, each into the place that the one before it has left.
-    for (unsigned number = options_.files_kept; number > 1; --number) {
+    const unsigned files_kept = files_kept_.load(std::memory_order_relaxed);
+    for (unsigned number = files_kept; number > 1; --number) {
         const std::string from = old_path(number - 1);
         if (std::rename(from.c_str(), old_path(number).c_str()) != 0 && errno != ENOENT) {
             return fail(Error::last("rotate", from));
         }
     }
-    const int moved = options_.files_kept == 0
-                          ? ::unlink(options_.path.c_str())
-                          : std::rename(options_.path.c_str(), old_path(1).c_str());
+    const int moved = files_kept == 0 ? ::unlink(options_.path.c_str())
+                                      : std::rename(options_.path.c_str(), old_path(1).c_str());
     if (moved != 0 && errno != ENOENT) return fail(Error::last("rotate", options_.path));
     return reopen();
 }
@@ -76,13 +76,19 @@ std::size_t FileSink::rest_of_cut_line(ByteView lines) const {
     return skip_line_ ? std::min(lines.find('\n'), lines.size() - 1) + 1 : 0;
 }
 
+void FileSink::set_rotation(std::uint64_t rotate_bytes, unsigned files_kept) {
+    rotate_bytes_.store(rotate_bytes, std::memory_order_relaxed);
+    files_kept_.store(files_kept, std::memory_order_relaxed);
+}
+
 FileSink::Written FileSink::write(ByteView lines) {
     Written written;
     written.bytes = rest_of_cut_line(lines);
     if (written.bytes != 0 && lines[written.bytes - 1] == '\n') skip_line_ = inside_line_ = false;
     // Not an empty one: batches larger than rotate_bytes would leave nothing but empty old files.
-    const bool too_large = size_bytes_ != 0 && size_bytes_ + lines.size() > options_.rotate_bytes;
-    if (options_.rotate_bytes != 0 && regular_ && too_large && !inside_line_) {
+    const std::uint64_t rotate_bytes = rotate_bytes_.load(std::memory_order_relaxed);
+    const bool too_large = size_bytes_ != 0 && size_bytes_ + lines.size() > rotate_bytes;
+    if (rotate_bytes != 0 && regular_ && too_large && !inside_line_) {
         // The lines are written all the same, to the file that is open.
         if (Result<> rotated = rotate(); !rotated) written.trouble = rotated.error();
     }

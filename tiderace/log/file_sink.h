@@ -9,11 +9,13 @@
 // Keywords: rotation, logrotate, log file
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "tiderace/log/sink.h"
 
@@ -36,15 +38,22 @@ class FileSink final : public Sink {
 
     Written write(ByteView lines) override;
     Result<> reopen() override;
+    // As FileSinkOptions has them. Any thread.
+    void set_rotation(std::uint64_t rotate_bytes, unsigned files_kept);
 
   private:
-    explicit FileSink(FileSinkOptions options) : options_(std::move(options)) {}
+    explicit FileSink(FileSinkOptions options)
+        : options_(std::move(options)),
+          rotate_bytes_(options_.rotate_bytes),
+          files_kept_(options_.files_kept) {}
 
     Result<> rotate();
     std::string old_path(unsigned number) const;
     std::size_t rest_of_cut_line(ByteView lines) const;
 
     FileSinkOptions options_;
+    std::atomic<std::uint64_t> rotate_bytes_;
+    std::atomic<unsigned> files_kept_;
     int descriptor_ = -1;
     std::uint64_t size_bytes_ = 0;
     bool regular_ = false;      // no pipe and no device: can be rotated

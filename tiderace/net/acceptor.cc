@@ -100,6 +100,11 @@ void Acceptor::start() {
     loop_->backend().set_accepting(handle_, true);
 }
 
+// listen(2) of a socket that listens sets the length alone. Where it fails the old one holds.
+void Acceptor::set_backlog(int backlog) {
+    if (handle_) loop_->kernel().listen(handle_.fd, backlog);
+}
+
 // Closing a listening socket resets the connections in its queue. Their clients believe that they
 // are connected, so we accept them all first. Clients may connect as fast as we accept: what is
 // beyond the longest possible queue was not in it when we began, and must not delay the end.

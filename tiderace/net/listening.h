@@ -119,7 +119,8 @@ class Listening {
     std::vector<Error> bind_more(const std::vector<Wanted>& wanted,
                                  std::vector<Bound>& added) const;
     // What comes next is of the first loop. Listens, so that clients connect, and wait.
-    Result<> listen(std::vector<Bound>& added);
+    // `backlog` is of these and of all later ones.
+    Result<> listen(std::vector<Bound>& added, int backlog);
     // These are served from now on, and what is not wanted any more is closed, once the connections
     // that the kernel has accepted there are served.
     void change(const std::vector<Wanted>& wanted, std::vector<Bound> added);

@@ -59,7 +59,8 @@ Result<Listening::Bound> Listening::bind_new(const Wanted& wanted,
     return bound;
 }
 
-Result<> Listening::listen(std::vector<Bound>& added) {
+Result<> Listening::listen(std::vector<Bound>& added, int backlog) {
+    options_.backlog = backlog;
     for (Bound& bound : added) {
         of_loop_.clear();
         of_loop_.resize(of_place_[bound.wanted.like].size());

@@ -203,7 +203,7 @@ std::vector<Listening::Targets> Serving::make_servers(
                              .emplace_back(std::make_unique<TcpServer>(loops_->loop(i), sessions,
                                                                        of_place[place]))
                              .get();
-                service.counted_by(server->shared_counters());
+                service.served_by(*server);
             }
             targets[place].push_back({&loops_->loop(i), server, service.layer(place)});
         }

@@ -58,8 +58,8 @@ class LoopService {
     virtual SessionFactory& sessions(std::size_t place) = 0;
     // The layer of these connections: TLS. nullptr: none.
     virtual TransportLayer* layer(std::size_t /*place*/) { return nullptr; }
-    // Before it serves: what its servers count, for metrics.
-    virtual void counted_by(std::shared_ptr<const TcpServerCounters> /*counters*/) {}
+    // Before it serves: each server of its connections, which lives as long as the loops run.
+    virtual void served_by(TcpServer& /*server*/) {}
     // On its loop, when draining begins: what it does beside connections ends, and then it calls
     // `done`, at `deadline` at the latest.
     virtual void drain(Instant /*deadline*/, unique_function<void()> done) { done(); }
@@ -134,6 +134,8 @@ class Serving final : private core::Watch::Receiver {
     // Starts the threads, which wait for serve(), attaches the signals to the first loop, and
     // accepts.
     Result<> start();
+    // On the first loop, before draining begins.
+    void set_drain_timeout(Duration timeout) { options_.drain_timeout = timeout; }
     // Runs the loops until all connections are gone.
     ServingReport serve();
     // Forgets plan and services, whose connections end. Before the loops do.

@@ -41,6 +41,7 @@ class TcpServer::Entrance final : private Acceptor::Receiver {
     }
     std::uint64_t name() const { return name_; }
     void stop() TR_ON_LOOP { acceptor_.stop(); }
+    void set_backlog(int backlog) TR_ON_LOOP { acceptor_.set_backlog(backlog); }
 
   private:
     void on_connection(int fd, const core::Address& peer) TR_ON_LOOP override {
@@ -82,6 +83,12 @@ void TcpServer::stop_listening(std::uint64_t name) {
         each->stop();
         return true;
     });
+}
+
+void TcpServer::change(const ConnectionLimits& limits, int backlog) {
+    loop_->assert_on_loop();
+    options_.connection = limits;
+    for (const auto& each : entrances_) each->set_backlog(backlog);
 }
 
 void TcpServer::adopt(int fd, const core::Address& peer, TransportLayer* layer) {

@@ -67,6 +67,8 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
                 std::uint64_t name = 0) TR_ON_LOOP;
     // Of a listening socket with this name: takes the connections that wait there, and closes it.
     void stop_listening(std::uint64_t name) TR_ON_LOOP;
+    // For connections and deadlines that begin from now on, and for the sockets that listen.
+    void change(const ConnectionLimits& limits, int backlog) TR_ON_LOOP;
     // Takes a connected socket, or another transport, as if it had been accepted.
     void adopt(int fd, const core::Address& peer, TransportLayer* layer = nullptr) TR_ON_LOOP;
     // nullptr: no memory for it; it is closed.

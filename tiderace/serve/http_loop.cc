@@ -16,18 +16,33 @@ http::H2Options http2_options(const HttpOptions& options) {
     return http2;
 }
 
+// In the order of our preference: a client that offers both gets HTTP/2.
+tls::ServerOptions with_protocols(tls::ServerOptions tls, const HttpOptions& options) {
+    tls.protocols.clear();
+    if (options.http2) tls.protocols.push_back("h2");
+    if (options.http1) tls.protocols.push_back("http/1.1");
+    // One time for all that comes before a request can be read (docs/https.md).
+    tls.handshake_timeout = options.message.header_timeout;
+    return tls;
+}
+
 }  // namespace
+
+HttpLoop::Next::Next(const HttpOptions& of)
+    : options(of), http1{of.message, of.head}, http2(http2_options(of)) {}
 
 HttpLoop::HttpLoop(core::EventLoop& loop, http::SiteLoop& site, const HttpOptions& options)
     : loop_(&loop),
       site_(&site),
-      speaks_http1_(options.http1),
-      handshake_timeout_(options.message.header_timeout),
-      http1_(loop, site, {options.message, options.head}) {
-    if (!options.http2) return;
-    http2_.emplace(loop, site, http2_options(options));
-    // A connection that begins with HTTP/2's preface, in clear text, moves there (RFC 9113, 3.3).
-    http1_.set_http2(*http2_);
+      options_(options),
+      http1_(loop, site, {options.message, options.head}),
+      http2_(loop, site, http2_options(options)) {
+    choose_protocols();
+}
+
+// A connection that begins with HTTP/2's preface, in clear text, moves there (RFC 9113, 3.3).
+void HttpLoop::choose_protocols() noexcept {
+    options_.http2 ? http1_.set_http2(http2_) : http1_.forget_http2();
 }
 
 void HttpLoop::log_to(const LogFiles& files, const http::AccessLogTarget* usual) {
@@ -38,22 +53,30 @@ void HttpLoop::log_to(const LogFiles& files, const http::AccessLogTarget* usual)
 }
 
 Result<> HttpLoop::encrypt(tls::ServerOptions options) {
-    // In the order of our preference: a client that offers both gets HTTP/2.
-    options.protocols.clear();
-    if (http2_) options.protocols.push_back("h2");
-    if (speaks_http1_) options.protocols.push_back("http/1.1");
-    // One time for all that comes before a request can be read (docs/https.md).
-    options.handshake_timeout = handshake_timeout_;
-    auto context = tls::ServerContext::create(*loop_, std::move(options));
+    auto context = tls::ServerContext::create(*loop_, with_protocols(std::move(options), options_));
     if (!context) return fail(context.error());
     tls_ = std::move(*context);
     return {};
 }
 
+Result<> HttpLoop::prepare(const HttpOptions& options, tls::ServerOptions tls) {
+    next_.emplace(options);
+    if (tls_ == nullptr) return {};
+    return tls_->prepare(with_protocols(std::move(tls), options));
+}
+
+void HttpLoop::publish() noexcept {
+    if (tls_ != nullptr) tls_->publish();
+    options_ = std::move(next_->options);
+    http1_.change(std::move(next_->http1));
+    http2_.change(std::move(next_->http2));
+    choose_protocols();
+}
+
 // HTTP/1 first, also over TLS: it hands over a connection whose ALPN, or preface, is HTTP/2's.
-net::SessionFactory& HttpLoop::sessions() {
-    if (speaks_http1_) return http1_;
-    return *http2_;
+net::Session& HttpLoop::make_session(net::Connection& connection) {
+    if (options_.http1) return http1_.make_session(connection);
+    return http2_.make_session(connection);
 }
 
 }  // namespace tiderace::serve

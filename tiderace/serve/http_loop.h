@@ -35,7 +35,7 @@ struct HttpOptions {
     bool takes_websockets = false;  // HTTP/2 announces extended CONNECT (RFC 8441)
 };
 
-class HttpLoop final {
+class HttpLoop final : private net::SessionFactory {
   public:
     HttpLoop(core::EventLoop& loop, http::SiteLoop& site, const HttpOptions& options);
 
@@ -47,20 +47,36 @@ class HttpLoop final {
     }
     // The names of the protocols, and the time for a handshake, are of HttpOptions.
     Result<> encrypt(tls::ServerOptions options);
+    // Other options, for what begins from now on: in two steps, what can fail, and what cannot.
+    // `tls` counts where it encrypts.
+    Result<> prepare(const HttpOptions& options, tls::ServerOptions tls);
+    void publish() noexcept;
 
     // The protocol of new connections.
-    net::SessionFactory& sessions();
+    net::SessionFactory& sessions() { return *this; }
     tls::ServerContext* encryption() { return tls_.get(); }  // nullptr: clear text
 
   private:
+    // Prepared.
+    struct Next {
+        explicit Next(const HttpOptions& of);
+
+        HttpOptions options;
+        http::H1Options http1;
+        http::H2Options http2;
+    };
+
+    net::Session& make_session(net::Connection& connection) override;
+    void choose_protocols() noexcept;
+
     core::EventLoop* loop_;
     http::SiteLoop* site_;
-    bool speaks_http1_;
-    Duration handshake_timeout_;
+    HttpOptions options_;
+    std::optional<Next> next_;
     std::optional<AccessLogs> logs_;
     std::unique_ptr<tls::ServerContext> tls_;
     http::H1Service http1_;
-    std::optional<http::H2Service> http2_;
+    http::H2Service http2_;
 };
 
 }  // namespace tiderace::serve

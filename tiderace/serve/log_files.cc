@@ -122,29 +122,41 @@ void LogFiles::close_all_but(std::span<const std::string> paths) {
             ++file;
             continue;
         }
+        sinks_.erase(file->second);
         writer_.end_stream(*file->second);
         file = files_.erase(file);
     }
 }
 
 Result<log::Stream*> LogFiles::open_stream(const std::string& path, const char* name) {
-    std::unique_ptr<log::Sink> sink;
     if (path == "-") {
-        sink = std::make_unique<log::ConsoleSink>(STDOUT_FILENO);
-    } else {
-        log::FileSinkOptions file{.path = path, .rotate_bytes = options_.rotate_bytes};
-        if (options_.files_kept) file.files_kept = static_cast<unsigned>(*options_.files_kept);
-        if (options_.open) file.open = options_.open;
-        auto opened = log::FileSink::open(std::move(file));
-        if (!opened) {
-            const int code = opened.error().code();
-            const bool is_access = std::string_view(name) == "access";
-            return fail(
-                Error(code, is_access ? "open access log" : "open log", path, advice_for(code)));
-        }
-        sink = std::move(*opened);
+        return &writer_.add_stream(name, std::make_unique<log::ConsoleSink>(STDOUT_FILENO));
     }
-    return &writer_.add_stream(name, std::move(sink));
+    auto opened = log::FileSink::open({.path = path,
+                                       .rotate_bytes = options_.rotate_bytes,
+                                       .files_kept = kept(),
+                                       .open = options_.open});
+    if (!opened) {
+        const int code = opened.error().code();
+        const bool is_access = std::string_view(name) == "access";
+        return fail(
+            Error(code, is_access ? "open access log" : "open log", path, advice_for(code)));
+    }
+    log::FileSink* const sink = opened->get();
+    log::Stream& stream = writer_.add_stream(name, std::move(*opened));
+    sinks_[&stream] = sink;
+    return &stream;
+}
+
+unsigned LogFiles::kept() const {
+    const unsigned usual = log::FileSinkOptions{}.files_kept;
+    return options_.files_kept ? static_cast<unsigned>(*options_.files_kept) : usual;
+}
+
+void LogFiles::set_rotation(std::uint64_t rotate_bytes, std::optional<std::uint64_t> files_kept) {
+    options_.rotate_bytes = rotate_bytes;
+    options_.files_kept = files_kept;
+    for (const auto& [stream, sink] : sinks_) sink->set_rotation(rotate_bytes, kept());
 }
 
 http::AccessLog* AccessLogs::find(const http::AccessLogTarget& target) {

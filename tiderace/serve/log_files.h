@@ -3,8 +3,8 @@
 // AccessLogs: the access logs of one loop.
 //
 // Owner    LogFiles: the server; it outlives the loops. AccessLogs: what serves on the loop.
-// Thread   LogFiles: open(), close_all_but() one at a time; stream(), is_open() any. AccessLogs:
-//          the loop's.
+// Thread   LogFiles: the one that makes the server; while it serves, open(), set_rotation() and
+//          close_all_but() one at a time, stream() on any. AccessLogs: the loop's.
 // Errors   open(): a file that cannot be opened, and what to do.
 // Limits   http/access_log.h, of each ring.
 #pragma once
@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "tiderace/base/result.h"
 #include "tiderace/base/units.h"
 #include "tiderace/http/access_log.h"
+#include "tiderace/log/file_sink.h"
 #include "tiderace/log/logger.h"
 #include "tiderace/log/time_source.h"
 #include "tiderace/log/writer.h"
@@ -48,17 +50,20 @@ class LogFiles {
     Result<> open_diagnostics();
     // "-": standard output; "off": nowhere; a file, appended to. Also while the writer runs.
     Result<> open(const std::string& path);
+    // Of the files that are open, and of later ones.
+    void set_rotation(std::uint64_t rotate_bytes, std::optional<std::uint64_t> files_kept);
     // Closes all access logs but these. Each loop has forgotten the others before.
     void close_all_but(std::span<const std::string> paths);
     // nullptr: "off". open() has opened it.
     log::Stream* stream(const std::string& path) const;
-    bool is_open(const std::string& path) const;
     // For one thread: its ring is its own.
     std::unique_ptr<log::Logger> make_logger(log::Level level = log::Level::info);
     log::Writer& writer() { return writer_; }
 
   private:
     log::Stream& diagnostics();
+    bool is_open(const std::string& path) const;
+    unsigned kept() const;
     Result<log::Stream*> open_stream(const std::string& path, const char* name);
 
     LogFileOptions options_;
@@ -66,9 +71,10 @@ class LogFiles {
     log::Writer writer_;
     log::Stream* diagnostics_ = nullptr;
     // Loops look for a log when a request first needs it, while others may be opened.
-    mutable std::mutex looking_;                   // for streams_
-    std::map<std::string, log::Stream*> streams_;  // by the path as it was given
-    std::map<std::string, log::Stream*> files_;    // by the file that it is
+    mutable std::mutex looking_;                          // for streams_
+    std::map<std::string, log::Stream*> streams_;         // by the path as it was given
+    std::map<std::string, log::Stream*> files_;           // by the file that it is
+    std::map<const log::Stream*, log::FileSink*> sinks_;  // of these
 };
 
 class AccessLogs {

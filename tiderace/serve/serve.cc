@@ -124,8 +124,8 @@ class AppService final : public net::LoopService {
         if (place >= places_->http_count) return beside_[place - places_->http_count]->layer.get();
         return places_->secure[place] ? http_.encryption() : nullptr;
     }
-    void counted_by(std::shared_ptr<const net::TcpServerCounters> counters) override {
-        app_.count_connections(std::move(counters));
+    void served_by(net::TcpServer& server) override {
+        app_.count_connections(server.shared_counters());
     }
     void drain(Instant deadline, unique_function<void()> done) override {
         app_.drain(deadline, std::move(done));

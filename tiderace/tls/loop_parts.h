@@ -44,6 +44,7 @@ class LoopParts final : private core::TurnEnd {
 
     core::EventLoop& loop() { return *loop_; }
     Duration handshake_timeout() const { return handshake_timeout_; }
+    void set_handshake_timeout(Duration timeout) { handshake_timeout_ = timeout; }
     // Valid until control returns to the loop, which reuses it.
     std::span<char> plain() TR_ON_LOOP;
 

@@ -41,7 +41,7 @@ ServerContext::~ServerContext() = default;
 std::unique_ptr<net::Transport> ServerContext::wrap(std::unique_ptr<net::Transport> below) {
     return below;
 }
-Result<> ServerContext::prepare(std::vector<CertificateFiles>, ClientCertificates, std::string) {
+Result<> ServerContext::prepare(ServerOptions) {
     return absent("set up", "TLS");
 }
 void ServerContext::publish() {}

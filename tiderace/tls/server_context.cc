@@ -49,10 +49,9 @@ class ServerContext::Endpoint final : public tls::Endpoint {
 };
 
 struct ServerContext::Next {
-    std::vector<CertificateFiles> files;
-    ClientCertificates clients;
-    std::string client_ca;
-    std::unique_ptr<CertificateSet> certificates = {};
+    ServerOptions options;
+    std::string alpn = {};
+    std::unique_ptr<CertificateSet> certificates = {};  // nullptr: the same
     std::string look = {};
 };
 
@@ -353,44 +352,54 @@ ServerContext::Reload ServerContext::reload_if_changed() {
     return outcome;
 }
 
-Result<> ServerContext::prepare(std::vector<CertificateFiles> certificates,
-                                ClientCertificates clients, std::string client_ca) {
+Result<> ServerContext::prepare(ServerOptions options) {
     loop_->assert_on_loop();
-    next_ = std::make_unique<Next>(Next{std::move(certificates), clients, std::move(client_ca)});
-    const auto exchange = [this] {
-        std::swap(options_.certificates, next_->files);
-        std::swap(options_.client_certificates, next_->clients);
-        std::swap(options_.client_ca, next_->client_ca);
+    next_.reset();
+    auto next = std::make_unique<Next>(Next{std::move(options)});
+    auto alpn = alpn_bytes(next->options.protocols);
+    if (!alpn) return fail(alpn.error());
+    next->alpn = std::move(*alpn);
+    const auto exchange = [this, &other = next->options] {
+        std::swap(options_.certificates, other.certificates);
+        std::swap(options_.client_certificates, other.client_certificates);
+        std::swap(options_.client_ca, other.client_ca);
     };
-    // The callback that settles a context reads the options.
+    // The callback that settles a context reads the options: they are these until the end.
+    struct Back {
+        ~Back() { again(); }
+        const decltype(exchange)& again;
+    };
     exchange();
-    next_->look = look_at(options_);
-    if (next_->look == loaded_files_ && options_.certificates == next_->files &&
-        options_.client_certificates == next_->clients) {
-        next_.reset();
-        return {};
+    const Back back{exchange};
+    next->look = look_at(options_);
+    const bool is_same = next->look == loaded_files_ &&
+                         options_.certificates == next->options.certificates &&
+                         options_.client_certificates == next->options.client_certificates;
+    if (!is_same) {
+        auto fresh = CertificateSet::load(options_.certificates, &ServerCallbacks::settle, this);
+        if (!fresh) return fail(fresh.error());
+        next->certificates = std::make_unique<CertificateSet>(std::move(*fresh));
     }
-    auto fresh = CertificateSet::load(options_.certificates, &ServerCallbacks::settle, this);
-    exchange();
-    if (!fresh) {
-        next_.reset();
-        return fail(fresh.error());
-    }
-    next_->certificates = std::make_unique<CertificateSet>(std::move(*fresh));
+    next_ = std::move(next);
     return {};
 }
 
 void ServerContext::publish() {
     loop_->assert_on_loop();
     if (next_ == nullptr) return;
-    options_.certificates = std::move(next_->files);
-    options_.client_certificates = next_->clients;
-    options_.client_ca = std::move(next_->client_ca);
-    certificates_ = std::move(next_->certificates);
-    loaded_files_ = seen_files_ = std::move(next_->look);
-    better_from_ = certificates_->better_from();
-    reported_until_ = loop_->unix_now();
-    last_refusal_.clear();
+    alpn_ = std::move(next_->alpn);
+    options_.protocols = std::move(next_->options.protocols);
+    parts_->set_handshake_timeout(next_->options.handshake_timeout);
+    if (next_->certificates != nullptr) {
+        options_.certificates = std::move(next_->options.certificates);
+        options_.client_certificates = next_->options.client_certificates;
+        options_.client_ca = std::move(next_->options.client_ca);
+        certificates_ = std::move(next_->certificates);
+        loaded_files_ = seen_files_ = std::move(next_->look);
+        better_from_ = certificates_->better_from();
+        reported_until_ = loop_->unix_now();
+        last_refusal_.clear();
+    }
     next_.reset();
 }
 

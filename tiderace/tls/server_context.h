@@ -47,9 +47,9 @@ class ServerContext final : public net::TransportLayer {
         refused,  // the new files are broken: the old ones stay; last_refusal() has the reason
     };
     Reload reload_if_changed() TR_ON_LOOP;
-    // Other files, and other rules for clients, in two steps: what can fail, and what cannot.
-    Result<> prepare(std::vector<CertificateFiles> certificates, ClientCertificates clients,
-                     std::string client_ca) TR_ON_LOOP;
+    // Other files, rules for clients, protocols and time for handshakes; the rest of the options
+    // stays. In two steps: what can fail, and what cannot.
+    Result<> prepare(ServerOptions options) TR_ON_LOOP;
     void publish() TR_ON_LOOP;
     const std::string& last_refusal() const { return last_refusal_; }
 

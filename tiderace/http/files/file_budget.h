@@ -59,6 +59,9 @@ class FileBudget final : public core::Shared {
 
     explicit FileBudget(const FileBudgetLimits& limits) : limits_(limits) {}
 
+    // What is taken beyond a lower limit is given back in time.
+    void set_limits(const FileBudgetLimits& limits) { limits_ = limits; }
+
     // The connection (Request::connection) whose request the next places are for; 0: none.
     void set_asker(SlotId connection) {
         asker_ = std::uint64_t{connection.generation} << 32 | connection.slot;
@@ -109,7 +112,7 @@ class FileBudget final : public core::Shared {
         if (--held->second == 0) held_.erase(held);
     }
 
-    const FileBudgetLimits limits_;
+    FileBudgetLimits limits_;
     std::uint64_t bytes_ = 0;
     std::size_t open_ = 0;
     std::uint64_t asker_ = 0;

@@ -127,6 +127,12 @@ core::Ref<ResolvedPath> FileCache::ask_disk(ByteView path, ResolvedPath* previou
     return again ? resolver_.resolve(path, fresh.get(), unix_now) : fresh;
 }
 
+void FileCache::set_share(std::size_t bytes_max, std::size_t descriptors_max) {
+    limits_.bytes_max = bytes_max;
+    limits_.descriptors_max = descriptors_max;
+    evict();
+}
+
 void FileCache::drop_all() {
     counters_.evicted += known_.size();
     for (auto& [path, resolved] : known_) uncount(*resolved);

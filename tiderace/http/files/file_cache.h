@@ -64,6 +64,8 @@ class FileCache {
     // The cached knowledge of a path, without reading the disk; or nullptr.
     ResolvedPath* known(ByteView path);
 
+    // Another share of the loop's memory and descriptors; the other limits stay.
+    void set_share(std::size_t bytes_max, std::size_t descriptors_max);
     // Drops everything, to free memory. Files that are being sent live on.
     void drop_all();
 

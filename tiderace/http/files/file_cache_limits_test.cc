@@ -66,6 +66,28 @@ TEST_F(BareCache, AVariantIsTakenForTheFileThatItWasMadeOfAndPushesOthersOut) {
     }
 }
 
+TEST_F(BareCache, ASmallerShareHoldsAtOnce) {
+    for (const char* name : {"a", "b", "c"}) folder_.write(name, std::string(5'000, 'a'));
+    for (const char* name : {"d", "e"}) folder_.write(name, std::string(70'000, 'a'));
+    FileCache cache(PathResolver(FileLoader(kernel_, root_.get()), {}, 65'536), {});
+    const auto find_all = [&] {
+        for (const char* path : {"/a", "/b", "/c", "/d", "/e"}) {
+            cache.find(path, loop_->now(), loop_->unix_now());
+        }
+    };
+    find_all();
+    EXPECT_EQ(cache.descriptors(), 2u);
+    EXPECT_GT(cache.bytes(), 15'000u);
+    cache.set_share(12'000, 1);
+    EXPECT_EQ(cache.descriptors(), 1u);
+    EXPECT_LE(cache.bytes(), 12'000u);
+    find_all();
+    EXPECT_LE(cache.bytes(), 12'000u);
+    cache.set_share(64_MiB, 256);
+    find_all();
+    EXPECT_EQ(cache.descriptors(), 2u);
+}
+
 TEST_F(BareCache, DropsAllAndCountsIt) {
     folder_.write("a.txt", "a");
     folder_.write("big.bin", std::string(100'000, 'b'));

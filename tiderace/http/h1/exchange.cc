@@ -110,7 +110,8 @@ wire::Refusal H1Exchange::take_target() {
     }
     // "http://host" and "http://host?q" mean the root (RFC 9112, 3.2.1).
     if (request_.raw_path.empty()) request_.raw_path = "/";
-    const wire::PathResult path = wire::canonicalize(request_.raw_path, buffer_->path());
+    const wire::PathResult path =
+        wire::canonicalize(request_.raw_path, buffer_->path(request_.raw_path.size()));
     request_.path = path.path;
     return wire::refusal_of(path.fault);
 }

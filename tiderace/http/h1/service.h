@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tiderace/core/event_loop.h"
@@ -45,11 +46,17 @@ class H1Service final : public net::SessionFactory, private core::TurnEnd {
 
     // Receives connections that begin with the preface of HTTP/2, or agreed on it by ALPN.
     void set_http2(H2Service& service) { http2_ = &service; }
+    void forget_http2() { http2_ = nullptr; }
     H2Service* http2() const { return http2_; }
 
     core::EventLoop& loop() { return *loop_; }
     SiteLoop& site() { return *site_; }
     const H1Options& options() const { return options_; }
+    // Holds for requests and deadlines that begin from now on.
+    void change(H1Options&& options) noexcept {
+        options_ = std::move(options);
+        standing_second_ = -1;
+    }
     H1Counters& counters() { return counters_; }
 
     // "Server: …\r\nDate: …\r\n", rendered once a second.

@@ -111,7 +111,8 @@ wire::Refusal H2Exchange::take_target() {
         request_.raw_path = target.substr(0, mark);
         request_.query = target.substr(mark + 1);
     }
-    const wire::PathResult path = wire::canonicalize(request_.raw_path, buffer_->path());
+    const wire::PathResult path =
+        wire::canonicalize(request_.raw_path, buffer_->path(request_.raw_path.size()));
     request_.path = path.path;
     return wire::refusal_of(path.fault);
 }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tiderace/base/slot_map.h"
@@ -64,6 +65,11 @@ class H2Service final : public net::SessionFactory, private net::Connection::Own
     core::EventLoop& loop() override { return *loop_; }
     SiteLoop& site() { return *site_; }
     const H2Options& options() const { return options_; }
+    // Holds for connections, streams and deadlines that begin from now on.
+    void change(H2Options&& options) noexcept {
+        options_ = std::move(options);
+        standing_second_ = -1;
+    }
     H2Counters& counters() { return counters_; }
 
     // Server and Date as a piece of a field block, rendered once a second.

@@ -76,6 +76,12 @@ class StaticFiles final : public Handler {
     // no index, fallback, listing or redirect, and no link that leaves the folder. Uncached.
     void handle_only_beneath(ByteView folder, Exchange& exchange);
 
+    // Another share of the loop's memory and descriptors: bytes_max, descriptors_max and room.
+    void set_share(const files::FileCacheLimits& share) {
+        room_->set_limits(share.room);
+        cache_.set_share(share.bytes_max, share.descriptors_max);
+    }
+
     const files::FileCache& cache() const { return cache_; }
     // nullptr: nothing is watched.
     const files::FileWatch* watch() const { return watch_ ? &*watch_ : nullptr; }

@@ -1,0 +1,61 @@
+#include "server/live/seen_files.h"
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "server/config/document.h"
+
+namespace tiderace::server {
+namespace {
+
+std::string look_at(const std::string& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return "none\n";
+#if defined(__APPLE__)
+    const timespec& time = status.st_mtimespec;
+#else
+    const timespec& time = status.st_mtim;
+#endif
+    std::string look;
+    for (const auto number :
+         {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
+          static_cast<std::uint64_t>(time.tv_sec), static_cast<std::uint64_t>(time.tv_nsec),
+          static_cast<std::uint64_t>(status.st_size)}) {
+        look += std::to_string(number) + " ";
+    }
+    return look + "\n";
+}
+
+std::string look_at_matches(const std::string& pattern) {
+    std::string look;
+    for (const std::string& path : config::files_of(pattern)) look += path + "\n";
+    return look;
+}
+
+}  // namespace
+
+void SeenFiles::note_file(const std::string& path) {
+    note({path, false});
+}
+
+void SeenFiles::note_pattern(const std::string& pattern) {
+    note({pattern, true});
+}
+
+void SeenFiles::note(Entry entry) {
+    noted_ += entry.is_pattern ? look_at_matches(entry.path) : look_at(entry.path);
+    entries_.push_back(std::move(entry));
+}
+
+bool SeenFiles::changed() {
+    std::string now;
+    for (const Entry& each : entries_) {
+        now += each.is_pattern ? look_at_matches(each.path) : look_at(each.path);
+    }
+    const bool is_settled = now == std::exchange(last_, now);
+    return is_settled && now != noted_;
+}
+
+}  // namespace tiderace::server
