@@ -394,6 +394,10 @@ def edited(chosen, fleeting):
     return head + text + (chosen.choice(BROKEN) if is_broken else ""), not is_broken
 
 
+# By itself glibc keeps free memory up to twice the largest block that was ever freed.
+TRIMMED = "glibc.malloc.mmap_threshold=131072:glibc.malloc.trim_threshold=131072"
+
+
 def cost(each, head):
     """The memory and the descriptors of the server with one site, once nothing of another
     generation is left. The least of some looks: its clients go on."""
@@ -427,7 +431,7 @@ def test_nothing_is_lost_in_many_reloads(reloads, folders, tmp_path, pytestconfi
     chosen = random.Random(rounds)
     fleeting = free_port()
     head = TWO_LOOPS
-    each = reloads(SITE + PROGRAMS, head=head)
+    each = reloads(SITE + PROGRAMS, head=head, env={"GLIBC_TUNABLES": TRIMMED})
     address = each.server.address
     load = Load()
     for kind in (kept_client, new_client, http2_client, download_client, upload_client):
@@ -456,9 +460,10 @@ def test_nothing_is_lost_in_many_reloads(reloads, folders, tmp_path, pytestconfi
         )
     ), done
     (early, early_descriptors), (late, descriptors) = seen
-    assert descriptors <= early_descriptors * 1.02 + 2, seen
+    assert descriptors <= early_descriptors * 1.02 + 1, seen
     if not sanitized:
-        assert late < early * 1.02 + 1_000_000, seen
+        # The heap has its last fragments after some 500 readings: they came to 180 KB.
+        assert late < early * 1.02 + 256_000, seen
 
 
 def test_a_reload_each_ten_milliseconds(reloads, folders):

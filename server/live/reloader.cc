@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tiderace/core/contain.h"
+#include "tiderace/core/startup_memory.h"
 #include "tiderace/log/logger.h"
 
 namespace tiderace::server {
@@ -166,6 +167,8 @@ void Reloader::tidy() {
 void Reloader::tidied() {
     is_tidy_ = core::contain(loop().log(), "config", "the end of logs without a name",
                              [this] { parts_.tidy(*parts_.now); });
+    // What a reading took lies between what stays: without this the heap would grow by each.
+    pool_.submit([] { core::give_back_free_heap(); });
     running_ = false;
     start_next();
 }

@@ -71,6 +71,10 @@ void give_back_startup_memory() {
     int fd = pagemap.get();
     if (pagemap) ::dl_iterate_phdr(give_back_object, &fd);
 #endif
+    give_back_free_heap();
+}
+
+void give_back_free_heap() {
 #if defined(__GLIBC__)
     ::malloc_trim(0);
 #endif

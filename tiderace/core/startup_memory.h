@@ -13,5 +13,8 @@
 namespace tiderace::core {
 
 void give_back_startup_memory();
+// The heap's part alone: after other work that took far more memory than what goes on. The threads
+// that allocate meanwhile wait, for milliseconds where much is free.
+void give_back_free_heap();
 
 }  // namespace tiderace::core
