@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from raw_client import get_once
 from server import end
 from test_sites import HERE, SERVER, Sites, basic
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-LINE = re.compile(r"(client|site|route|answer|file|cache|script|set|listen) +(.*?)(?: +# .*)?$")
+LINE = re.compile(
+    r"(client|site|route|answer|file|cache|script|set|listen|line) +(.*?)(?: +# .*)?$"
+)
+TARGETS_AT_ONCE = 20
 FOLDERS = ["", "a", "a/b", "d", "d/e"]
 FILES = ["index.html", "x.html", "c.txt", "n.php"]
 TARGETS = [
@@ -23,6 +25,7 @@ TARGETS = [
 ]  # fmt: skip
 PATHS = ["/a", "/a/b", "=/a/b", "=/a", "/d", "/d/e", "*.txt", "*.html", "/a/**/c.txt", "/?/c.txt",
          "", "/none"]  # fmt: skip
+LOG = '[log]\naccess = "access.log"\n'
 HOSTS = ["a.test", "A.test:80", "a.test.", "x.b.test", "y.x.b.test", "b.test", "other.test"]
 
 
@@ -34,19 +37,28 @@ class Said:
     names: list = field(default_factory=list)
     caches: dict = field(default_factory=dict)  # by name: Cache-Control
     settings: dict = field(default_factory=dict)
+    line: str = ""  # of the access log
+    status: int = 0  # of the answer
     text: str = ""
 
 
-def explain(binary, file, url, *words, status=0):
+def explain(binary, file, urls, *words, status=0):
+    """What is said of each."""
     done = subprocess.run(
-        [binary, "explain", file, url, *words], capture_output=True, timeout=60, text=True
+        [binary, "explain", file, *urls, *words], capture_output=True, timeout=60, text=True
     )
     assert done.returncode == status, done.stdout + done.stderr
-    said = Said(text=done.stdout)
-    for line in done.stdout.splitlines():
+    return [said_in(text) for text in done.stdout.split("\n\n")]
+
+
+def said_in(text):
+    said = Said(text=text)
+    for line in text.splitlines():
         what, text = LINE.match(line).groups()
         if what == "answer":
             said.answer = text
+        elif what == "line":
+            said.line = text
         elif what == "file":
             said.names.append(text)
         elif what == "cache":
@@ -98,6 +110,7 @@ class Written:
             "response.remove": ['["X-A"]', '["X-B", "X-A"]'],
             "error_pages.404": ['"404.html"', '"x.html"'],
             "error_pages.503": ['"503.html"'],
+            "log": ['"off"', '"access.log"'],
         }
         keys = [key for key in some if self.maybe(share / 2)]
         return [f"{key} = {self.random.choice(some[key])}" for key in keys]
@@ -148,6 +161,11 @@ class Written:
             lines += ['auth = "off"'] if not any(s.startswith("auth") for s in lines) else []
         return lines + self.presets()
 
+    def requests(self, count):
+        """Each with some targets."""
+        for _ in range(0, count, TARGETS_AT_ONCE):
+            yield self.request()
+
     def request(self):
         fields = []
         if self.maybe(0.5):
@@ -159,7 +177,10 @@ class Written:
         if self.maybe(0.3):
             fields.append("X-Forwarded-For: 10.1.2.3, 127.0.0.1")
         return {
-            "target": self.random.choice(TARGETS) + self.random.choice(["", "?q=1", "?q=2&z", "?"]),
+            "targets": [
+                self.random.choice(TARGETS) + self.random.choice(["", "?q=1", "?q=2&z", "?"])
+                for _ in range(TARGETS_AT_ONCE)
+            ],
             "host": self.random.choice(HOSTS),
             "method": self.random.choice(["GET"] * 5 + ["HEAD", "POST", "PUT"]),
             "fields": fields,
@@ -242,6 +263,35 @@ def check(said, folder, request, answer):
         check_files(said, folder, request, answer)
 
 
+def compare(binary, file, request, connection):
+    words = ["-X", request["method"], "-H", f"Host: {request['host']}"]
+    words += [word for each in request["fields"] for word in ("-H", each)]
+    urls = ["http://127.0.0.1" + target for target in request["targets"]]
+    all_said = explain(binary, file, urls, *words)
+    for target, said in zip(request["targets"], all_said, strict=True):
+        answer = connection.get(
+            target, *request["fields"], host=request["host"], method=request["method"]
+        )
+        said.names = [str(Path(name).relative_to(file.parent)) for name in said.names]
+        said.status = answer.status
+        try:
+            check(said, file.parent, request, answer)
+        except AssertionError as fault:
+            raise AssertionError(f"{fault}\n{target} {request}\n{said.text}\n{answer}\n{file}")
+    return all_said
+
+
+def check_log(asked, log):
+    """Each line that was said, and no other; 0 is what only the answer has."""
+    expected = [(said.line, said.status) for said in asked if said.line]
+    parts = re.compile(r'(.*?) \[.*?\] (".*") (\d+) \d+ (".*" ".*")')
+    for (said, status), line in zip(expected, log.splitlines(), strict=True):
+        ours, theirs = parts.fullmatch(said).groups(), parts.fullmatch(line).groups()
+        assert (ours[:2], ours[3]) == (theirs[:2], theirs[3])
+        assert int(theirs[2]) == status
+        assert ours[2] in ("0", theirs[2]) or status == 401, (said, line)
+
+
 def test_what_explain_says_is_what_the_server_does(binary, tmp_path, pytestconfig):
     files, requests = pytestconfig.getoption("--explained")
     kinds = set()
@@ -251,32 +301,20 @@ def test_what_explain_says_is_what_the_server_does(binary, tmp_path, pytestconfi
         file = folder / "tiderace.toml"
         for attempt in range(50):  # some contradict themselves
             written = Written(f"{seed} {attempt}")
-            file.write_text(HERE + SERVER + written.text())
+            file.write_text(HERE + LOG + SERVER + written.text())
             if subprocess.run([binary, "check", file], capture_output=True).returncode == 0:
                 break
         server = Sites(binary, file, folder=folder)
+        asked = []
         try:
             server.wait_ready(1)
-            for _ in range(requests):
-                request = written.request()
-                words = ["-X", request["method"], "-H", f"Host: {request['host']}"]
-                words += [word for each in request["fields"] for word in ("-H", each)]
-                said = explain(binary, file, "http://127.0.0.1" + request["target"], *words)
-                answer = get_once(
-                    server.address,
-                    request["target"],
-                    *request["fields"],
-                    host=request["host"],
-                    method=request["method"],
-                )
-                said.names = [str(Path(name).relative_to(folder)) for name in said.names]
-                kinds.add(said.answer.split()[0])
-                try:
-                    check(said, folder, request, answer)
-                except AssertionError as fault:
-                    raise AssertionError(f"{fault}\n{request}\n{said.text}\n{answer}\n{file}")
+            with server.connect() as connection:
+                for request in written.requests(requests):
+                    asked += compare(binary, file, request, connection)
         finally:
             end([server])
+        kinds |= {said.answer.split()[0] for said in asked}
+        check_log(asked, (folder / "access.log").read_text())
     assert {"files", "redirect", "respond", "deny", "status"} <= kinds
 
 
@@ -294,8 +332,10 @@ def test_the_block_of_the_document(binary, tmp_path):
 def test_no_file_but_the_configuration_is_opened(binary, tmp_path):
     file = tmp_path / "a.toml"
     file.write_text('[[site]]\nroot = "/none"\nauth = { users = "./none" }\nfallback = "i.html"\n')
-    assert explain(binary, file, "http://a/b").answer == "files /none"
-    explain(binary, tmp_path / "b.toml", "http://a/b", status=2)
-    explain(binary, file, "a/b", status=2)
+    assert [said.answer for said in explain(binary, file, ["http://a/b", "http://b/"])] == [
+        "files /none"
+    ] * 2
+    explain(binary, tmp_path / "b.toml", ["http://a/b"], status=2)
+    explain(binary, file, ["http://a/b", "a/b"], status=2)
     file.write_text("[[site]]\nrot = 1\n")
-    explain(binary, file, "http://a/b", status=1)
+    explain(binary, file, ["http://a/b"], status=1)

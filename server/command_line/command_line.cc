@@ -135,8 +135,10 @@ bool is_file_tool(std::string_view name) {
 
 std::size_t operands_max(const CommandSpec& command) {
     // serve has the better message for a second folder.
-    if (command.name == "serve" || command.name == "import") return SIZE_MAX;
-    return command.operand.empty() ? 0 : command.name == "explain" ? 2 : 1;
+    for (const std::string_view name : {"serve", "import", "explain"}) {
+        if (command.name == name) return SIZE_MAX;
+    }
+    return command.operand.empty() ? 0 : 1;
 }
 
 Parsed parse_command(const CommandSpec& command, std::span<const std::string_view> rest) {

@@ -426,7 +426,7 @@ std::span<const CommandSpec> commands() {
          .about = "each value of a configuration, and where it came from",
          .flags = {{effective}, {as_json}, {help_flag}}},
         {.name = "explain",
-         .operand = "FILE URL",
+         .operand = "FILE URL...",
          .about = "what answers a request, and each setting that holds for it",
          .flags = {{request_method}, {request_field}, {request_client}, {help_flag}}},
         {.name = "schema", .about = "the JSON Schema of these files, for editors"},

@@ -25,7 +25,7 @@ Commands
   fmt FILE             put the spaces and line ends of a configuration file in
                        order
   dump FILE            each value of a configuration, and where it came from
-  explain FILE URL     what answers a request, and each setting that holds for
+  explain FILE URL...  what answers a request, and each setting that holds for
                        it
   schema               the JSON Schema of these files, for editors
   load URL             put a server of yours under load, and report how it

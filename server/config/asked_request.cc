@@ -9,8 +9,7 @@
 
 namespace tiderace::server::config {
 
-std::string AskedRequest::read(const CommandWords& words) {
-    std::string_view url = words.operands[1];
+std::string AskedRequest::read(std::string_view url, const CommandWords& words) {
     const std::size_t scheme_end = url.find("://");
     const std::string scheme = lower_case(url.substr(0, std::min(scheme_end, url.size())));
     if (scheme_end == url.npos || (scheme != "http" && scheme != "https")) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "server/command_line/command_words.h"
 #include "tiderace/core/address.h"
@@ -19,8 +20,8 @@ class AskedRequest {
     AskedRequest(const AskedRequest&) = delete;
     AskedRequest& operator=(const AskedRequest&) = delete;
 
-    // FILE URL and the flags of the command. What is wrong; "": nothing.
-    std::string read(const CommandWords& words);
+    // With the flags of the command. What is wrong; "": nothing.
+    std::string read(std::string_view url, const CommandWords& words);
     // Lives as long as this.
     const http::Request& request() const { return request_; }
 

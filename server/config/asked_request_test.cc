@@ -11,15 +11,15 @@
 namespace tiderace::server::config {
 namespace {
 
-CommandWords words_of(std::vector<std::string_view> words) {
+std::string read(AskedRequest& asked, std::vector<std::string_view> words) {
     words.insert(words.begin(), {"explain", "a.toml"});
-    return std::get<FileTool>(*parse_command_line(words)).words;
+    return asked.read(words[2], std::get<FileTool>(*parse_command_line(words)).words);
 }
 
 TEST(AskedRequest, IsTheOneThatAClientSends) {
     AskedRequest asked;
-    ASSERT_EQ(asked.read(words_of({"HTTPS://A.example:8443/x/../a%20b?q=1#part", "-H", "X: 1", "-H",
-                                   "X: 2", "-X", "PUT", "--from", "2001:db8::7"})),
+    ASSERT_EQ(read(asked, {"HTTPS://A.example:8443/x/../a%20b?q=1#part", "-H", "X: 1", "-H", "X: 2",
+                           "-X", "PUT", "--from", "2001:db8::7"}),
               "");
     const http::Request& request = asked.request();
     EXPECT_TRUE(request.secure);
@@ -34,7 +34,7 @@ TEST(AskedRequest, IsTheOneThatAClientSends) {
 
 TEST(AskedRequest, AHostThatIsGivenCounts) {
     AskedRequest asked;
-    ASSERT_EQ(asked.read(words_of({"http://127.0.0.1?q", "-H", "host: b.example"})), "");
+    ASSERT_EQ(read(asked, {"http://127.0.0.1?q", "-H", "host: b.example"}), "");
     EXPECT_EQ(asked.request().authority, "b.example");
     EXPECT_EQ(asked.request().path, "/");
     EXPECT_TRUE(asked.request().has_query);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <ranges>
@@ -21,7 +22,11 @@
 #include "server/site/mapped_files.h"
 #include "server/terminal.h"
 #include "tiderace/base/ascii.h"
+#include "tiderace/core/clock.h"
+#include "tiderace/http/access_log.h"
 #include "tiderace/http/route/glob.h"
+#include "tiderace/log/doorbell.h"
+#include "tiderace/log/ring.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -66,6 +71,8 @@ class Explainer {
         if (found.kind != http::route::Found::Kind::route) {
             add("site", "none has this host");
             add("answer", "status 421");
+            status_ = 421;
+            add_line(config_.server.access_log);
             return text_;
         }
         const http::Site::Endpoint& endpoint = tree.endpoints()[found.route];
@@ -78,6 +85,7 @@ class Explainer {
         }
         add_answer();
         add_settings();
+        add_line(nearest_log());
         return text_;
     }
 
@@ -189,6 +197,7 @@ class Explainer {
         if (!options.canonical_host.empty()) {
             const auto target = CanonicalHost(options.canonical_host).location(request_);
             if (target) {
+                status_ = 308;
                 add_answer_of("redirect 308 " + *target, {"canonical_host"}, site_sources());
                 return;
             }
@@ -218,12 +227,16 @@ class Explainer {
 
     void add_reply(const Route& route, const std::vector<Source>& sources) {
         const FixedReply& reply = *route.reply;
+        status_ = reply.status;
         const Member* const key = find(fixed_answers, sources).first;
         std::string text = key != nullptr ? key->key : "status";
         text += " " + std::to_string(reply.status);
         if (!reply.target.empty()) {
             const auto target = FixedAnswer(reply, route.match.plain_path()).location(request_);
-            if (!target) return add("answer", "status 404");
+            if (!target) {
+                status_ = 404;
+                return add("answer", "status 404");
+            }
             text += " " + *target;
         } else if (!reply.text.empty()) {
             text += " " + string_text(reply.text);
@@ -233,7 +246,10 @@ class Explainer {
 
     void add_files(const ServeOptions& options, const std::string& path) {
         sends_files_ = true;
-        if (options.root.empty()) return add("answer", "status 404");
+        if (options.root.empty()) {
+            status_ = 404;
+            return add("answer", "status 404");
+        }
         file_sources();
         add_answer_of("files " + options.root, {"root"}, files_);
         const MappedFiles mapped(nullptr, nullptr, options.whole.files, path, {});
@@ -393,6 +409,25 @@ class Explainer {
         }
     }
 
+    std::string nearest_log() const {
+        static constexpr std::string_view keys[] = {"log"};
+        const auto [member, preset] = find(keys, near_);
+        return member != nullptr ? *member->value.get<std::string>() : config_.server.access_log;
+    }
+
+    // What the access log has of it.
+    void add_line(const std::string& log) {
+        if (log == "off") return;
+        log::Doorbell bell;
+        log::Ring ring(2 * http::RingAccessLog::line_bytes_max, bell);
+        http::RingAccessLog access(ring, config_.server.log_format);
+        access.write(
+            {.request = &request_, .status = status_, .when = core::SystemClock().unix_now()});
+        access.publish();
+        const ByteView line = ring.readable(ring.published());
+        add("line", std::string(line.substr(0, line.find('\n'))));
+    }
+
     // --- lines ---
 
     std::pair<const Member*, std::string> find(std::span<const std::string_view> keys,
@@ -455,6 +490,7 @@ class Explainer {
     std::vector<Source> near_;      // of the settings, the nearest first
     std::vector<Source> files_;     // of those about files
     const Route* route_ = nullptr;  // what answers; nullptr: the site
+    int status_ = 0;                // 0: only the answer itself has it
     bool is_refined_ = false;
     bool runs_program_ = false;
     bool sends_files_ = false;
@@ -470,10 +506,13 @@ std::string explain(const Config& config, const Table& top, const Sources& sourc
 
 int explain_request(const CommandWords& words) {
     const std::string& path = words.operands[0];
-    AskedRequest asked;
-    if (const std::string fault = asked.read(words); !fault.empty()) {
-        complain("tiderace", words.operands[1] + ": " + fault);
-        return 2;
+    const std::vector<std::string> urls(words.operands.begin() + 1, words.operands.end());
+    std::deque<AskedRequest> asked;
+    for (const std::string& url : urls) {
+        if (const std::string fault = asked.emplace_back().read(url, words); !fault.empty()) {
+            complain("tiderace", url + ": " + fault);
+            return 2;
+        }
     }
     Sources sources;
     Problems problems;
@@ -486,7 +525,12 @@ int explain_request(const CommandWords& words) {
     if (problems.errors() == 0 || !top.members.empty()) config = read_config(top, reading);
     std::fputs(problems.text(sources).c_str(), stderr);
     if (!config) return look(path, FileKind::file) ? 1 : 2;
-    return print("tiderace", explain(*config, top, sources, asked.request()));
+    std::string text;
+    for (const AskedRequest& each : asked) {
+        if (!text.empty()) text += '\n';
+        text += explain(*config, top, sources, each.request());
+    }
+    return print("tiderace", text);
 }
 
 }  // namespace tiderace::server::config
