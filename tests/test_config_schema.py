@@ -70,34 +70,51 @@ def test_what_serve_prints_is_valid(binary, schema):
     jsonschema.validate(tomllib.loads(text), schema)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[limits]\nheader_timeout = 10\n",
-        '[limits]\nheader_timeout = "10"\n',
-        '[limits]\nheader_timeout = "10 seconds"\n',
-        '[limits]\nbody_max = "1XB"\n',
-        '[server]\nthreads = "two"\n',
-        "[server]\nthreads = 2.5\n",
-        "[server]\nthreads = 5000\n",
-        '[log]\nformat = "jsno"\n',
-        '[[site]]\nroot = "www"\nindx = ["a"]\n',
-        '[site]\nroot = "www"\n',
-        '[[site]]\nhosts = "a.example"\n',
-        "[[site]]\nroute = [{ method = 5 }]\n",
-        '[[site]]\nroute = [{ path = "/a", redirect = "a" }]\n',
-        '[[site]]\nroute = [{ path = "/a", hosts = ["a"] }]\n',
-        '[[site]]\nrate = { limit = "many" }\n',
-        "[[site]]\nstatus = 99\n",
-        '[[site]]\nerror_pages = { "404.html" = 404 }\n',
-        '[preset.a]\npath = "/a"\n',
-        '[upstream.a]\nservers = ["127.0.0.1:1"]\n',
-        "[[listen]]\nbacklog = 5\n",
-        '[admin]\nmode = "0600"\n',
-    ],
-)
+WRONG = [
+    "[limits]\nheader_timeout = 10\n",
+    '[limits]\nheader_timeout = "10"\n',
+    '[limits]\nheader_timeout = "10 seconds"\n',
+    '[limits]\nbody_max = "1XB"\n',
+    '[server]\nthreads = "two"\n',
+    "[server]\nthreads = 2.5\n",
+    "[server]\nthreads = 5000\n",
+    '[log]\nformat = "jsno"\n',
+    '[[site]]\nroot = "www"\nindx = ["a"]\n',
+    '[site]\nroot = "www"\n',
+    '[[site]]\nhosts = "a.example"\n',
+    "[[site]]\nroute = [{ method = 5 }]\n",
+    '[[site]]\nroute = [{ path = "/a", redirect = "a" }]\n',
+    '[[site]]\nroute = [{ path = "/a", hosts = ["a"] }]\n',
+    '[[site]]\nrate = { limit = "many" }\n',
+    "[[site]]\nstatus = 99\n",
+    '[[site]]\nerror_pages = { "404.html" = 404 }\n',
+    '[preset.a]\npath = "/a"\n',
+    '[upstream.a]\nservers = ["127.0.0.1:1"]\n',
+    "[[listen]]\nbacklog = 5\n",
+    '[admin]\nmode = "0600"\n',
+]
+
+
+@pytest.mark.parametrize("text", WRONG)
 def test_a_wrong_file_is_not(is_valid, text):
     assert not is_valid(tomllib.loads(text))
+
+
+@pytest.mark.slow  # an npm package, which tools/suite_needs.py installs
+def test_ajv_judges_as_this_validator_does(schema):
+    installed = REPOSITORY / "build/tools/ajv"
+    if not (installed / "installed-lock.json").exists():
+        pytest.skip(f"no {installed}: ./dev test all installs it, with Node.js 18.16 or newer")
+    asked = {
+        "schema": schema,
+        "right": [tomllib.loads(block) for block in BLOCKS],
+        "wrong": [tomllib.loads(text) for text in WRONG],
+    }
+    words = ["node", REPOSITORY / "tests/ajv/validate.mjs", installed]
+    done = subprocess.run(
+        words, input=json.dumps(asked), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_variables_may_stand_in_the_place_of_values(is_valid):

@@ -145,7 +145,7 @@ def packaging_tools():
 
 # ---- packages of other languages ----------------------------------------------------------------
 
-NODE_OLDEST_FOR_LIGHTHOUSE = (18, 16)
+NODE_OLDEST = (18, 16)  # of lighthouse
 
 
 def node_version():
@@ -156,25 +156,34 @@ def node_version():
     return tuple(map(int, numbers.groups())) if numbers else (0, 0)
 
 
-@once
-def lighthouse():
-    """The npm package at the versions of its lock file, with no scripts of packages. Without
-    Node.js its test is skipped, as reported."""
-    home, source = TOOLS / "lighthouse", ROOT / "tests/lighthouse"
+def npm_packages(name):
+    """Those of tests/NAME at the versions of its lock file, with no scripts of packages. Without
+    Node.js their tests are skipped, as reported."""
+    home, source = TOOLS / name, ROOT / "tests" / name
     stamp = home / "installed-lock.json"
     lock = (source / "package-lock.json").read_text()
-    if node_version() < NODE_OLDEST_FOR_LIGHTHOUSE:
+    if node_version() < NODE_OLDEST:
         return None
     if not stamp.exists() or stamp.read_text() != lock:
         home.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(source / name, home / name)
+        for file in ("package.json", "package-lock.json"):
+            shutil.copy(source / file, home / file)
         words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = run("install-lighthouse", words, 1200, cwd=home)
+        done = run(f"install-{name}", words, 1200, cwd=home)
         if done.status != 0:
             return done
         stamp.write_text(lock)
     return None
+
+
+@once
+def ajv():
+    return npm_packages("ajv")
+
+
+@once
+def lighthouse():
+    return npm_packages("lighthouse")
 
 
 @once
@@ -198,6 +207,7 @@ def redis_tests():
 
 
 FOR_SLOW_SUITES = {
+    "test_config_schema": ajv,
     "test_conan": conan_environment,
     "test_docs_site": docs_environment,
     "test_http2_clients": go_client,
