@@ -377,11 +377,8 @@ void RouteReader::check_promises(const Route& route, const Table& table) {
                             std::string(promise->advice));
 }
 
-void RouteReader::check_answered(const Found& found, const Table& route) {
-    const auto is_answer = [](const Member& each) {
-        return each.key == "status" || std::ranges::find(handlers, each.key) != std::end(handlers);
-    };
-    if (std::ranges::none_of(route.members, is_answer)) return;
+void RouteReader::check_answered(const Found& found, const Route& route) {
+    if (!answers(route) && !route.files.any()) return;
     std::vector<Found>& same_path = answered_[found.match.path];
     const auto known = std::ranges::find(same_path, found.match, &Found::match);
     if (known != same_path.end()) {

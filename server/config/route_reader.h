@@ -41,8 +41,8 @@ class RouteReader {
     void read_programs(Route& route, const Member& member);
     // Some statuses promise a field, which the table, or one that it uses, has to set.
     void check_promises(const Route& route, const Table& table);
-    // Of two answers for the same requests only one could answer.
-    void check_answered(const Found& found, const Table& route);
+    // Of two answers for the same requests, or two ways to have their files, only one could be.
+    void check_answered(const Found& found, const Route& route);
     // Warns of routes that never answer, because nearer ones always do.
     void check_shadowed(const std::vector<Route>& routes);
 

@@ -39,11 +39,10 @@ TEST_F(RouteReaderTest, ARouteThatANearerOneAlwaysAnswersForIsReported) {
     const auto warnings = [&](std::vector<http::RouteMatch> matches) {
         const std::size_t before = problems_.warnings();
         RouteReader reader(reading_);
-        const Table deny{.members = {{.key = "deny", .at = {}, .value = {.content = true}}}};
         std::vector<Route> routes;
         for (http::RouteMatch& match : matches) {
-            reader.check_answered({match, {}}, deny);
-            routes.push_back({.match = std::move(match), .reply = FixedReply{.status = 404}});
+            routes.push_back({.match = match, .reply = FixedReply{.status = 404}});
+            reader.check_answered({std::move(match), {}}, routes.back());
         }
         reader.check_shadowed(routes);
         return problems_.warnings() - before;

@@ -11,6 +11,27 @@ namespace {
 
 // clang-format off
 constexpr std::array site_mistakes{
+Mistake{"TwoWaysToHaveTheFilesOfOnePath", R"([preset.names]
+index = ["x.html"]
+[[site]]
+root = "/srv/www"
+[[site.route]]
+path = "/a"
+root = "/srv/a"
+[[site.route]]
+path = "/a"
+use = ["names"]
+[[site.route]]
+path = "/a"
+method = "POST"
+index = ["y.html"]
+)",
+R"(site.toml:9:8: error: two routes answer this path
+ 9 | path = "/a"
+   |        ^^^^
+   = the other is at site.toml:6:8
+1 error
+)"},
 Mistake{"AStatusWithoutTheFieldThatItPromises", R"([preset.methods]
 response.set.Allow = "GET"
 [[site]]

@@ -504,17 +504,17 @@ void SiteReader::read_rate(Route& route, const Member& member) {
 
 void SiteReader::read_route(const Table& table, Place at, RouteReader& reader,
                             ServeOptions& options) {
-    for (RouteReader::Found& found : reader.read_matches(at, table)) {
+    for (const RouteReader::Found& found : reader.read_matches(at, table)) {
         if (options.routes.size() == routes_max) {
             reading_.problems.error(
                 found.at, "more than " + std::to_string(routes_max) + " routes in one site");
         }
         if (options.routes.size() >= routes_max) return;
-        reader.check_answered(found, table);
         // Its settings may name the options: the route is put among them when it is whole.
-        Route route{.match = std::move(found.match)};
+        Route route{.match = found.match};
         read_settings({TableKind::route, &route, &reader}, table, options);
         reader.check_promises(route, table);
+        reader.check_answered(found, route);
         options.routes.push_back(std::move(route));
     }
 }
