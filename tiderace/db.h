@@ -28,6 +28,7 @@
 // `tiderace::db`. Values are always bound; no text of a value is ever part of a statement.
 //
 // Each header below says more: owner, thread, errors, limits. docs/databases.md is the guide.
+// Metrics: db/database_metrics.h.
 #pragma once
 
 #include "tiderace/db/database.h"

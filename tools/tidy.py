@@ -70,7 +70,7 @@ ARROWS = {
     "password": BELOW_NET | {"task"},
     "jwt": BELOW_NET | {"json", "http", "http/wire", "http/filter", "http/app"},
     "tls": BELOW_NET | {"net"},
-    "db": BELOW_NET | {"net", "task", "db/sqlite", "db/postgres", "db/mariadb"},
+    "db": BELOW_NET | {"metrics", "net", "task", "db/sqlite", "db/postgres", "db/mariadb"},
     "db/sqlite": BELOW_NET | {"net", "task", "db"},
     "db/postgres": BELOW_NET | {"net", "task", "db"},
     "db/mariadb": BELOW_NET | {"net", "task", "db"},

@@ -460,6 +460,15 @@ TEST_F(Library, MetricsOfClients) {
     EXPECT_EQ(program.end(), 0);
 }
 
+TEST_F(Library, MetricsOfDatabases) {
+    Program program = start("metrics/databases");
+    EXPECT_EQ(get(program.url("/tables")).body, "{\"rows\":0}");
+    const std::string page = get(program.url("/metrics")).body;
+    EXPECT_THAT(page, HasSubstr("_open{database=\"tides\",state=\"active\"} 0\n"));
+    EXPECT_THAT(page, HasSubstr("_connections_opened_total{database=\"tides\"} 1\n"));
+    EXPECT_EQ(program.end(), 0);
+}
+
 TEST_F(Library, Jobs) {
     Program program = start("deployment/jobs");
     while (get(program.url("/expired")).body == "0") {

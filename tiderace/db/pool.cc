@@ -39,9 +39,21 @@ Pool::Pool(task::Runner& runner, const std::shared_ptr<const Settings>& settings
       handles_(settings),
       random_(Random::with_system_seed()),
       reads_(runner, reserve_options(settings_.options, readers_of(settings_)),
-             maker(runner, settings_, true)),
+             maker(runner, settings_, true), settings_.counts->add()),
       writes_(runner, reserve_options(settings_.options, writers_of(settings_)),
-              maker(runner, settings_, false)) {}
+              maker(runner, settings_, false), settings_.counts->add()) {}
+
+std::shared_ptr<ReserveCounts> PoolCounts::add() {
+    const std::lock_guard held(lock_);
+    return all_.emplace_back(std::make_shared<ReserveCounts>());
+}
+
+std::uint64_t PoolCounts::sum(ReserveCounts::Count ReserveCounts::* member) const {
+    const std::lock_guard held(lock_);
+    std::uint64_t sum = 0;
+    for (const auto& one : all_) sum += ((*one).*member).load(std::memory_order_relaxed);
+    return sum;
+}
 
 bool Pool::left() const {
     return handles_.expired() && reads_.unused() && writes_.unused() && gather_.unused();

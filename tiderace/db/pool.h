@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,21 @@
 
 namespace tiderace::db {
 
+// What the reserves of all loops' pools count for one database. Any thread.
+class PoolCounts {
+  public:
+    std::shared_ptr<ReserveCounts> add();
+    std::uint64_t sum(ReserveCounts::Count ReserveCounts::* member) const;
+
+  private:
+    mutable std::mutex lock_;
+    std::vector<std::shared_ptr<ReserveCounts>> all_;
+};
+
 struct Settings {
     Url url;
     Options options;
+    std::shared_ptr<PoolCounts> counts = std::make_shared<PoolCounts>();
 };
 
 enum class Lane : std::uint8_t { reads, writes };

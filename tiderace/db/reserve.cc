@@ -22,7 +22,7 @@ Loan& Loan::operator=(Loan&& other) noexcept {
 }
 
 void Loan::take_over(Loan& other) noexcept {
-    reserve_ = other.reserve_;
+    reserve_ = std::exchange(other.reserve_, nullptr);
     connection_ = std::move(other.connection_);
     permit_ = std::move(other.permit_);
     if (!other.linked()) return;
@@ -39,26 +39,47 @@ void Loan::end() noexcept {
 
 void Loan::give_back() noexcept {
     unlink();
+    Reserve* const reserve = std::exchange(reserve_, nullptr);
+    if (reserve == nullptr) return;
+    give_back_to(*reserve);
+    reserve->show();
+}
+
+void Loan::give_back_to(Reserve& reserve) noexcept {
     // Both end here at the latest, the connection first: without it its place is free.
     task::Semaphore::Permit permit = std::move(permit_);
     std::unique_ptr<Pooled> connection = std::move(connection_);
     if (connection == nullptr || connection->broken()) return;
-    if (connection->clean()) return reserve_->keep(std::move(connection));
+    if (connection->clean()) return reserve.keep(std::move(connection));
     // Without memory for the task its arguments end, and the connection with them.
-    core::contain(reserve_->runner_->loop().log(), "db", "the recovery of a connection", [&] {
-        reserve_->runner_->spawn(reserve_->recover(std::move(connection), std::move(permit)));
+    core::contain(reserve.runner_->loop().log(), "db", "the recovery of a connection", [&] {
+        reserve.runner_->spawn(reserve.recover(std::move(connection), std::move(permit)));
     });
 }
 
-Reserve::Reserve(task::Runner& runner, const ReserveOptions& options, Maker maker)
+Reserve::Reserve(task::Runner& runner, const ReserveOptions& options, Maker maker,
+                 std::shared_ptr<ReserveCounts> shown)
     : runner_(&runner),
       options_(options),
       maker_(std::move(maker)),
       permits_(options.connections_max),
-      backoff_(options.reconnect_pause, options.reconnect_pause_max) {}
+      backoff_(options.reconnect_pause, options.reconnect_pause_max),
+      shown_(std::move(shown)) {}
 
 Reserve::~Reserve() {
     while (!lent_.empty()) lent_.pop_front().end();
+    for (ReserveCounts::Count* gauge : {&shown_->idle, &shown_->lent, &shown_->waiting}) {
+        gauge->store(0, std::memory_order_relaxed);
+    }
+}
+
+void Reserve::show() noexcept {
+    const Counters now = counters();
+    shown_->idle.store(now.idle, std::memory_order_relaxed);
+    shown_->lent.store(now.lent, std::memory_order_relaxed);
+    shown_->waiting.store(now.waiting, std::memory_order_relaxed);
+    shown_->opened.store(now.opened, std::memory_order_relaxed);
+    shown_->failed.store(now.failed, std::memory_order_relaxed);
 }
 
 Reserve::Counters Reserve::counters() const {
@@ -87,6 +108,7 @@ task::Task<Loan> Reserve::take(Instant until) {
     // Now, because giving back must not fail. A connection is made only while none is idle, so
     // there are never more than were lent at one time.
     idle_.reserve(size() - permits_.free());
+    show();
     const bool is_fresh = !idle_.empty() && now() - idle_.back().since < options_.check_after;
     if (is_fresh && !idle_.back().connection->gone()) {
         loan.connection_ = std::move(idle_.back().connection);
@@ -94,6 +116,7 @@ task::Task<Loan> Reserve::take(Instant until) {
     } else {
         loan.connection_ = co_await ready_one(until);
     }
+    show();
     co_return loan;
 }
 
@@ -103,6 +126,7 @@ task::Task<task::Semaphore::Permit> Reserve::wait_for_permit(Instant until) {
         throw Error(Fault::busy, "too many tasks wait for a connection (waiting_max)");
     }
     const Counted counted(waiting_);
+    show();
     auto permit = co_await task::within(until - now(), permits_.acquire());
     if (!permit) {
         throw Error(Fault::busy, "no connection became free in time; connections_max is " +
@@ -158,14 +182,16 @@ task::Task<std::unique_ptr<Pooled>> Reserve::new_one(Instant until) {
 
 // Spawned: only tasks that wait for its permit wait for it. At the runner's end it ends in here,
 // and the connection with it.
-task::Task<> Reserve::recover(std::unique_ptr<Pooled> connection,
-                              [[maybe_unused]] task::Semaphore::Permit permit) {
+task::Task<> Reserve::recover(std::unique_ptr<Pooled> connection, task::Semaphore::Permit permit) {
     bool recovered = false;
     try {
         recovered = co_await connection->recover();
     } catch (const Error&) {  // recovered stays false
     }
     if (recovered && !connection->broken() && connection->clean()) keep(std::move(connection));
+    connection.reset();
+    permit.release();
+    show();
 }
 
 void Reserve::keep(std::unique_ptr<Pooled> connection) noexcept {

@@ -13,6 +13,7 @@
 // Keywords: connection pool, idle connections
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -59,6 +60,17 @@ class Counted final {
     std::size_t* count_;
 };
 
+// What a reserve shows to other threads: written on its loop alone.
+struct ReserveCounts {
+    using Count = std::atomic<std::uint64_t>;
+
+    Count idle = 0;
+    Count lent = 0;  // or being opened or recovered
+    Count waiting = 0;
+    Count opened = 0;
+    Count failed = 0;  // connections that could not be opened
+};
+
 struct ReserveOptions {
     std::size_t connections_max = Options{}.connections_max;
     std::size_t waiting_max = Options{}.waiting_max;
@@ -87,6 +99,7 @@ class Loan : private ListHook {
     friend class IntrusiveList<Loan>;
 
     void take_over(Loan& other) noexcept;
+    void give_back_to(Reserve& reserve) noexcept;
     void end() noexcept;
 
     Reserve* reserve_ = nullptr;
@@ -98,7 +111,8 @@ class Reserve final {
   public:
     using Maker = std::function<std::unique_ptr<Pooled>()>;
 
-    Reserve(task::Runner& runner, const ReserveOptions& options, Maker maker);
+    Reserve(task::Runner& runner, const ReserveOptions& options, Maker maker,
+            std::shared_ptr<ReserveCounts> shown = std::make_shared<ReserveCounts>());
     ~Reserve();
     Reserve(const Reserve&) = delete;
     Reserve& operator=(const Reserve&) = delete;
@@ -131,6 +145,7 @@ class Reserve final {
     task::Task<std::unique_ptr<Pooled>> new_one(Instant until);
     task::Task<> recover(std::unique_ptr<Pooled> connection, task::Semaphore::Permit permit);
     void keep(std::unique_ptr<Pooled> connection) noexcept;
+    void show() noexcept;
 
     task::Runner* runner_;
     ReserveOptions options_;
@@ -143,6 +158,7 @@ class Reserve final {
     Instant next_attempt_{};
     std::uint64_t opened_ = 0;
     std::uint64_t failed_ = 0;
+    std::shared_ptr<ReserveCounts> shown_;
 };
 
 }  // namespace tiderace::db
