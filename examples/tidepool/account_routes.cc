@@ -50,9 +50,6 @@ struct LogInForm {
 struct BackQuery {
     std::optional<std::string> back;
 };
-struct LogOutForm {
-    std::string csrf;
-};
 struct LanguageForm {
     std::string language;
     std::string back;
@@ -147,9 +144,8 @@ Task<Answer> check_log_in(Visitor visitor, Form<LogInForm> form, const Request& 
                                    std::move(unsent));
 }
 
-Task<Answer> log_out(Visitor visitor, Form<LogOutForm> form, Session session, Site& site) {
-    if (!visitor.is_member()) co_return std::unexpected(Redirect{"/"});
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+Task<Answer> log_out(Sent<PressForm> sent, Session session, Site& site) {
+    const Member& visitor = sent.visitor;
     // First the login, which is what makes a session a member's: if ending the session fails below,
     // its cookie is worth nothing any more.
     co_await site.accounts.end_login(visitor.viewer().login);

@@ -4,12 +4,37 @@
 
 #include <charconv>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "examples/tidepool/site.h"
+
+namespace tidepool {
+
+// A text of a member, from one of our pages. A guest, whose log-in ended meanwhile, gets the log-in
+// with the text, which is not lost.
+template <typename F>
+struct Written : Sent<F> {};
+
+}  // namespace tidepool
+
+template <typename F>
+struct tiderace::http::FromRequest<tidepool::Written<F>> {
+    static std::expected<tidepool::Written<F>, Page> from(tidepool::Visitor visitor, Form<F> form) {
+        if (!visitor.is_member()) {
+            std::string path = visitor.frame().back;
+            if constexpr (requires { form->parent; }) path = tidepool::path_of_form(form->parent);
+            std::string text = tidepool::tidied(form->body);
+            return std::unexpected(log_in_with(visitor, std::move(path), std::move(text)));
+        }
+        if (!visitor.sent(form->csrf)) return std::unexpected(refused(visitor));
+        return tidepool::Written<F>{{{std::move(visitor)}, *std::move(form)}};
+    }
+};
 
 namespace tidepool {
 
@@ -126,13 +151,9 @@ Task<Page> show_front(Visitor visitor, Query<From> from, Site& site) {
     co_return co_await feed_page(site, visitor, from->before.value_or(newest), Unsent());
 }
 
-Task<Answer> add_post(Visitor visitor, Form<PostForm> form, Site& site) {
-    if (!visitor.is_member()) {
-        co_return log_in_with(visitor, path_of_form(form->parent), tidied(form->body));
-    }
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
-    Draft draft{
-        .body = tidied(form->body), .parent = form->parent, .form = form->form.value_or("")};
+Task<Answer> add_post(Written<PostForm> written, Site& site) {
+    auto& [visitor, form] = written;
+    Draft draft{.body = tidied(form.body), .parent = form.parent, .form = form.form.value_or("")};
     // With what was written: a draft must not be lost to a fault. In the form that it came from: a
     // reply is not to become a post of its own.
     if (!is_body(draft.body)) {
@@ -158,12 +179,9 @@ Task<Answer> show_edit(Member visitor, std::int64_t id, Site& site) {
     co_return page<"edit.html">(EditPage{visitor.frame(), id, std::move(*body)});
 }
 
-Task<Answer> edit_post(Visitor visitor, std::int64_t id, Form<EditForm> form, Site& site) {
-    std::string body = tidied(form->body);
-    if (!visitor.is_member()) {
-        co_return log_in_with(visitor, visitor.frame().back, std::move(body));
-    }
-    if (!visitor.sent(form->csrf)) co_return refused(visitor);
+Task<Answer> edit_post(std::int64_t id, Written<EditForm> written, Site& site) {
+    const Member& visitor = written.visitor;
+    std::string body = tidied(written.form.body);
     if (!is_body(body)) {
         EditPage again{visitor.frame(), id, std::move(body),
                        std::string(visitor.words().post.post_empty)};

@@ -34,7 +34,7 @@ std::string back_to(const Request& request) {
     }
     if (path.starts_with("/settings")) return "/settings";
     if (path.starts_with("/reports")) return "/reports";
-    if (path == "/posts/with-picture" || path == "/posts") return "/";
+    if (path == "/posts/with-picture" || path == "/posts" || path == "/log-out") return "/";
     if (path.ends_with("/edit")) return std::string(path);
     // A press: "/posts/7/like", "/members/ann/follow".
     if (path.starts_with("/posts/") || path.starts_with("/members/")) {
