@@ -28,6 +28,7 @@
 //   base/sha1.h  http/wire/sha256.h                              checksums
 //   base/transient_error.h                                       exceptions answered with 503
 //   net/transport.h                                              Request::security
+//   http/app/session_store.h                                     a session store of your own
 //   http/stores/database_sessions.h  http/stores/redis_sessions.h   sessions that nodes share
 //   http/stores/redis_rates.h                                    limits that nodes share
 //   password/hasher.h                                            hashes of passwords

@@ -1,5 +1,4 @@
-// Internal. SessionStore: where sessions are kept. MemorySessions: this process. FileSessions: a
-// folder.
+// SessionStore: where sessions are kept. MemorySessions: this process. FileSessions: a folder.
 //
 // A session is a short text under a key, which is a hash of the id that the client has: reading the
 // store is not enough to take over a session.
