@@ -24,7 +24,6 @@ class SystemdNotifier {
   public:
     SystemdNotifier();  // from the environment
 
-    bool is_there() const { return !socket_.empty(); }
     void tell(std::string_view state) const;
     // How long systemd waits for a WATCHDOG=1; zero: it does not.
     Duration patience() const { return patience_; }
