@@ -4,53 +4,11 @@
 #include <string>
 #include <utility>
 
-#include "tiderace/base/slot_map.h"
-#include "tiderace/net/connection.h"
 #include "tiderace/task/within.h"
+#include "tiderace/tcp/outgoing.h"
 
 namespace tiderace::tcp {
 namespace {
-
-// The connections that the tasks of one loop opened.
-class Outgoing final : private net::Connection::Owner {
-  public:
-    explicit Outgoing(task::Runner& runner) : loop_(&runner.loop()) {}
-    // Their streams ended with their tasks; connections that remain are still sending.
-    ~Outgoing() {
-        loop_->assert_on_loop();
-        while (connections_.size() > 0) {
-            connections_.for_each([](SlotId, Line& line) {
-                line.connection.loop().assert_on_loop();
-                line.connection.close(net::CloseReason::server_stopped);
-            });
-            // A closed connection is destroyed at the end of a turn.
-            loop_->turn(Duration::zero());
-        }
-    }
-
-    net::Connection& add(Dialed&& made) {
-        return connections_.emplace(*this, std::move(made)).connection;
-    }
-
-  private:
-    struct Line {
-        Line(SlotId id, Outgoing& owner, Dialed&& made)
-            : layer(std::move(made.layer)),
-              connection(id, owner, std::move(made.transport), std::move(made.peer)) {}
-        std::shared_ptr<ClientLayer> layer;  // ends after the transport that it wrapped
-        net::Connection connection;
-    };
-
-    core::EventLoop& loop() override { return *loop_; }
-    const net::ConnectionLimits& limits() const override { return limits_; }
-    void release(net::Connection& connection, net::CloseReason) override {
-        connections_.erase(connection.id());
-    }
-
-    core::EventLoop* loop_;
-    net::ConnectionLimits limits_;
-    SlotMap<Line> connections_;
-};
 
 task::Task<Result<Stream>> connect_to(std::string to, ConnectOptions options,
                                       StreamOptions stream_options) {

@@ -5,20 +5,20 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "tiderace/base/slot_map.h"
 #include "tiderace/http/client/tunnel.h"
 #include "tiderace/http/websocket/client.h"
 #include "tiderace/http/websocket/socket_state.h"
 #include "tiderace/http/wire/field_syntax.h"
 #include "tiderace/net/connection.h"
 #include "tiderace/task/within.h"
+#include "tiderace/tcp/outgoing.h"
 
 namespace tiderace::http {
 namespace {
 
 using Kind = ClientFault::Kind;
-using Services = std::vector<std::shared_ptr<WebSocketService>>;
 
 bool same(const WebSocketOptions& a, const WebSocketOptions& b) {
     return a.subprotocols == b.subprotocols && a.message_bytes_max == b.message_bytes_max &&
@@ -37,25 +37,13 @@ WebSocketOptions options_of(const WebSocketConnect& how) {
     return options;
 }
 
-// The WebSockets that the tasks of one loop opened.
-class OutgoingSockets final : private net::Connection::Owner {
+// What the WebSockets of one loop's tasks share.
+class SocketServices final {
   public:
-    explicit OutgoingSockets(task::Runner& runner) : loop_(&runner.loop()) {}
-    // The sockets ended with their tasks; connections that remain are still taking leave.
-    ~OutgoingSockets() {
-        loop_->assert_on_loop();
-        while (connections_.size() > 0) {
-            connections_.for_each([](SlotId, Line& line) {
-                line.connection.loop().assert_on_loop();
-                line.connection.close(net::CloseReason::server_stopped);
-            });
-            loop_->turn(Duration::zero());
-        }
-        loop_->turn(Duration::zero());  // for what their transports left to a turn's end
-    }
+    explicit SocketServices(task::Runner& runner) : loop_(&runner.loop()) {}
 
     // One for all sockets with the same options. Some that no socket uses are kept.
-    std::shared_ptr<WebSocketService> service(WebSocketOptions options) {
+    std::shared_ptr<WebSocketService> find_or_make(WebSocketOptions options) {
         for (const auto& each : services_) {
             if (same(each->options(), options)) return each;
         }
@@ -67,47 +55,18 @@ class OutgoingSockets final : private net::Connection::Owner {
         services_.push_back(std::make_shared<WebSocketService>(*loop_, std::move(options)));
         return services_.back();
     }
-    net::Connection& add(tcp::Dialed&& made, std::shared_ptr<WebSocketService> service) {
-        return connections_.emplace(*this, std::move(made), std::move(service)).connection;
-    }
-    // Not one that has another by now.
-    void close(net::ConnectionId id) {
-        Line* const line = connections_.find(id);
-        if (line == nullptr) return;
-        loop_->assert_on_loop();
-        line->connection.close(net::CloseReason::aborted);
-    }
 
   private:
     static constexpr std::size_t unused_services_max = 8;
 
-    struct Line {
-        Line(SlotId id, OutgoingSockets& owner, tcp::Dialed&& made,
-             std::shared_ptr<WebSocketService> shared)
-            : layer(std::move(made.layer)),
-              service(std::move(shared)),
-              connection(id, owner, std::move(made.transport), std::move(made.peer)) {}
-        std::shared_ptr<tcp::ClientLayer> layer;  // ends after the transport that it wrapped
-        std::shared_ptr<WebSocketService> service;
-        net::Connection connection;
-    };
-
-    core::EventLoop& loop() override { return *loop_; }
-    const net::ConnectionLimits& limits() const override { return limits_; }
-    void release(net::Connection& connection, net::CloseReason) override {
-        connections_.erase(connection.id());
-    }
-
     core::EventLoop* loop_;
-    net::ConnectionLimits limits_;
-    Services services_;
-    SlotMap<Line> connections_;
+    std::vector<std::shared_ptr<WebSocketService>> services_;
 };
 
 // The answer to the opening handshake. If its task ends before, so does the connection.
 class Answered final {
   public:
-    Answered(WebSocketState& state, OutgoingSockets& outgoing, net::Connection& connection)
+    Answered(WebSocketState& state, tcp::Outgoing& outgoing, net::Connection& connection)
         : state_(&state), outgoing_(&outgoing), id_(connection.id()) {
         state.ask(&waiter_);
     }
@@ -125,7 +84,7 @@ class Answered final {
 
   private:
     WebSocketState* state_;
-    OutgoingSockets* outgoing_;
+    tcp::Outgoing* outgoing_;
     net::ConnectionId id_;
     task::Waiter waiter_;
 };
@@ -217,8 +176,8 @@ task::Task<ClientResult<WebSocket>> open(const tcp::ClientSecurity* security, Pr
     const std::shared_ptr<std::string> by_proxy = way.refusal;
     auto dialed = co_await dial_server(runner, std::move(way));
     if (!dialed) co_return std::unexpected(std::move(dialed.error()));
-    auto& outgoing = runner.local<OutgoingSockets>();
-    const auto service = outgoing.service(options_of(how));
+    const auto service = runner.local<SocketServices>().find_or_make(options_of(how));
+    auto& outgoing = runner.local<tcp::Outgoing>();
     net::Connection& connection = outgoing.add(std::move(*dialed), service);
     // The socket owns its state from here on.
     WebSocket socket(*new WebSocketState);
