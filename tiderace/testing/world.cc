@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "tiderace/base/check.h"
@@ -22,6 +24,16 @@ core::LoopOptions World::options() {
 void World::start(core::Kernel& below, std::unique_ptr<core::Poller> poller) {
     kernel_ = std::make_unique<FailNth>(below);
     loop_ = make_loop_on(std::move(poller));
+}
+
+bool World::wait_for_pool(const std::function<bool()>& done) {
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > patience) return false;
+        std::this_thread::yield();
+        settle();
+    }
+    return true;
 }
 
 std::unique_ptr<core::EventLoop> World::make_loop_on(std::unique_ptr<core::Poller> poller) {

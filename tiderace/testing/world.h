@@ -7,6 +7,7 @@
 // Thread   The test's: it is the loop's thread, too.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -75,6 +76,9 @@ class World {
     virtual bool run_until(unique_function<bool()> done) = 0;
     // Turns until what can happen now has happened. Time stands still.
     virtual void settle() = 0;
+    // As settle(), again and again until a thread of a pool did its part: it takes real time, which
+    // the clock does not know. False: a minute was not enough.
+    bool wait_for_pool(const std::function<bool()>& done);
     // Time passes, in steps, with the turns that it takes.
     virtual void advance(Duration by) = 0;
     // Descriptors that the loop's side has open; -1 if this world cannot tell.

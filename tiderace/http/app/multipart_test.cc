@@ -2,12 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
-#include <thread>
 
 #include "tiderace/http/app/app_fixture.h"
 #include "tiderace/testing/temporary_folder.h"
@@ -34,23 +31,13 @@ class MultipartTest : public AppTest {
                      std::string_view type = "multipart/form-data; boundary=XX") {
         return ask("POST", path, "Content-Type: " + std::string(type) + "\r\n", body);
     }
-    // The pool's threads take real time, which the world's clock does not know.
-    bool wait_for_pool(const std::function<bool()>& done) {
-        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        while (!done()) {
-            if (std::chrono::steady_clock::now() > patience) return false;
-            std::this_thread::yield();
-            world.settle();
-        }
-        return true;
-    }
     std::string save(std::string_view body) {
         auto peer = connect();
         peer->say(
             "POST /save HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
             "Content-Type: multipart/form-data; boundary=XX\r\nContent-Length: " +
             std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
-        EXPECT_TRUE(wait_for_pool([&] { return peer->over(); }));
+        EXPECT_TRUE(world.wait_for_pool([&] { return peer->over(); }));
         return peer->heard();
     }
     static std::string field(std::string_view name, std::string_view value) {
@@ -166,9 +153,9 @@ TEST_F(MultipartTest, AClientThatVanishesLeavesNoFile) {
         "POST /save HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n"
         "Content-Type: multipart/form-data; boundary=XX\r\n\r\n" +
         field("f", "some data\r\n and no end of it"));
-    ASSERT_TRUE(wait_for_pool([&] { return std::filesystem::exists(path); }));
+    ASSERT_TRUE(world.wait_for_pool([&] { return std::filesystem::exists(path); }));
     peer->reset();
-    ASSERT_TRUE(wait_for_pool([&] { return ended == 1 && !std::filesystem::exists(path); }));
+    ASSERT_TRUE(world.wait_for_pool([&] { return ended == 1 && !std::filesystem::exists(path); }));
 }
 
 }  // namespace

@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "tiderace/http/app/app_fixture.h"
 #include "tiderace/http/app/session.h"
@@ -218,11 +216,7 @@ TEST_F(ReadyMiddlewareTest, BasicAuthStandsBeforeAGroup) {
         peer->say(
             "GET /admin/users HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Basic " +
             std::string(credentials) + "\r\n\r\n");
-        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        while (!peer->over() && std::chrono::steady_clock::now() < patience) {
-            std::this_thread::yield();
-            world.settle();
-        }
+        EXPECT_TRUE(world.wait_for_pool([&] { return peer->over(); }));
         return peer->heard();
     };
     EXPECT_EQ(body_of(with("YW5uOnNlY3JldA==")), "users");

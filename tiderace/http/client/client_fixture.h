@@ -3,12 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -101,16 +99,6 @@ class ClientTest : public ::testing::Test {
                                                 "bad_redirect", "body_failed", "save_failed"};
         return std::string("! ") + kinds[static_cast<int>(answer.error().kind)] + ": " +
                answer.error().message;
-    }
-    // The pool's threads take real time, which the world's clock does not know.
-    bool wait_for_pool(const std::function<bool()>& done) {
-        const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        while (!done()) {
-            if (std::chrono::steady_clock::now() > patience) return false;
-            std::this_thread::yield();
-            world.settle();
-        }
-        return true;
     }
     void run(task::Task<> task) {
         bool done = false;

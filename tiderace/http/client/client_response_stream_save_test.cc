@@ -28,7 +28,7 @@ class SaveTest : public ClientTest {
     }
     std::string save(const std::string& url, SaveOptions options = {}) {
         const auto told = begin_save(url, options);
-        EXPECT_TRUE(wait_for_pool([&] { return !told->empty(); }));
+        EXPECT_TRUE(world.wait_for_pool([&] { return !told->empty(); }));
         return *told;
     }
     std::string path() const { return folder_.path_of(name_); }
@@ -84,7 +84,7 @@ TEST_F(SaveTest, ABodyThatIsCutOffLeavesTheFileBefore) {
     };
     EXPECT_THAT(save(server.url), ::testing::HasSubstr("the connection ended inside the answer"));
     EXPECT_EQ(content(), "before");
-    EXPECT_TRUE(wait_for_pool([&] { return files() == 1; }));
+    EXPECT_TRUE(world.wait_for_pool([&] { return files() == 1; }));
 }
 
 TEST_F(SaveTest, TheSizeHasALimitWhateverTheServerSays) {
@@ -96,17 +96,17 @@ TEST_F(SaveTest, TheSizeHasALimitWhateverTheServerSays) {
               "! " + server.url + "/: the body is too large to save");
     server.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
     EXPECT_THAT(save(server.url, {.bytes_max = 4}), ::testing::HasSubstr("too large to save"));
-    EXPECT_TRUE(wait_for_pool([&] { return files() == 0; }));
+    EXPECT_TRUE(world.wait_for_pool([&] { return files() == 0; }));
 }
 
 TEST_F(SaveTest, ATaskThatEndsRemovesWhatItBegan) {
     ClientTestServer server(world);
     server.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhe");  // and nothing more
     const auto told = begin_save(server.url);
-    EXPECT_TRUE(wait_for_pool([&] { return files() == 1; })) << "the file beside it";
+    EXPECT_TRUE(world.wait_for_pool([&] { return files() == 1; })) << "the file beside it";
     EXPECT_FALSE(std::filesystem::exists(path()));
     runner.cancel_spawned();
-    EXPECT_TRUE(wait_for_pool([&] { return files() == 0; }));
+    EXPECT_TRUE(world.wait_for_pool([&] { return files() == 0; }));
     EXPECT_EQ(*told, "");
 }
 
@@ -124,7 +124,7 @@ TEST_F(SaveTest, AFullDiskIsReportedAndNothingIsLeft) {
     ::signal(SIGXFSZ, handler);
     EXPECT_THAT(told,
                 ::testing::MatchesRegex("! write .*/file\\.[0-9a-f]+\\.part: file too large"));
-    EXPECT_TRUE(wait_for_pool([&] { return files() == 0; }));
+    EXPECT_TRUE(world.wait_for_pool([&] { return files() == 0; }));
 }
 
 TEST_F(SaveTest, AFolderThatIsNotThereIsReported) {
@@ -153,13 +153,13 @@ TEST_F(SaveTest, ProgressIsToldAndMayEndIt) {
         }
     };
     runner.spawn(with_progress(*client, server.url, path(), told, false));
-    EXPECT_TRUE(wait_for_pool([&] { return told.ends_with('.'); })) << told;
+    EXPECT_TRUE(world.wait_for_pool([&] { return told.ends_with('.'); })) << told;
     EXPECT_EQ(told, "5/5.");
     std::filesystem::remove(path());
     told.clear();
     runner.spawn(with_progress(*client, server.url, path(), told, true));
-    EXPECT_TRUE(wait_for_pool([&] { return told.ends_with("enough"); })) << told;
-    EXPECT_TRUE(wait_for_pool([&] { return files() == 0; }));
+    EXPECT_TRUE(world.wait_for_pool([&] { return told.ends_with("enough"); })) << told;
+    EXPECT_TRUE(world.wait_for_pool([&] { return files() == 0; }));
 }
 
 }  // namespace

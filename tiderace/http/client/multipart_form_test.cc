@@ -61,7 +61,7 @@ class MultipartFormTest : public ClientTest {
             return data.size();
         };
         const auto told = begin(ClientRequest("POST", server.url).multipart(std::move(form)));
-        EXPECT_TRUE(wait_for_pool([&] { return !told->empty(); }));
+        EXPECT_TRUE(world.wait_for_pool([&] { return !told->empty(); }));
         if (*told != "200 x") return *told;
         const std::size_t type = got.find("Content-Type: ") + 14;
         return parts_of(got.substr(type, got.find("\r\n", type) - type),
@@ -160,7 +160,7 @@ TEST_F(MultipartFormTest, IsSentAgainWithARetryAndARedirectThatKeepsTheBody) {
     make({.retry = {.attempts_max = 2}});
     const auto told = begin(ClientRequest("PUT", server.url)
                                 .multipart(MultipartForm().file("a", file("f", "content"))));
-    EXPECT_TRUE(wait_for_pool([&] {
+    EXPECT_TRUE(world.wait_for_pool([&] {
         if (told->empty() && bodies.size() == 2 && bodies.back().empty()) world.advance(1s);
         return !told->empty();
     }));
