@@ -9,13 +9,10 @@
 #include <new>
 
 #include "server/config/keys.h"
-#include "server/open_browser.h"
 #include "server/root_folder.h"
 #include "server/terminal.h"
-#include "server/trust.h"
 #include "tiderace/core/cpu_count.h"
 #include "tiderace/core/startup_memory.h"
-#include "tiderace/net/lan_address.h"
 #include "tiderace/tls/read_file.h"
 
 namespace tiderace::server {
@@ -23,8 +20,6 @@ namespace {
 
 // Requests that wait for a program, of all loops.
 constexpr std::size_t programs_waiting_max = 1'024;
-// By name in the banner.
-constexpr std::size_t sites_shown_max = 4;
 // From the default port on.
 constexpr std::uint16_t default_ports_tried_max = 20;
 
@@ -290,7 +285,7 @@ DescriptorNeeds Assembly::descriptor_needs(std::size_t loops,
             .folders = count_folders(sites),
             .small_loops = plan_.small,
             .path_logs = log_files(sites).size(),
-            .admin = admin_ != nullptr ? 1 + AdminSocket::connections_max : 0,
+            .side_servers = std::size_t{admin_ != nullptr} + !options_.metrics.listen.empty(),
             .redirects = !options_.tls.https_redirect.empty(),
             .connections_max = options_.connections_max};
 }
@@ -378,77 +373,6 @@ std::string_view Assembly::engine_name() const {
     return options_.engine;
 }
 
-BannerFacts Assembly::facts(std::size_t loops) const {
-    BannerFacts facts;
-    for (const core::Address& address : addresses()) {
-        if (auto parsed = parse_listen_address(address.to_string())) {
-            parsed->secure = options_.tls.on();
-            facts.listening.push_back(std::move(*parsed));
-        }
-    }
-    if (options_.tls.on()) facts.encryption = encryption_facts();
-    facts.lan_addresses = net::lan_addresses(net::interface_addresses());
-    std::size_t named = 0;
-    for (const ServedSite& site : sites()) {
-        if (site.hosts.empty() && !site.has_files()) continue;  // a fixed answer for the rest
-        if (++named > sites_shown_max) continue;
-        if (!facts.root.empty()) facts.root += ", ";
-        facts.root += site.hosts.empty() ? site.options.root : site.hosts.front();
-    }
-    if (named > sites_shown_max) {
-        facts.root += " and " + std::to_string(named - sites_shown_max) + " more";
-    }
-    facts.engine = engine_name();
-    facts.loops = loops;
-    facts.access_log = options_.access_log;
-    facts.lists_on_loopback = wanted_.lists_on_loopback;
-    facts.asks_password =
-        any_site(sites(), [](const ServeOptions& options) { return !options.basic_auth.empty(); });
-    facts.port_fallback = listening_->port_fallback();
-    facts.descriptors_before = descriptors_.before;
-    facts.descriptors_now = descriptors_.after;
-    return facts;
-}
-
-EncryptionFacts Assembly::encryption_facts() const {
-    EncryptionFacts facts;
-    for (const core::Address& address : redirecting()) {
-        if (auto parsed = parse_listen_address(address.to_string())) {
-            facts.redirecting.push_back(std::move(*parsed));
-        }
-    }
-    if (self_signed_) {
-        facts.certificates = "made here for " + names_text(self_signed_->names);
-        facts.fingerprint = self_signed_->fingerprint;
-    } else {
-        for (const auto& files : options_.tls.certificates) {
-            if (!facts.certificates.empty()) facts.certificates += ", ";
-            facts.certificates += files.certificate;
-        }
-    }
-    if (options_.tls.client_auth == ClientAuth::optional) facts.client_certificates = "optional";
-    if (options_.tls.client_auth == ClientAuth::required) facts.client_certificates = "required";
-    return facts;
-}
-
-// A banner that cannot be written, to a closed pipe for example, does not end the server.
-void Assembly::announce(std::size_t loops) const {
-    const BannerFacts known = facts(loops);
-    if (!options_.quiet) {
-        const std::string text = banner(known, banner_style(terminal_facts(STDOUT_FILENO)));
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        std::fflush(stdout);
-    }
-    if (!options_.open_browser) return;
-    for (const ListenAddress& address : known.listening) {
-        if (address.local_url().empty()) continue;
-        if (auto opened = open_browser(address.local_url()); !opened) {
-            logger_->warning("server", opened.error().message());
-        }
-        return;
-    }
-}
-
 // The log's thread comes first, because it alone empties the rings, which drop lines when they are
 // full.
 Result<> Assembly::run() {
@@ -469,9 +393,15 @@ Result<> Assembly::run() {
                 [this](const Generation& only) { logs_->close_all_but(access_logs(only.sites)); },
             .workers = workers_,
             .now = parts_.generation});
+        metrics_.emplace(MetricsPage::Parts{workers_, &*reloader_, &*parts_.metrics,
+                                            &logs_->writer(), std::string(engine_name())});
+        const auto page = MetricsPage::bind(options_.metrics);
+        if (!page) return fail(page.error());
+        if (auto done = metrics_->change(**page); !done) return done;
     }
     if (admin_ != nullptr) {
-        if (auto done = admin_->serve({workers_, &*listening_, &*reloader_}); !done) return done;
+        auto done = admin_->serve({workers_, &*listening_, &*reloader_, &*metrics_});
+        if (!done) return done;
     }
     if (auto started = serving_->start(); !started) return started;
     // Once connections are accepted: the address that is printed can be opened at once.
@@ -483,6 +413,7 @@ Result<> Assembly::run() {
     reloader_.reset();
     serving_->end();
     admin_.reset();
+    metrics_.reset();
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop
     loops_.reset();

@@ -25,6 +25,7 @@
 #include "server/descriptor_shares.h"
 #include "server/live/admin_socket.h"
 #include "server/live/generation.h"
+#include "server/live/metrics_page.h"
 #include "server/live/reloader.h"
 #include "server/options.h"
 #include "server/root_files.h"
@@ -131,6 +132,7 @@ class Assembly {
     std::unique_ptr<net::LoopGroup> loops_;
     std::optional<net::Listening> listening_;
     std::unique_ptr<AdminSocket> admin_;
+    std::optional<MetricsPage> metrics_;   // where the configuration can be read again
     std::vector<Worker*> workers_;         // of serving_
     std::optional<net::Serving> serving_;  // ends before the loops and what it listens with
     std::optional<Reloader> reloader_;     // where the configuration can be read again

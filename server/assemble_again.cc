@@ -31,6 +31,8 @@ std::expected<Reloader::Next, std::string> Assembly::make_next(Wanted wanted,
     const std::vector<net::Listening::Wanted> addresses = addresses_of(wanted.options);
     const auto added = std::make_shared<std::vector<net::Listening::Bound>>();
     for (const Error& each : listening_->bind_more(addresses, *added)) holds(Result<>(fail(each)));
+    const auto page = MetricsPage::bind(wanted.options.metrics, before.options.metrics);
+    holds(page);
     std::shared_ptr<const Generation> generation;
     if (is_settled) {
         const std::uint16_t port = encrypted_port(wanted.options);
@@ -43,11 +45,11 @@ std::expected<Reloader::Next, std::string> Assembly::make_next(Wanted wanted,
         return std::unexpected(std::move(problems));
     }
     return Reloader::Next{.generation = generation,
-                          .settle =
-                              [this, added, generation] {
-                                  return listening_->listen(
-                                      *added, static_cast<int>(generation->options.backlog));
-                              },
+                          .settle = [this, added, generation, page]() -> Result<> {
+                              auto listens = listening_->listen(
+                                  *added, static_cast<int>(generation->options.backlog));
+                              return listens ? metrics_->change(**page) : listens;
+                          },
                           .published =
                               [this, added, addresses, generation] {
                                   take_on(generation->options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "server/live/side_server.h"
 #include "server/worker.h"
 #include "tiderace/core/process_limits.h"
 
@@ -27,7 +28,7 @@ constexpr std::size_t redirects_share = 16;
 
 std::size_t descriptors_needed(const DescriptorNeeds& needs) {
     const std::size_t folders = std::max<std::size_t>(needs.folders, 1) - 1;
-    return least + needs.path_logs + needs.admin +
+    return least + needs.path_logs + needs.side_servers * (1 + SideServer::connections_max) +
            (least_per_loop + least_per_folder * folders) * needs.loops;
 }
 

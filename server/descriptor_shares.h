@@ -22,7 +22,7 @@ struct DescriptorNeeds {
     std::size_t folders = 1;    // that are served, each by every loop
     bool small_loops = false;   // one connection each
     std::size_t path_logs = 0;  // each has a descriptor, besides the site's access log
-    std::size_t admin = 0;      // the admin socket and its connections
+    std::size_t side_servers = 0;  // each with its connections
     bool redirects = false;     // there is a redirect port
     std::optional<std::uint64_t> connections_max;  // requested; unset: as many as there is room for
 };

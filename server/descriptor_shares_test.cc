@@ -34,7 +34,7 @@ TEST(DescriptorShares, EachFolderHasItsRootItsNoticesAndTwoFilesOnEachLoop) {
 }
 
 TEST(DescriptorShares, TheAdminSocketHasItsOwn) {
-    EXPECT_EQ(descriptors_needed({.admin = 17}) - descriptors_needed({}), 17U);
+    EXPECT_EQ(descriptors_needed({.side_servers = 2}) - descriptors_needed({}), 34U);
 }
 
 TEST(DescriptorShares, FilesKeepAnEighthWhateverConnectionsWant) {

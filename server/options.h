@@ -188,6 +188,7 @@ struct ServeOptions {
 
     std::string admin_socket = {};  // "": none
     std::uint32_t admin_mode = 0600;
+    MetricsOptions metrics;
 
     // Limits and time-outs.
     Timeouts timeouts;

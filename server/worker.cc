@@ -177,15 +177,14 @@ std::string busy_answer() {
 // What the redirects of the plain port log goes where the same path of the site logs.
 class Worker::RedirectLog final : public http::AccessLog {
   public:
-    RedirectLog(core::EventLoop& loop, http::SiteLoop& site) : loop_(&loop), site_(&site) {}
+    explicit RedirectLog(http::SiteLoop& site) : site_(&site) {}
     void write(const http::AccessRecord& record) override {
         http::AccessRecord same = record;
         same.chain = &site_->chain_of(*record.request);
-        site_->write_log(loop_->log(), same);
+        if (same.chain->log != nullptr) same.chain->log->write(same);
     }
 
   private:
-    core::EventLoop* loop_;
     http::SiteLoop* site_;
 };
 
@@ -214,6 +213,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
         return fail(prepared.error());
     }
     worker->open_http();
+    if (parts.generation->options.metrics.on) worker->count_requests();
     if (options.tls.on()) {
         tls::ServerOptions tls = tls_options(options.tls);
         tls.says_reloads = is_first;
@@ -227,6 +227,7 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
 Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
     next_.emplace();
     next_->folders = generation->folders;
+    if (site_ != nullptr && generation->options.metrics.on) count_requests();
     LoopSites sites;
     for (const ServedSite& site : generation->sites) {
         const auto known = contents_.find(site.id);
@@ -389,9 +390,18 @@ void Worker::open_http() {
     if (parts_->logs != nullptr) http_->log_to(*parts_->logs, nullptr);
     if (!redirects) return;
     redirect_site_ = std::make_unique<http::SiteLoop>(std::move(redirects), runner_);
-    redirect_log_ = std::make_unique<RedirectLog>(*loop_, *site_);
+    redirect_log_ = std::make_unique<RedirectLog>(*site_);
     redirect_site_->set_log(redirect_log_.get());
     redirect_http_ = std::make_unique<serve::HttpLoop>(*loop_, *redirect_site_, plain(http));
+}
+
+// From then on, for as long as it serves: a reading that shows nothing loses no number.
+void Worker::count_requests() {
+    if (metrics_ != nullptr) return;
+    metrics_ = &parts_->metrics->add_loop();
+    site_->set_metrics(*metrics_);
+    if (redirect_site_ != nullptr) redirect_site_->set_metrics(*metrics_);
+    lag_.emplace(*loop_, *metrics_);
 }
 
 net::SessionFactory& Worker::sessions(std::size_t place) {

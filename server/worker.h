@@ -30,6 +30,7 @@
 #include "tiderace/http/filter/error_pages.h"
 #include "tiderace/http/handler/https_redirect.h"
 #include "tiderace/http/handler/static_files.h"
+#include "tiderace/http/request_metrics.h"
 #include "tiderace/http/site_loop.h"
 #include "tiderace/net/serving.h"
 #include "tiderace/serve/http_loop.h"
@@ -55,6 +56,7 @@ struct SharedParts {
     std::size_t files_open_max = 1024;  // of one worker: descriptors that its files may hold
     std::size_t loops = 1;
     AdminSocket* admin = nullptr;  // drains with the first worker
+    std::shared_ptr<http::ServerMetrics> metrics = std::make_shared<http::ServerMetrics>();
 };
 
 // What the connections of a worker are allowed besides their number.
@@ -77,7 +79,10 @@ class Worker final : public net::LoopService {
     // nullptr: nothing is encrypted.
     tls::ServerContext* encryption() { return http_->encryption(); }
     core::EventLoop& loop() { return *loop_; }
-    void served_by(net::TcpServer& server) override { servers_.push_back(&server); }
+    void served_by(net::TcpServer& server) override {
+        parts_->metrics->add_server(server.shared_counters());
+        servers_.push_back(&server);
+    }
     void drain(Instant deadline, unique_function<void()> done) override;
     // That are open; on any thread.
     std::uint64_t connections() const;
@@ -138,6 +143,7 @@ class Worker final : public net::LoopService {
                                const std::shared_ptr<Content>& content) const;
     void open_http();
     Result<> prepare_http(const ServeOptions& options);
+    void count_requests();
 
     core::EventLoop* loop_;
     const SharedParts* parts_;
@@ -155,6 +161,8 @@ class Worker final : public net::LoopService {
     std::unique_ptr<http::SiteLoop> redirect_site_;
     std::unique_ptr<serve::HttpLoop> redirect_http_;
     std::vector<net::TcpServer*> servers_;
+    http::LoopMetrics* metrics_ = nullptr;  // nullptr: requests are not counted
+    std::optional<http::LagProbe> lag_;
 };
 
 }  // namespace tiderace::server

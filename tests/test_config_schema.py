@@ -170,6 +170,7 @@ AROUND = {
     ("site", "root"): "[[site]]\n{}",
     ("route", "path"): SITE + "[[site.route]]\ndeny = true\n{}",
     ("rate", "limit"): SITE + "rate.{}",
+    ("metrics", "remote"): '[metrics]\nlisten = ":9100"\n{}' + SITE,
 }
 ANSWERS = ("redirect", "respond", "deny", "status")
 

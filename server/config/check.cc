@@ -16,6 +16,11 @@ namespace tiderace::server::config {
 
 namespace {
 
+std::string metrics_text(const Config& config) {
+    const std::size_t series = series_of(config);
+    return series > 0 ? ", " + std::to_string(series) + " series of metrics" : "";
+}
+
 Wanted wanted_of(Config config) {
     Wanted wanted{.options = std::move(config.server)};
     for (SiteConfig& site : config.sites) wanted.sites.push_back(std::move(site));
@@ -103,7 +108,7 @@ int check(const std::string& file) {
     for (const SiteConfig& site : config->sites) routes += site.routes;
     return print("tiderace", printable(file) +
                                  ": nothing is wrong: " + counted(config->sites.size(), "site") +
-                                 ", " + counted(routes, "route") + "\n");
+                                 ", " + counted(routes, "route") + metrics_text(*config) + "\n");
 }
 
 }  // namespace tiderace::server::config

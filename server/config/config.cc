@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "server/command_line/tls_flags.h"
+#include "server/config/observe_reader.h"
 #include "server/config/site_reader.h"
 #include "server/config/table_reader.h"
 #include "server/site/fixed_answer.h"
 #include "tiderace/core/address.h"
+#include "tiderace/http/request_metrics.h"
 #include "tiderace/net/listening.h"
 
 namespace tiderace::server::config {
@@ -57,6 +60,9 @@ class ServerReader {
         for_each_table(top, "listen", reading_,
                        [&](const Member& key, const Table& table) { read_listen(key, table); });
         check_tls(top);
+        if (const Table* const table = part(top, "metrics")) {
+            read_metrics(*top.find("metrics"), *table, *server_, reading_);
+        }
     }
 
   private:
@@ -368,7 +374,27 @@ std::unique_ptr<ActingAs> act_as_server(const Table& top, const ServeOptions& se
     return nullptr;
 }
 
+// Of the routes of each site that answer, by their paths, and of what no route answers.
+std::size_t counted_routes(const Config& config) {
+    std::size_t count = 1;
+    for (const SiteConfig& site : config.sites) {
+        std::set<std::string_view> paths{""};  // the site itself
+        for (const Route& route : site.options.routes) {
+            if (route.reply || route.runs_programs() || route.files.any()) {
+                paths.insert(route.match.path);
+            }
+        }
+        count += paths.size();
+    }
+    return count;
+}
+
 }  // namespace
+
+std::size_t series_of(const Config& config) {
+    return config.server.metrics.on ? counted_routes(config) * http::SiteMetrics::series_of_a_route
+                                    : 0;
+}
 
 std::optional<Config> read_config(const std::string& path, Sources& sources, Problems& problems,
                                   const DocumentWorld& world) {
@@ -398,6 +424,12 @@ std::optional<Config> read_config(const Table& top, const Reading& reading) {
     }
     check_hosts(config, problems, reading.sources);
     for (const SiteConfig& site : config.sites) check_site(site, config.server, problems);
+    if (series_of(config) > metrics_series_aim) {
+        problems.warning(top.find("metrics")->at,
+                         "the page of [metrics] has " + std::to_string(series_of(config)) +
+                             " series, and one for each method, status and version of a route",
+                         "the monitoring system keeps them all: give it fewer routes");
+    }
     if (problems.errors() > 0) return std::nullopt;
     return config;
 }

@@ -39,6 +39,11 @@ struct Config {
     std::vector<SiteConfig> sites;
 };
 
+// What [metrics] shows whatever clients send; 0: nothing is counted. A route has one more for each
+// method, status and version that it answers.
+std::size_t series_of(const Config& config);
+inline constexpr std::size_t metrics_series_aim = 10'000;  // more is a warning
+
 // nullopt where anything is wrong.
 std::optional<Config> read_config(const std::string& path, Sources& sources, Problems& problems,
                                   const DocumentWorld& world = this_world());

@@ -38,6 +38,9 @@ constexpr std::array texts{
             {},
             {},
             "admin"},
+    KeyText{top, "metrics", "counts requests and connections, for Prometheus",
+            R"("$ref": "#/$defs/metrics")", R"({"listen": "127.0.0.1:9100"})", "stub_status",
+            "metrics"},
     KeyText{top, "mime", "types of file extensions, beside those that are known", table_of_texts,
             R"({"glb": "model/gltf-binary"})", "types"},
     KeyText{top, "users", "names and passwords, or the names of password files, for `auth`",
@@ -157,6 +160,12 @@ constexpr std::array texts{
     KeyText{admin, "mode",
             "the permissions of that file, 0600 without it: who may connect may reload",
             R"x("type": "string", "pattern": "^(0?[0-7]{3}|.*\\$\\{.*)$")x", R"("0660")"},
+
+    KeyText{metrics, "listen", "the address of the page /metrics: of no site, and in clear text",
+            text, R"("127.0.0.1:9100")", "stub_status", "metrics"},
+    KeyText{metrics, "remote",
+            "networks that may read the page: needed where others than this machine can reach it",
+            text_or_list, R"(["10.0.0.0/8"])", "allow", "remote_ip"},
 
     KeyText{site, "hosts", "the hosts of the site: names, or *.NAME for all below it",
             list_of_texts, R"(["example.org", "*.example.org"])", "server_name", "host"},

@@ -32,7 +32,7 @@ constexpr std::array all_keys{
     Key{top, "upstream", {}, no_proxy},
     Key{top, "cache", {}, no_proxy},
     Key{top, "acme", {}, "certificates are not fetched yet: name one in [[tls.certificate]]"},
-    Key{top, "metrics", {}, "metrics are not built yet: leave it out"},
+    Key{top, "metrics"},
     Key{top, "admin"},
 
     Key{server, "threads", "threads"},
@@ -95,6 +95,9 @@ constexpr std::array all_keys{
 
     Key{admin, "socket"},
     Key{admin, "mode"},
+
+    Key{metrics, "listen"},
+    Key{metrics, "remote"},
 
     Key{site, "hosts"},
     Key{site, "default"},
@@ -264,7 +267,7 @@ std::string tables_of(std::string_view name) {
 }  // namespace
 
 std::string_view title_of(TableKind kind) {
-    static constexpr std::array<std::string_view, 15> titles{"the top of the file",
+    static constexpr std::array<std::string_view, 16> titles{"the top of the file",
                                                              "[server]",
                                                              "[server.file_cache]",
                                                              "[[listen]]",
@@ -274,6 +277,7 @@ std::string_view title_of(TableKind kind) {
                                                              "[limits]",
                                                              "[cgi]",
                                                              "[admin]",
+                                                             "[metrics]",
                                                              "[[site]]",
                                                              "[[site.route]]",
                                                              "response",

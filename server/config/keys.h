@@ -31,6 +31,7 @@ enum class TableKind : std::uint8_t {
     limits,
     cgi,
     admin,
+    metrics,
     site,
     route,
     response,

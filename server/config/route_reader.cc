@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "server/config/files_reader.h"
+#include "server/config/observe_reader.h"
 #include "server/site/variables.h"
 #include "tiderace/base/ascii.h"
 #include "tiderace/http/route/glob.h"
@@ -100,7 +101,9 @@ std::vector<RouteReader::Found> RouteReader::read_matches(Place at, const Table&
     if (const Member* const method = route.find("method")) read_methods(method->value, match);
     if (const Member* const header = route.find("header")) read_values(*header, match.header);
     if (const Member* const query = route.find("query")) read_values(*query, match.query);
-    if (const Member* const remote = route.find("remote")) read_networks(remote->value, match);
+    if (const Member* const remote = route.find("remote")) {
+        match.remote = read_networks("remote", remote->value, reading_);
+    }
     if (const Member* const scheme = route.find("scheme")) read_scheme(scheme->value, match);
     if (const Member* const priority = route.find("priority")) {
         read_priority(priority->value, match);
@@ -196,23 +199,6 @@ void RouteReader::read_values(const Member& member, std::vector<http::ValueCondi
                                     type_fault(each.key, "a string, true or false", each.value));
         }
     }
-}
-
-void RouteReader::read_networks(const Value& value, RouteMatch& match) {
-    const std::vector<const Value*> all = one_or_all(value);
-    for (const Value* const each : all) {
-        const auto* const text = each->get<std::string>();
-        const auto network = net::Network::parse(text != nullptr ? *text : "");
-        if (network) {
-            match.remote.push_back(*network);
-            continue;
-        }
-        reading_.problems.error(each->at, "remote: this " + network.error(),
-                                "\"10.0.0.0/8\", \"2001:db8::/32\", or one address");
-    }
-    if (!all.empty()) return;
-    reading_.problems.error(value.at, "this list of networks is empty",
-                            "leave it out for every address");
 }
 
 void RouteReader::read_scheme(const Value& value, RouteMatch& match) {

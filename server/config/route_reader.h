@@ -53,7 +53,6 @@ class RouteReader {
     bool read_path(const Value& value, http::RouteMatch& match);
     void read_methods(const Value& value, http::RouteMatch& match);
     void read_values(const Member& member, std::vector<http::ValueCondition>& conditions);
-    void read_networks(const Value& value, http::RouteMatch& match);
     void read_scheme(const Value& value, http::RouteMatch& match);
     void read_priority(const Value& value, http::RouteMatch& match);
 

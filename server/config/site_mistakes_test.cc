@@ -69,6 +69,37 @@ site.toml:14:10: error: the status 426 promises the field Upgrade
     = 400 refuses a request
 3 errors
 )"},
+Mistake{"MetricsForEveryone", R"([metrics]
+listen = ":9100"
+[[site]]
+respond = "a"
+)",
+R"(site.toml:2:10: error: others than this machine can reach this address
+ 2 | listen = ":9100"
+   |          ^^^^^^^
+   = say who may read the page: remote = ["10.0.0.0/8"]
+1 error
+)"},
+Mistake{"MetricsThatNobodySees", R"([metrics]
+remote = ["ten"]
+path = "/metrics"
+[[site]]
+respond = "a"
+)",
+R"(site.toml:1:2: error: nothing shows what [metrics] counts
+ 1 | [metrics]
+   |  ^^^^^^^
+   = listen = "127.0.0.1:9100"
+site.toml:2:11: error: remote: this is no address or network
+ 2 | remote = ["ten"]
+   |           ^^^^^
+   = "10.0.0.0/8", "2001:db8::/32", or one address
+site.toml:3:1: error: [metrics] has no key "path"
+ 3 | path = "/metrics"
+   | ^^^^
+   = "path" belongs in [[site.route]]
+3 errors
+)"},
 Mistake{"AStatusOfARedirectWithoutItsTarget", R"([[site]]
 root = "/srv/www"
 [[site.route]]

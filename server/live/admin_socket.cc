@@ -17,9 +17,6 @@ namespace tiderace::server {
 namespace {
 
 constexpr UnixSeconds seconds_per_day = 86'400;
-// Its few connections are for the clients that have something to ask.
-constexpr Duration patience = 5s;
-
 // Files that are made meanwhile have exactly these permissions. They belong to the whole process,
 // so this runs before there are threads.
 class Permissions {
@@ -41,20 +38,6 @@ Result<> refuse_others_socket(const std::string& path) {
     if (there.st_uid == ::geteuid()) return {};
     return fail(Error(EEXIST, "bind", path,
                       "a socket of another user is there; remove it, or choose another name"));
-}
-
-void answer(http::Exchange& exchange, int status, std::string_view type, std::string text) {
-    http::Response response(status);
-    response.add(http::wire::FieldName::content_type, type);
-    response.add(http::wire::FieldName::cache_control, "no-store");
-    response.set_body(std::move(text));
-    exchange.respond(response);
-}
-
-void refuse_method(http::Exchange& exchange, std::string_view allowed) {
-    http::Response response(405);
-    response.add(http::wire::FieldName::allow, allowed);
-    exchange.respond(response);
 }
 
 }  // namespace
@@ -84,20 +67,8 @@ Result<> AdminSocket::serve(Parts parts) {
     core::EventLoop& loop = parts_.workers.front()->loop();
     loop.assert_on_loop();
     started_ = loop.clock().now();
-    site_.emplace(static_cast<http::Handler&>(*this));
-    http_.emplace(loop, *site_,
-                  serve::HttpOptions{.message = {.header_timeout = patience,
-                                                 .body_timeout = patience,
-                                                 .idle_timeout = patience},
-                                     .http2 = false});
-    server_.emplace(
-        loop, http_->sessions(),
-        net::TcpServerOptions{.connections_max = connections_max, .refusal = busy_answer()});
-    auto listens =
-        net::start_listening(core::system_kernel(), socket_, net::ServingDefaults::backlog);
-    if (!listens) return listens;
-    server_->listen(std::move(socket_));
-    return {};
+    server_.emplace(loop, static_cast<http::Handler&>(*this));
+    return server_->listen(std::move(socket_));
 }
 
 void AdminSocket::drain(Instant deadline, unique_function<void()> done) {
@@ -115,6 +86,8 @@ void AdminSocket::handle(http::Exchange& exchange) {
         if (is_json) return answer(exchange, 200, "application/json", status_json(status()));
         return answer(exchange, 200, "text/plain; charset=utf-8", status_lines(status()));
     }
+    if (request.path == "/metrics" && parts_.metrics->is_on())
+        return parts_.metrics->show(exchange);
     if (request.path != "/reload") return exchange.respond_status(404);
     if (request.method() != http::wire::Method::post) return refuse_method(exchange, "POST");
     reload(exchange);
@@ -140,12 +113,16 @@ ServerStatus AdminSocket::status() const {
                         .last_reload = parts_.reloader->last()};
     for (const ServedSite& site : now.sites) {
         if (site.hosts.empty() && !site.has_files() && now.sites.size() > 1) continue;
-        status.sites.push_back(site.hosts.empty() ? "default" : site.hosts.front());
+        status.sites.push_back(site.name());
     }
     for (const core::Address& address : parts_.listening->addresses()) {
         status.listeners.push_back(address.to_string());
     }
     for (const Worker* const worker : parts_.workers) status.connections += worker->connections();
+    if (parts_.metrics->is_on()) {
+        status.requests = parts_.metrics->metrics().site().requests();
+        status.metrics = parts_.metrics->address();
+    }
     if (const tls::ServerContext* const tls = parts_.workers.front()->encryption()) {
         for (const tls::CertificateEnd& each : tls->certificate_ends()) {
             const UnixSeconds left = each.ends - loop.unix_now();

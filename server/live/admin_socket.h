@@ -3,6 +3,7 @@
 //   POST /reload      reads the configuration again: 200, or 409 where it was refused, and the
 //                     problems as lines
 //   GET /status       ServerStatus as JSON;  GET /status.txt  as lines
+//   GET /metrics      MetricsPage, where requests are counted
 //
 //   bind() --serve()--> serves --drain()--> the name is gone, open requests end
 //
@@ -12,8 +13,7 @@
 // Owner    Assembly. It ends after the Reloader, which answers through it, and before the loops.
 // Thread   bind(): before there are threads. Then the first loop's.
 // Errors   bind(): another server listens there, another user's socket or another file is there.
-// Limits   connections_max and reloads_waiting_max, above which 503 is answered; a connection that
-//          asks nothing is closed after some seconds.
+// Limits   SideServer's, and reloads_waiting_max, above which 503 is answered.
 // Keywords: control socket, tiderace reload, tiderace status
 #pragma once
 
@@ -25,29 +25,28 @@
 #include <string>
 #include <vector>
 
+#include "server/live/metrics_page.h"
 #include "server/live/reloader.h"
+#include "server/live/side_server.h"
 #include "server/live/status.h"
 #include "server/worker.h"
 #include "tiderace/base/result.h"
 #include "tiderace/base/unique_function.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/handler.h"
-#include "tiderace/http/site_loop.h"
 #include "tiderace/net/listening.h"
-#include "tiderace/net/tcp_server.h"
-#include "tiderace/serve/http_loop.h"
 
 namespace tiderace::server {
 
 class AdminSocket final : private http::Handler {
   public:
-    static constexpr std::size_t connections_max = 16;
     static constexpr std::size_t reloads_waiting_max = 64;
 
     struct Parts {
         std::vector<Worker*> workers;
         const net::Listening* listening;
         Reloader* reloader;
+        const MetricsPage* metrics;
     };
     static Result<std::unique_ptr<AdminSocket>> bind(const std::string& path, std::uint32_t mode,
                                                      net::SocketName::Remover remover = {});
@@ -76,9 +75,7 @@ class AdminSocket final : private http::Handler {
     Parts parts_ = {};
     Instant started_{};
     std::size_t reloads_waiting_ = 0;
-    std::optional<http::SiteLoop> site_;
-    std::optional<serve::HttpLoop> http_;
-    std::optional<net::TcpServer> server_;
+    std::optional<SideServer> server_;
 };
 
 }  // namespace tiderace::server

@@ -52,6 +52,7 @@ class Reloader::Look final : public core::Timer {
 
 Reloader::Reloader(Parts parts)
     : parts_(std::move(parts)),
+      counts_{.done_at = loop().unix_now()},
       stepped_(parts_.workers.size()),
       alive_{parts_.now},
       look_(std::make_unique<Look>(*this)) {
@@ -234,6 +235,8 @@ void Reloader::end(bool done, std::string_view outcome) {
     is_tidy_ = false;
     look_->arm();
     last_ = Last{loop().unix_now(), done};
+    ++(done ? counts_.done : counts_.refused);
+    if (done) counts_.done_at = last_->at;
     std::string text;
     core::contain(loop().log(), "config", "the report of a reload", [&] {
         say(done, outcome);

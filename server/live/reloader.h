@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -89,6 +90,12 @@ class Reloader final {
     void stop() { stopping_ = true; }
     // What new requests are served by.
     const Generation& now() const { return *parts_.now; }
+    struct Counts {
+        std::uint64_t done = 0;
+        std::uint64_t refused = 0;
+        UnixSeconds done_at = 0;  // the start, before there is one
+    };
+    const Counts& counts() const { return counts_; }
     // nullopt: none was requested yet.
     const std::optional<Last>& last() const { return last_; }
     // This generation and earlier ones with open requests.
@@ -130,6 +137,7 @@ class Reloader final {
     bool running_ = false;
     bool stopping_ = false;
     Made made_;
+    Counts counts_;
     std::optional<Last> last_;
     Step step_;  // that each loop takes
     Then then_ = nullptr;

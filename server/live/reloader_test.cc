@@ -107,6 +107,8 @@ TEST_F(ReloaderTest, AnotherReadingIsServedAndTheOneBeforeEnds) {
     ASSERT_TRUE(reloader_->last());
     EXPECT_TRUE(reloader_->last()->done);
     EXPECT_EQ(reloader_->last()->problems, "a warning\n");
+    EXPECT_EQ(reloader_->counts().done, 1u);
+    EXPECT_EQ(reloader_->counts().done_at, reloader_->last()->at);
     parts_.generation.reset();
     world_->settle();
     EXPECT_EQ(reloader_->generations_alive(), 1u);
@@ -137,6 +139,8 @@ TEST_F(ReloaderTest, WhatCannotBeUsedChangesNothing) {
     EXPECT_EQ(page(), "a");
     EXPECT_EQ(reloader_->now().number, 1u);
     EXPECT_FALSE(reloader_->last()->done);
+    EXPECT_EQ(reloader_->counts().done, 0u);
+    EXPECT_EQ(reloader_->counts().refused, 4u);
 }
 
 TEST_F(ReloaderTest, RequestsThatComeMeanwhileAreAnsweredByTheNextReading) {

@@ -33,6 +33,16 @@ std::string json_list(const std::vector<std::string>& texts) {
     return list + "]";
 }
 
+std::string json_requests(const http::SiteMetrics::Requests& requests) {
+    std::string by_site;
+    for (const auto& [site, answered] : requests.answered) {
+        by_site += by_site.empty() ? "" : ",";
+        by_site += json_text(site) + ":" + std::to_string(answered);
+    }
+    return "{\"in_flight\":" + std::to_string(requests.in_flight) + ",\"answered\":{" + by_site +
+           "}}";
+}
+
 std::int64_t seconds_of(Duration time) {
     return std::chrono::duration_cast<std::chrono::seconds>(time).count();
 }
@@ -89,6 +99,8 @@ std::string status_json(const ServerStatus& status) {
     add("sites", json_list(status.sites));
     add("listeners", json_list(status.listeners));
     add("connections", std::to_string(status.connections));
+    add("requests", status.requests ? json_requests(*status.requests) : "null");
+    add("metrics", status.metrics.empty() ? "null" : json_text(status.metrics));
     add("certificates", "[" + certificates + "]");
     add("generation", std::to_string(status.generation));
     add("generations_alive", std::to_string(status.generations_alive));
@@ -115,6 +127,15 @@ std::string status_lines(const ServerStatus& status) {
     add("sites", names_of(status.sites));
     add("listeners", names_of(status.listeners));
     add("connections", std::to_string(status.connections));
+    if (status.requests) {
+        std::uint64_t answered = 0;
+        for (const auto& [site, count] : status.requests->answered) answered += count;
+        add("requests", std::to_string(answered) + ", " +
+                            std::to_string(status.requests->in_flight) + " in flight");
+    }
+    if (!status.metrics.empty()) {
+        add("metrics", "http://" + printable(status.metrics) + "/metrics");
+    }
     for (const ServerStatus::Certificate& each : status.certificates) {
         add("certificate", printable(each.file) + ": " + days_text(each.days_left));
     }

@@ -16,6 +16,7 @@
 
 #include "server/live/reloader.h"
 #include "tiderace/base/units.h"
+#include "tiderace/http/request_metrics.h"
 
 namespace tiderace::server {
 
@@ -24,7 +25,9 @@ struct ServerStatus {
     std::size_t loops = 1;
     std::vector<std::string> sites = {};  // the first host of each; "default" where it has none
     std::vector<std::string> listeners = {};
-    std::uint64_t connections = 0;  // open now
+    std::uint64_t connections = 0;                             // open now
+    std::optional<http::SiteMetrics::Requests> requests = {};  // nullopt: they are not counted
+    std::string metrics = {};  // the address of their page; "": none
     struct Certificate {
         std::string file;
         std::int64_t days_left;  // negative: it ended that long ago

@@ -13,6 +13,8 @@ ServerStatus busy() {
             .sites = {"one.example", "default"},
             .listeners = {"127.0.0.1:8080", "/run/\x1b\"q\".sock"},
             .connections = 12,
+            .requests = {{.in_flight = 3, .answered = {{"", 1}, {"one.example", 41}}}},
+            .metrics = "127.0.0.1:9100",
             .certificates = {{"/etc/a.pem", 41}, {"/etc/b.pem", -1}},
             .generation = 7,
             .generations_alive = 2,
@@ -24,14 +26,16 @@ TEST(Status, IsJsonForPrograms) {
               "{\"version\":\"" + std::string(version()) +
                   R"(","uptime_seconds":93784,"loops":2,"sites":["one.example","default"],)"
                   R"("listeners":["127.0.0.1:8080","/run/\u001b\"q\".sock"],"connections":12,)"
+                  R"("requests":{"in_flight":3,"answered":{"":1,"one.example":41}},)"
+                  R"("metrics":"127.0.0.1:9100",)"
                   R"("certificates":[{"file":"/etc/a.pem","days_left":41},)"
                   R"({"file":"/etc/b.pem","days_left":-1}],"generation":7,"generations_alive":2,)"
                   R"("last_reload":{"at":"2023-11-14T22:13:20Z","done":false,)"
                   R"("problems":"line 3\nline 5\n"}})"
                   "\n");
-    EXPECT_TRUE(
-        status_json({}).ends_with("\"certificates\":[],\"generation\":1,"
-                                  "\"generations_alive\":1,\"last_reload\":null}\n"))
+    EXPECT_TRUE(status_json({}).ends_with(
+        "\"requests\":null,\"metrics\":null,\"certificates\":[],\"generation\":1,"
+        "\"generations_alive\":1,\"last_reload\":null}\n"))
         << status_json({});
 }
 
@@ -43,6 +47,8 @@ loops         2
 sites         2: one.example, default
 listeners     2: 127.0.0.1:8080, /run/?"q".sock
 connections   12
+requests      42, 3 in flight
+metrics       http://127.0.0.1:9100/metrics
 certificate   /etc/a.pem: 41 days left
 certificate   /etc/b.pem: expired 1 day ago
 generation    7, 2 alive

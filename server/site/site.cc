@@ -371,7 +371,10 @@ namespace {
 std::uint32_t add_hosts(http::Site& tree, const ServedSite& site) {
     const std::uint32_t host = site.is_default ? 0 : tree.host(site.hosts.front());
     for (const std::string& name : site.hosts) tree.add_name(host, name);
-    if (site.is_default) return 0;
+    if (site.is_default) {
+        tree.name_of_others = site.name();
+        return 0;
+    }
     const std::uint32_t scope = tree.add_scope(0, "");
     tree.scope(scope).parent = http::Site::no_scope;
     tree.scope(scope).host = host;

@@ -67,6 +67,7 @@ struct ServedSite {
     std::uint64_t id = 0;  // of its files and programs: the same in two generations, if they are
 
     bool has_files() const { return !options.root.empty(); }
+    std::string name() const { return hosts.empty() ? "default" : hosts.front(); }
 };
 
 // What a loop has of one site. The trees that are made of it keep it.

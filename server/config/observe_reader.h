@@ -1,0 +1,25 @@
+// What is seen of requests: [metrics], and what logs say of them.
+//
+// Thread   One.
+// Errors   Problems, with their places.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "server/config/document.h"
+#include "server/options.h"
+#include "tiderace/net/network.h"
+
+namespace tiderace::server::config {
+
+// "10.0.0.0/8", or a list of such. `name` begins the sentence of a problem.
+std::vector<net::Network> read_networks(std::string_view name, const Value& value,
+                                        const Reading& reading);
+
+// Behind [admin] and the addresses of the sites.
+void read_metrics(const Member& metrics, const Table& table, ServeOptions& server,
+                  const Reading& reading);
+
+}  // namespace tiderace::server::config

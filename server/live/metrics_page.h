@@ -1,0 +1,69 @@
+// MetricsPage: the page of a server's numbers for a monitoring system, on an address of its own
+// (`[metrics] listen`), or on the admin socket.
+//
+//   bind() on any thread --> change(): listens there, and no more where it did
+//   GET /metrics --> ServerMetrics, Reloader, certificates, log
+//
+// Owner    Assembly; it ends before the Reloader and the workers.
+// Thread   The first loop's, which makes the page between its other work. bind(): any.
+// Errors   bind(): the address is in use, or not of this machine.
+// Limits   SideServer's; with `remote`, 403 for every other address.
+// Keywords: Prometheus, OpenMetrics, monitoring, exporter
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/live/reloader.h"
+#include "server/live/side_server.h"
+#include "server/options.h"
+#include "server/worker.h"
+#include "tiderace/base/result.h"
+#include "tiderace/http/handler.h"
+#include "tiderace/http/request_metrics.h"
+#include "tiderace/log/writer.h"
+#include "tiderace/metrics/page.h"
+
+namespace tiderace::server {
+
+class MetricsPage final : private http::Handler {
+  public:
+    struct Parts {
+        std::vector<Worker*> workers;
+        Reloader* reloader;
+        const http::ServerMetrics* metrics;
+        log::Writer* log;
+        std::string engine;
+    };
+    struct Bound {
+        MetricsOptions options = {};
+        core::Descriptor socket = {};  // none: of the address that it listens on already, or none
+    };
+
+    // `now` is what it listens on.
+    static Result<std::shared_ptr<Bound>> bind(const MetricsOptions& wanted,
+                                               const MetricsOptions& now = {});
+    explicit MetricsPage(Parts parts);
+    // Takes the socket. It could not listen: all stays as it was.
+    Result<> change(Bound& bound);
+
+    bool is_on() const { return options_.on; }
+    // Where it listens: with the port that the kernel chose.
+    const std::string& address() const { return address_; }
+    void show(http::Exchange& exchange) const;
+    const http::ServerMetrics& metrics() const { return *parts_.metrics; }
+
+  private:
+    void handle(http::Exchange& exchange) override;
+    void add_reloads(metrics::Page& page) const;
+    void add_certificates(metrics::Page& page) const;
+    void add_log(metrics::Page& page) const;
+
+    Parts parts_;
+    MetricsOptions options_;
+    std::string address_;
+    SideServer server_;
+};
+
+}  // namespace tiderace::server

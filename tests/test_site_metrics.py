@@ -1,0 +1,297 @@
+"""[metrics] of a file: the page of the real program, and its numbers."""
+
+import http.client
+import json
+import shutil
+import socket
+import subprocess
+
+import pytest
+from prometheus_client import parser
+from prometheus_client.openmetrics import parser as open_parser
+
+from certificates import Authority
+from server import wait_until
+from test_admin import Admin
+from test_sites import HERE, SERVER, make, needs_openssl, sites  # noqa: F401
+
+METRICS = '[metrics]\nlisten = "127.0.0.1:0"\n'
+TWO = """
+[[site]]
+hosts = ["one.example", "also.one.example"]
+root = "one"
+route = [
+    { path = "/old", redirect = "/new" },
+    { path = "/slow", rate = { limit = "1/min", burst = 3 }, respond = "slow" },
+    { path = "/in", auth = { users = "staff" }, respond = "in" },
+]
+[[site]]
+default = true
+respond = "other"
+[users.staff]
+ann = "only an example"
+"""
+
+
+class Counting(Admin):
+    @property
+    def page(self):
+        """Where the page is."""
+        host, port = self.status()["metrics"].rsplit(":", 1)
+        return host, int(port)
+
+    def status(self):
+        return json.loads(self.use("status", "--json", self.file).stdout)
+
+    def look(self, method="GET", path="/metrics", place=None, **fields):
+        client = http.client.HTTPConnection(*(place or self.page), timeout=60)
+        client.request(method, path, headers=fields)
+        answer = client.getresponse()
+        content = answer.read().decode()
+        client.close()
+        return answer, content
+
+    def samples(self):
+        """{(name, its labels): value}, read by Python's own parser."""
+        return {
+            (sample.name, frozenset(sample.labels.items())): sample.value
+            for family in parser.text_string_to_metric_families(self.look()[1])
+            for sample in family.samples
+        }
+
+    def value(self, name, **labels):
+        return self.samples().get((name, frozenset(labels.items())))
+
+    def requests(self):
+        """{(site, route, method, code, protocol): number}"""
+        names = ("site", "route", "method", "code", "protocol")
+        return {
+            tuple(dict(labels)[name] for name in names): int(value)
+            for (name, labels), value in self.samples().items()
+            if name == "tiderace_http_requests_total"
+        }
+
+
+@pytest.fixture
+def start(binary, sites, make, tmp_path):  # noqa: F811
+    """start(text) starts the server of a file, whose admin socket is admin.sock beside it."""
+    make("one/index.html", "one")
+
+    def begin(text=TWO, metrics=METRICS, **more):
+        head = SERVER + HERE + '[admin]\nsocket = "admin.sock"\n' + metrics
+        server = sites(text, head=head, **more)
+        return Counting(binary, server, tmp_path, head)
+
+    return begin
+
+
+def load(binary, server, host, path, *flags):
+    address = ":".join(map(str, server.address))
+    words = ["load", f"http://{address}{path}", "-H", f"Host: {host}", "--json", *flags]
+    done = subprocess.run(
+        [binary, *words], capture_output=True, text=True, timeout=300, check=False
+    )
+    report = json.loads(done.stdout)
+    assert report["answers"] == int(flags[flags.index("-n") + 1]), report
+
+
+def test_counters_equal_the_load_exactly(binary, start):
+    it = start()
+    one = "one.example"
+    load(binary, it.server, one, "/", "-c", "10", "-n", "2000")
+    load(binary, it.server, "also.one.example", "/", "-c", "10", "-n", "500")
+    load(binary, it.server, one, "/", "-c", "10", "-n", "1000", "--http", "2")
+    load(binary, it.server, one, "/absent", "-c", "4", "-n", "300", "--expect-status", "404")
+    load(binary, it.server, one, "/old", "-c", "4", "-n", "200", "--expect-status", "308")
+    load(binary, it.server, one, "/in", "-c", "4", "-n", "100", "--expect-status", "401")
+    load(binary, it.server, "b.example", "/x", "-c", "4", "-n", "150")
+    for _ in range(5):
+        it.server.of(one, "/slow")
+    expected = {
+        (one, "", "GET", "200", "1.1"): 2500,
+        (one, "", "GET", "200", "2"): 1000,
+        (one, "", "GET", "404", "1.1"): 300,
+        (one, "/old", "GET", "308", "1.1"): 200,
+        (one, "/in", "GET", "401", "1.1"): 100,
+        (one, "/slow", "GET", "200", "1.1"): 3,
+        (one, "/slow", "GET", "429", "1.1"): 2,
+        ("default", "", "GET", "200", "1.1"): 150,
+    }
+    # The last answers may be with the client before the server has counted them.
+    wait_until(lambda: it.requests() == expected, what=f"{expected}, and not {it.requests()}")
+    counted = it.samples()
+    labels = frozenset({"site": one, "route": ""}.items())
+    for name in ("duration_seconds", "body_size_bytes"):
+        assert counted[(f"tiderace_http_request_{name}_count", labels)] == 3800
+    assert counted[("tiderace_http_requests_in_flight", frozenset())] == 0
+    status = it.status()["requests"]
+    assert status == {"in_flight": 0, "answered": {"": 0, one: 4105, "default": 150}}
+    assert "requests      4255, 0 in flight\n" in it.use("status", it.file).stdout
+
+
+def test_connections_of_the_sites_alone_are_counted(start):
+    it = start()
+    before = it.value("tiderace_connections_accepted_total")
+    it.look()
+    assert it.value("tiderace_connections_accepted_total") == before
+    with it.server.connect():
+        wait_until(lambda: it.value("tiderace_connections_open") == 1, what="the client")
+        assert it.value("tiderace_connections_accepted_total") == before + 1
+    wait_until(lambda: it.value("tiderace_connections_open") == 0, what="nobody")
+    build = [dict(labels) for name, labels in it.samples() if name == "tiderace_build_info"]
+    assert set(build[0]) == {"version", "engine", "tls"}
+    assert it.value("tiderace_log_lines_dropped_total") == 0
+    assert it.value("tiderace_log_write_errors_total") == 0
+
+
+def test_a_reload_keeps_what_it_did_not_change(start):
+    it = start()
+    one = "one.example"
+    for path in ("/", "/", "/old"):
+        it.server.of(one, path)
+    assert it.value("tiderace_config_last_reload_successful") == 1
+    started = it.value("tiderace_config_last_reload_success_timestamp_seconds")
+    assert it.value("process_start_time_seconds") - 2 <= started
+    page = it.page
+    it.write(TWO.replace('"/old"', '"/older"'))
+    assert it.use("reload", it.file).returncode == 0
+    assert it.page == page
+    it.server.of(one, "/")
+    it.server.of(one, "/older")
+    it.write(TWO.replace("root", "rot"))
+    assert it.use("reload", it.file).returncode == 1
+    expected = {(one, "", "GET", "200", "1.1"): 3, (one, "/older", "GET", "308", "1.1"): 1}
+    wait_until(lambda: it.requests() == expected, what=f"{expected}, and not {it.requests()}")
+    counted = it.samples()
+
+    def config(name, **labels):
+        return counted[(f"tiderace_config_{name}", frozenset(labels.items()))]
+
+    assert config("last_reload_successful") == 0
+    assert config("reloads_total", result="done") == 1
+    assert config("reloads_total", result="refused") == 1
+    assert config("generations_alive") == 1
+    assert config("last_reload_success_timestamp_seconds") >= started
+
+
+def test_it_begins_moves_and_ends_with_a_reload(start):
+    it = start(metrics="")
+    assert (it.status()["requests"], it.status()["metrics"]) == (None, None)
+    assert it.get("/metrics").startswith(b"HTTP/1.1 404")
+    plain = it.head
+
+    def reload(metrics):
+        it.head = plain + metrics
+        it.write(TWO)
+        done = it.use("reload", it.file)
+        assert done.returncode == 0, done.stderr
+
+    reload(METRICS)
+    it.server.of("one.example", "/")
+    wait_until(lambda: it.value("tiderace_connections_open") == 0, what="nobody")
+    assert it.requests() == {("one.example", "", "GET", "200", "1.1"): 1}
+    first = it.page
+    reload('[metrics]\nlisten = "localhost:0"\n')
+    second = it.page
+    assert second != first and it.look()[0].status == 200
+    with pytest.raises(ConnectionRefusedError):
+        it.look(place=first)
+    # The admin socket shows them, too.
+    reload("[metrics]\n")
+    assert b"\ntiderace_http_requests_in_flight 0\n" in it.get("/metrics")
+    with pytest.raises(ConnectionRefusedError):
+        it.look(place=second)
+    reload("")
+    assert it.get("/metrics").startswith(b"HTTP/1.1 404")
+    reload(METRICS)
+    assert it.requests() == {("one.example", "", "GET", "200", "1.1"): 1}, "nothing is lost"
+
+
+def test_an_address_in_use_changes_nothing(start):
+    it = start()
+    page = it.page
+    it.head = it.head.replace(METRICS, "")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        it.write(f'[metrics]\nlisten = "127.0.0.1:{taken.getsockname()[1]}"\n' + TWO)
+        refused = it.use("reload", it.file)
+    assert refused.returncode == 1 and "another program listens there" in refused.stderr
+    assert it.page == page and it.look()[0].status == 200
+
+
+def test_the_page_is_all_there_is(start):
+    it = start(metrics=METRICS + 'remote = ["127.0.0.0/8", "10.0.0.0/8"]\n')
+    assert it.look(path="/")[0].status == 404
+    assert it.look(method="POST")[0].status == 405
+    answer, content = it.look(method="HEAD")
+    assert (answer.status, content) == (200, "")
+    assert answer.headers["Cache-Control"] == "no-store"
+    # No site has it.
+    assert it.server.of("one.example", "/metrics").status == 404
+
+
+def test_who_is_not_listed_may_not_read_it(start):
+    it = start(metrics='[metrics]\nlisten = "127.0.0.1:0"\nremote = ["10.0.0.0/8"]\n')
+    assert it.look()[0].status == 403
+    it.head = it.head.replace("10.0.0.0/8", "127.0.0.1")
+    it.write(TWO)
+    assert it.use("reload", it.file).returncode == 0
+    assert it.look()[0].status == 200
+
+
+def test_a_client_makes_no_series(start):
+    it = start()
+    for path in ("/", "/absent"):
+        it.server.of("one.example", path)
+    it.server.of("h.example", "/")
+    wait_until(lambda: len(it.requests()) == 3, what="three series")
+    lines = len(it.look()[1].splitlines())
+    for i in range(100):
+        it.server.of("one.example", f"/absent/{i}?{i}", f"X-Request-Id: {i}")
+        it.server.of(f"h{i}.example", f"/{i}")
+    wait_until(lambda: sum(it.requests().values()) == 203, what="all of them")
+    assert len(it.look()[1].splitlines()) == lines
+
+
+def test_python_and_promtool_read_it(start):
+    it = start()
+    it.server.of("one.example", "/")
+    it.server.of("two.example", "/")
+    answer, content = it.look(Accept="application/openmetrics-text; version=1.0.0")
+    assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
+    families = {one.name: one for one in open_parser.text_string_to_metric_families(content)}
+    assert families["tiderace_config_reloads"].type == "counter"
+    if shutil.which("promtool"):
+        done = subprocess.run(
+            ["promtool", "check", "metrics"],
+            input=it.look()[1],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_openssl
+def test_certificates_have_their_end(start, tmp_path):
+    pair = Authority(tmp_path, "ca").issue("one", ["one.example"])
+    it = start(f'[[tls.certificate]]\ncert = "{pair.certificate}"\nkey = "{pair.key}"\n' + TWO)
+    ((name, end),) = (
+        (dict(labels)["name"], value)
+        for (name, labels), value in it.samples().items()
+        if name == "tiderace_tls_certificate_not_after_timestamp_seconds"
+    )
+    assert name == str(pair.certificate) and end > it.value("process_start_time_seconds")
+
+
+def test_check_knows_the_number_of_series(binary, start, tmp_path):
+    it = start()
+    done = it.use("check", it.file)
+    # What no route answers, two sites and three routes, each with three histograms.
+    assert ", 234 series of metrics\n" in done.stdout
+    routes = "".join(f'[[site.route]]\npath = "/r{i}"\nrespond = "r"\n' for i in range(300))
+    many = tmp_path / "many.toml"
+    many.write_text(METRICS + '[[site]]\nrespond = "a"\n' + routes)
+    done = it.use("check", many)
+    assert done.returncode == 0
+    assert "the page of [metrics] has 11778 series" in done.stderr
