@@ -171,6 +171,8 @@ struct ServeOptions {
     // Logs.
     std::string access_log = "off";  // "off", "-" for standard output, or a file
     LogFormat log_format = LogFormat::combined;
+    http::AccessLogRules log_rules = {};
+    Duration slow{};  // requests that take longer are warnings; 0: none
     LogLevel log_level = LogLevel::info;
     Duration log_flush_interval = 1s;
     std::uint64_t log_rotate_bytes = 0;  // 0: never rotated by size

@@ -170,6 +170,9 @@ AROUND = {
     ("site", "root"): "[[site]]\n{}",
     ("route", "path"): SITE + "[[site.route]]\ndeny = true\n{}",
     ("rate", "limit"): SITE + "rate.{}",
+    ("log", "fields"): '[log]\nformat = "json"\n{}' + SITE,
+    ("skip", "status"): "[log]\nskip.{}" + SITE,
+    ("skip", "sample"): '[log]\nskip.status = "2xx"\nskip.{}' + SITE,
     ("metrics", "remote"): '[metrics]\nlisten = ":9100"\n{}' + SITE,
 }
 ANSWERS = ("redirect", "respond", "deny", "status")

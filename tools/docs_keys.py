@@ -20,6 +20,7 @@ NAMES = {
     "string": "a string",
     "boolean": "`true` or `false`",
     "array": "a list",
+    "number": "a number",
     "object": "a table",
 }
 
@@ -81,7 +82,7 @@ def words_of(text):
 def title(table):
     if table == "top":
         return "the top of the file"
-    if table in ("response", "rate", "auth"):
+    if table in ("response", "rate", "auth", "skip"):
         return table
     return TITLES.get(table, f"[[{table}]]" if table in ("site", "listen") else f"[{table}]")
 
@@ -90,6 +91,8 @@ def example(table, key, text):
     if "examples" not in text:
         return ""
     line = f"{name(key)} = {toml(text['examples'][0])}\n"
+    if table == "skip":
+        return f"[log]\nskip.{line}"
     if table in ("response", "rate", "auth"):
         return f"[[site]]\n{table}.{line}"
     begin = "" if table == "top" else title(table) + "\n"

@@ -46,10 +46,12 @@ class ServerReader {
 
     void read(const Table& top) {
         if (const Table* const table = part(top, "server")) read_server(*table);
-        read_plain(top, "log", TableKind::log);
-        const Table* const log = part(top, "log");
-        const Member* const access = log != nullptr ? log->find("access") : nullptr;
-        if (access != nullptr) reading_.look_at_log(access->value, *server_);
+        if (const Table* const table = part(top, "log")) {
+            read_table(TableKind::log, *table, *server_, reading_, [&](const Member& member) {
+                return read_log_key(member, *server_, reading_);
+            });
+            check_log(*table, *server_, reading_);
+        }
         read_plain(top, "limits", TableKind::limits);
         read_plain(top, "cgi", TableKind::cgi);
         if (const Table* const table = part(top, "mime")) read_mime(*table);

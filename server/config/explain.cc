@@ -328,6 +328,8 @@ class Explainer {
         for (const std::string_view key : {"auth", "rate", "cors"}) add_setting(key, near_);
         add_setting("compress", near_, TableKind::site);
         add_setting("log", near_, TableKind::log, "access");
+        add_setting("slow", near_, TableKind::log);
+        add_setting("server_timing", near_);
         add_setting("body_max", near_, TableKind::limits);
         if (runs_program_) add_setting("head_timeout", near_, TableKind::cgi, "timeout");
         add_setting("hsts", near_);

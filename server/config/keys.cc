@@ -76,6 +76,13 @@ constexpr std::array all_keys{
     Key{log, "flush", "log-flush"},
     Key{log, "rotate", "log-rotate"},
     Key{log, "keep", "log-keep"},
+    Key{log, "fields"},
+    Key{log, "redact_query"},
+    Key{log, "skip"},
+    Key{log, "slow"},
+
+    Key{skip, "status"},
+    Key{skip, "sample"},
 
     Key{limits, "header_timeout", "header-timeout"},
     Key{limits, "body_timeout", "body-timeout"},
@@ -118,6 +125,8 @@ constexpr std::array all_keys{
     Key{site, "cache_control", "cache-control"},
     Key{site, "cors", "cors"},
     Key{site, "log", "access-log", {}, true},
+    Key{site, "slow"},
+    Key{site, "server_timing"},
     Key{site, "error_pages"},
     Key{site, "response"},
     Key{site, "auth"},
@@ -162,6 +171,8 @@ constexpr std::array all_keys{
     Key{route, "cache_control"},
     Key{route, "cors"},
     Key{route, "log"},
+    Key{route, "slow"},
+    Key{route, "server_timing"},
     Key{route, "error_pages"},
     Key{route, "response"},
     Key{route, "auth"},
@@ -267,13 +278,14 @@ std::string tables_of(std::string_view name) {
 }  // namespace
 
 std::string_view title_of(TableKind kind) {
-    static constexpr std::array<std::string_view, 16> titles{"the top of the file",
+    static constexpr std::array<std::string_view, 17> titles{"the top of the file",
                                                              "[server]",
                                                              "[server.file_cache]",
                                                              "[[listen]]",
                                                              "[tls]",
                                                              "[[tls.certificate]]",
                                                              "[log]",
+                                                             "skip",
                                                              "[limits]",
                                                              "[cgi]",
                                                              "[admin]",

@@ -28,6 +28,7 @@ enum class TableKind : std::uint8_t {
     tls,
     certificate,
     log,
+    skip,
     limits,
     cgi,
     admin,

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <string>
 
+#include "server/command_line/suggest.h"
+#include "server/config/keys.h"
 #include "server/config/route_reader.h"
 #include "server/config/table_reader.h"
 #include "tiderace/core/address.h"
+#include "tiderace/http/access_log.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -29,7 +32,105 @@ void read_metrics_listen(const Value& value, bool has_remote, ServeOptions& serv
     }
 }
 
+void read_fields(const Value& value, http::AccessLogRules& rules, Problems& problems) {
+    const auto known = http::log_field_names();
+    const Array* const names = value.get<Array>();
+    if (names == nullptr || names->empty()) {
+        return problems.error(value.at, "fields expects a list of names",
+                              "fields = [\"time\", \"site\", \"path\", \"status\"]");
+    }
+    for (const Value& each : *names) {
+        const auto* const name = each.get<std::string>();
+        const auto found = std::ranges::find(known, name != nullptr ? std::string_view(*name) : "");
+        if (found == known.end()) {
+            std::string names_text;
+            for (const std::string_view one : known) {
+                names_text.append(names_text.empty() ? "" : ", ").append(one);
+            }
+            const std::string_view near = nearest_spelling(name != nullptr ? *name : "", known);
+            problems.error(each.at, "no line has a field of this name",
+                           near.empty() ? "they are " + names_text
+                                        : "did you mean \"" + std::string(near) + "\"?");
+            continue;
+        }
+        rules.fields |= http::bit_of(static_cast<http::LogField>(found - known.begin()));
+    }
+}
+
+void read_statuses(const Value& value, http::AccessLogRules& rules, Problems& problems) {
+    const Array* const array = value.get<Array>();
+    for (const Value& each : array != nullptr ? *array : Array{value}) {
+        const auto* const text = each.get<std::string>();
+        const bool fits = text != nullptr && text->size() == 3 && text->ends_with("xx") &&
+                          (*text)[0] >= '1' && (*text)[0] <= '5';
+        if (!fits) {
+            problems.error(each.at, "status expects statuses by the hundred, such as \"2xx\"");
+            continue;
+        }
+        rules.thinned |= static_cast<std::uint8_t>(1 << ((*text)[0] - '0'));
+    }
+}
+
+void read_skip(const Value& value, http::AccessLogRules& rules, const Reading& reading) {
+    const Table* const table = value.get<Table>();
+    const Member* const status = table != nullptr ? table->find("status") : nullptr;
+    if (status == nullptr) {
+        return reading.problems.error(value.at, "skip expects a table with a status",
+                                      "skip = { status = \"2xx\", sample = 0.01 }");
+    }
+    refuse_unknown(TableKind::skip, *table, reading);
+    read_statuses(status->value, rules, reading.problems);
+    const Member* const sample = table->find("sample");
+    if (sample == nullptr) return;
+    const auto* const part = sample->value.get<double>();
+    const auto* const whole = sample->value.get<std::int64_t>();
+    rules.kept_of_thinned = part != nullptr    ? *part
+                            : whole != nullptr ? static_cast<double>(*whole)
+                                               : -1;
+    // Also of what is no number.
+    if (rules.kept_of_thinned >= 0 && rules.kept_of_thinned <= 1) return;
+    reading.problems.error(sample->value.at, "sample expects a number from 0 to 1",
+                           "0.01 is one line of a hundred");
+}
+
 }  // namespace
+
+std::optional<Duration> read_time(const Member& member, const Reading& reading) {
+    ServeOptions read;
+    const Key key{TableKind::cgi, member.key, "cgi-timeout"};
+    if (!read_key(key, member.value, read, reading)) return std::nullopt;
+    return read.cgi.timeout;
+}
+
+bool read_log_key(const Member& member, ServeOptions& options, const Reading& reading) {
+    if (member.key == "fields") {
+        read_fields(member.value, options.log_rules, reading.problems);
+    } else if (member.key == "skip") {
+        read_skip(member.value, options.log_rules, reading);
+    } else if (member.key == "slow") {
+        options.slow = read_time(member, reading).value_or(Duration::zero());
+    } else if (member.key == "redact_query") {
+        const bool* const truth = member.value.get<bool>();
+        options.log_rules.redacts_query = truth != nullptr && *truth;
+        if (truth == nullptr) {
+            reading.problems.error(member.value.at,
+                                   type_fault("redact_query", "true or false", member.value));
+        }
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void check_log(const Table& log, const ServeOptions& options, const Reading& reading) {
+    if (const Member* const access = log.find("access")) {
+        reading.look_at_log(access->value, options);
+    }
+    const Member* const fields = log.find("fields");
+    if (fields == nullptr || options.log_format == LogFormat::json) return;
+    reading.problems.error(fields->at, "lines of this format have no fields to choose",
+                           "format = \"json\"");
+}
 
 std::vector<net::Network> read_networks(std::string_view name, const Value& value,
                                         const Reading& reading) {

@@ -6,6 +6,7 @@
 
 #include "server/config/config.h"
 #include "server/config/config_fixture.h"
+#include "tiderace/http/access_log.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -71,6 +72,49 @@ cache_control = "no-store"
 )");
     ASSERT_TRUE(it.config) << it.told;
     EXPECT_EQ(series_of(*it.config), 3U * 39U);
+}
+
+TEST(ObserveReader, ALogChoosesWhatItSays) {
+    const Read it = read(R"([log]
+fields = ["status", "path"]
+format = "json"
+redact_query = true
+skip = { status = ["2xx", "3xx"], sample = 1 }
+slow = "2s"
+)");
+    ASSERT_TRUE(it.config) << it.told;
+    const http::AccessLogRules& rules = it.config->server.log_rules;
+    EXPECT_EQ(rules.fields,
+              http::bit_of(http::LogField::status) | http::bit_of(http::LogField::path));
+    EXPECT_TRUE(rules.redacts_query);
+    EXPECT_EQ(rules.thinned, 1U << 2 | 1U << 3);
+    EXPECT_EQ(rules.kept_of_thinned, 1);
+    EXPECT_EQ(it.config->server.slow, Duration(2s));
+    EXPECT_EQ(read("[log]\nskip = { status = \"2xx\" }\n").config->server.log_rules.kept_of_thinned,
+              0);
+    EXPECT_EQ(read("[log]\nslow = \"off\"\n").config->server.slow, Duration::zero());
+}
+
+TEST(ObserveReader, SitesAndRoutesSayWhoIsTold) {
+    const Read it = read(R"(slow = "1s"
+server_timing = "10.0.0.0/8"
+[[site.route]]
+path = "/a"
+slow = "off"
+server_timing = "off"
+[[site.route]]
+path = "/b"
+server_timing = ["10.0.0.0/8", "::1"]
+)");
+    ASSERT_TRUE(it.config) << it.told;
+    const ServeOptions& site = it.config->sites[0].options;
+    EXPECT_EQ(site.whole.slow, Duration(1s));
+    EXPECT_EQ(site.whole.server_timing->size(), 1U);
+    EXPECT_EQ(site.routes[0].slow, Duration::zero());
+    EXPECT_TRUE(site.routes[0].server_timing->empty());
+    EXPECT_EQ(site.routes[1].server_timing->size(), 2U);
+    EXPECT_FALSE(site.routes[1].slow);
+    EXPECT_FALSE(read("server_timing = []\n").config);
 }
 
 }  // namespace

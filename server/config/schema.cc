@@ -43,6 +43,8 @@ std::string_view required_of(TableKind kind) {
             return R"(["cert"])";
         case TableKind::admin:
             return R"(["socket"])";
+        case TableKind::skip:
+            return R"(["status"])";
         case TableKind::rate:
             return R"(["limit"])";
         case TableKind::auth:

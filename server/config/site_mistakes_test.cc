@@ -69,6 +69,34 @@ site.toml:14:10: error: the status 426 promises the field Upgrade
     = 400 refuses a request
 3 errors
 )"},
+Mistake{"ALogThatCannotSayIt", R"([log]
+fields = ["status", "referrer"]
+skip = { status = 200, sample = 2 }
+[[site]]
+respond = "a"
+server_timing = "10.0.0.1/8"
+)",
+R"(site.toml:2:1: error: lines of this format have no fields to choose
+ 2 | fields = ["status", "referrer"]
+   | ^^^^^^
+   = format = "json"
+site.toml:2:21: error: no line has a field of this name
+ 2 | fields = ["status", "referrer"]
+   |                     ^^^^^^^^^^
+   = did you mean "referer"?
+site.toml:3:19: error: status expects statuses by the hundred, such as "2xx"
+ 3 | skip = { status = 200, sample = 2 }
+   |                   ^^^
+site.toml:3:33: error: sample expects a number from 0 to 1
+ 3 | skip = { status = 200, sample = 2 }
+   |                                 ^
+   = 0.01 is one line of a hundred
+site.toml:6:17: error: server_timing: this has bits behind the network's
+ 6 | server_timing = "10.0.0.1/8"
+   |                 ^^^^^^^^^^^^
+   = "10.0.0.0/8", "2001:db8::/32", or one address
+5 errors
+)"},
 Mistake{"MetricsForEveryone", R"([metrics]
 listen = ":9100"
 [[site]]

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "server/config/observe_reader.h"
 #include "server/config/table_reader.h"
 #include "server/password_file.h"
 #include "server/programs.h"
@@ -211,6 +212,13 @@ bool SiteReader::read_own(const Scope& scope, const Member& member, ServeOptions
         scope.reader->read_programs(*scope.route, member);
     } else if (files_.read(scope.kind, member, *scope.route, options)) {
         return true;
+    } else if (key == "slow") {
+        scope.route->slow = read_time(member, reading_);
+    } else if (key == "server_timing") {
+        const auto* const word = member.value.get<std::string>();
+        const bool is_off = word != nullptr && *word == "off";
+        scope.route->server_timing =
+            is_off ? std::vector<net::Network>() : read_networks(key, member.value, reading_);
     } else if (key == "body_max" || key == "head_timeout") {
         read_limit(*scope.route, member);
     } else if (key == "canonical_host") {
@@ -256,15 +264,14 @@ void SiteReader::check_logs(Place at, const ServeOptions& options) {
 }
 
 void SiteReader::read_limit(Route& route, const Member& member) {
+    if (member.key == "head_timeout") {
+        if (const auto time = read_time(member, reading_)) route.timeout = time;
+        return;
+    }
     ServeOptions read;
-    const bool is_body = member.key == "body_max";
-    const Key& key =
-        is_body ? *find_key(TableKind::limits, "body_max") : *find_key(TableKind::cgi, "timeout");
-    if (!read_key({key.in, member.key, key.flag}, member.value, read, reading_)) return;
-    if (is_body) {
+    const Key& key = *find_key(TableKind::limits, "body_max");
+    if (read_key({key.in, member.key, key.flag}, member.value, read, reading_)) {
         route.body_bytes_max = read.limits.body_bytes_max;
-    } else {
-        route.timeout = read.cgi.timeout;
     }
 }
 

@@ -70,6 +70,10 @@ ServeOptions part_of_content(ServeOptions options) {
     options.tls = {.self_signed = options.tls.on()};
     options.log_level = {};
     options.access_log = {};
+    options.log_format = {};
+    options.log_rules = {};
+    options.slow = {};
+    options.metrics = {};
     options.basic_auth = {};
     options.cors_origin = {};
     options.added_headers = {};

@@ -41,10 +41,7 @@ Result<> MetricsPage::change(Bound& bound) {
 
 void MetricsPage::handle(http::Exchange& exchange) {
     const http::Request& request = exchange.request();
-    const bool may = options_.remote.empty() ||
-                     std::ranges::any_of(options_.remote, [&](const net::Network& network) {
-                         return network.contains(*request.peer);
-                     });
+    const bool may = options_.remote.empty() || net::any_contains(options_.remote, *request.peer);
     if (!may) return exchange.respond_status(403);
     if (request.path != "/metrics") return exchange.respond_status(404);
     show(exchange);

@@ -21,6 +21,7 @@
 #include "tiderace/http/filter/rate_limit.h"
 #include "tiderace/http/route_match.h"
 #include "tiderace/http/wire/accept.h"
+#include "tiderace/net/network.h"
 
 namespace tiderace::server {
 
@@ -86,6 +87,8 @@ struct Route {
     std::optional<http::wire::AvailableCodings> compress = {};  // none: off
     std::optional<std::string> log = {};  // "off", "-" for standard output, or a file
     std::optional<std::string> cache_control = {};
+    std::optional<Duration> slow = {};                            // 0: no request is
+    std::optional<std::vector<net::Network>> server_timing = {};  // who is told; none: off
     std::optional<std::uint64_t> body_bytes_max = {};
     std::optional<Duration> timeout = {};  // the longest silence of a program
 

@@ -17,6 +17,7 @@
 #include "tiderace/http/filter/compress.h"
 #include "tiderace/http/filter/cors.h"
 #include "tiderace/http/filter/rate_limit.h"
+#include "tiderace/http/filter/server_timing.h"
 #include "tiderace/net/lan_address.h"
 
 namespace tiderace::server {
@@ -113,10 +114,20 @@ void add_compression(Settings& settings, const http::wire::AvailableCodings& wan
     settings.push_back(std::move(compression));
 }
 
-void add_log(Settings& settings, const std::string& file, http::AccessLogFormat format) {
+void add_log(Settings& settings, const std::string& file, const ServeOptions& options) {
     settings.push_back({.kind = SettingKind::log,
                         .access_log = std::make_shared<const http::AccessLogTarget>(
-                            http::AccessLogTarget{file, format})});
+                            http::AccessLogTarget{file, options.log_format, options.log_rules})});
+}
+
+void add_server_timing(Settings& settings, const std::vector<net::Network>& networks) {
+    Setting timing{.kind = SettingKind::server_timing};
+    if (!networks.empty()) {
+        timing.make = [networks](LayerPlace&) {
+            return Layer(std::make_shared<http::filter::ServerTiming>(networks));
+        };
+    }
+    settings.push_back(std::move(timing));
 }
 
 // `where` names the route within its site.
@@ -152,7 +163,9 @@ void add_settings(Settings& settings, const Route& route, const std::string& whe
                       route.match.plain_path());
     }
     if (route.compress) add_compression(settings, *route.compress, options.compress.bytes_min);
-    if (route.log) add_log(settings, *route.log, options.log_format);
+    if (route.log) add_log(settings, *route.log, options);
+    if (route.server_timing) add_server_timing(settings, *route.server_timing);
+    if (route.slow) settings.push_back({.slow = route.slow});
     if (route.body_bytes_max || route.timeout) {
         settings.push_back(
             {.body_bytes_max = route.body_bytes_max, .handler_timeout = route.timeout});
@@ -176,7 +189,8 @@ void add_site_settings(Settings& settings, const ServedSite& site) {
         add_passwords(settings, passwords.of(options.basic_auth), passwords.pool, "");
     }
     add_compression(settings, options.compress.codings, options.compress.bytes_min);
-    add_log(settings, options.access_log, options.log_format);
+    add_log(settings, options.access_log, options);
+    if (options.slow > Duration::zero()) settings.push_back({.slow = options.slow});
     add_settings(settings, options.whole, "the site", site);
 }
 

@@ -22,23 +22,25 @@ constexpr UnixSeconds november = 1'795'248'000;  // 2026-11-21 08:00:00 UTC
 class RingAccessLogTest : public ::testing::Test {
   protected:
     std::string line_of(AccessLogFormat format, std::string_view target,
-                        RecordedExchange::Fields fields = {}, std::string_view method = "GET") {
+                        RecordedExchange::Fields fields = {}, std::string_view method = "GET",
+                        AccessLogRules rules = {}) {
         fields.emplace_back("X-Request-Id", "4bf92f3577b34da6a3ce929d0e0e4736");
         const auto exchange =
             core::make_ref<RecordedExchange>(world_.loop(), method, target, std::move(fields));
         exchange->trust_request_id();
-        RingAccessLog log(ring_, format);
+        RingAccessLog log(ring_, format, rules);
         log.write({.request = &exchange->request(),
                    .status = 200,
                    .body_bytes = 612,
+                   .received_bytes = 7,
                    .duration = 41'900ns,
                    .when = november,
                    .matched = &matched_});
-        log.publish();
+        ring_.publish();
         return taken();
     }
     std::string taken() { return log::take_all(ring_); }
-    Matched matched_{"/{a}/\"", 0};
+    Matched matched_{"/{a}/\"", 0, "a.example"};
 
     testing::FakeWorld world_;
     log::Doorbell bell_;
@@ -147,7 +149,7 @@ TEST_F(RingAccessLogTest, TheTimeIsRenderedAnewWhenTheSecondIsAnother) {
     for (const UnixSeconds second : {november, november, november + 1, november - 86'400 * 60}) {
         log.write({.request = &exchange->request(), .status = 204, .when = second});
     }
-    log.publish();
+    ring_.publish();
     const std::string text = taken();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
     EXPECT_THAT(text, ::testing::HasSubstr("[21/Nov/2026:08:00:01 +0000]"));
@@ -155,12 +157,12 @@ TEST_F(RingAccessLogTest, TheTimeIsRenderedAnewWhenTheSecondIsAnother) {
 }
 
 TEST_F(RingAccessLogTest, AFullRingDropsWholeLinesAndCountsThem) {
-    log::Ring small(2 * RingAccessLog::line_bytes_max, bell_);
+    log::Ring small(32_KiB, bell_);
     RingAccessLog log(small, AccessLogFormat::common);
     const std::string long_target = "/" + std::string(900, 'x');
     const auto exchange = core::make_ref<RecordedExchange>(world_.loop(), "GET", long_target);
     for (int i = 0; i < 100; ++i) log.write({.request = &exchange->request(), .status = 200});
-    log.publish();
+    small.publish();
     EXPECT_GT(small.dropped(), 0U);
     EXPECT_LT(small.dropped(), 100U);
     std::size_t lines = 0;
@@ -172,8 +174,86 @@ TEST_F(RingAccessLogTest, AFullRingDropsWholeLinesAndCountsThem) {
     }
     EXPECT_EQ(lines + small.dropped(), 100U);
     log.write({.request = &exchange->request(), .status = 200});  // there is room again
-    log.publish();
+    small.publish();
     EXPECT_FALSE(small.empty());
+}
+
+std::uint32_t bits_of(std::initializer_list<LogField> fields) {
+    std::uint32_t bits = 0;
+    for (const LogField field : fields) bits |= bit_of(field);
+    return bits;
+}
+
+TEST_F(RingAccessLogTest, JsonHasTheFieldsThatWereChosen) {
+    using enum LogField;
+    const AccessLogRules rules{.fields =
+                                   bits_of({site, path, query, tls, route, bytes_in, referer})};
+    EXPECT_EQ(line_of(AccessLogFormat::json, "/a?b=1", {}, "GET", rules),
+              R"({"site":"a.example","path":"/a","query":"b=1","route":"/{a}/\"","bytes_in":7})"
+              "\n");
+    EXPECT_EQ(line_of(AccessLogFormat::json, "/a", {}, "GET", {.fields = bit_of(status)}),
+              "{\"status\":200}\n");
+    EXPECT_EQ(log_field_names()[static_cast<std::size_t>(user_agent)], "user_agent");
+}
+
+TEST_F(RingAccessLogTest, OfARedactedQueryOnlyTheNamesAreKept) {
+    AccessLogRules rules{.redacts_query = true};
+    const RecordedExchange::Fields from{{"Referer", "http://a/?token=secret&b"}};
+    for (const auto format : {AccessLogFormat::combined, AccessLogFormat::json}) {
+        const std::string line = line_of(format, "/a=1?user=ann&p=se;x=cr&et", from, "GET", rules);
+        EXPECT_THAT(line, ::testing::HasSubstr("/a=1?user=&p=;x=&et"));
+        EXPECT_THAT(line, ::testing::HasSubstr("http://a/?token=&b\""));
+    }
+    rules.fields = bits_of({LogField::target, LogField::query});
+    EXPECT_EQ(line_of(AccessLogFormat::json, "/?a=b=c?d&e=f", {}, "GET", rules),
+              "{\"target\":\"/?a=&e=\",\"query\":\"a=&e=\"}\n");
+    const std::string endless = "/?" + std::string(5'000, 'x');
+    EXPECT_LT(line_of(AccessLogFormat::json, endless, {}, "GET", rules).size(), 2'100U);
+}
+
+TEST_F(RingAccessLogTest, OfThinnedStatusesAPartIsKept) {
+    const auto exchange = core::make_ref<RecordedExchange>(world_.loop(), "GET", "/");
+    const auto lines = [&](double part) {
+        RingAccessLog log(ring_, AccessLogFormat::common,
+                          {.thinned = 1 << 2 | 1 << 3, .kept_of_thinned = part});
+        for (int i = 0; i < 100; ++i) {
+            for (const int status : {200, 304, 404}) {
+                log.write({.request = &exchange->request(), .status = status});
+            }
+        }
+        ring_.publish();
+        const std::string text = taken();
+        return std::count(text.begin(), text.end(), '\n');
+    };
+    EXPECT_EQ(lines(0), 100);
+    EXPECT_EQ(lines(1), 300);
+    EXPECT_EQ(lines(0.25), 150);
+    EXPECT_EQ(lines(0.1), 120);
+    EXPECT_EQ(lines(0.005), 101);
+}
+
+TEST_F(RingAccessLogTest, SlowRequestsAreFewLinesASecondAndTheOthersANumber) {
+    const auto exchange = core::make_ref<RecordedExchange>(world_.loop(), "POST", "/a?secret");
+    log::SystemTime time;
+    log::Logger log(ring_, time);
+    SlowLog slow;
+    const AccessRecord record{.request = &exchange->request(),
+                              .status = 200,
+                              .duration = 2'345ms,
+                              .when = november,
+                              .matched = &matched_};
+    for (int i = 0; i < 25; ++i) slow.write(&log, record);
+    slow.write(nullptr, record);
+    std::string text = taken();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
+    EXPECT_THAT(text, ::testing::HasSubstr("warning http: a request was slow request_id="));
+    EXPECT_THAT(text, ::testing::HasSubstr("method=POST path=/a site=a.example route="));
+    EXPECT_THAT(text, ::testing::EndsWith(" status=200 duration_ms=2345 left_out=0\n"));
+    AccessRecord next = record;
+    next.when += 1;
+    next.matched = nullptr;
+    slow.write(&log, next);
+    EXPECT_THAT(taken(), ::testing::EndsWith(" left_out=15\n"));
 }
 
 TEST_F(RingAccessLogTest, NothingIsSeenBeforeItIsPublished) {
@@ -181,7 +261,7 @@ TEST_F(RingAccessLogTest, NothingIsSeenBeforeItIsPublished) {
     RingAccessLog log(ring_, AccessLogFormat::common);
     log.write({.request = &exchange->request(), .status = 200});
     EXPECT_TRUE(ring_.empty());
-    log.publish();
+    ring_.publish();
     EXPECT_FALSE(ring_.empty());
 }
 

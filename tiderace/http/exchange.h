@@ -59,12 +59,11 @@ class Exchange : public core::Shared {
     void respond(Response& response);
     void respond(Response&& response) { respond(response); }
     void respond_status(int status);  // without a body; the site's error pages give it one
-
-    core::Ref<Exchange> defer();  // answered later: keep the Ref until then
-    // The same for an answer that comes from another thread. No Ref has to be kept.
-    ExchangeHandle handle();
+    core::Ref<Exchange> defer();      // answered later: keep the Ref until then
+    ExchangeHandle handle();          // answered by another thread, which keeps no Ref
     // From here on the views of request() live as long as the exchange; older ones do not.
     virtual void pin() = 0;
+    Instant started() const { return started_; }  // when its head was there
     bool responded() const { return responded_; }
     bool abandoned() const { return abandoned_; }  // gone, or answered over our head
     // False: it is abandoned or answered already, and `observer` will not be called.
@@ -162,6 +161,7 @@ class Exchange : public core::Shared {
     core::Ref<Attachment> attachments_;
     std::unique_ptr<BodyReceiver> receiver_;
     std::uint64_t body_bytes_max_ = 0;
+    Instant started_{};
     bool responded_ = false;
     bool deferred_ = false;
     bool abandoned_ = false;

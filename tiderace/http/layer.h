@@ -102,6 +102,7 @@ enum class SettingKind : std::uint8_t {
     cors,
     password,
     compression,
+    server_timing,
     log,
 };
 
@@ -116,6 +117,7 @@ struct Setting {
     std::optional<json::Unknown> unknown_members = {};
     std::optional<Duration> handler_timeout = {};
     std::shared_ptr<const AccessLogTarget> access_log = {};
+    std::optional<Duration> slow = {};  // longer ones are a warning in the loop's log; 0: none
     std::vector<Need> needs = {};
     const void* leaves = nullptr;  // state_key of a type that functions behind it may take
     std::shared_ptr<const RouteNotes> notes = {};

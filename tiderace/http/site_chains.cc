@@ -89,6 +89,7 @@ void SiteChains::add(Chain& chain, const Standing& each, std::size_t first_rule)
     if (setting.unknown_members) chain.unknown_members = setting.unknown_members;
     if (setting.handler_timeout) chain.handler_timeout = setting.handler_timeout;
     if (setting.access_log != nullptr) chain.target = setting.access_log.get();
+    if (setting.slow) chain.slow = *setting.slow;
     const Layer& layer = each.made->layer;
     if (layer.rule != nullptr && each.is_asked) {
         const auto first = chain.rules.begin() + static_cast<std::ptrdiff_t>(first_rule);

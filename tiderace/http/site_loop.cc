@@ -40,7 +40,7 @@ class SiteLoop::Tree final : public core::Shared {
     const Chain& chain_of(const Request& request, SiteLoop& loop);
     const Chain& chain_of_missing(ByteView path) const;
     void match(Exchange& exchange, SiteLoop& loop);
-    // Whether the log of one of its routes has been found.
+    // Whether one of its requests may be logged.
     bool find_logs(Change& log);
     void change(Change& change);
     std::string methods_for(const Request& preflight) const;
@@ -177,12 +177,15 @@ void SiteLoop::Tree::count_in(LoopMetrics& metrics) {
 
 // Their chains are made when a request needs them, and a log cannot be opened then.
 bool SiteLoop::Tree::find_logs(Change& log) {
-    bool found = std::ranges::any_of(
-        chains_, [](const auto& chain) { return chain != nullptr && chain->log != nullptr; });
+    bool found = std::ranges::any_of(chains_, [](const auto& chain) {
+        return chain != nullptr && (chain->log != nullptr || chain->slow > Duration::zero());
+    });
     if (site_ == nullptr) return found;
     for (const Site::Scope& scope : site_->scopes()) {
         for (const Setting& setting : scope.settings) {
-            if (!scope.is_of_routes || setting.access_log == nullptr) continue;
+            if (!scope.is_of_routes) continue;
+            found |= setting.slow.value_or(Duration::zero()) > Duration::zero();
+            if (setting.access_log == nullptr) continue;
             Chain probe;
             probe.target = setting.access_log.get();
             log(probe);
@@ -513,9 +516,12 @@ void SiteLoop::filter(Exchange& exchange, Response& response) const {
 
 void SiteLoop::write_log(log::Logger* faults, const AccessRecord& record) const {
     if (metrics_ != nullptr) metrics_->count(record);
+    const Chain& chain = record.chain != nullptr ? *record.chain : tree_->chain(0);
+    if (chain.slow > Duration::zero() && record.duration >= chain.slow) [[unlikely]] {
+        slow_.write(faults, record);
+    }
     core::contain(faults, "http", "the access log", [&] {
-        AccessLog* const log = (record.chain != nullptr ? *record.chain : tree_->chain(0)).log;
-        if (log != nullptr) log->write(record);
+        if (chain.log != nullptr) chain.log->write(record);
         if (observer_) observer_(record);
     });
 }

@@ -21,6 +21,7 @@
 #include "tiderace/base/shared_function.h"
 #include "tiderace/base/unique_function.h"
 #include "tiderace/core/shared.h"
+#include "tiderace/http/access_log.h"
 #include "tiderace/http/exception_log.h"
 #include "tiderace/http/site.h"
 
@@ -40,6 +41,7 @@ struct Chain {
     bool authenticates = false;            // Layer::authenticates, of one of the rules
     AccessLog* log = nullptr;
     const AccessLogTarget* target = nullptr;  // nullptr: the log of the server
+    Duration slow{};                          // 0: no request is
     std::optional<std::uint64_t> body_bytes_max;
     std::optional<json::Unknown> unknown_members;
     std::optional<Duration> handler_timeout;
@@ -141,6 +143,7 @@ class SiteLoop {
     LoopMetrics* metrics_ = nullptr;
     std::shared_ptr<ExchangeRegistry> registry_;
     ExceptionLog exceptions_;
+    mutable SlowLog slow_;
 };
 
 }  // namespace tiderace::http

@@ -12,6 +12,7 @@
 // Thread   The loop's.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -79,10 +80,20 @@ enum class AccessLogFormat : std::uint8_t {
     json,
 };
 
+// Which answers are logged, and what of them.
+struct AccessLogRules {
+    std::uint32_t fields = 0;    // of JSON: a bit for each LogField; 0: the usual ones
+    bool redacts_query = false;  // of queries only the names are kept
+    std::uint8_t thinned = 0;    // statuses, a bit for each hundred: 1 << 2 for 2xx
+    double kept_of_thinned = 0;  // 0 .. 1: this part of their lines
+    auto operator<=>(const AccessLogRules&) const = default;
+};
+
 // Where answers are logged: one line each (http/access_log.h).
 struct AccessLogTarget {
     std::string path = "-";  // a file, appended to; "-": standard output; "off": nowhere
     AccessLogFormat format = AccessLogFormat::combined;
+    AccessLogRules rules = {};
     bool operator==(const AccessLogTarget&) const = default;
 };
 

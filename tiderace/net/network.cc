@@ -70,4 +70,9 @@ bool Network::contains(const core::Address& address) const {
     return rest == 0 || (ip[whole] ^ ip_[whole]) >> (8 - rest) == 0;
 }
 
+bool any_contains(std::span<const Network> networks, const core::Address& address) {
+    return std::ranges::any_of(networks,
+                               [&](const Network& each) { return each.contains(address); });
+}
+
 }  // namespace tiderace::net

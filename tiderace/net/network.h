@@ -7,6 +7,7 @@
 
 #include <expected>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "tiderace/base/bytes.h"
@@ -27,6 +28,8 @@ class Network {
     core::Address::Ip ip_{};
     unsigned bits_ = 128;
 };
+
+bool any_contains(std::span<const Network> networks, const core::Address& address);
 
 // "192.0.2.7", "192.0.2.7:80", "2001:db8::7", "[2001:db8::7]", "[2001:db8::7]:80". No names, scopes
 // or paths, which core::Address would take.

@@ -38,6 +38,14 @@ TEST(Network, HasTheAddressesOfItsFirstBits) {
     }
 }
 
+TEST(Network, AnyOfSeveralMayContainIt) {
+    const Network networks[] = {*Network::parse("10.0.0.0/8"), *Network::parse("::1")};
+    EXPECT_TRUE(any_contains(networks, address("10.1.2.3:1")));
+    EXPECT_TRUE(any_contains(networks, address("[::1]:1")));
+    EXPECT_FALSE(any_contains(networks, address("192.0.2.1:1")));
+    EXPECT_FALSE(any_contains({}, address("10.1.2.3:1")));
+}
+
 TEST(Network, OneThatIsNoneIsRefused) {
     for (const char* const text : {"", "x", "10.0.0", "10.0.0.0/", "10.0.0.0/33", "::/129", "/8",
                                    "10.0.0.1:80", "[::1]", "[::1]:80", "10.0.0.0/-1", "10.0.0.0/8 ",

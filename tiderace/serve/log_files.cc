@@ -162,23 +162,27 @@ void LogFiles::set_rotation(std::uint64_t rotate_bytes, std::optional<std::uint6
 http::AccessLog* AccessLogs::find(const http::AccessLogTarget& target) {
     log::Stream* const stream = files_->stream(target.path);
     if (stream == nullptr) return nullptr;
-    const auto key = std::pair(stream, target.format);
+    const Key key{stream, target.format, target.rules};
     if (const auto known = logs_.find(key); known != logs_.end()) return &known->second;
-    log::Ring& ring = stream->add_ring(http::RingAccessLog::ring_bytes);
-    return &logs_.try_emplace(key, ring, target.format).first->second;
+    log::Ring*& ring = rings_[stream];
+    if (ring == nullptr) ring = &stream->add_ring(http::RingAccessLog::ring_bytes);
+    return &logs_.try_emplace(key, *ring, target.format, target.rules).first->second;
 }
 
 void AccessLogs::forget_all_but(std::span<const std::string> paths) {
     std::set<const log::Stream*> named;
     for (const std::string& path : paths) named.insert(files_->stream(path));
-    for (auto& [key, log] : logs_) {
-        if (!named.contains(key.first)) log.publish();
-    }
-    std::erase_if(logs_, [&](const auto& each) { return !named.contains(each.first.first); });
+    std::erase_if(logs_,
+                  [&](const auto& each) { return !named.contains(std::get<0>(each.first)); });
+    std::erase_if(rings_, [&](const auto& each) {
+        if (named.contains(each.first)) return false;
+        each.second->publish();
+        return true;
+    });
 }
 
 void AccessLogs::publish() {
-    for (auto& [key, log] : logs_) log.publish();
+    for (const auto& [stream, ring] : rings_) ring->publish();
 }
 
 }  // namespace tiderace::serve

@@ -17,7 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "tiderace/base/result.h"
 #include "tiderace/base/units.h"
@@ -81,8 +81,8 @@ class AccessLogs {
   public:
     explicit AccessLogs(const LogFiles& files) : files_(&files) {}
 
-    // Scopes that log to one file in one format share a log: the lines of a ring keep their order,
-    // and each ring takes memory. LogFiles has opened the target. nullptr: "off".
+    // All logs of a file share a ring: its lines keep their order, and each ring takes memory.
+    // LogFiles has opened the target. nullptr: "off".
     http::AccessLog* find(const http::AccessLogTarget& target);
     bool empty() const { return logs_.empty(); }
     // All but these, to which no request is logged any more.
@@ -92,7 +92,9 @@ class AccessLogs {
 
   private:
     const LogFiles* files_;
-    std::map<std::pair<log::Stream*, http::AccessLogFormat>, http::RingAccessLog> logs_;
+    using Key = std::tuple<log::Stream*, http::AccessLogFormat, http::AccessLogRules>;
+    std::map<Key, http::RingAccessLog> logs_;
+    std::map<log::Stream*, log::Ring*> rings_;
 };
 
 }  // namespace tiderace::serve

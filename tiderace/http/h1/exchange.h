@@ -144,7 +144,6 @@ class H1Exchange final : public Exchange {
     std::unique_ptr<BodySource> source_;
     std::optional<std::uint64_t> source_left_;
     std::uint64_t answer_bytes_ = 0;  // body bytes queued
-    Instant started_{};
     int status_ = 0;
     AnswerBody answer_body_ = AnswerBody::none;
     bool keep_alive_ = false;

@@ -183,7 +183,6 @@ class H2Exchange final : public Exchange,
     H2StreamTransport* tunnel_ = nullptr;
     net::Connection* tunnel_connection_ = nullptr;  // above tunnel_, while that is there
     core::Ref<H2Exchange> awaits_turn_end_;         // this one
-    Instant started_{};
     Body body_ = Body::arrived;
     Answer answer_ = Answer::awaited;
     bool body_paused_ = false;   // set_body_reading(false)
