@@ -175,9 +175,8 @@ struct ServeOptions {
     Duration slow{};  // requests that take longer are warnings; 0: none
     LogLevel log_level = LogLevel::info;
     Duration log_flush_interval = 1s;
-    std::uint64_t log_rotate_bytes = 0;  // 0: never rotated by size
-    std::optional<std::uint64_t>
-        log_files_kept;  // rotated ones; unset: FileSinkOptions::files_kept
+    std::uint64_t log_rotate_bytes = 0;           // 0: never rotated by size
+    std::optional<std::uint64_t> log_files_kept;  // unset: FileSinkOptions::files_kept
 
     // Threads, engine and caches.
     std::uint64_t threads = 0;  // loops; 0: one for each CPU that the process may use
