@@ -186,7 +186,6 @@ struct ServeOptions {
     CacheOptions cache;
 
     bool watch = false;  // the files of a configuration are read again when they change
-
     std::string admin_socket = {};  // "": none
     std::uint32_t admin_mode = 0600;
     MetricsOptions metrics;
