@@ -150,9 +150,9 @@ def listen(*addresses):
     return "".join(f'[[listen]]\naddress = "{address}"\n' for address in addresses)
 
 
-def free_port():
+def free_port(host="127.0.0.1"):
     with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
+        one.bind((host, 0))
         return one.getsockname()[1]
 
 
@@ -389,7 +389,7 @@ def edited(chosen, fleeting):
     if chosen.random() < 0.5:
         head = head.replace("[log]", f'[limits]\nline_max = "{chosen.randrange(8, 64)}KiB"\n[log]')
     if chosen.random() < 0.5:
-        head += listen(f"127.0.0.1:{fleeting}")
+        head += listen(":".join(map(str, fleeting)))
     is_broken = chosen.random() < 0.2
     return head + text + (chosen.choice(BROKEN) if is_broken else ""), not is_broken
 
@@ -429,14 +429,15 @@ def test_nothing_is_lost_in_many_reloads(reloads, folders, tmp_path, pytestconfi
     )
     script.chmod(0o755)
     chosen = random.Random(rounds)
-    fleeting = free_port()
+    # While it is not ours, no other test gets this address: those have 127.0.0.1.
+    fleeting = "127.77.1.1", free_port("127.77.1.1")
     head = TWO_LOOPS
     each = reloads(SITE + PROGRAMS, head=head, env={"GLIBC_TUNABLES": TRIMMED})
     address = each.server.address
     load = Load()
     for kind in (kept_client, new_client, http2_client, download_client, upload_client):
         load.run(kind.__name__, kind(load, address))
-    load.run("fleeting_client", fleeting_client(load, ("127.0.0.1", fleeting)))
+    load.run("fleeting_client", fleeting_client(load, fleeting))
     seen = []
     try:
         for number in range(rounds):
