@@ -91,7 +91,7 @@ def request_words(name, workload, server, seconds):
     if name == CLIENT:
         return [NEEDED[name], url, count, seconds, size]
     # It looks for the process behind the port unless one is named, which is no cost of a request.
-    words = [NEEDED[name], "load", url, "-t", 1, "-c", count, "-d", f"{seconds}s"]
+    words = [NEEDED[name], "load", url, "-t", 1, "-c", count, "-d", f"{seconds:g}s"]
     return [*words, "--server-pid", os.getpid(), "--json"]
 
 
