@@ -109,7 +109,7 @@ std::optional<CliFailure> missing_file(const CommandWords& words, const CommandS
         return CliFailure{
             "import reads files of nginx: tiderace import nginx /etc/nginx/nginx.conf"};
     }
-    if (command.name == "reload" || command.name == "status") {
+    if (command.name == "reload" || command.name == "status" || command.name == "top") {
         const bool has_file = !words.operands.empty();
         if (has_file != words.has("socket")) return std::nullopt;
         const std::string name(command.name);
@@ -128,8 +128,8 @@ std::optional<CliFailure> missing_file(const CommandWords& words, const CommandS
 }
 
 bool is_file_tool(std::string_view name) {
-    static constexpr std::string_view tools[] = {"init",    "import", "fmt",    "dump",
-                                                 "explain", "schema", "reload", "status"};
+    static constexpr std::string_view tools[] = {"init",   "import", "fmt",    "dump", "explain",
+                                                 "schema", "reload", "status", "top"};
     return std::ranges::find(tools, name) != std::end(tools);
 }
 

@@ -19,10 +19,10 @@ constexpr std::array<std::string_view, 3> log_format_names{"common", "combined",
 constexpr std::array<std::string_view, 6> log_level_names{"trace",   "debug", "info",
                                                           "warning", "error", "off"};
 constexpr std::array<std::string_view, 3> shell_names{"bash", "zsh", "fish"};
-constexpr std::array<std::string_view, 20> command_names{
-    "serve", "run",   "check",   "reload", "status", "init",       "import",
-    "fmt",   "dump",  "explain", "schema", "load",   "lab",        "db",
-    "new",   "trust", "version", "help",   "man",    "completions"};
+constexpr std::array<std::string_view, 21> command_names{
+    "serve",  "run", "check", "reload",  "status", "top",  "init",
+    "import", "fmt", "dump",  "explain", "schema", "load", "lab",
+    "db",     "new", "trust", "version", "help",   "man",  "completions"};
 constexpr std::array<std::string_view, 5> lab_command_names{"serve", "engines", "run", "report",
                                                             "help"};
 constexpr std::array<std::string_view, 3> database_command_names{"migrate", "status", "help"};
@@ -389,10 +389,19 @@ constexpr FlagText init_listen{.name = "listen",
                                .group = Group::other,
                                .about = "HOST:PORT, :PORT for all addresses, or unix:PATH"};
 
+// Of a server that runs: its file, or its socket.
+CommandSpec asking(std::string_view name, std::string_view about, bool has_json = false) {
+    CommandSpec spec{.name = name, .operand = "[FILE]", .about = about, .flags = {}};
+    if (has_json) spec.flags.push_back({as_json});
+    spec.flags.push_back({admin_socket});
+    spec.flags.push_back({help_flag});
+    return spec;
+}
+
 }  // namespace
 
 std::span<const CommandSpec> commands() {
-    static const std::array<CommandSpec, 20> all{{
+    static const std::array<CommandSpec, 21> all{{
         {.name = "serve",
          .operand = "[DIR]",
          .about = "serve a folder; the current one when none is named",
@@ -401,14 +410,9 @@ std::span<const CommandSpec> commands() {
         {.name = "check",
          .operand = "FILE",
          .about = "all that is wrong with a configuration file"},
-        {.name = "reload",
-         .operand = "[FILE]",
-         .about = "have the server of a configuration file read it again",
-         .flags = {{admin_socket}, {help_flag}}},
-        {.name = "status",
-         .operand = "[FILE]",
-         .about = "what the server of a configuration file serves now",
-         .flags = {{as_json}, {admin_socket}, {help_flag}}},
+        asking("reload", "have the server of a configuration file read it again"),
+        asking("status", "what the server of a configuration file serves now", true),
+        asking("top", "the same, each second, with requests per second"),
         {.name = "init",
          .operand = "[FILE]",
          .about = "write a configuration file to begin with, after three questions",

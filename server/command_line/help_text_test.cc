@@ -18,6 +18,7 @@ Commands
   check FILE           all that is wrong with a configuration file
   reload [FILE]        have the server of a configuration file read it again
   status [FILE]        what the server of a configuration file serves now
+  top [FILE]           the same, each second, with requests per second
   init [FILE]          write a configuration file to begin with, after three
                        questions
   import nginx FILE...

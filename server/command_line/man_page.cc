@@ -82,7 +82,7 @@ constexpr std::string_view closing_sections =
     ".TP\n.B 1\nThe machine refused: the folder is absent, the port is in use or privileged; or a\n"
     "configuration file has errors, also where tiderace reload found the server refusing it.\n"
     ".TP\n.B 2\nThe command line is wrong, a configuration file cannot be read, or no server has\n"
-    "the admin socket of tiderace reload and tiderace status.\n"
+    "the admin socket of tiderace reload, tiderace status and tiderace top.\n"
     ".TP\n.B 3\ntiderace import left something out: a comment says what.\n"
     ".SH ENVIRONMENT\n"
     ".TP\n.B DATABASE_URL\nThe database of tiderace db, where its URL is given as -.\n"

@@ -33,7 +33,7 @@ constexpr std::array texts{
     KeyText{top, "cgi", "limits of programs that answer", R"("$ref": "#/$defs/cgi")"},
     KeyText{top,
             "admin",
-            "the socket of `tiderace reload` and `tiderace status`",
+            "the socket of `tiderace reload`, `tiderace status` and `tiderace top`",
             R"("$ref": "#/$defs/admin")",
             {},
             {},

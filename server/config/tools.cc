@@ -8,6 +8,7 @@
 #include "server/config/init_file.h"
 #include "server/config/schema.h"
 #include "server/live/admin_client.h"
+#include "server/live/top.h"
 #include "server/nginx/importer.h"
 #include "server/terminal.h"
 
@@ -20,6 +21,7 @@ int use_tool(const FileTool& tool) {
                                                   .is_json = tool.words.has("json")});
     }
     if (tool.name == "reload" || tool.name == "status") return ask_server(tool);
+    if (tool.name == "top") return show_top(tool.words);
     if (tool.name == "explain") return explain_request(tool.words);
     if (tool.name == "init") return init_file(tool.words);
     if (tool.name == "import")

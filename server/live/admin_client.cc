@@ -23,11 +23,6 @@ namespace {
 
 constexpr std::string_view program = "tiderace";
 
-struct Answer {
-    int status = 0;
-    std::string body;
-};
-
 std::string_view advice_for(int code) {
     switch (code) {
         case ENOENT:
@@ -81,7 +76,9 @@ Result<std::string> receive_all(const core::Descriptor& socket, const std::strin
     }
 }
 
-Result<Answer> ask(const std::string& path, std::string_view request_line) {
+}  // namespace
+
+Result<AdminAnswer> ask(const std::string& path, std::string_view request_line) {
     auto socket = connect_to(path);
     if (!socket) return fail(socket.error());
     std::string request(request_line);
@@ -97,8 +94,10 @@ Result<Answer> ask(const std::string& path, std::string_view request_line) {
     if (!all->starts_with(begin) || head_end == all->npos) {
         return fail(Error(EPROTO, "ask", path, "what listens there is no tiderace"));
     }
-    return Answer{std::atoi(all->c_str() + begin.size()), all->substr(head_end + 4)};
+    return AdminAnswer{std::atoi(all->c_str() + begin.size()), all->substr(head_end + 4)};
 }
+
+namespace {
 
 // Also of a file with faults, which the server itself reports; but none of a file that is no TOML.
 // Otherwise it reports why there is none, and returns the exit status.
@@ -122,6 +121,8 @@ std::expected<std::string, int> socket_in(const std::string& file) {
     return std::unexpected(2);
 }
 
+}  // namespace
+
 std::expected<std::string, int> socket_of(const CommandWords& words) {
     for (const GivenFlag& given : words.flags) {
         if (given.flag->name == "socket") return given.value;
@@ -129,7 +130,10 @@ std::expected<std::string, int> socket_of(const CommandWords& words) {
     return socket_in(words.operands[0]);
 }
 
-}  // namespace
+std::string strange_answer(const std::string& socket, int status) {
+    return printable(socket) + " answers " + std::to_string(status) +
+           ": it is no admin socket, or the server is overwhelmed";
+}
 
 int ask_server(const FileTool& tool) {
     const auto socket = socket_of(tool.words);
@@ -147,8 +151,7 @@ int ask_server(const FileTool& tool) {
         std::fputs(answer->body.c_str(), stderr);
         return 1;
     }
-    complain(program, printable(*socket) + " answers " + std::to_string(answer->status) +
-                          ": it is no admin socket, or the server is overwhelmed");
+    complain(program, strange_answer(*socket, answer->status));
     return 2;
 }
 

@@ -7,8 +7,12 @@
 #pragma once
 
 #include <cstddef>
+#include <expected>
+#include <string>
+#include <string_view>
 
 #include "server/command_line/command_line.h"
+#include "tiderace/base/result.h"
 #include "tiderace/base/units.h"
 
 namespace tiderace::server {
@@ -18,6 +22,17 @@ struct AdminClient {
     // While nothing is received: a reading hashes passwords, and looks at many files.
     static constexpr Duration patience = 60s;
 };
+
+struct AdminAnswer {
+    int status = 0;
+    std::string body;
+};
+Result<AdminAnswer> ask(const std::string& socket, std::string_view request_line);
+// What --socket names, or the file. Otherwise it was said why there is none, and this is the exit
+// status.
+std::expected<std::string, int> socket_of(const CommandWords& words);
+// The sentence about an answer of a status that was not expected.
+std::string strange_answer(const std::string& socket, int status);
 
 // The exit status: 0; 1 where the reload was refused; 2 where no server answers, or the file does
 // not say where.

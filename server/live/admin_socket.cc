@@ -86,6 +86,12 @@ void AdminSocket::handle(http::Exchange& exchange) {
         if (is_json) return answer(exchange, 200, "application/json", status_json(status()));
         return answer(exchange, 200, "text/plain; charset=utf-8", status_lines(status()));
     }
+    if (request.path == "/top") {
+        if (!request.is_get_or_head()) return refuse_method(exchange, "GET, HEAD");
+        const ServerStatus now = status();
+        return answer(exchange, 200, "text/plain; charset=utf-8",
+                      status_numbers(now) + "\n" + status_lines(now));
+    }
     if (request.path == "/metrics" && parts_.metrics->is_on())
         return parts_.metrics->show(exchange);
     if (request.path != "/reload") return exchange.respond_status(404);

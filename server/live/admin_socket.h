@@ -3,6 +3,7 @@
 //   POST /reload      reads the configuration again: 200, or 409 where it was refused, and the
 //                     problems as lines
 //   GET /status       ServerStatus as JSON;  GET /status.txt  as lines
+//   GET /top          its numbers, an empty line, and its lines
 //   GET /metrics      MetricsPage, where requests are counted
 //
 //   bind() --serve()--> serves --drain()--> the name is gone, open requests end

@@ -14,8 +14,8 @@
 
 #include "tiderace/base/result.h"
 #include "tiderace/base/unique_function.h"
-#include "tiderace/core/kernel.h"
 #include "tiderace/core/event_loop.h"
+#include "tiderace/core/kernel.h"
 #include "tiderace/http/handler.h"
 #include "tiderace/http/site_loop.h"
 #include "tiderace/net/tcp_server.h"

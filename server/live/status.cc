@@ -114,6 +114,17 @@ std::string status_json(const ServerStatus& status) {
     return json + "}\n";
 }
 
+std::string status_numbers(const ServerStatus& status) {
+    const auto uptime = std::chrono::duration_cast<std::chrono::microseconds>(status.uptime);
+    std::string text = "uptime_us " + std::to_string(uptime.count()) + "\n";
+    if (!status.requests) return text;
+    text += "in_flight " + std::to_string(status.requests->in_flight) + "\n";
+    for (const auto& [site, answered] : status.requests->answered) {
+        text += "answered " + std::to_string(answered) + " " + site + "\n";
+    }
+    return text;
+}
+
 std::string status_lines(const ServerStatus& status) {
     constexpr std::size_t values_column = 14;
     std::string text;

@@ -40,5 +40,7 @@ struct ServerStatus {
 
 std::string status_json(const ServerStatus& status);
 std::string status_lines(const ServerStatus& status);
+// What `tiderace top` makes rates of: "uptime_us 93784000000", "answered 41 one.example".
+std::string status_numbers(const ServerStatus& status);
 
 }  // namespace tiderace::server

@@ -58,6 +58,12 @@ line 5
 )");
 }
 
+TEST(Status, IsNumbersForRates) {
+    EXPECT_EQ(status_numbers(busy()),
+              "uptime_us 93784900000\nin_flight 3\nanswered 1 \nanswered 41 one.example\n");
+    EXPECT_EQ(status_numbers({}), "uptime_us 0\n");
+}
+
 TEST(Status, OfManySitesNamesSome) {
     ServerStatus status;
     for (char c = 'a'; c < 'm'; ++c) status.sites.emplace_back(1, c);
