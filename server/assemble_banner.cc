@@ -1,4 +1,4 @@
-// What a server says of itself when it serves: the rest of assemble.h.
+// The banner of a server that starts to serve: a part of assemble.h.
 #include <cstdio>
 #include <string>
 #include <utility>

@@ -88,7 +88,7 @@ Result<std::unique_ptr<http::cgi::FastCgi>> make_fastcgi(core::EventLoop& loop,
     return http::cgi::FastCgi::create(loop, std::move(fastcgi));
 }
 
-// A folder that a route has as its root, and that is of programs or lies among them.
+// Finds routes whose root is a folder of programs, or lies inside one.
 void add_roots_inside(const ServeOptions& options, const std::string& programs,
                       std::vector<SourceFault>& faults) {
     std::error_code fault;

@@ -259,7 +259,7 @@ Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
     return {};
 }
 
-// What is live of the options, once they are served.
+// Takes the options that may change while it serves.
 Result<> Worker::prepare_http(const ServeOptions& options) {
     if (http_ == nullptr) return {};
     http::handler::StaticFilesOptions files{.cache = cache_limits(options)};

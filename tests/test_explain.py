@@ -43,7 +43,7 @@ class Said:
 
 
 def explain(binary, file, urls, *words, status=0):
-    """What is said of each."""
+    """The output for each URL."""
     done = subprocess.run(
         [binary, "explain", file, *urls, *words], capture_output=True, timeout=60, text=True
     )
@@ -282,7 +282,7 @@ def compare(binary, file, request, connection):
 
 
 def check_log(asked, log):
-    """Each line that was said, and no other; 0 is what only the answer has."""
+    """Exactly the lines of the output; 0 stands for numbers that only an answer has."""
     expected = [(said.line, said.status) for said in asked if said.line]
     parts = re.compile(r'(.*?) \[.*?\] (".*") (\d+) \d+ (".*" ".*")')
     for (said, status), line in zip(expected, log.splitlines(), strict=True):

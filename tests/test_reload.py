@@ -527,7 +527,7 @@ def test_a_pipe_that_nobody_writes_holds_up_neither_requests_nor_the_end(
 
 
 PHP = '[[site.route]]\npath = "*.php"\nfastcgi = "127.0.0.1:9"\n'
-# What a file names, and what is wrong with it: a site, and where that is told.
+# Mistakes of a file: the keys of a site, and the place that the message names.
 REFUSED_TEXTS = {
     "the root is not there": ('root = "none"\n', '3:8: error: cannot read "?.*/none'),
     "the root is a file": ('root = "one/index.html"\n', "3:8: error: cannot read"),

@@ -193,7 +193,7 @@ def test_a_file_that_is_watched_is_read_when_it_changes(reloads, folders, tmp_pa
     has("new.example")
     (more / "a.toml").unlink()
     has("new.example", 421)
-    # What is refused is refused once, until it changes.
+    # A wrong file is refused once, until it changes.
     refused = each.said(REFUSED)
     each.write(ONE + "indx = 1\n")
     wait_until(lambda: each.said(REFUSED) > refused)

@@ -64,7 +64,7 @@ class Terminal:
         return found
 
     def end(self):
-        """What it leaves behind: its status, and whether the terminal is as before."""
+        """Its exit status, and whether it restores the terminal."""
         self.wait_for(re.escape("\x1b[?1049l"))
         status = self.process.wait(DEADLINE)
         same = termios.tcgetattr(self.theirs) == self.before

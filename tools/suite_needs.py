@@ -157,8 +157,8 @@ def node_version():
 
 
 def npm_packages(name):
-    """Those of tests/NAME at the versions of its lock file, with no scripts of packages. Without
-    Node.js their tests are skipped, as reported."""
+    """Installs the packages of tests/NAME at the versions of its lock file, with no
+    scripts of packages. Without Node.js their tests are skipped, as reported."""
     home, source = TOOLS / name, ROOT / "tests" / name
     stamp = home / "installed-lock.json"
     lock = (source / "package-lock.json").read_text()

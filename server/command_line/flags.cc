@@ -372,7 +372,7 @@ constexpr FlagText admin_socket{.name = "socket",
 constexpr FlagText init_folder{.name = "folder",
                                .value = "DIR",
                                .group = Group::other,
-                               .about = "for this folder; nothing is asked",
+                               .about = "for this folder, without questions",
                                .completes = Completes::directory};
 constexpr FlagText init_php{.name = "php",
                             .value = "ADDR",
@@ -389,7 +389,7 @@ constexpr FlagText init_listen{.name = "listen",
                                .group = Group::other,
                                .about = "HOST:PORT, :PORT for all addresses, or unix:PATH"};
 
-// Of a server that runs: its file, or its socket.
+// Flags that name a running server: its file, or its socket.
 CommandSpec asking(std::string_view name, std::string_view about, bool has_json = false) {
     CommandSpec spec{.name = name, .operand = "[FILE]", .about = about, .flags = {}};
     if (has_json) spec.flags.push_back({as_json});

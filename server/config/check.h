@@ -1,5 +1,5 @@
 // What `tiderace check FILE`, the start of `tiderace run FILE` and each reload say of a file: the
-// same, because one function says it. What no reading can know is said by `run` alone: whether an
+// same, because one function finds it. Only `run` finds what no reading can know: whether an
 // address can be had, a socket's name made, a certificate used, enough descriptors opened.
 //
 // Thread   Main; blocks on the disk.

@@ -188,7 +188,7 @@ class ServerReader {
                 [&](const Member& key, const Table& each) { read_certificate(key, each); });
             return true;
         });
-        // Behind those that were named: of these the first serves whoever asks for no name.
+        // Behind the named certificates, the first of which serves clients without SNI.
         if (folder_ != nullptr) read_certificate_folder(folder_->value);
     }
 
@@ -376,7 +376,7 @@ std::unique_ptr<ActingAs> act_as_server(const Table& top, const ServeOptions& se
     return nullptr;
 }
 
-// Of the routes of each site that answer, by their paths, and of what no route answers.
+// One series for each path that a route answers, and one for all other requests.
 std::size_t counted_routes(const Config& config) {
     std::size_t count = 1;
     for (const SiteConfig& site : config.sites) {

@@ -82,7 +82,7 @@ struct DocumentWorld {
     std::function<Result<std::unique_ptr<ActingAs>>(const std::string& user)> act = {};
     // The files that a pattern of glob(3) matches, sorted.
     std::function<std::vector<std::string>(const std::string& pattern)> list = files_of;
-    // Logs, what is in password files, whether files are sent that should not be.
+    // Looks at logs, at password files, and whether a source of a program would be sent.
     bool looks_closely = false;
 };
 // The disk's and the environment's.

@@ -377,7 +377,7 @@ void refuse_key(TableKind kind, const Member& member, Problems& problems) {
 }
 
 std::string in_words_of_the_file(std::string sentence) {
-    // Those that begin with others come first.
+    // A longer flag stands before its beginning.
     static constexpr std::pair<std::string_view, std::string_view> words[] = {
         {"--tls-self-signed", "tls.self_signed"},
         {"--tls-client-auth", "tls.client_auth"},

@@ -28,7 +28,7 @@ struct AdminAnswer {
     std::string body;
 };
 Result<AdminAnswer> ask(const std::string& socket, std::string_view request_line);
-// What --socket names, or the file. Otherwise it was said why there is none, and this is the exit
+// The socket of --socket, or of the file. Otherwise the reason was reported, and this is the exit
 // status.
 std::expected<std::string, int> socket_of(const CommandWords& words);
 // The sentence about an answer of a status that was not expected.

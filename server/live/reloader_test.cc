@@ -184,7 +184,7 @@ TEST_F(ReloaderTest, WhateverIsThrownIsAnsweredAndAnotherReadingIsTaken) {
         EXPECT_EQ(page(), "a");
         EXPECT_TRUE(reloader_->last()->done);
     }
-    // Who asks may throw as well.
+    // The callback of a request may throw as well.
     reloader_->request([&](bool, const std::string&) { throws(); });
     request();
     wait(3);

@@ -3,7 +3,7 @@
 //
 //   note_file(), note_pattern()   before each is read; then changed(), now and again
 //
-// Owner    Who reads the configuration.
+// Owner    The reader of the configuration.
 // Thread   One; blocks on the disk.
 // Keywords: watch, inotify
 #pragma once

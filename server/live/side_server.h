@@ -1,7 +1,7 @@
-// SideServer: HTTP/1.1 on the first loop for those who look after the server: the admin socket, and
+// SideServer: HTTP/1.1 on the first loop for operators of the server: the admin socket, and
 // the listener of metrics. Its connections are no site's and are not counted.
 //
-// Owner    Whoever answers; it ends before the loop.
+// Owner    The object that answers; it ends before the loop.
 // Thread   The first loop's.
 // Limits   connections_max, above which 503 is answered; a connection that asks nothing is closed
 //          after some seconds.
@@ -29,7 +29,7 @@ class SideServer final {
 
     SideServer(core::EventLoop& loop, http::Handler& handler);
 
-    // Of a socket that is bound. One of an earlier call listens no more.
+    // Listens on a bound socket. The socket of an earlier call is closed.
     Result<> listen(core::Descriptor socket);
     void stop_listening();
     void drain(Instant deadline, unique_function<void()> done);

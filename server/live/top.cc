@@ -90,7 +90,7 @@ class Screen {
         const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
         return known ? size.ws_row : 24;
     }
-    // False: nobody looks any more.
+    // False: the terminal is gone.
     bool show(const std::string& text) {
         std::string picture = "\x1b[H";
         for (const char c : text) {
@@ -99,7 +99,7 @@ class Screen {
         }
         return write(picture + "\x1b[J");
     }
-    // Waits for the next picture. False: it was asked to end.
+    // Waits for the next picture. False: the user ended it.
     bool wait() const {
         if (!has_keys_) std::this_thread::sleep_for(interval);
         char key = 0;

@@ -81,7 +81,7 @@ std::vector<RouteCondition> methods_of(const Condition& condition) {
         std::string name = value;
         std::erase(name, '*');
         if (http::wire::parse_method(name) == http::wire::Method::other) return {};
-        // A route for GET is one for HEAD, too, and here it is not.
+        // A route for GET also takes HEAD; nginx's condition does not.
         if (name == "GET") return {};
         all += (all.empty() ? "" : ", ") + string_text(name);
     }

@@ -1,4 +1,4 @@
-// The condition of an `if` that refuses, as those of routes.
+// The condition of an `if` that refuses, as conditions of a route.
 //
 //   if ($request_method = POST) { return 403; }    method = ["POST"], and deny = 403
 //   if ($http_user_agent ~ (a|b)) { return 403; }  two routes, header.User-Agent = "*a*" and "*b*"

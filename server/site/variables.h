@@ -1,8 +1,8 @@
 // The variables of a request, in the texts of a configuration that name files and targets.
 //
-//   {path} {rest}        the path; what follows that of the route (behind a pattern: all of it)
+//   {path} {rest}        the path; its part behind the route's path (behind a pattern: all of it)
 //   {1} … {9}            what the stars of the route's pattern stand for
-//   {host} {host.1} …    the name that was asked for; its labels from the left
+//   {host} {host.1} …    the host of the request; its labels from the left
 //
 //   path = "/shop/*/item-*", rewrite = "/items/{2}"      /shop/x/item-7  ->  /items/7
 //

@@ -280,7 +280,7 @@ void ServerMetrics::add_connections(metrics::Page& page) const {
     {
         const std::lock_guard held(lock_);
         for (const auto& server : servers_) {
-            // Before those that were opened: otherwise more could have ended than were opened.
+            // Read before the opened ones: otherwise more could have ended than were opened.
             for (std::size_t i = 0; i < closed.size(); ++i) {
                 const std::uint64_t one = server->closed[i].load(std::memory_order_acquire);
                 closed[i] += one;

@@ -393,7 +393,7 @@ void SiteLoop::make_ready(const Prepared& prepared, core::EventLoop& loop) {
 
 void SiteLoop::publish(Prepared prepared) noexcept {
     core::Ref<Tree> next(static_cast<Tree*>(prepared.get()));
-    // Without the memory for it, its requests are counted as those of no endpoint.
+    // Without memory for a series, its requests count for no endpoint.
     if (metrics_ != nullptr) {
         core::contain(nullptr, "http", "the count of a site", [&] { next->count_in(*metrics_); });
     }

@@ -71,7 +71,7 @@ class Writer {
     // Reopens every sink, after writing the lines published before.
     void reopen();
 
-    // Of all streams, those that have ended included. On any thread.
+    // The sum over all streams, also ended ones. On any thread.
     struct Losses {
         std::uint64_t lines_dropped = 0;  // for which a ring had no room
         std::uint64_t write_errors = 0;

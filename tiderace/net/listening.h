@@ -119,7 +119,7 @@ class Listening {
     std::vector<Error> bind_more(const std::vector<Wanted>& wanted,
                                  std::vector<Bound>& added) const;
     // What comes next is of the first loop. Listens, so that clients connect, and wait.
-    // `backlog` is of these and of all later ones.
+    // `backlog` holds for these and all later addresses.
     Result<> listen(std::vector<Bound>& added, int backlog);
     // These are served from now on, and what is not wanted any more is closed, once the connections
     // that the kernel has accepted there are served.

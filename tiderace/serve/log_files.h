@@ -50,7 +50,7 @@ class LogFiles {
     Result<> open_diagnostics();
     // "-": standard output; "off": nowhere; a file, appended to. Also while the writer runs.
     Result<> open(const std::string& path);
-    // Of the files that are open, and of later ones.
+    // Holds for open files and later ones.
     void set_rotation(std::uint64_t rotate_bytes, std::optional<std::uint64_t> files_kept);
     // Closes all access logs but these. Each loop has forgotten the others before.
     void close_all_but(std::span<const std::string> paths);

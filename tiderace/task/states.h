@@ -1,5 +1,5 @@
 // LoopStates: the objects that handlers take by type, as an App's state() and share() say them.
-// States: those of one loop.
+// States: the states of one loop.
 //
 //   tcp::serve(":7000", session, {.states = LoopStates().state<Topics>(topics()).share(settings)})
 //
@@ -100,9 +100,9 @@ class LoopStates {
         return *this;
     }
 
-    // Adds those of a loop to its own.
+    // Adds the states of a loop to its own.
     void make(core::EventLoop& loop, States& states) const;
-    void take(LoopStates&& other);  // those of another, behind these
+    void take(LoopStates&& other);  // the states of another one, behind these
     bool has(const void* key, bool shared) const;
 
   private:

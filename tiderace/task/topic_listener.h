@@ -41,7 +41,7 @@ class TopicListener : public ListHook {
     // One topic at a time. False: a limit. Messages that were published before are not for it.
     bool join(Topics& topics, std::string_view topic) { return topics.add_listener(*this, topic); }
     void leave();
-    // Of the one that it follows; "": none.
+    // The topic that it follows; "": none.
     std::string_view topic() const;
 
     // It may leave in this call, and must not end in it.

@@ -18,7 +18,7 @@ class TopicQueueTest : public TaskTest {
 
 TEST_F(TopicQueueTest, GivesWhatWasPublishedSinceItJoined) {
     run([](Topics& t) -> Task<> {
-        TopicQueue first(t, "t");  // or nobody would keep the message before
+        TopicQueue first(t, "t");  // or the message before would not be kept
         t.publish("t", "before");
         TopicQueue queue(t, "t");
         t.publish("t", "text");

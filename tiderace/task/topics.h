@@ -1,4 +1,4 @@
-// Topics: one to many. What is published to a topic goes to each of its followers, on all loops.
+// Topics: one to many. A message to a topic goes to each of its followers, on all loops.
 //
 //   Task<> tell(tcp::Stream& stream, TopicQueue& news) {
 //       while (auto message = co_await news.next()) co_await stream.write(message->payload);
@@ -90,7 +90,7 @@ class Topics final : private core::TurnEnd, private core::Timer {
     Topics(core::EventLoop& loop, std::shared_ptr<TopicHub> hub, const TopicLimits& limits = {});
     ~Topics();
 
-    // True: nobody who is waited for is behind.
+    // True: no follower that is waited for is behind.
     bool publish(std::string_view topic, std::string_view payload, bool is_text = true);
     // A message of a WebSocket, with its kind.
     template <typename M>

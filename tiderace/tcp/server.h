@@ -16,7 +16,7 @@
 //   on_close    the last one, with the reason, also after abort() and after a callback that threw;
 //               state<T>() is still there, and writes are dropped
 //
-// What all peers of a loop share is a state, as of an App: `.state<Rooms>(…)` makes one for each
+// Peers of a loop share a state, as in an App: `.state<Rooms>(…)` makes one for each
 // loop, `.share(settings)` is one for all; callbacks find it by Peer::loop_state<Rooms>().
 //
 // None of them is called inside another of the same peer: abort() in a callback leads to on_close

@@ -24,8 +24,8 @@ enum class End : std::uint8_t {
 struct StreamOptions {
     std::size_t read_bytes_max = 64_KiB;  // unread; above it the peer is pushed back on
     Duration idle = 0s;                   // how long a read waits for the peer; 0: for ever
-    // Of a frame that has begun, while a read waits for its rest (net/progress_rate.h): a peer that
-    // sends it a byte now and then is cut off. 0: it may.
+    // The least rate of a frame that has begun, while a read waits (net/progress_rate.h). A peer
+    // that sends a byte now and then is cut off. 0: no limit.
     std::uint64_t receive_bytes_per_second_min = 0;
 };
 

@@ -197,7 +197,7 @@ void StreamState::wait_for_peer() {
     if (due != Instant::max()) connection_->set_deadline(due);
 }
 
-// While nothing waits it is we who let the peer wait.
+// Without a reader the peer waits for us, so no time counts.
 void StreamState::stop_waiting() {
     slow_.stop();
     idle_until_ = Instant::max();

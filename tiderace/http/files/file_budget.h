@@ -59,7 +59,7 @@ class FileBudget final : public core::Shared {
 
     explicit FileBudget(const FileBudgetLimits& limits) : limits_(limits) {}
 
-    // What is taken beyond a lower limit is given back in time.
+    // Bytes beyond a lower limit are given back in time.
     void set_limits(const FileBudgetLimits& limits) { limits_ = limits; }
 
     // The connection (Request::connection) whose request the next places are for; 0: none.

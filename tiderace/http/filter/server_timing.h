@@ -1,8 +1,8 @@
-// ServerTiming: how long a request took until its answer began, for those who may know it:
+// ServerTiming: how long a request took until its answer began, for clients of listed networks:
 //
 //   Server-Timing: total;dur=1.234                       milliseconds
 //
-// How long an answer takes may tell what is behind it: others are told nothing.
+// The time of an answer can reveal secrets, so other clients get no field.
 //
 // Owner    The site; one per loop.
 // Thread   The loop's.

@@ -61,7 +61,7 @@ class Matcher {
     }
 
   private:
-    // Where nobody asks what the last star stands for, it need not go on to the end.
+    // A last star whose text is not needed ends the search.
     bool takes_rest() const { return captures_ != nullptr && pattern_.ends_with("**"); }
 
     void begin_star() {
