@@ -115,6 +115,17 @@ respond = "other"
     assert line.endswith(" status=200 duration_ms=0 left_out=0")
 
 
+def test_a_program_that_is_down_is_a_line_and_a_number(logged, make):  # noqa: F811
+    it = logged("", '[[site]]\nroute = [{ path = "/", fastcgi = "unix:/absent/php.sock" }]\n')
+    for _ in range(20):
+        assert it.server.get("/").status in (502, 503)
+    it.server.stop()
+    faults = re.findall("warning cgi: .*", it.server.stderr)
+    assert len(faults) == 2, faults
+    assert faults[0].startswith("warning cgi: a program gave no answer program=")
+    assert "warning cgi: the same fault of a program again count=19 program=" in faults[1]
+
+
 TIMED = """
 [[site]]
 default = true

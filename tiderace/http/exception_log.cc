@@ -23,9 +23,53 @@ std::string message_of_current() {
 
 }  // namespace
 
-ExceptionLog::~ExceptionLog() {
+FoldedLog::~FoldedLog() {
     if (loop_ != nullptr) loop_->cancel(*this);
     if (loop_ != nullptr) report();
+}
+
+void FoldedLog::write(core::EventLoop& loop, std::string_view text, Same same,
+                      std::initializer_list<log::Field> once) {
+    if (const auto known = std::ranges::find(kinds_, same, &Kind::same); known != kinds_.end()) {
+        ++known->more;
+        return;
+    }
+    if (kinds_.size() == kinds_max) {
+        ++others_;
+        return;
+    }
+    std::vector<log::Field> fields(once);
+    for (std::size_t i = 0; i < same.size(); ++i) {
+        const auto& [key, value] = same[i];
+        fields.insert(i == 0 ? fields.begin() : fields.end(), log::field(key, value));
+    }
+    loop.log()->write(words_.level, words_.scope, text, fields);
+    if (kinds_.empty()) {
+        loop_ = &loop;
+        loop_->assert_on_loop();
+        loop_->arm(*this, loop_->now() + fold_time);
+    }
+    kinds_.push_back({std::move(same)});
+}
+
+void FoldedLog::on_expired() {
+    report();
+    kinds_.clear();
+    others_ = 0;
+}
+
+void FoldedLog::report() {
+    log::Logger* const log = loop_->log();
+    if (log == nullptr) return;
+    for (const Kind& kind : kinds_) {
+        if (kind.more == 0) continue;
+        std::vector<log::Field> fields{log::field("count", kind.more)};
+        for (const auto& [key, value] : kind.same) fields.push_back(log::field(key, value));
+        log->write(words_.level, words_.scope, words_.again, fields);
+    }
+    if (others_ == 0) return;
+    const log::Field count = log::field("count", others_);
+    log->write(words_.level, words_.scope, words_.others, {&count, 1});
 }
 
 void ExceptionLog::write(Exchange& exchange, std::string_view thrower) noexcept {
@@ -34,58 +78,18 @@ void ExceptionLog::write(Exchange& exchange, std::string_view thrower) noexcept 
     bool written = false;
     try {
         const Matched* const matched = exchange.matched();
-        write_line(exchange, {.thrower = thrower,
-                              .route = std::string(matched != nullptr ? matched->pattern : ""),
-                              .type = log::current_exception_type(),
-                              .what = message_of_current()});
+        const Request& request = exchange.request();
+        lines_.write(
+            exchange.loop(), "an exception was caught; its work is dropped",
+            {{"by", std::string(thrower)},
+             {"route", std::string(matched != nullptr ? matched->pattern : "")},
+             {"type", log::current_exception_type()},
+             {"what", message_of_current()}},
+            {log::field("request_id", request.id()), log::field("method", request.method_name())});
         written = true;
     } catch (...) {  // without memory; the exception of the application is current again below
     }
     if (!written) core::log_exception(log, "http", thrower);
-}
-
-void ExceptionLog::write_line(Exchange& exchange, Kind kind) {
-    if (const auto known = std::ranges::find(kinds_, kind); known != kinds_.end()) {
-        ++known->more;
-        return;
-    }
-    if (kinds_.size() == kinds_max) {
-        ++others_;
-        return;
-    }
-    const Request& request = exchange.request();
-    exchange.loop().log()->error(
-        "http", "an exception was caught; its work is dropped", log::field("by", kind.thrower),
-        log::field("request_id", request.id()), log::field("method", request.method_name()),
-        log::field("route", kind.route), log::field("type", kind.type),
-        log::field("what", kind.what));
-    if (kinds_.empty()) {
-        loop_ = &exchange.loop();
-        loop_->assert_on_loop();
-        loop_->arm(*this, loop_->now() + fold_time);
-    }
-    kinds_.push_back(std::move(kind));
-}
-
-void ExceptionLog::on_expired() {
-    report();
-    kinds_.clear();
-    others_ = 0;
-}
-
-void ExceptionLog::report() {
-    log::Logger* const log = loop_->log();
-    if (log == nullptr) return;
-    for (const Kind& kind : kinds_) {
-        if (kind.more == 0) continue;
-        log->error("http", "the same exception again", log::field("count", kind.more),
-                   log::field("by", kind.thrower), log::field("route", kind.route),
-                   log::field("type", kind.type), log::field("what", kind.what));
-    }
-    if (others_ > 0) {
-        log->error("http", "exceptions of other kinds, which were not logged",
-                   log::field("count", others_));
-    }
 }
 
 }  // namespace tiderace::http

@@ -49,19 +49,19 @@ class ExceptionLogTest : public ::testing::Test {
 TEST_F(ExceptionLogTest, IdenticalOnesAreOneLineAndTheirNumber) {
     for (int i = 0; i < 312; ++i) fail("the stock is empty");
     EXPECT_EQ(count_lines(), 1u);
-    world.advance(ExceptionLog::fold_time + 1s);
+    world.advance(FoldedLog::fold_time + 1s);
     EXPECT_THAT(lines(), HasSubstr("the same exception again count=311 by=\"a handler\" route=\"\" "
                                    "type=std::runtime_error what=\"the stock is empty\"\n"));
     fail("the stock is empty");
     EXPECT_THAT(lines(), HasSubstr("an exception was caught"));
-    world.advance(ExceptionLog::fold_time + 1s);
+    world.advance(FoldedLog::fold_time + 1s);
     EXPECT_EQ(lines(), "") << "it came once";
 }
 
 TEST_F(ExceptionLogTest, OthersAreLinesOfTheirOwnUpToALimit) {
     for (std::size_t i = 0; i < 1'000; ++i) fail("request " + std::to_string(i));
-    EXPECT_EQ(count_lines(), ExceptionLog::kinds_max);
-    world.advance(ExceptionLog::fold_time + 1s);
+    EXPECT_EQ(count_lines(), FoldedLog::kinds_max);
+    world.advance(FoldedLog::fold_time + 1s);
     EXPECT_THAT(lines(), HasSubstr("which were not logged count=968\n"));
 }
 

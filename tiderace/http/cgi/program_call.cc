@@ -47,6 +47,14 @@ class ProgramCall::Source final : public BodySource {
     ProgramCall* call_;  // nullptr: the call is over before its answer was
 };
 
+CallRoom::CallRoom(core::EventLoop& loop, const CallRules& r)
+    : rules(r),
+      collected(core::make_ref<core::Budget>(loop, "bodies for programs", r.collected_bytes_max)),
+      faults({.level = log::Level::warning,
+              .scope = "cgi",
+              .again = "the same fault of a program again",
+              .others = "faults of programs of other kinds, which were not logged"}) {}
+
 ProgramCall::ProgramCall(core::EventLoop& loop, CallRoom& room, std::string_view name)
     : loop_(&loop), room_(&room), timeout_(room.rules.timeout), name_(name) {}
 
@@ -302,11 +310,13 @@ void ProgramCall::fail_without_head() {
 
 void ProgramCall::fail(int status, std::string_view why) {
     if (over()) return;
-    if (log::Logger* out = log()) {
-        out->warning("cgi", answered_ ? "an answer was broken off" : "a program gave no answer",
-                     log::field("program", name_), log::field("status", status),
-                     log::field("why", why));
-    }
+    // A program that is down fails each request alike.
+    core::contain(log(), "cgi", "the report of a fault", [&] {
+        if (log() == nullptr) return;
+        room_->faults.write(
+            *loop_, answered_ ? "an answer was broken off" : "a program gave no answer",
+            {{"program", name_}, {"why", std::string(why)}}, {log::field("status", status)});
+    });
     const core::Ref<Exchange> exchange = exchange_;
     broken_ = true;
     if (source_ != nullptr && exchange && source_waits_) {

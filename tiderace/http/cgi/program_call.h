@@ -29,6 +29,7 @@
 #include "tiderace/base/units.h"
 #include "tiderace/core/budget.h"
 #include "tiderace/core/event_loop.h"
+#include "tiderace/http/exception_log.h"
 #include "tiderace/http/exchange.h"
 #include "tiderace/http/wire/cgi/answer_head.h"
 
@@ -47,13 +48,11 @@ struct CallRules {
 
 // The parts that the calls of one handler share.
 struct CallRoom {
-    CallRoom(core::EventLoop& loop, const CallRules& r)
-        : rules(r),
-          collected(
-              core::make_ref<core::Budget>(loop, "bodies for programs", r.collected_bytes_max)) {}
+    CallRoom(core::EventLoop& loop, const CallRules& r);
 
     CallRules rules;
     core::Ref<core::Budget> collected;
+    FoldedLog faults;
 };
 
 class ProgramCall {
