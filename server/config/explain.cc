@@ -25,6 +25,7 @@
 #include "tiderace/core/clock.h"
 #include "tiderace/http/access_log.h"
 #include "tiderace/http/route/glob.h"
+#include "tiderace/http/site_loop.h"
 #include "tiderace/log/doorbell.h"
 #include "tiderace/log/ring.h"
 
@@ -421,11 +422,18 @@ class Explainer {
     void add_line(const std::string& log) {
         if (log == "off") return;
         log::Doorbell bell;
-        log::Ring ring(2 * http::RingAccessLog::line_bytes_max, bell);
-        http::RingAccessLog access(ring, config_.server.log_format);
-        access.write(
-            {.request = &request_, .status = status_, .when = core::SystemClock().unix_now()});
-        access.publish();
+        log::Ring ring(32_KiB, bell);
+        http::AccessLogRules rules = config_.server.log_rules;
+        rules.thinned = 0;
+        http::RingAccessLog access(ring, config_.server.log_format, rules);
+        const std::string name = site_ != nullptr ? site_->name() : "default";
+        const http::Matched matched{
+            .pattern = route_ != nullptr ? std::string_view(route_->match.path) : "", .site = name};
+        access.write({.request = &request_,
+                      .status = status_,
+                      .when = core::SystemClock().unix_now(),
+                      .matched = &matched});
+        ring.publish();
         const ByteView line = ring.readable(ring.published());
         add("line", std::string(line.substr(0, line.find('\n'))));
     }
