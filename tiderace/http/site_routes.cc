@@ -1,6 +1,7 @@
 #include "tiderace/http/site_routes.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,31 @@
 #include "tiderace/http/route/glob.h"
 
 namespace tiderace::http {
+namespace {
+
+// The characters that the parts of a path end with. What a pattern matches ends with one of them,
+// so most patterns are passed over, "*.php" where nothing ends with 'p'.
+class SegmentEnds {
+  public:
+    explicit SegmentEnds(ByteView path) {
+        for (std::size_t at = 0; at < path.size();) {
+            const std::size_t end = std::min(path.find('/', at + 1), path.size());
+            const auto last = static_cast<unsigned char>(path[end - 1]);
+            ends_[last / 64] |= std::uint64_t{1} << (last % 64);
+            at = end;
+        }
+    }
+    bool may_end(char pattern_end) const {
+        const auto last = static_cast<unsigned char>(pattern_end);
+        return pattern_end == '*' || pattern_end == '?' || pattern_end == '/' ||
+               (ends_[last / 64] >> (last % 64) & 1) != 0;
+    }
+
+  private:
+    std::array<std::uint64_t, 4> ends_ = {};
+};
+
+}  // namespace
 
 SiteRoutes::SiteRoutes(std::vector<Route> routes) {
     std::vector<const RouteMatch*> matches;
@@ -38,7 +64,8 @@ void SiteRoutes::add_lists() {
         const RouteMatch& match = routes_[i].match;
         const RouteMatch::Kind kind = match.kind();
         if (kind == RouteMatch::Kind::glob) {
-            globs_.push_back(i);
+            globs_.push_back({i, static_cast<std::uint32_t>(match.path.size()), match.path.back()});
+            glob_texts_ += match.path;
         } else {
             (kind == RouteMatch::Kind::alone ? alone : below)[match.plain_path()].push_back(i);
         }
@@ -87,17 +114,23 @@ const SiteRoutes::Route* SiteRoutes::refining(std::span<const std::uint32_t> lis
     return nullptr;
 }
 
+void SiteRoutes::find_globs(const Request& request, List& found) const {
+    const SegmentEnds ends(request.path);
+    ByteView texts = glob_texts_;
+    for (const Glob& glob : globs_) {
+        const ByteView text = texts.substr(0, glob.bytes);
+        texts.remove_prefix(glob.bytes);
+        if (!ends.may_end(glob.last) || !route::glob_holds(text, request.path)) continue;
+        if (routes_[glob.route].match.conditions_hold(request)) found.push_back(glob.route);
+    }
+}
+
 std::uint32_t SiteRoutes::find(const Request& request, List& found) const {
     route::Parameters unused;
     const route::Found at = paths_.find(wire::Method::other, request.path, unused);
     const std::uint32_t list = at.kind == route::Found::Kind::route ? at.route : 0;
     found.clear();
-    for (const std::uint32_t glob : globs_) {
-        const RouteMatch& match = routes_[glob].match;
-        if (route::glob_holds(match.path, request.path) && match.conditions_hold(request)) {
-            found.push_back(glob);
-        }
-    }
+    if (!globs_.empty()) find_globs(request, found);
     if (found.empty() && !conditional_[list]) return list;
     for (const std::uint32_t route : lists_[list]) {
         if (routes_[route].match.conditions_hold(request)) found.push_back(route);

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tiderace/http/route/router.h"
@@ -50,12 +51,20 @@ class SiteRoutes {
   private:
     void add_lists();
     std::uint32_t add_list(List list);
+    void find_globs(const Request& request, List& found) const;
 
     std::vector<Route> routes_;
     std::vector<List> lists_;        // the first is empty
     std::vector<bool> conditional_;  // by list: one of its routes has conditions
     route::Router paths_;            // finds a list
-    List globs_;
+    // Those that are patterns, with their texts close together: each request looks at all of them.
+    struct Glob {
+        std::uint32_t route;
+        std::uint32_t bytes;
+        char last;  // of its text
+    };
+    std::vector<Glob> globs_;
+    std::string glob_texts_;
 };
 
 }  // namespace tiderace::http

@@ -10,6 +10,7 @@ namespace tiderace::http::route {
 namespace {
 
 constexpr std::size_t edges_at_first = 64;
+constexpr std::string_view allow_of_any = "OPTIONS";
 
 std::string quoted(wire::Method method, std::string_view pattern, Place place) {
     const std::string_view name =
@@ -63,12 +64,15 @@ std::uint32_t Router::literal_child(std::uint32_t node, std::string_view text) c
     for (std::size_t i = hash & (edges_.size() - 1);; i = (i + 1) & (edges_.size() - 1)) {
         const Edge& edge = edges_[i];
         if (edge.to == none) return none;
-        if (edge.hash == hash && edge.from == node && edge.text == text) return edge.to;
+        if (edge.hash != hash || edge.from != node || edge.text_bytes != text.size()) continue;
+        if (std::memcmp(edge_texts_.data() + edge.text, text.data(), text.size()) == 0) {
+            return edge.to;
+        }
     }
 }
 
 void Router::insert(Edge edge) {
-    if (2 * ++edge_count_ > edges_.size()) {
+    if (3 * ++edge_count_ > 2 * edges_.size()) {
         std::vector<Edge> before = std::exchange(edges_, std::vector<Edge>(2 * edges_.size()));
         edge_count_ = 1;
         for (const Edge& old : before) {
@@ -85,8 +89,10 @@ std::uint32_t Router::child_for(std::uint32_t node, const Segment& segment) {
         const std::uint32_t known = literal_child(node, segment.text);
         if (known != none) return known;
         const std::uint32_t made = make_node();
-        texts_.push_back(std::make_unique<std::string>(segment.text));
-        insert({node, made, hash_of(node, segment.text), *texts_.back()});
+        insert({node, made, hash_of(node, segment.text),
+                static_cast<std::uint32_t>(edge_texts_.size()),
+                static_cast<std::uint32_t>(segment.text.size())});
+        edge_texts_ += segment.text;
         nodes_[node].has_literals = true;
         return made;
     }
@@ -129,6 +135,7 @@ void Router::put_alone(std::string_view path, std::uint32_t route) {
     }
     routes_[node.routes].by_method.fill(none);
     routes_[node.routes].by_method[methods - 1] = route;
+    node.any = route;
 }
 
 std::expected<void, std::string> Router::add_below(std::string_view path, std::uint32_t route) {
@@ -155,6 +162,9 @@ std::expected<void, std::string> Router::add(std::uint32_t node, wire::Method me
                                ", which was added before");
     }
     slot = added.route;
+    // The first route of a node is the only one that may be for all: another makes it one of some.
+    const bool is_first = routes.allow.empty();
+    nodes_[node].any = is_first && method == wire::Method::other ? added.route : none;
     added_.push_back(added);
     add_allow(routes);
     return {};
@@ -227,6 +237,7 @@ Found Router::find(wire::Method method, ByteView path, Parameters& parameters) c
     if (!path.starts_with('/')) return {};
     const std::uint32_t node = match(0, path, 0, parameters);
     if (node == none) return {};
+    if (nodes_[node].any != none) return {Found::Kind::route, nodes_[node].any, allow_of_any};
     const Routes& routes = routes_[nodes_[node].routes];
     std::uint32_t route = routes.by_method[static_cast<std::size_t>(method)];
     if (route == none && method == wire::Method::head) {

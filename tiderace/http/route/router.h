@@ -75,6 +75,7 @@ class Router {
         std::uint32_t parameter = none;  // nodes
         std::uint32_t rest = none;
         std::uint32_t routes = none;  // of routes that end here
+        std::uint32_t any = none;     // the route, where it is for every method
         bool has_literals = false;
     };
     struct Added {
@@ -82,11 +83,13 @@ class Router {
         std::string_view pattern;
         Place place;
     };
+    // A look-up waits for memory most of all, so a site's edges and their texts lie close together.
     struct Edge {
         std::uint32_t from = none;
         std::uint32_t to = none;
         std::uint32_t hash = 0;
-        std::string_view text;
+        std::uint32_t text = 0;  // in edge_texts_
+        std::uint32_t text_bytes = 0;
     };
 
     static std::uint32_t hash_of(std::uint32_t from, std::string_view text);
@@ -103,9 +106,10 @@ class Router {
 
     std::vector<Node> nodes_;
     std::vector<Routes> routes_;
-    std::vector<Edge> edges_;  // open addressing, a power of two, at most half full
+    std::vector<Edge> edges_;  // open addressing, a power of two, at most two thirds full
     std::size_t edge_count_ = 0;
-    std::vector<std::unique_ptr<std::string>> texts_;  // of edges and patterns
+    std::string edge_texts_;
+    std::vector<std::unique_ptr<std::string>> texts_;  // of patterns
     std::vector<Added> added_;                         // in order of add
 };
 

@@ -128,11 +128,13 @@ bool HostMemo::is_valid(ByteView host) {
 }
 
 ByteView host_without_port(ByteView authority) {
-    const std::size_t colon = authority.rfind(':');
-    const std::size_t bracket = authority.rfind(']');
-    // A colon inside the brackets of an IPv6 address begins no port.
-    const bool has_port = colon != ByteView::npos && (bracket == ByteView::npos || colon > bracket);
-    if (has_port) authority = authority.substr(0, colon);
+    // Most have none, and looking from the begin is many bytes at a time.
+    if (authority.contains(':')) {
+        const std::size_t colon = authority.rfind(':');
+        const std::size_t bracket = authority.rfind(']');
+        // A colon inside the brackets of an IPv6 address begins no port.
+        if (bracket == ByteView::npos || colon > bracket) authority = authority.substr(0, colon);
+    }
     if (authority.ends_with('.')) authority.remove_suffix(1);
     return authority;
 }
