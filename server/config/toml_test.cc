@@ -66,15 +66,39 @@ TEST_F(TomlTest, LongKeysInTablesInTablesAreATreeThatFits) {
     EXPECT_TRUE(problems_.text(sources_).contains("this is no TOML: exceeded maximum nested"));
 }
 
+TEST_F(TomlTest, DotsOfTextsAndCommentsAreNoPartsOfAKey) {
+    const std::string dots(1'000, '.');
+    for (const std::string& text :
+         {"# " + dots, "a = 1 # \"" + dots, "a = '" + dots + "'", "a = \"\\\"" + dots + "\"",
+          "a = \"\"\"\n" + dots + "\"\n#" + dots + "\"\"\"", "a = '''\n" + dots + "'''"}) {
+        EXPECT_EQ(parse(text + "\n").members.size(), text[0] == '#' ? 0U : 1U) << text.substr(0, 9);
+        EXPECT_EQ(problems_.errors(), 0U) << problems_.text(sources_);
+    }
+    std::string deep = "b";
+    for (int i = 0; i < 200; ++i) deep += ".b";
+    std::size_t found = 0;
+    for (const std::string& before :
+         {"'#'.", "t = { a = \"\"\"x\"\"\"\", ", "t = { a = \"\"\"\n#\"\"\", ", "t = { a = '\\', ",
+          "t = { a = '''x'''', "}) {
+        parse(before + deep + " = 1\n");
+        EXPECT_EQ(problems_.errors(), ++found) << before;
+        EXPECT_TRUE(problems_.text(sources_).contains("a key has at most 100 parts")) << before;
+    }
+}
+
 TEST_F(TomlTest, WhatIsHostileEnds) {
     parse(std::string(100'000, '['));
     parse("a = " + std::string(100'000, '[') + "\n");
     parse("a = \"" + std::string(1'000'000, 'x'));
     parse(std::string("a = \"\0\"", 7));
     parse("\xff\xfe");
-    EXPECT_EQ(problems_.errors(), 5U) << problems_.text(sources_);
+    // What toml++ 3.3 leaves to the compiler: a letter of Latin, Arabic and Runic beside a key.
+    for (const char* const letter : {"\xc3\xbc", "\xc6\xa8", "\xd8\x8f", "\xe1\x9a\xa0"}) {
+        parse("a" + std::string(letter) + " = 1");
+    }
+    EXPECT_EQ(problems_.errors(), 9U) << problems_.text(sources_);
     parse("");
-    EXPECT_EQ(problems_.errors(), 5U);
+    EXPECT_EQ(problems_.errors(), 9U);
 }
 
 }  // namespace
