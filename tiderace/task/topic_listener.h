@@ -38,13 +38,14 @@ class TopicListener : public ListHook {
     TopicListener& operator=(const TopicListener&) = delete;
     virtual ~TopicListener() { leave(); }
 
-    // One topic at a time. False: a limit. Messages that were published before are not for it.
+    // One topic at a time. False: a limit. Messages that were published before are not for it; but
+    // of those that are being delivered, when it joins inside an on_messages().
     bool join(Topics& topics, std::string_view topic) { return topics.add_listener(*this, topic); }
     void leave();
     // The topic that it follows; "": none.
     std::string_view topic() const;
 
-    // It may leave in this call, and must not end in it.
+    // It may leave and publish in this call, and must not end in it.
     virtual void on_messages(TopicBatch& batch) = 0;
     virtual void on_failed() {}  // that threw
 

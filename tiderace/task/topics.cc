@@ -15,7 +15,8 @@ struct Topics::Topic {
     std::string name;
     IntrusiveList<TopicListener> listeners;
     std::size_t members = 0;
-    std::vector<SharedMessage> batch;  // published in this turn
+    std::vector<SharedMessage> batch;      // published in this turn
+    std::vector<SharedMessage> delivered;  // while its listeners get them
 };
 
 // The batch that one loop hands to the others at the end of a turn.
@@ -118,7 +119,8 @@ std::string_view TopicListener::topic() const {
 
 // Not while a batch waits: dirty_ holds a pointer to the topic.
 void Topics::forget_if_empty(Topic& topic) {
-    if (topic.members == 0 && topic.batch.empty()) topics_.erase(topics_.find(topic.name));
+    if (topic.members == 0 && topic.batch.empty() && topic.delivered.empty())
+        topics_.erase(topics_.find(topic.name));
 }
 
 // --- publishing ------------------------------------------------------------------------------
@@ -177,21 +179,26 @@ void Topics::on_turn_end() {
     outgoing_bytes_ = 0;
 }
 
-// The list is taken first, because a socket's send() also flushes, and must not deliver the same
-// batches again. A topic with a batch is not forgotten, so the pointers stay valid.
+// What a listener publishes in here is delivered later: a socket's send() also flushes, and must
+// not deliver the same batches again. A topic with a batch is not forgotten, so that the pointers
+// stay valid. Nothing throws in here.
 void Topics::deliver_all() {
+    if (std::exchange(delivering_, true)) return;
     dirty_bytes_ = 0;
     for (Topic* topic : std::exchange(dirty_, {})) {
+        topic->delivered.swap(topic->batch);
         deliver(*topic);
-        topic->batch.clear();
+        topic->delivered.clear();
         forget_if_empty(*topic);
     }
+    delivering_ = false;
 }
 
 void Topics::deliver(Topic& topic) {
-    TopicBatch batch{topic.batch};
+    TopicBatch batch{topic.delivered};
     topic.listeners.for_each([&](TopicListener& listener) {
-        if (!contain([&] { listener.on_messages(batch); })) listener.on_failed();
+        if (contain([&] { listener.on_messages(batch); })) return;
+        contain([&] { listener.on_failed(); });
     });
     behind_.store(behind_members_ > 0, std::memory_order_release);
 }

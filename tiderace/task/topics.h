@@ -158,6 +158,7 @@ class Topics final : private core::TurnEnd, private core::Timer {
     std::size_t outgoing_bytes_ = 0;
     std::uint64_t missed_ = 0;
     bool waits_ = false;
+    bool delivering_ = false;
     std::size_t behind_members_ = 0;
     IntrusiveList<TopicPublisher> paused_;
 

@@ -20,12 +20,14 @@ class Heard final : public TopicListener {
     std::string all;
     bool leaves = false;
     bool throws = false;
+    Topics* answers_to = nullptr;
     int failures = 0;
 
   private:
     void on_messages(TopicBatch& batch) override {
         if (throws) throw std::runtime_error("a follower");
         for (const SharedMessage& message : batch.messages) all += message->payload + ' ';
+        if (answers_to != nullptr && all.size() < 10) answers_to->publish(topic(), "answer");
         if (leaves) leave();
     }
     void on_failed() override { ++failures; }
@@ -73,6 +75,29 @@ TEST_F(TopicsTest, OneListenerThatThrowsOrLeavesDoesNotHarmTheOthers) {
     EXPECT_EQ(leaves.all, "a ");
     EXPECT_EQ(stays.all, "a b ");
     EXPECT_EQ(topics->members("t"), 2U);
+}
+
+TEST_F(TopicsTest, WhatAListenerPublishesToItsOwnTopicComesNext) {
+    const auto topics = make(world);
+    Heard answers, hears;
+    answers.answers_to = topics.get();
+    for (Heard* one : {&answers, &hears}) EXPECT_TRUE(one->join(*topics, "t"));
+    topics->publish("t", "question");
+    world.settle();
+    EXPECT_EQ(answers.all, "question answer ");
+    EXPECT_EQ(hears.all, "question answer ");
+}
+
+// The last of them, in the middle of its topic's delivery.
+TEST_F(TopicsTest, ATopicWhoseListenersAllLeaveIsForgotten) {
+    const auto topics = make(world);
+    Heard one, two;
+    one.leaves = two.leaves = true;
+    for (Heard* each : {&one, &two}) EXPECT_TRUE(each->join(*topics, "t"));
+    topics->publish("t", "last");
+    world.settle();
+    EXPECT_EQ(one.all + two.all, "last last ");
+    EXPECT_EQ(topics->size(), 0U);
 }
 
 TEST_F(TopicsTest, RefuseATopicTooManyAndANameTooLong) {

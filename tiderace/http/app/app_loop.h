@@ -40,9 +40,9 @@ class AppLoop final {
     void drain(Instant deadline, unique_function<void()> done);
     // The route whose function is on the stack, for the watchdog; nullptr: none. Any thread.
     std::atomic<const Matched*>& running() { return running_; }
-    // A route is a WebSocket: HTTP/2 has to announce extended CONNECT.
     // What a server of its connections counts; with App::metrics() it is shown.
     void count_connections(std::shared_ptr<const net::TcpServerCounters> counters);
+    // A route is a WebSocket: HTTP/2 has to announce extended CONNECT.
     bool takes_websockets() const;
 
   private:
