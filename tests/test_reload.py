@@ -169,7 +169,7 @@ def test_listeners_come_and_go(reloads, folders, tmp_path):
             assert get_once(address, host="one.example").text == "one"
         assert ports(each) == {first[1], other}
         assert each.ask(ONE, SERVER + listen(f"127.0.0.1:{other}"))
-        assert ports(each) == {other}
+        wait_until(lambda: ports(each) == {other}, what="the end of the first address")
         assert not os.path.exists(path)
         with pytest.raises(ConnectionRefusedError):
             each.server.connect()
@@ -463,8 +463,9 @@ def test_nothing_is_lost_in_many_reloads(reloads, folders, tmp_path, pytestconfi
     (early, early_descriptors), (late, descriptors) = seen
     assert descriptors <= early_descriptors * 1.02 + 1, seen
     if not sanitized:
-        # The heap has its last fragments after some 500 readings: they came to 180 KB.
-        assert late < early * 1.02 + 256_000, seen
+        # The heap has its last fragments after some 500 readings.
+        fragments = 256_000 if rounds > 1_000 else 1_000_000
+        assert late < early * 1.02 + fragments, seen
 
 
 def test_a_reload_each_ten_milliseconds(reloads, folders):

@@ -100,6 +100,10 @@ void Acceptor::start() {
     loop_->backend().set_accepting(handle_, true);
 }
 
+void Acceptor::turn_newcomers_away() {
+    if (handle_) take_no_newcomers(loop_->kernel(), handle_.fd);
+}
+
 // listen(2) of a socket that listens sets the length alone. Where it fails the old one holds.
 void Acceptor::set_backlog(int backlog) {
     if (handle_) loop_->kernel().listen(handle_.fd, backlog);

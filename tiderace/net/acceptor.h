@@ -45,6 +45,8 @@ class Acceptor final : private core::IoObserver, private core::Timer {
     // Accepts the connections in the kernel's queue, which closing would reset, and closes the
     // socket. Connections beyond `waiting_max` have arrived meanwhile, and are reset.
     void stop(std::size_t waiting_max = queue_max) TR_ON_LOOP;
+    // Accepts those that are connecting, and on Linux no others, until stop().
+    void turn_newcomers_away() TR_ON_LOOP;
     // Another length of the kernel's queue.
     void set_backlog(int backlog) TR_ON_LOOP;
     // For a while, leaves new connections in the kernel's queue.

@@ -29,7 +29,7 @@ class TcpServer::DrainTimer final : public core::Timer {
 };
 
 // One listening socket, and the layer that its connections go through.
-class TcpServer::Entrance final : private Acceptor::Receiver {
+class TcpServer::Entrance final : private Acceptor::Receiver, private core::Timer {
   public:
     Entrance(TcpServer& server, core::Descriptor listener, TransportLayer* layer,
              std::uint64_t name)
@@ -39,18 +39,33 @@ class TcpServer::Entrance final : private Acceptor::Receiver {
           acceptor_(*server.loop_, std::move(listener), *this) {
         acceptor_.start();
     }
+    ~Entrance() { server_->loop_->cancel(*this); }
+
     std::uint64_t name() const { return name_; }
-    void stop() TR_ON_LOOP { acceptor_.stop(); }
+    bool is_closed() const { return is_closed_; }
+    void stop() TR_ON_LOOP {
+        acceptor_.stop();
+        is_closed_ = true;
+    }
+    void stop_soon() TR_ON_LOOP {
+        acceptor_.turn_newcomers_away();
+        server_->loop_->arm(*this, server_->loop_->now() + handshakes_end);
+    }
     void set_backlog(int backlog) TR_ON_LOOP { acceptor_.set_backlog(backlog); }
 
   private:
     void on_connection(int fd, const core::Address& peer) TR_ON_LOOP override {
         server_->adopt(fd, peer, layer_);
     }
+    void on_expired() TR_ON_LOOP override { stop(); }
+
+    // Round trips of most clients.
+    static constexpr Duration handshakes_end = 100ms;
 
     TcpServer* server_;
     TransportLayer* layer_;
     std::uint64_t name_;
+    bool is_closed_ = false;
     Acceptor acceptor_;
 };
 
@@ -78,11 +93,10 @@ void TcpServer::listen(core::Descriptor listener, TransportLayer* layer, std::ui
 
 void TcpServer::stop_listening(std::uint64_t name) {
     loop_->assert_on_loop();
-    std::erase_if(entrances_, [&](const std::unique_ptr<Entrance>& each) TR_ON_LOOP {
-        if (each->name() != name) return false;
-        each->stop();
-        return true;
-    });
+    std::erase_if(entrances_, [](const auto& each) { return each->is_closed(); });
+    for (const auto& each : entrances_) {
+        if (each->name() == name) each->stop_soon();
+    }
 }
 
 void TcpServer::change(const ConnectionLimits& limits, int backlog) {

@@ -65,7 +65,8 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
     // it; the layer outlives this server.
     void listen(core::Descriptor listener, TransportLayer* layer = nullptr,
                 std::uint64_t name = 0) TR_ON_LOOP;
-    // Of a listening socket with this name: takes the connections that wait there, and closes it.
+    // Of a listening socket with this name: takes the connections that wait there, and closes it a
+    // moment later: a handshake that is under way would end in a reset.
     void stop_listening(std::uint64_t name) TR_ON_LOOP;
     // For connections and deadlines that begin from now on, and for the sockets that listen.
     void change(const ConnectionLimits& limits, int backlog) TR_ON_LOOP;
