@@ -463,9 +463,8 @@ def test_nothing_is_lost_in_many_reloads(reloads, folders, tmp_path, pytestconfi
     (early, early_descriptors), (late, descriptors) = seen
     assert descriptors <= early_descriptors * 1.02 + 1, seen
     if not sanitized:
-        # The heap has its last fragments after some 500 readings.
-        fragments = 256_000 if rounds > 1_000 else 1_000_000
-        assert late < early * 1.02 + fragments, seen
+        # Half a megabyte more, once: it was 528 KB after 200 readings and 536 KB after 10,000.
+        assert late < early * 1.02 + 1_000_000, seen
 
 
 def test_a_reload_each_ten_milliseconds(reloads, folders):
