@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -51,16 +52,23 @@ void Writer::end_stream(Stream& stream) {
     doorbell_.ring();
 }
 
-void Writer::take_new_streams() {
+// Before the drain: a stream that ends later may have lines that the drain does not see.
+void Writer::take_changes() {
     const std::lock_guard lock(changing_);
-    for (std::unique_ptr<Stream>& stream : new_streams_) streams_.push_back(std::move(stream));
+    streams_.reserve(streams_.size() + new_streams_.size());
+    ending_streams_.reserve(ending_streams_.size() + ended_streams_.size());
+    // Nothing below fails, so a change is taken whole or is left to the next pass.
+    std::ranges::move(new_streams_, std::back_inserter(streams_));
+    std::ranges::copy(ended_streams_, std::back_inserter(ending_streams_));
     new_streams_.clear();
+    ended_streams_.clear();
+    streams_change_.store(false, std::memory_order_relaxed);
 }
 
 // After the drain.
 void Writer::end_streams() {
     const std::lock_guard lock(changing_);
-    for (const Stream* const ended : std::exchange(ended_streams_, {})) {
+    for (const Stream* const ended : std::exchange(ending_streams_, {})) {
         of_ended_.lines_dropped += ended->dropped();
         of_ended_.write_errors += ended->troubles();
         std::erase_if(streams_, [&](const auto& stream) { return stream.get() == ended; });
@@ -175,8 +183,7 @@ Stream::Drained Writer::try_pass() {
 
 Stream::Drained Writer::pass() {
     if (reopen_wanted_.exchange(false, std::memory_order_acquire)) reopening_ = true;
-    const bool streams_change = streams_change_.exchange(false, std::memory_order_acquire);
-    if (streams_change) take_new_streams();
+    if (streams_change_.load(std::memory_order_acquire)) take_changes();
     Stream::Drained drained;
     const auto drain = [&](Stream& stream) {
         const Stream::Drained one = stream.drain(options_.batch_bytes_max, options_.room_patience);
@@ -190,7 +197,7 @@ Stream::Drained Writer::pass() {
         if (until_drops_reported(*stream) == Duration::zero()) report_dropped(*stream);
     }
     // After the drain: lines of before the rotation belong to the file of before.
-    if (streams_change) end_streams();
+    if (!ending_streams_.empty()) end_streams();
     if (reopening_) reopen_sinks();
     reopening_ = false;
     // Again: the notices of this pass went there after its turn.

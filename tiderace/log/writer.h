@@ -86,7 +86,7 @@ class Writer {
     void run();
     Stream::Drained try_pass();
     Stream::Drained pass();
-    void take_new_streams();
+    void take_changes();
     void end_streams();
     void sleep(Stream::Drained drained);
     void sleep_for(Duration duration);
@@ -110,6 +110,7 @@ class Writer {
     std::vector<Stream*> ended_streams_;
     std::atomic<bool> streams_change_ = false;
     std::vector<std::unique_ptr<Stream>> streams_;  // once it runs, the thread's
+    std::vector<Stream*> ending_streams_;           // the thread's: they end after this pass
     std::optional<BasicLogger<Level::trace>> notices_;
     std::atomic<bool> reopen_wanted_ = false;
     std::atomic<bool> stop_wanted_ = false;

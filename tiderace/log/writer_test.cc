@@ -14,10 +14,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tiderace/log/collecting_sink.h"
@@ -546,6 +549,39 @@ TEST_F(WriterTest, StreamsComeAndGoWhileItRuns) {
         EXPECT_EQ(written, 1);
     }
     EXPECT_EQ(writer_->losses().lines_dropped, 20U);
+}
+
+TEST_F(WriterTest, AStreamThatEndsBehindItsTurnLosesNoLine) {
+    class Calling final : public Sink {
+      public:
+        explicit Calling(std::function<void()> call) : call_(std::move(call)) {}
+        Written write(ByteView lines) override {
+            std::exchange(call_, [] {})();
+            return {lines.size(), {}};
+        }
+
+      private:
+        std::function<void()> call_;
+    };
+    start();
+    // The next pass takes both streams, and writes the second one's line behind the first's turn.
+    mood_.set(Kind::holding);
+    put(access_->add_ring(1_KiB), "held");
+    mood_.wait_until_held();
+    const auto written = std::make_shared<Lines>();
+    std::atomic<bool> called = false;
+    Stream& first = writer_->add_stream("first", std::make_unique<CollectingSink>(written));
+    Ring& ring = first.add_ring(1_KiB);
+    Stream& second = writer_->add_stream("second", std::make_unique<Calling>([&] {
+                                             put(ring, "late");
+                                             writer_->end_stream(first);
+                                             called = true;
+                                         }));
+    put(second.add_ring(1_KiB), "calls");
+    mood_.set(Kind::willing);
+    while (!called) std::this_thread::yield();
+    writer_->stop();
+    EXPECT_THAT(written->all(), ElementsAre("late"));
 }
 
 }  // namespace
