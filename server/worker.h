@@ -123,14 +123,15 @@ class Worker final : public net::LoopService {
     using Contents = std::map<std::uint64_t, std::shared_ptr<Content>>;  // by ServedSite::id
     struct Redirect;
     // The prepared parts of a generation, until it is published.
+    // Without default member initializers: clang does not see them inside of Worker.
     struct Next {
         Contents contents;
         http::SiteLoop::Prepared site;
         http::SiteLoop::Prepared redirects;  // of the plain addresses; none without TLS
-        std::size_t folders = 1;
-        http::files::FileCacheLimits share = {};  // of each of these
-        net::ConnectionLimits limits = {};
-        int backlog = 0;
+        std::size_t folders;
+        http::files::FileCacheLimits share;  // of each of these
+        net::ConnectionLimits limits;
+        int backlog;
     };
 
     Result<std::shared_ptr<Content>> open_content(const Generation& generation,
