@@ -309,10 +309,11 @@ TEST_F(CgiTest, ItsErrorsAreLoggedWheneverItWritesThem) {
 
 TEST_F(CgiTest, ABodyAheadOfItsProgramWaitsAtTheClient) {
     options_.rules.body_bytes_before_start = 1;
-    program("count", std::string(text_head) + "wc -c");
+    program("count", std::string(text_head) + "until [ -e go ]; do sleep 0.01; done; wc -c");
     const auto answer = begin("/cgi-bin/count", "POST", {{"Content-Length", "400000"}});
     answer->give(std::string(200'000, 'x'));
     EXPECT_FALSE(answer->reads_body());
+    folder_.write("go", "");
     ASSERT_TRUE(until([&] { return answer->reads_body(); }));
     answer->give(std::string(200'000, 'x'));
     answer->end_body();
