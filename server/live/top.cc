@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <functional>
@@ -15,6 +14,7 @@
 
 #include "server/live/admin_client.h"
 #include "server/terminal.h"
+#include "tiderace/base/ascii.h"
 
 namespace tiderace::server {
 namespace {
@@ -31,16 +31,9 @@ std::pair<std::string_view, std::string_view> split(std::string_view line) {
     return {line.substr(0, space), line.substr(space + 1)};
 }
 
-std::optional<std::uint64_t> number_of(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_whole = failure == std::errc{} && end == text.data() + text.size();
-    return is_whole ? std::optional(value) : std::nullopt;
-}
-
 bool read_line(std::string_view line, TopSample& sample) {
     const auto [name, rest] = split(line);
-    const auto number = number_of(name == "answered" ? split(rest).first : rest);
+    const auto number = parse_number<std::uint64_t>(name == "answered" ? split(rest).first : rest);
     if (!number) return false;
     if (name == "uptime_us") {
         sample.uptime = std::chrono::microseconds(*number);

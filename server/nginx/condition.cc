@@ -68,8 +68,7 @@ std::string field_of(std::string_view variable) {
     std::string name;
     for (const char c : variable) {
         const bool begins_word = name.empty() || name.ends_with('-');
-        const char upper = begins_word && c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-        name += c == '_' ? '-' : upper;
+        name += c == '_' ? '-' : begins_word ? to_upper(c) : c;
     }
     return name;
 }

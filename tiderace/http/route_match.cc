@@ -76,10 +76,9 @@ bool RouteMatch::path_holds(ByteView at) const {
 bool RouteMatch::conditions_hold(const Request& request) const {
     if (!methods.empty() && !method_holds(methods, request)) return false;
     if (secure && *secure != request.secure) return false;
-    const auto has_client = [&](const net::Network& network) {
-        return request.peer != nullptr && network.contains(*request.peer);
-    };
-    if (!remote.empty() && std::ranges::none_of(remote, has_client)) return false;
+    const core::Address* const peer = request.peer;
+    const bool is_listed = peer != nullptr && net::any_contains(remote, *peer);
+    if (!remote.empty() && !is_listed) return false;
     return std::ranges::all_of(header,
                                [&](const auto& each) { return header_holds(each, request); }) &&
            std::ranges::all_of(query, [&](const auto& each) { return query_holds(each, request); });
