@@ -85,12 +85,7 @@ class ServerReader {
                 return true;
             }
             if (member.key == "watch") {
-                const bool* const truth = member.value.get<bool>();
-                if (truth == nullptr) {
-                    reading_.problems.error(member.value.at,
-                                            type_fault("watch", "true or false", member.value));
-                }
-                server_->watch = truth != nullptr && *truth;
+                server_->watch = read_truth(member, reading_.problems);
                 return true;
             }
             if (member.key != "file_cache") return false;

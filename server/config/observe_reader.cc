@@ -110,12 +110,7 @@ bool read_log_key(const Member& member, ServeOptions& options, const Reading& re
     } else if (member.key == "slow") {
         options.slow = read_time(member, reading).value_or(Duration::zero());
     } else if (member.key == "redact_query") {
-        const bool* const truth = member.value.get<bool>();
-        options.log_rules.redacts_query = truth != nullptr && *truth;
-        if (truth == nullptr) {
-            reading.problems.error(member.value.at,
-                                   type_fault("redact_query", "true or false", member.value));
-        }
+        options.log_rules.redacts_query = read_truth(member, reading.problems);
     } else {
         return false;
     }

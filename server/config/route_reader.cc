@@ -88,6 +88,13 @@ std::string type_fault(std::string_view name, std::string_view expects, const Va
            std::string(value.noun());
 }
 
+bool read_truth(const Member& member, Problems& problems) {
+    const bool* const truth = member.value.get<bool>();
+    if (truth != nullptr) return *truth;
+    problems.error(member.value.at, type_fault(member.key, "true or false", member.value));
+    return false;
+}
+
 void read_route_value(Route& route, RouteValue what, std::string_view value, Place at,
                       const Reading& reading, std::string_view name) {
     const Applied applied = set_of_route(route, what, value);

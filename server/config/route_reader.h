@@ -20,6 +20,8 @@ namespace tiderace::server::config {
 
 // "respond expects a text, and this is a number".
 std::string type_fault(std::string_view name, std::string_view expects, const Value& value);
+// Of a key without a flag. false, and a problem: it is neither true nor false.
+bool read_truth(const Member& member, Problems& problems);
 
 // What the flags do for their path. `name` begins the sentence of a problem.
 void read_route_value(Route& route, RouteValue what, std::string_view value, Place at,

@@ -94,12 +94,7 @@ SiteConfig SiteReader::read(Place at, const Table& table) {
     const std::size_t before = reading_.problems.errors();
     if (const Member* const hosts = table.find("hosts")) read_hosts(*hosts, site);
     if (const Member* const is_default = table.find("default")) {
-        const bool* const truth = is_default->value.get<bool>();
-        if (truth == nullptr) {
-            reading_.problems.error(is_default->value.at,
-                                    type_fault("default", "true or false", is_default->value));
-        }
-        site.is_default = truth != nullptr && *truth;
+        site.is_default = read_truth(*is_default, reading_.problems);
     }
     // A file with one site need not say for whom.
     if (table.find("hosts") == nullptr && table.find("default") == nullptr) site.is_default = true;
