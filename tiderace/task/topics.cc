@@ -117,6 +117,24 @@ std::string_view TopicListener::topic() const {
     return topic_ != nullptr ? std::string_view(topic_->name) : std::string_view();
 }
 
+Task<SharedMessage> TopicQueue::next() {
+    const auto message = co_await messages_.receive();
+    if (!message) co_return nullptr;
+    bytes_ -= (*message)->weight();
+    co_return *message;
+}
+
+void TopicQueue::on_messages(TopicBatch& batch) {
+    for (const SharedMessage& message : batch.messages) {
+        if (bytes_ + message->weight() > bytes_max_) {
+            messages_.close();
+            return leave();  // now: its task may take long to come back
+        }
+        messages_.try_send(SharedMessage(message));
+        bytes_ += message->weight();
+    }
+}
+
 // Not while a batch waits: dirty_ holds a pointer to the topic.
 void Topics::forget_if_empty(Topic& topic) {
     if (topic.members == 0 && topic.batch.empty() && topic.delivered.empty())
