@@ -10,7 +10,7 @@
 #include <toml++/impl/preprocessor.h>
 #undef TOML_ASSERT_ASSUME
 #define TOML_ASSERT_ASSUME(expression) static_assert(true)
-// And whether a letter such as U+00E9 outside of a text is a space, it takes for what nobody asks.
+// It also assumes that no letter such as U+00E9 stands outside of a text.
 #pragma push_macro("TOML_UNREACHABLE")
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false

@@ -77,7 +77,7 @@ TEST_F(TomlTest, DotsOfTextsAndCommentsAreNoPartsOfAKey) {
     std::string deep = "b";
     for (int i = 0; i < 200; ++i) deep += ".b";
     std::size_t found = 0;
-    for (const std::string& before :
+    for (const char* const before :
          {"'#'.", "t = { a = \"\"\"x\"\"\"\", ", "t = { a = \"\"\"\n#\"\"\", ", "t = { a = '\\', ",
           "t = { a = '''x'''', "}) {
         parse(before + deep + " = 1\n");

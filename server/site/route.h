@@ -88,7 +88,7 @@ struct Route {
     std::optional<std::string> log = {};  // "off", "-" for standard output, or a file
     std::optional<std::string> cache_control = {};
     std::optional<Duration> slow = {};                            // 0: no request is
-    std::optional<std::vector<net::Network>> server_timing = {};  // who is told; none: off
+    std::optional<std::vector<net::Network>> server_timing = {};  // its clients; none: off
     std::optional<std::uint64_t> body_bytes_max = {};
     std::optional<Duration> timeout = {};  // the longest silence of a program
 

@@ -228,8 +228,8 @@ MakeHandler replying(const Route& route) {
     };
 }
 
-// Routes that change how files are served and name no folder: the folder of the site answers, with
-// their settings.
+// Some routes change how files are served and name no folder. The folder of the site answers for
+// them, with their settings.
 void add_file_settings(http::Site& site, const Making& making,
                        std::vector<http::SiteRoutes::Route>& all) {
     const ServeOptions& options = making.options();

@@ -6,7 +6,7 @@
 //
 //   path = "/shop/*/item-*", rewrite = "/items/{2}"      /shop/x/item-7  ->  /items/7
 //
-// Each is put in once; what it stands for is never looked at for another.
+// Each is replaced once; its text is never searched for variables.
 //
 // Thread   Any; no state.
 // Keywords: rewrite, captures
