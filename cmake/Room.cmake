@@ -12,6 +12,10 @@ set_property(GLOBAL PROPERTY TIDERACE_TEST_ROOMS "")
 set_property(GLOBAL PROPERTY TIDERACE_INSTALLED_ROOMS "")  # Install.cmake installs them
 set(TIDERACE_ROOMS_OF_LOOPS core net tls http http_h1 http_h2 http_websocket)
 
+# Rooms that work once a start, a connection or a child process. More optimisation would cost a third of their compile
+# time and gain nothing; what is built with link-time optimisation, to be installed, stays as it is.
+set(TIDERACE_ROOMS_THAT_START metrics tls http_listing http_cgi serve_http server)
+
 # A room that calls a later one (App::serve) leaves that open until a program links both.
 set(TIDERACE_LIBRARY_TYPE STATIC)
 if(BUILD_SHARED_LIBS)
@@ -81,6 +85,8 @@ function(tiderace_room)
     target_compile_options(${library} PRIVATE ${TIDERACE_ROOM_OPTIONS})
     if(NOT PROJECT_IS_TOP_LEVEL)
       target_compile_options(${library} PRIVATE -w)
+    elseif(ARG_NAME IN_LIST TIDERACE_ROOMS_THAT_START AND NOT CMAKE_INTERPROCEDURAL_OPTIMIZATION)
+      target_compile_options(${library} PRIVATE $<$<CONFIG:Release>:-Og>)
     endif()
     set(scope PUBLIC)
     if(TIDERACE_PRECOMPILED_HEADERS)
