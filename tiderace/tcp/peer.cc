@@ -11,12 +11,13 @@
 namespace tiderace::tcp {
 
 Peer::Peer(net::Connection& connection, const Callbacks& callbacks, task::Runner& runner,
-           const task::States& states)
+           const task::States& states, std::uint64_t receive_bytes_per_second_min)
     : connection_(&connection),
       callbacks_(&callbacks),
       runner_(&runner),
       states_(&states),
-      idle_(callbacks.idle) {}
+      idle_(callbacks.idle),
+      receive_rate_(receive_bytes_per_second_min) {}
 
 net::Backlog Peer::write(ByteView bytes) {
     // A callback cannot know that an end was requested elsewhere; for a Connection such a write is
@@ -56,7 +57,8 @@ void Peer::abort() {
     connection_->close(net::CloseReason::aborted);
 }
 void Peer::set_reading(bool on) {
-    // Meanwhile the peer could not send.
+    // Meanwhile the peer could not send. A frame that has begun has its time when it comes again.
+    if (!on) slow_.stop();
     if (on && !connection_->reading()) touch();
     connection_->set_reading(on);
 }
@@ -66,8 +68,14 @@ bool Peer::tune(const net::SocketOptions& options) {
 
 void Peer::touch() {
     if (connection_->finishing()) return;
-    connection_->set_deadline(idle_ > Duration::zero() ? moment_after(loop().now(), idle_)
-                                                       : Instant::max());
+    idle_until_ = idle_ > Duration::zero() ? moment_after(loop().now(), idle_) : Instant::max();
+    set_deadline();
+}
+void Peer::set_deadline() {
+    connection_->set_deadline(std::min(idle_until_, slow_.due(loop().now())));
+}
+net::ProgressRate Peer::frame_rate() const {
+    return {.period = 30s, .bytes_per_second_min = receive_rate_};
 }
 void Peer::set_idle_timeout(Duration idle) {
     idle_ = idle;
@@ -98,7 +106,7 @@ void Peer::accepted() {
     if (callbacks_->on_accept) guard([&] { callbacks_->on_accept(*this); });
 }
 
-std::size_t Peer::on_data(net::Connection&, ByteView data) {
+std::size_t Peer::on_data(net::Connection& connection, ByteView data) {
     touch();
     // Without a callback the bytes are dropped, and not kept until they pass the limit.
     if (!callbacks_->on_data) return data.size();
@@ -106,6 +114,14 @@ std::size_t Peer::on_data(net::Connection&, ByteView data) {
     // More than there is would abort (Connection::keep_unread()): a callback's mistake costs its
     // own connection's bytes at most.
     guard([&] { used = std::min(data.size(), callbacks_->on_data(*this, data)); });
+    unused_ = data.size() - used;
+    if (receive_rate_ == 0) return used;
+    if (used > 0) slow_.stop();  // what is left is of another frame
+    const Instant now = loop().now();
+    if (unused_ > 0 && connection.reading() && slow_.due(now) == Instant::max()) {
+        slow_.begin(now, frame_rate(), unused_);
+    }
+    if (!connection.finishing()) set_deadline();
     return used;
 }
 
@@ -122,6 +138,11 @@ void Peer::on_deadline(net::Connection& connection) {
     // ConnectionLimits::write watches over the bytes that the peer still has to take. While we do
     // not read, the peer waits for us.
     if (connection.queue_bytes() > 0 || !connection.reading()) return touch();
+    const Instant now = loop().now();
+    if (slow_.due(now) <= now && !slow_.check(now, frame_rate(), unused_)) {
+        return connection.close(net::CloseReason::deadline_expired);
+    }
+    if (idle_until_ > now) return set_deadline();
     if (!callbacks_->on_idle) return connection.close(net::CloseReason::idle_expired);
     touch();
     guard([&] { callbacks_->on_idle(*this); });

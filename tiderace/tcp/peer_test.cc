@@ -107,6 +107,80 @@ TEST_F(PeerTest, TheIdleTimeDoesNotRunWhileWeDoNotRead) {
     end_all();
 }
 
+TEST_F(PeerTest, AFrameThatComesTooSlowlyClosesItsPeer) {
+    Peer* kept = nullptr;
+    bool reads = true;
+    net::CloseReason reason{};
+    std::size_t lines = 0;
+    Server server(":0");
+    server
+        .on_data([&](Peer& peer, ByteView in) -> std::size_t {
+            kept = &peer;
+            const auto end = in.find('\n');
+            if (end == ByteView::npos) {
+                peer.set_reading(reads);
+                return 0;
+            }
+            ++lines;
+            return end + 1;
+        })
+        .on_close([&](Peer&, net::CloseReason why) { reason = why; });
+    serve(server, {.stream = {.receive_bytes_per_second_min = 10}});
+    const auto peer = world->connect();
+    const auto say_each = [&](const std::string& piece, int times) {
+        for (int i = 0; i < times; ++i) {
+            peer->say(piece);
+            world->settle();
+            world->advance(1s);
+        }
+    };
+    say_each("fast enough", 90);
+    peer->say("\n");
+    world->settle();
+    world->advance(2h);
+    ASSERT_FALSE(peer->over()) << "nothing has begun";
+    reads = false;
+    peer->say("begun while we work");
+    world->settle();
+    world->advance(1h);
+    ASSERT_FALSE(peer->over()) << "the peer waits for us";
+    reads = true;
+    kept->set_reading(true);
+    world->settle();
+    world->advance(29s);
+    ASSERT_FALSE(peer->over());
+    peer->say("\nand on");
+    world->settle();
+    EXPECT_EQ(lines, 2U);
+    say_each("s", 29);
+    ASSERT_FALSE(peer->over()) << "of each frame anew";
+    say_each("s", 10);
+    EXPECT_TRUE(peer->over());
+    EXPECT_EQ(reason, net::CloseReason::deadline_expired);
+    end_all();
+}
+
+// A callback that touches its peer at each byte buys no time for a frame.
+TEST_F(PeerTest, TheIdleTimeAndTheRateOfAFrameRunSideBySide) {
+    int idle = 0;
+    net::CloseReason reason{};
+    Server server(":0");
+    server.on_data([](Peer& peer, ByteView) { return peer.touch(), std::size_t{0}; })
+        .on_idle(20s, [&](Peer& peer) { ++idle, peer.touch(); })
+        .on_close([&](Peer&, net::CloseReason why) { reason = why; });
+    serve(server, {.stream = {.receive_bytes_per_second_min = 10}});
+    const auto peer = world->connect();
+    peer->say("x");
+    world->settle();
+    world->advance(25s);
+    EXPECT_EQ(idle, 1);
+    ASSERT_FALSE(peer->over());
+    world->advance(6s);
+    EXPECT_TRUE(peer->over());
+    EXPECT_EQ(reason, net::CloseReason::deadline_expired);
+    end_all();
+}
+
 TEST_F(PeerTest, EachPeerHasAStateAndMayBeTouchedClosedAndAborted) {
     Server counting(":0");
     counting.idle_timeout(5s).on_data([](Peer& peer, ByteView in) {

@@ -33,7 +33,7 @@ struct ServeOptions {
     Duration drain = net::ServingDefaults::drain_timeout;  // from the signal to the end
     std::size_t connections_max = 0;  // of all loops; 0: what the descriptor limit allows
     LoopStates states = {};           // what handlers take by type
-    StreamOptions stream = {};        // of a coroutine's streams
+    StreamOptions stream = {};        // of streams; peers of a Server have its rate alone
     net::ConnectionLimits limits = {};
     net::SocketOptions socket = {};            // of each connection
     const ServerSecurity* security = nullptr;  // TLS; it outlives the server

@@ -11,7 +11,8 @@ int Server::run() const {
 net::Session& Peers::make_session(net::Connection& connection) {
     connection.loop().assert_on_loop();
     if (options_.socket != net::SocketOptions{}) connection.tune(options_.socket);
-    auto* peer = new Peer(connection, *callbacks_, *runner_, *states_);
+    auto* peer = new Peer(connection, *callbacks_, *runner_, *states_,
+                          options_.stream.receive_bytes_per_second_min);
     peer->accepted();
     return *peer;
 }
