@@ -21,6 +21,7 @@
 #include <sys/sysctl.h>
 #elif defined(__linux__)
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #endif
@@ -31,6 +32,21 @@
 #include "tiderace/core/backend/poller.h"
 
 extern char** environ;
+
+// The child runs on our memory until it executes: no sanitizer may keep books of its stack. The
+// thread sanitizer does not know such children at all.
+#if defined(__clang__)
+#define TR_IN_CHILD __attribute__((no_sanitize("address", "thread", "undefined")))
+#else
+#define TR_IN_CHILD __attribute__((no_sanitize("address,undefined")))
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define TR_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TR_THREAD_SANITIZER
+#endif
+#endif
 
 namespace tiderace::core {
 namespace {
@@ -61,113 +77,168 @@ std::vector<std::string> environment_with(
     return all;
 }
 
-// Everything the child needs, made before the fork: after it another thread's lock may be held for
-// ever (malloc's, say), so the child only makes system calls.
+// All that the child needs, made before it is: it makes system calls and nothing else, because
+// another thread's lock (malloc's, say) may be held for ever in it.
 //
-//   parent                              child, alone with its one thread
-//   fork  ---------------------------> group of its own, bound to the parent, 0 to 2 put in place,
-//   reads the complaint pipe           folder, close-on-exec for the rest, clean signals, exec
-//     its end: the exec closed it       `-- any step fails: errno into the pipe, exit 127
-//     an errno: start() fails with it
-//
+//   parent  signals blocked -> clone, sleeps until the exec (CLONE_VFORK) -> reads launch.error
+//   child   become: group, death signal, 0 to 2, folder, limits, close-on-exec, signals -> exec
+//             any step fails: errno into launch.error, exit 127
 struct Launch {
-    const char* program;
-    char* const* arguments;
-    char* const* environment;
-    const char* folder;  // or null
-    int output;
-    int errors;
-    int nowhere;
-    int complaint;  // the writing end of a pipe that closes when the program has begun
-    int death_signal;
-    pid_t parent;
+    const ChildLaunch& child;
+    pid_t parent = ::getpid();
+    int error = 0;       // what hindered it; written by a child that shares our memory
+    int complaint = -1;  // where it is written otherwise
+    const ChildLimit* limits = child.limits.data();
+    std::size_t limits_count = child.limits.size();
 #if defined(__linux__)
-    cpu_set_t cpus;
-    bool pinned;
+    bool pinned = !child.cpus.empty();
+    cpu_set_t cpus = {};
 #endif
 };
 
-// The child must not inherit ignored signals (SIGPIPE) or blocked ones: exec keeps both.
-void start_with_clean_signals() {
-    struct sigaction defaults{};
-    defaults.sa_handler = SIG_DFL;
-    for (int number = 1; number < NSIG; ++number) ::sigaction(number, &defaults, nullptr);
-    sigset_t none;
-    sigemptyset(&none);
-    ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
-}
-
-// dup2() of a descriptor onto itself would leave the close-on-exec mark, so each goes through a
-// fresh number first.
-bool put_in_place(const Launch& launch) {
-    const int out = ::fcntl(launch.output >= 0 ? launch.output : launch.nowhere, F_DUPFD, 3);
-    const int err = ::fcntl(launch.errors >= 0 ? launch.errors : launch.nowhere, F_DUPFD, 3);
-    const int in = ::fcntl(launch.nowhere, F_DUPFD, 3);
-    if (out < 0 || err < 0 || in < 0) return false;
-    if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) return false;
-    for (const int spare : {in, out, err}) ::close(spare);
-    return true;
-}
-
-void keep_no_descriptor() {
-#if defined(SYS_close_range) && defined(__linux__)
-    constexpr unsigned on_exec = 4;  // CLOSE_RANGE_CLOEXEC: the complaint is still needed
-    if (::syscall(SYS_close_range, 3U, ~0U, on_exec) == 0) return;
-#endif
-    // Without close_range(): each possible number, up to a bound that keeps the start fast.
-    const long limit = ::sysconf(_SC_OPEN_MAX);
-    for (int fd = 3; fd < std::min(limit, 65'536L); ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
 // In the child, because prctl() speaks of its caller only. The exec keeps the death signal, except
 // where the program is set-user-ID (prctl(2)).
-bool bind_to_parent(const Launch& launch) {
+TR_IN_CHILD bool bind_to_parent(const Launch& launch) {
+    // A group of its own, so that one signal also reaches the processes that it starts, and Ctrl-C
+    // in our terminal does not.
+    ::setpgid(0, 0);
 #if defined(__linux__)
     if (launch.pinned && ::sched_setaffinity(0, sizeof launch.cpus, &launch.cpus) != 0)
         return false;
-    if (launch.death_signal == 0) return true;
-    if (::prctl(PR_SET_PDEATHSIG, launch.death_signal) != 0) return false;
+    if (launch.child.death_signal == 0) return true;
+    if (::prctl(PR_SET_PDEATHSIG, launch.child.death_signal) != 0) return false;
     if (::getppid() != launch.parent) ::_exit(0);  // it died before this call
 #endif
     return launch.parent > 0;
 }
 
-// In the child. A failure is written to the pipe as its errno, because only exec could report it
-// otherwise.
-[[noreturn]] void become(const Launch& launch) {
-    // A group of its own, so that end() also reaches its children, and Ctrl-C in our terminal does
-    // not.
-    ::setpgid(0, 0);
-    if (bind_to_parent(launch) && put_in_place(launch) &&
-        (launch.folder == nullptr || ::chdir(launch.folder) == 0)) {
+// A descriptor of 0 to 2 goes through a fresh number first: dup2() onto itself would leave its
+// close-on-exec mark, and onto another one would close what is still needed.
+TR_IN_CHILD bool put_in_place(const ChildLaunch& child) {
+    int fds[] = {child.input, child.output, child.errors};
+    for (int& fd : fds) {
+        if (fd <= 2) fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        if (fd < 0) return false;
+    }
+    for (int stream = 0; stream <= 2; ++stream) {
+        if (::dup2(fds[stream], stream) < 0) return false;
+    }
+    return child.folder < 0 || ::fchdir(child.folder) == 0;
+}
+
+TR_IN_CHILD bool set_limits(const Launch& launch) {
+    for (std::size_t i = 0; i < launch.limits_count; ++i) {
+        const ChildLimit& each = launch.limits[i];
+        const auto resource = static_cast<decltype(RLIMIT_CORE)>(each.resource);
+        if (::setrlimit(resource, &each.limit) != 0) return false;
+    }
+    return true;
+}
+
+// Marked, not closed: on Linux the program may be executed from a descriptor, which must stay open
+// until then, and so must the complaint.
+TR_IN_CHILD void keep_no_descriptor() {
+#if defined(__linux__) && defined(SYS_close_range)
+    constexpr unsigned on_exec = 4;  // CLOSE_RANGE_CLOEXEC
+    if (::syscall(SYS_close_range, 3U, ~0U, on_exec) == 0) return;
+#endif
+    // Without close_range(): each possible number, up to a bound that keeps the start fast.
+    const long limit = ::sysconf(_SC_OPEN_MAX);
+    const int end = limit > 0 && limit < 65'536 ? static_cast<int>(limit) : 65'536;
+    for (int fd = 3; fd < end; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+// The child must not inherit ignored signals (SIGPIPE) or blocked ones: exec keeps both. The mask
+// is lifted last: a handler of ours must not run in the child.
+TR_IN_CHILD void start_with_clean_signals() {
+    struct sigaction defaults{};
+    defaults.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) ::sigaction(number, &defaults, nullptr);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+TR_IN_CHILD int become(void* with) {
+    Launch& launch = *static_cast<Launch*>(with);
+    const ChildLaunch& child = launch.child;
+    if (bind_to_parent(launch) && put_in_place(child) && set_limits(launch)) {
         keep_no_descriptor();
         start_with_clean_signals();
-        // Returns only on failure.
-        ::execve(launch.program, launch.arguments, launch.environment);
+#if defined(__linux__) && defined(SYS_execveat)
+        if (child.program >= 0) {
+            ::syscall(SYS_execveat, child.program, "", child.arguments, child.environment,
+                      AT_EMPTY_PATH);
+        }
+        if (child.program < 0 || errno == ENOSYS)
+#endif
+            ::execve(child.path, child.arguments, child.environment);  // returns only on failure
     }
     // The failed call's: the chain of conditions stops there.
-    const int error = errno;
-    static_cast<void>(::write(launch.complaint, &error, sizeof error) < 0);
+    launch.error = errno;
+    if (launch.complaint >= 0) {
+        static_cast<void>(::write(launch.complaint, &launch.error, sizeof launch.error) < 0);
+    }
     ::_exit(127);
 }
 
-pid_t fork_quietly(const Launch& launch) {
-    // A signal that comes between fork and exec must not run a handler of ours in the child.
-    const SignalsBlocked blocked;
-    const pid_t pid = ::fork();
-    if (pid == 0) become(launch);
-    return pid;
+struct Born {
+    pid_t pid = -1;
+    int pidfd = -1;
+};
+
+#if defined(__linux__) && !defined(TR_THREAD_SANITIZER)
+// The child's stack; one for each thread, because we sleep until the child has executed.
+void* child_stack_top() {
+    constexpr std::size_t bytes = 64_KiB;
+    struct Stack {
+        void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+        ~Stack() {
+            if (at != MAP_FAILED) ::munmap(at, bytes);
+        }
+    };
+    thread_local Stack stack;
+    return stack.at == MAP_FAILED ? nullptr : static_cast<char*>(stack.at) + bytes;
 }
 
-void pin(Launch& launch, const std::vector<unsigned>& cpus) {
-#if defined(__linux__)
-    CPU_ZERO(&launch.cpus);
-    for (const unsigned cpu : cpus) CPU_SET(cpu, &launch.cpus);
-    launch.pinned = !cpus.empty();
+Born make_child(Launch& launch) {
+    Born born;
+    void* const top = child_stack_top();
+    if (top == nullptr) return born;
+    born.pid =
+        ::clone(become, top, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &launch, &born.pidfd);
+    return born;
+}
 #else
-    static_cast<void>(launch);
-    static_cast<void>(cpus);
+// Where the child has memory of its own, it writes to a pipe what hindered it. The pipe closes with
+// the exec: no bytes mean that the program runs.
+Born make_child(Launch& launch) {
+    Born born;
+    Result<Pipe> complaint = Pipe::open();
+    if (!complaint) return born;
+    launch.complaint = complaint->writing.get();
+    born.pid = ::fork();
+    if (born.pid == 0) become(&launch);
+    // Our copy of the writing end must be closed, or the read below would wait for ever.
+    complaint->writing.reset();
+    ssize_t got = 0;
+    do {
+        got =
+            born.pid < 0 ? 0 : ::read(complaint->reading.get(), &launch.error, sizeof launch.error);
+    } while (got < 0 && errno == EINTR);
+#if defined(__linux__)
+    if (born.pid > 0) born.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, born.pid, 0));
 #endif
+    return born;
+}
+#endif
+
+// A signal that comes between clone and exec must not run a handler of ours in the child.
+Born make_child_quietly(Launch& launch) {
+    const SignalsBlocked blocked;
+    errno = 0;
+    return make_child(launch);
 }
 
 // A folder also passes access(X_OK), and exec of one would report "permission denied".
@@ -175,34 +246,6 @@ bool can_be_executed(const std::string& path) {
     struct stat facts{};
     return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
            ::access(path.c_str(), X_OK) == 0;
-}
-
-// Waits until the process has ended, without taking its status; up to `until`.
-void wait_for_end(pid_t pid, std::optional<steady_clock::time_point> until) {
-    const auto left = [&] {
-        return until ? std::max(*until - steady_clock::now(), Duration::zero()) : Duration(-1);
-    };
-#if defined(SYS_pidfd_open)
-    const int watched = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    if (watched >= 0) {
-        pollfd asked{.fd = watched, .events = POLLIN, .revents = 0};
-        int outcome = 0;
-        do {
-            outcome = ::poll(&asked, 1, timeout_ms(left()));
-        } while (outcome == 0 ? left() != Duration::zero() : outcome < 0 && errno == EINTR);
-        ::close(watched);
-        return;
-    }
-// Without pidfd_open() (Linux before 5.3, other systems) we poll.
-#endif
-    while (left() != Duration::zero()) {
-        siginfo_t info{};
-        if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
-            info.si_pid == pid) {
-            return;
-        }
-        std::this_thread::sleep_for(2ms);
-    }
 }
 
 }  // namespace
@@ -278,49 +321,40 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
     const std::vector<char*> arguments = pointers_to(words);
     const std::vector<char*> environment = pointers_to(settings);
 
-    Result<Pipe> complaint = Pipe::open();
-    if (!complaint) return fail(complaint.error());
-    const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (nowhere < 0) return fail(Error::last("open", "/dev/null"));
-    Launch launch{};
-    launch.program = program->c_str();
-    launch.arguments = arguments.data();
-    launch.environment = environment.data();
-    launch.folder = options.folder.empty() ? nullptr : options.folder.c_str();
-    launch.output = options.output;
-    launch.errors = options.errors;
-    launch.nowhere = nowhere;
-    launch.complaint = complaint->writing.get();
-    launch.death_signal = options.death_signal;
-    launch.parent = ::getpid();
-    pin(launch, options.cpus);
+    const Descriptor nowhere(system_kernel(), ::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (!nowhere) return fail(Error::last("open", "/dev/null"));
+    return start(ChildLaunch{.path = program->c_str(),
+                             .arguments = arguments.data(),
+                             .environment = environment.data(),
+                             .input = nowhere.get(),
+                             .output = options.output >= 0 ? options.output : nowhere.get(),
+                             .errors = options.errors >= 0 ? options.errors : nowhere.get(),
+                             .cpus = options.cpus,
+                             .death_signal = options.death_signal});
+}
 
-    const pid_t pid = fork_quietly(launch);
-    const int fork_error = errno;
-    ::close(nowhere);
-    if (pid < 0) return fail(Error(fork_error, "fork", *program));
+Result<ChildProcess> ChildProcess::start(const ChildLaunch& child) {
+    Launch launch{.child = child};
+#if defined(__linux__)
+    for (const unsigned cpu : child.cpus) CPU_SET(cpu, &launch.cpus);
+#endif
+    const Born born = make_child_quietly(launch);
+    if (born.pid < 0) return fail(Error::last("start", child.path));
     // In both, so that the group exists before either of them goes on: end() signals the group.
-    ::setpgid(pid, pid);  // parent or child, whichever is first; fails after the exec
-    // Our copy of the writing end must be closed, or the read below would wait for ever. The
-    // child's closes with its exec: no bytes mean that the program runs.
-    complaint->writing.reset();
-    int error = 0;
-    ssize_t told = 0;
-    do {
-        told = ::read(complaint->reading.get(), &error, sizeof error);
-    } while (told < 0 && errno == EINTR);
-    ChildProcess child(pid);
-    if (told == static_cast<ssize_t>(sizeof error)) return fail(Error(error, "start", *program));
-    return child;
+    ::setpgid(born.pid, born.pid);  // fails after the exec
+    ChildProcess made(born.pid, born.pidfd);
+    if (launch.error != 0) return fail(Error(launch.error, "start", child.path));
+    return made;
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), exit_(other.exit_) {}
+    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)), exit_(other.exit_) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
     if (this != &other) {
         if (pid_ > 0) end(Duration::zero());
         pid_ = std::exchange(other.pid_, -1);
+        pidfd_ = std::move(other.pidfd_);
         exit_ = other.exit_;
     }
     return *this;
@@ -344,6 +378,7 @@ void ChildProcess::reap() {
     } else {
         exit_ = ChildExit{.number = got == pid_ ? WEXITSTATUS(status) : 0};
     }
+    pidfd_.reset();
 }
 
 std::optional<ChildExit> ChildProcess::exit() {
@@ -358,10 +393,25 @@ std::optional<ChildExit> ChildProcess::exit() {
 
 std::optional<ChildExit> ChildProcess::wait(Duration wait_max) {
     if (exit() || wait_max == Duration::zero()) return exit_;
-    std::optional<steady_clock::time_point> until;
-    if (wait_max > Duration::zero()) until = moment_after(steady_clock::now(), wait_max);
-    wait_for_end(pid_, until);
+    wait_for_end(wait_max);
     return exit();
+}
+
+// Without taking its status.
+void ChildProcess::wait_for_end(Duration wait_max) {
+    const auto until = moment_after(steady_clock::now(), wait_max);
+    const auto left = [&] {
+        if (wait_max < Duration::zero()) return Duration(-1);
+        return std::max<Duration>(until - steady_clock::now(), Duration::zero());
+    };
+    pollfd asked{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
+    while (pidfd_) {
+        const int outcome = ::poll(&asked, 1, timeout_ms(left()));
+        if (outcome > 0 || (outcome == 0 && left() == Duration::zero())) return;
+        if (outcome < 0 && errno != EINTR) return;
+    }
+    // Where there is no pidfd (Linux before 5.3, other systems) we poll.
+    while (!exit() && left() != Duration::zero()) std::this_thread::sleep_for(2ms);
 }
 
 void ChildProcess::signal(int number) {

@@ -9,13 +9,17 @@
 // Errors   start() fails when there is no such program, or it cannot be executed; its later fate is
 //          a ChildExit.
 // Signals  The child begins with none blocked and none ignored, and catches none of ours.
-// Memory   Descriptors above 2 are never inherited.
+// Memory   A pidfd on Linux. Descriptors above 2 are never inherited. On Linux our page tables are
+//          not copied (CLONE_VM and CLONE_VFORK, as posix_spawn does), because that is most of the
+//          cost of a small program.
 // Keywords: fork, exec, process group, SIGKILL
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,13 +46,32 @@ struct ChildOptions {
     std::vector<std::string> arguments;
     // Added to our environment, or in place of variables of the same name.
     std::vector<std::pair<std::string, std::string>> environment;
-    std::string folder;  // it starts there; empty: where we are
     // Its standard output and error, borrowed during start(). -1: nowhere. It has no input.
     int output = -1;
     int errors = -1;
     std::vector<unsigned> cpus;  // it and its children run only there (Linux); empty: anywhere
     // The signal it gets when we die without ending it (Linux); 0: none. SIGTERM for a program that
     // has to end children of its own.
+    int death_signal = SIGKILL;
+};
+
+struct ChildLimit {
+    int resource;  // of setrlimit(2)
+    rlimit limit;
+};
+
+// For one that knows all of it: descriptors, limits, words as execve(2) takes them. Borrowed.
+struct ChildLaunch {
+    const char* path = "";
+    int program = -1;  // the open file, executed whatever has its name now (Linux); -1: by its path
+    char* const* arguments = nullptr;
+    char* const* environment = nullptr;
+    int folder = -1;  // it starts there; -1: where we are
+    int input = -1;
+    int output = -1;
+    int errors = -1;
+    std::span<const ChildLimit> limits = {};
+    std::span<const unsigned> cpus = {};
     int death_signal = SIGKILL;
 };
 
@@ -66,6 +89,7 @@ struct ChildExit {
 class ChildProcess final {
   public:
     static Result<ChildProcess> start(const ChildOptions& options);
+    static Result<ChildProcess> start(const ChildLaunch& launch);
     // end(Duration::zero()).
     ~ChildProcess();
     ChildProcess(ChildProcess&& other) noexcept;
@@ -73,6 +97,8 @@ class ChildProcess final {
 
     // Its process and its group have this number.
     pid_t pid() const { return pid_; }
+    // Readable when it has ended; -1 where the system has no such thing, or it is reaped.
+    int end_descriptor() const { return pidfd_.get(); }
 
     // How it ended, if it has. The rest of its process group is killed then.
     std::optional<ChildExit> exit();
@@ -84,11 +110,13 @@ class ChildProcess final {
     ChildExit end(Duration patience);
 
   private:
-    explicit ChildProcess(pid_t pid) : pid_(pid) {}
+    ChildProcess(pid_t pid, int pidfd) : pid_(pid), pidfd_(system_kernel(), pidfd) {}
 
     void reap();
+    void wait_for_end(Duration wait_max);
 
     pid_t pid_ = -1;  // -1: moved away
+    Descriptor pidfd_;
     std::optional<ChildExit> exit_;
 };
 

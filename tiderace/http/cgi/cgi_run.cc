@@ -51,7 +51,7 @@ CgiRun::CgiRun(Cgi& cgi, std::string path, std::string_view name, ProgramFolder:
       error_lines_(cgi.loop_->log(), ProgramCall::name()) {}
 
 CgiRun::~CgiRun() {
-    if (program_) program_->kill_and_reap();
+    if (program_) program_->process.end(Duration::zero());
     if (has_place_) give_back();
 }
 
@@ -115,8 +115,8 @@ void CgiRun::watch_all() {
     const core::Interest readable{.readable = true};
     bool watched = output_.watch(program_->output.get(), readable).has_value() &&
                    errors_.watch(program_->errors.get(), readable).has_value();
-    if (watched && program_->end_descriptor() >= 0) {
-        watched = end_.watch(program_->end_descriptor(), readable).has_value();
+    if (watched && program_->process.end_descriptor() >= 0) {
+        watched = end_.watch(program_->process.end_descriptor(), readable).has_value();
     } else if (watched) {
         loop().arm(reaping_, loop().now() + look_every);
     }
@@ -264,7 +264,7 @@ void CgiRun::end_output() {
     output_ended_ = true;
     output_.release();
     program_->output.reset();
-    if (!exit_) exit_ = program_->has_ended();
+    if (!exit_) exit_ = program_->process.exit();
     // An answer is whole only when the program was not killed; it ends about now.
     if (!exit_) loop().arm(reaping_, loop().now() + settling);
     read_errors();
@@ -304,7 +304,7 @@ void CgiRun::read_errors() {
 
 void CgiRun::on_ended() {
     if (exit_) return;
-    exit_ = program_->has_ended();
+    exit_ = program_->process.exit();
     if (!exit_) return;
     end_.release();
     // It was ended, or worked on behind its answer.
@@ -338,7 +338,7 @@ void CgiRun::on_over() {
     program_->input.reset();
     program_->output.reset();
     read_errors();
-    if (!exit_) exit_ = program_->has_ended();
+    if (!exit_) exit_ = program_->process.exit();
     if (exit_) return retire();
     if (!settled_) return end_now();
     const Duration timeout = cgi_->options_.rules.timeout;
@@ -349,15 +349,16 @@ void CgiRun::on_over() {
 
 // Where end_ does not report its end, we look for it.
 void CgiRun::linger() {
-    const Instant look =
-        program_->end_descriptor() >= 0 ? Instant::max() : moment_after(loop().now(), look_every);
+    const Instant look = program_->process.end_descriptor() >= 0
+                             ? Instant::max()
+                             : moment_after(loop().now(), look_every);
     loop().arm(reaping_, std::min(lingers_until_, look));
 }
 
 // TERM, then KILL; end_ reports what comes of it, or looking does.
 void CgiRun::end_now() {
     const bool again = std::exchange(terminated_, true);
-    program_->signal(again ? SIGKILL : SIGTERM);
+    program_->process.signal(again ? SIGKILL : SIGTERM);
     loop().arm(reaping_, moment_after(loop().now(), again ? look_every : cgi_->options_.patience));
 }
 

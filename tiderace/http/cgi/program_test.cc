@@ -54,7 +54,7 @@ class ProgramTest : public ::testing::Test {
     }
     static core::ChildExit wait(Program& program) {
         for (int i = 0; i < 60'000; ++i) {
-            if (const auto exit = program.has_ended()) return *exit;
+            if (const auto exit = program.process.exit()) return *exit;
             ::usleep(1000);
         }
         return {};
@@ -66,7 +66,7 @@ class ProgramTest : public ::testing::Test {
 TEST_F(ProgramTest, HasPipesAFolderAndAGroupOfItsOwn) {
     auto program = start("pwd; cat; echo bad >&2; exit 3");
     ASSERT_TRUE(program);
-    EXPECT_EQ(::getpgid(program->pid()), program->pid());
+    EXPECT_EQ(::getpgid(program->process.pid()), program->process.pid());
     EXPECT_EQ(::write(program->input.get(), "in", 2), 2);
     program->input.reset();
     EXPECT_EQ(read_all(program->output.get()), folder_.path() + "\nin");
@@ -154,15 +154,15 @@ TEST_F(ProgramTest, ItsGroupDiesWithIt) {
 TEST_F(ProgramTest, AHungOneIsKilled) {
     auto program = start("trap '' TERM; echo up; sleep 1000; sleep 1000");
     ASSERT_TRUE(program);
-    const pid_t pid = program->pid();
+    const pid_t pid = program->process.pid();
     char text[8];
     for (int i = 0; i < 60'000 && ::read(program->output.get(), text, sizeof text) <= 0; ++i) {
         ::usleep(1000);
     }
-    program->signal(SIGTERM);
-    EXPECT_FALSE(program->has_ended());
-    program->kill_and_reap();
-    EXPECT_EQ(program->has_ended(), (core::ChildExit{.by_signal = true, .number = SIGKILL}));
+    program->process.signal(SIGTERM);
+    EXPECT_FALSE(program->process.exit());
+    program->process.end(Duration::zero());
+    EXPECT_EQ(program->process.exit(), (core::ChildExit{.by_signal = true, .number = SIGKILL}));
     EXPECT_NE(::kill(pid, 0), 0);
 }
 
