@@ -1,18 +1,12 @@
 #include "load/json_text.h"
 
-#include <span>
-
 #include "load/figures.h"
-#include "tiderace/http/wire/bounded_text.h"
 #include "tiderace/http/wire/text/json_escape.h"
 
 namespace tiderace::load {
 
 std::string json_text(std::string_view value) {
-    std::string room(value.size() * http::wire::json_growth_max + 1, '\0');
-    http::wire::BoundedText out{std::span<char>(room)};
-    http::wire::append_json(out, value);
-    return '"' + std::string(out.view()) + '"';
+    return '"' + http::wire::json_text(value) + '"';
 }
 
 void JsonItems::add(std::string_view json) {

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,6 +15,7 @@
 #include "tiderace/core/cpu_count.h"
 #include "tiderace/core/process_limits.h"
 #include "tiderace/core/signals.h"
+#include "tiderace/core/whole_file.h"
 
 namespace tiderace::load {
 namespace {
@@ -243,22 +241,10 @@ class Run {
 Result<> read_body_file(LoadOptions& options) {
     const std::string& path = options.body_file;
     if (path.empty()) return {};
-    std::error_code fault;
-    const std::uintmax_t bytes = std::filesystem::file_size(path, fault);
-    // The length of a pipe or a device is not known, and each request has to begin with it.
-    const bool no_length = fault == std::errc::not_supported;
-    if (fault) {
-        return fail(Error(fault.value(), "read --body", path,
-                          no_length ? "it has to be a plain file" : ""));
-    }
-    if (bytes == 0) return fail(Error(ENODATA, "read --body", path, "the file is empty"));
-    if (bytes > body_file_bytes_max) {
-        return fail(Error(EFBIG, "read --body", path, "256 MiB is the most"));
-    }
-    std::ifstream file(path, std::ios::binary);
-    options.body.assign(std::istreambuf_iterator<char>(file), {});
-    // A folder also has a size, and cannot be read.
-    if (options.body.empty()) return fail(Error::last("read --body", path));
+    auto body = core::read_file(path, body_file_bytes_max, "read --body");
+    if (!body) return fail(body.error());
+    if (body->empty()) return fail(Error(ENODATA, "read --body", path, "the file is empty"));
+    options.body = std::move(*body);
     options.body_bytes = options.body.size();
     return {};
 }

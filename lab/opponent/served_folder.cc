@@ -34,12 +34,11 @@ std::string escaped(std::string_view path) {
     // The path is decoded by now: sent as it is, a space or a line end would break the head.
     std::string out;
     for (const char letter : path) {
-        const auto byte = static_cast<unsigned char>(letter);
         const bool plain = is_letter_or_digit(letter) || std::string_view("/-._~").contains(letter);
         if (plain) {
             out += letter;
         } else {
-            out.append({'%', capital_hex_digits[byte >> 4], capital_hex_digits[byte & 15]});
+            append_percent_escape(out, letter);
         }
     }
     return out;

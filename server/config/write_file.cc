@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "tiderace/core/kernel.h"
+#include "tiderace/core/whole_file.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -17,13 +18,8 @@ namespace {
 using core::Descriptor;
 
 Result<> write_all(const Descriptor& file, const std::string& path, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t count = ::write(file.get(), text.data(), text.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return fail(Error::last("write", path));
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return ::fsync(file.get()) == 0 ? Result<>() : fail(Error::last("write", path));
+    const bool done = core::write_whole(file.get(), text) && ::fsync(file.get()) == 0;
+    return done ? Result<>() : fail(Error::last("write", path));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "server/terminal.h"
 #include "server/version.h"
 #include "tiderace/base/calendar.h"
-#include "tiderace/http/wire/bounded_text.h"
 #include "tiderace/http/wire/text/json_escape.h"
 
 namespace tiderace::server {
@@ -18,10 +17,7 @@ namespace {
 constexpr std::size_t shown_max = 8;
 
 std::string json_text(std::string_view text) {
-    std::string room(http::wire::json_growth_max * text.size(), '\0');
-    http::wire::BoundedText inside(room);
-    http::wire::append_json(inside, text);
-    return "\"" + std::string(inside.view()) + "\"";
+    return '"' + http::wire::json_text(text) + '"';
 }
 
 std::string json_list(const std::vector<std::string>& texts) {

@@ -32,6 +32,11 @@ std::uint64_t lower_halves(ByteView bytes) {
     return lower_word(std::uint64_t{first} << 32 | last);
 }
 
+// Without branches and tables, so that the compiler writes many digits at once.
+constexpr char hex_digit(unsigned half) {
+    return static_cast<char>('0' + half + (half > 9 ? 'a' - '0' - 10 : 0));
+}
+
 }  // namespace
 
 std::string lower_case(std::string_view text) {
@@ -62,12 +67,24 @@ bool equals_ignoring_case(ByteView a, ByteView b) {
 }
 
 std::string hex_text(std::span<const unsigned char> bytes) {
-    std::string text;
+    std::string text(2 * bytes.size(), '\0');
+    char* at = text.data();
     for (const unsigned char byte : bytes) {
-        text += hex_digits[byte >> 4];
-        text += hex_digits[byte & 15];
+        *at++ = hex_digit(byte >> 4);
+        *at++ = hex_digit(byte & 15);
     }
     return text;
+}
+
+std::string bytes_of_hex(std::string_view digits) {
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+        const int high = hex_value(digits[i]);
+        const int low = hex_value(digits[i + 1]);
+        if (high < 0 || low < 0) return {};
+        bytes += static_cast<char>(high * 16 + low);
+    }
+    return bytes;
 }
 
 }  // namespace tiderace

@@ -5,6 +5,7 @@
 // Thread   Any: pure functions.
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <optional>
 #include <span>
@@ -86,11 +87,25 @@ inline constexpr std::string_view hex_digits = "0123456789abcdef";
 inline constexpr std::string_view capital_hex_digits = "0123456789ABCDEF";
 // Two digits for each byte.
 std::string hex_text(std::span<const unsigned char> bytes);
+inline std::string hex_text(ByteView bytes) {
+    return hex_text(std::span(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+}
+// The bytes again; "" where there is another character.
+std::string bytes_of_hex(std::string_view digits);
 // 0 to 15; -1: no hexadecimal digit of either case.
 constexpr int hex_value(char c) {
     if (is_digit(c)) return c - '0';
     const char lower = static_cast<char>(c | 0x20);
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+// "%2F" for '/' (RFC 3986, 2.1).
+constexpr std::array<char, 3> percent_escape(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return {'%', capital_hex_digits[byte >> 4], capital_hex_digits[byte & 15]};
+}
+inline void append_percent_escape(std::string& out, char c) {
+    const std::array escape = percent_escape(c);
+    out.append(escape.data(), escape.size());
 }
 
 }  // namespace tiderace

@@ -8,6 +8,7 @@
 #include <sys/random.h>  // Linux and macOS; <unistd.h> has it elsewhere
 #endif
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/check.h"
 
 namespace tiderace {
@@ -61,6 +62,13 @@ void secure_random(std::span<unsigned char> out) {
             TR_CHECK(errno == EINTR, "the kernel has no random generator");
         }
     }
+}
+
+std::string random_name(std::size_t bytes) {
+    std::array<unsigned char, 32> random;
+    const std::span part = std::span(random).first(bytes);
+    secure_random(part);
+    return hex_text(part);
 }
 
 }  // namespace tiderace

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "tiderace/base/language.h"
 
@@ -31,5 +32,7 @@ class Random {
 
 // Fills `out` from the kernel's generator. Any thread. Aborts if the kernel has none.
 void secure_random(std::span<unsigned char> out);
+// So many of its bytes, at most 32, as hexadecimal digits: a name that nobody can guess.
+std::string random_name(std::size_t bytes);
 
 }  // namespace tiderace

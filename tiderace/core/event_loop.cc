@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tiderace/core/contain.h"
-#include "tiderace/core/wakeup_list.h"
+#include "tiderace/core/wakeup.h"
 
 namespace tiderace::core {
 

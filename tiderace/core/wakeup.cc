@@ -2,7 +2,6 @@
 
 #include "tiderace/core/contain.h"
 #include "tiderace/core/event_loop.h"
-#include "tiderace/core/wakeup_list.h"
 
 namespace tiderace::core {
 

@@ -15,14 +15,19 @@
 // Memory   56 bytes.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
+#include <mutex>
 
 #include "tiderace/base/intrusive_list.h"
+#include "tiderace/log/logger.h"
 
 namespace tiderace::core {
 
+class Backend;
 class EventLoop;
-class WakeupList;  // wakeup_list.h
+class WakeupList;
 
 class Wakeup : private ListHook {
   public:
@@ -44,6 +49,34 @@ class Wakeup : private ListHook {
     virtual void on_woken() = 0;
 
     std::shared_ptr<WakeupList> list_;
+};
+
+// The wake-ups of one loop that wait for it. The loop and its wake-ups own it together: it lives as
+// long as any of them. add() and remove(): any thread. The rest: the loop's.
+class WakeupList {
+  public:
+    explicit WakeupList(Backend& backend) : backend_(&backend) {}
+
+    // The loop's thread. Runs the waiting ones; the ones that these wake run with the next turn.
+    // One that throws is logged, and ends there.
+    void run(log::Logger* log = nullptr) {
+        if (waiting_.load(std::memory_order_acquire) > 0) run_waiting(log);
+    }
+    // The loop ends.
+    void close();
+
+  private:
+    friend class Wakeup;
+
+    void add(Wakeup& woken);
+    void remove(Wakeup& ended);
+    void run_waiting(log::Logger* log);
+    Wakeup* take_first();
+
+    std::mutex lock_;
+    IntrusiveList<Wakeup> list_;            // guarded by lock_, as is backend_
+    Backend* backend_;                      // nullptr: the loop has ended
+    std::atomic<std::size_t> waiting_ = 0;  // in list_; written under lock_
 };
 
 }  // namespace tiderace::core

@@ -1,4 +1,4 @@
-#include "tiderace/core/wakeup_list.h"
+#include "tiderace/core/wakeup.h"
 
 #include <gtest/gtest.h>
 

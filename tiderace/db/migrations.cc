@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -15,6 +14,7 @@
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/keyed_hash.h"
 #include "tiderace/base/moment.h"
+#include "tiderace/core/whole_file.h"
 #include "tiderace/db/execution.h"
 #include "tiderace/task/offload.h"
 #include "tiderace/task/sleep.h"
@@ -95,13 +95,9 @@ std::vector<File> read_files(const std::string& folder, Dialect dialect) {
         }
         // The file for this dialect wins, whichever of the two the folder lists first.
         if (before != files.end() && before->second.special) continue;
-        // A folder can also be opened, and reading from it throws what is no Error.
-        std::error_code unknown;
-        std::ifstream stream(entry.path(), std::ios::binary);
-        if (!stream || !entry.is_regular_file(unknown)) {
-            refuse("cannot read " + entry.path().string());
-        }
-        file->text.assign(std::istreambuf_iterator<char>(stream), {});
+        auto text = core::read_file(entry.path(), SIZE_MAX);
+        if (!text) refuse("cannot " + text.error().message());
+        file->text = std::move(*text);
         file->hash = hash_of(file->text);
         files[file->number] = std::move(*file);
     }

@@ -141,7 +141,8 @@ TEST_P(MigrationsTest, NamesAreChecked) {
 TEST_P(MigrationsTest, AFolderThatIsCalledLikeOneIsRefused) {
     write("0001_a.sql", "create table a (n int)");
     std::filesystem::create_directory(folder.file("0002_b.sql"));
-    EXPECT_EQ(complaint(), "migrations: cannot read " + folder.file("0002_b.sql"));
+    EXPECT_EQ(complaint(), "migrations: cannot read " + folder.file("0002_b.sql") +
+                               ": expected a file, found something else of that name");
 }
 
 TEST_P(MigrationsTest, ManyProcessesAtOnceDoThemOnce) {

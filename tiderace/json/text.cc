@@ -4,6 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/utf8.h"
 
 namespace tiderace::json {
@@ -67,8 +68,7 @@ void TextOut::escape(unsigned char c) {
             return put(short_ones[i + 1]);
         }
     }
-    constexpr std::string_view digits = "0123456789abcdef";
-    const char text[] = {'\\', 'u', '0', '0', digits[c >> 4 & 15], digits[c & 15]};
+    const char text[] = {'\\', 'u', '0', '0', hex_digits[c >> 4 & 15], hex_digits[c & 15]};
     put(std::string_view(text, sizeof text));
 }
 

@@ -4,12 +4,11 @@
 #include <array>
 #include <cstdint>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/utf8.h"
 
 namespace tiderace::log {
 namespace {
-
-constexpr std::string_view hex_digits = "0123456789abcdef";
 
 constexpr bool is_plain(unsigned char byte) {
     return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';

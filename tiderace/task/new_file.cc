@@ -3,13 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <stdexcept>
 
-#include "tiderace/base/ascii.h"
 #include "tiderace/base/random.h"
 #include "tiderace/base/result.h"
+#include "tiderace/core/whole_file.h"
 
 namespace tiderace::task {
 namespace {
@@ -48,9 +47,7 @@ NewFile::~NewFile() {
 }
 
 std::string NewFile::beside(const std::string& path) {
-    std::array<unsigned char, 8> bytes{};
-    secure_random(bytes);
-    return path + '.' + hex_text(bytes) + ".part";
+    return path + '.' + random_name(8) + ".part";
 }
 
 void NewFile::open() {
@@ -60,12 +57,7 @@ void NewFile::open() {
 }
 
 void NewFile::write(ByteView bytes) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) throw_error(errno, "write", path_);
-        bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (!core::write_whole(descriptor_, bytes)) throw_error(errno, "write", path_);
 }
 
 void NewFile::fail_finish(std::string_view operation, const std::string& to) {

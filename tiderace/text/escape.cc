@@ -123,16 +123,9 @@ void append_html(std::string& out, std::string_view text) {
     });
 }
 
-void append_percent(std::string& out, char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += capital_hex_digits[byte >> 4];
-    out += capital_hex_digits[byte & 15];
-}
-
 void append_url_part(std::string& out, std::string_view text) {
     append_runs<UrlPartMarks>(out, text, [&](std::size_t at) {
-        append_percent(out, text[at]);
+        append_percent_escape(out, text[at]);
         return std::size_t{1};
     });
 }
@@ -166,7 +159,7 @@ void append_url(std::string& out, std::string_view url) {
             // The value is a whole URL, which may be encoded already: %20 stays %20.
             out += c;
         } else {
-            append_percent(out, c);
+            append_percent_escape(out, c);
         }
         return std::size_t{1};
     });

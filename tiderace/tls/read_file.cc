@@ -2,18 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "tiderace/core/kernel.h"
+#include "tiderace/core/whole_file.h"
 
 namespace tiderace::tls {
 namespace {
-
-constexpr std::size_t block_bytes = 16'384;
 
 FileOpener file_opener;  // see set_file_opener()
 
@@ -40,31 +37,7 @@ void set_file_opener(FileOpener opener) {
 }
 
 Result<SecretText> read_file(const std::string& path, std::size_t bytes_max) {
-    const core::Descriptor file = open_file(path);
-    if (!file) return fail(Error::last("read", path));
-    struct stat status{};
-    if (::fstat(file.get(), &status) != 0) return fail(Error::last("read", path));
-    // A FIFO or a device could block the loop's thread, or never end.
-    if (!S_ISREG(status.st_mode)) {
-        return fail(Error(0, "read", path, "expected a file, found something else of that name"));
-    }
-    SecretText text;
-    for (;;) {
-        ssize_t got = 0;
-        const std::size_t before = text.size();
-        // Not by way of a buffer on the stack, which would not be wiped.
-        text.resize_and_overwrite(before + block_bytes, [&](char* data, std::size_t) {
-            got = ::read(file.get(), data + before, block_bytes);
-            return before + static_cast<std::size_t>(std::max<ssize_t>(got, 0));
-        });
-        if (got < 0) return fail(Error::last("read", path));
-        if (got == 0) return text;
-        // Counted while reading, because the file may grow after a look at its size.
-        if (text.size() > bytes_max) {
-            return fail(Error(0, "read", path,
-                              "the file is longer than " + std::to_string(bytes_max) + " bytes"));
-        }
-    }
+    return core::read_file<SecretText>(open_file(path), path, bytes_max);
 }
 
 // macOS names the field differently.

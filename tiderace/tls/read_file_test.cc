@@ -13,23 +13,6 @@
 namespace tiderace::tls {
 namespace {
 
-TEST(ReadFile, ReadsAllOrSaysWhyNot) {
-    const testing::TemporaryFolder folder;
-    folder.write("a", std::string(40'000, 'x'));
-    EXPECT_EQ(read_file(folder.path_of("a"), 40'000)->size(), 40'000U);
-    const auto long_one = read_file(folder.path_of("a"), 39'999);
-    ASSERT_FALSE(long_one);
-    EXPECT_EQ(long_one.error().message(),
-              "read " + folder.path_of("a") + ": the file is longer than 39999 bytes");
-    const auto none = read_file(folder.path_of("b"), 1);
-    ASSERT_FALSE(none);
-    EXPECT_EQ(none.error().message(),
-              "read " + folder.path_of("b") + ": no such file or directory");
-    folder.make_fifo("pipe");
-    EXPECT_FALSE(read_file(folder.path_of("pipe"), 1));
-    EXPECT_FALSE(read_file(folder.path(), 1));
-}
-
 TEST(ReadFile, IsOpenedByTheOpenerOfTheProcess) {
     const testing::TemporaryFolder folder;
     folder.write("a", "one");

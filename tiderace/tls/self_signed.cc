@@ -11,6 +11,7 @@
 
 #include "tiderace/base/secret_text.h"
 #include "tiderace/core/kernel.h"
+#include "tiderace/core/whole_file.h"
 #include "tiderace/net/lan_address.h"
 
 namespace tiderace::tls {
@@ -81,15 +82,9 @@ SecretText read(const Descriptor& folder, const char* name) {
     return text;
 }
 
+// On the disk before the rename: after a crash there is the old file or all of the new one.
 bool write_all(int file, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t taken = ::write(file, text.data(), text.size());
-        if (taken < 0 && errno == EINTR) continue;
-        if (taken <= 0) return false;
-        text.remove_prefix(static_cast<std::size_t>(taken));
-    }
-    // On the disk before the rename: after a crash there is the old file or all of the new one.
-    return ::fsync(file) == 0;
+    return core::write_whole(file, text) && ::fsync(file) == 0;
 }
 
 Result<> write(const Descriptor& folder, const std::string& path, const char* name,

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/utf8.h"
 #include "tiderace/db/statement.h"
 
@@ -45,21 +46,6 @@ double real_of(std::string_view text) {
     return number<double>(text);
 }
 
-// PostgreSQL writes them in small letters.
-int digit(char c) {
-    return c >= 'a' ? c - 'a' + 10 : c - '0';
-}
-
-// "\x00ff": what bytea_output = hex gives.
-std::string unhex(std::string_view text) {
-    std::string bytes;
-    bytes.reserve(text.size() / 2);
-    for (std::size_t i = 2; i + 1 < text.size(); i += 2) {
-        bytes += static_cast<char>(digit(text[i]) * 16 + digit(text[i + 1]));
-    }
-    return bytes;
-}
-
 void add_cell(Batch& batch, Oid type, std::string_view text) {
     switch (type) {
         case boolean:
@@ -76,7 +62,8 @@ void add_cell(Batch& batch, Oid type, std::string_view text) {
         case numeric:
             return batch.add_bytes(Kind::decimal, text);
         case bytea:
-            return batch.add_bytes(Kind::blob, unhex(text));
+            return batch.add_bytes(Kind::blob,
+                                   bytes_of_hex(text.substr(2)));  // "\\x00ff": bytea_output = hex;
         case date:
         case timestamp:
         case timestamptz:

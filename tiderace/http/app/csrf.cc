@@ -22,32 +22,6 @@ std::string random_bytes() {
     return std::string(bytes.begin(), bytes.end());
 }
 
-std::string hex_of(std::string_view bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const char byte : bytes) {
-        text += digits[static_cast<unsigned char>(byte) >> 4];
-        text += digits[static_cast<unsigned char>(byte) & 15];
-    }
-    return text;
-}
-
-// "": no hexadecimal digits.
-std::string bytes_of(std::string_view hex) {
-    const auto value = [](char c) {
-        if (c >= '0' && c <= '9') return c - '0';
-        return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-    };
-    std::string bytes;
-    for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-        const int high = value(hex[i]);
-        const int low = value(hex[i + 1]);
-        if (high < 0 || low < 0) return {};
-        bytes += static_cast<char>(high * 16 + low);
-    }
-    return bytes;
-}
-
 // A token is another text in each page. In a compressed page, one that stays the same could be
 // guessed byte by byte from the length (BREACH).
 std::string masked(std::string_view mask, std::string_view secret) {
@@ -64,7 +38,7 @@ class Guard final : public Attachment {
     bool is_good(std::string_view token) const {
         // Two digits a byte, and the mask is as long as the secret.
         if (secret.size() != secret_bytes || token.size() != 4 * secret_bytes) return false;
-        const std::string bytes = bytes_of(token);
+        const std::string bytes = bytes_of_hex(token);
         if (bytes.size() != 2 * secret_bytes) return false;
         const std::string mask = bytes.substr(0, secret_bytes);
         return equals_in_constant_time(masked(mask, secret), bytes);
@@ -98,7 +72,7 @@ class CsrfRule final : public AccessRule {
         // and to let the request through would be no protection at all.
         const auto session = app_parts::Argument<Session>::find(call);
         if (!session) return Verdict::answered;
-        auto guard = core::make_ref<Guard>(bytes_of(app_parts::csrf_secret(*session)));
+        auto guard = core::make_ref<Guard>(bytes_of_hex(app_parts::csrf_secret(*session)));
         // Pages of another site cannot set a field of that name without CORS.
         if (const wire::Field* given = request.head->find("x-csrf-token"); given != nullptr) {
             if (guard->is_good(given->value)) return Verdict::pass;
@@ -167,7 +141,7 @@ Middleware csrf() {
 
 task::Task<std::string> csrf_token(Session session) {
     const std::string secret = co_await app_parts::ensure_csrf_secret(std::move(session));
-    co_return hex_of(masked(random_bytes(), bytes_of(secret)));
+    co_return hex_text(masked(random_bytes(), bytes_of_hex(secret)));
 }
 
 namespace app_parts {

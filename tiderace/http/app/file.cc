@@ -38,7 +38,6 @@ bool is_attribute_char(char c) {
 // RFC 6266: `filename` for all, without what some clients read as a path or an escape; `filename*`
 // (RFC 8187) has the whole name where that lost something.
 std::string attachment(std::string_view name) {
-    static constexpr std::string_view digits = "0123456789ABCDEF";
     std::string plain, exact;
     for (const char c : name) {
         const auto byte = static_cast<unsigned char>(c);
@@ -48,7 +47,7 @@ std::string attachment(std::string_view name) {
         if (is_attribute_char(c)) {
             exact += c;
         } else {
-            exact += {'%', digits[byte >> 4], digits[byte & 15]};
+            append_percent_escape(exact, c);
         }
     }
     std::string value = "attachment; filename=\"" + plain + '"';

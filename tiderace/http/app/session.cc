@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/moment.h"
 #include "tiderace/base/random.h"
 #include "tiderace/http/app/cookies.h"
@@ -21,27 +22,6 @@ constexpr std::size_t id_random_bytes = 32;
 constexpr unsigned tries_max = 32;
 // The value of a session that is not the handlers'.
 constexpr std::string_view csrf_value = "tiderace.csrf";
-
-// Without branches and tables, so that the compiler writes many digits at once.
-constexpr char hex_digit(unsigned half) {
-    return static_cast<char>('0' + half + (half > 9 ? 'a' - '0' - 10 : 0));
-}
-
-std::string hex_of(const std::array<unsigned char, 32>& bytes) {
-    std::string text(2 * bytes.size(), '\0');
-    char* const at = text.data();
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        at[2 * i] = hex_digit(bytes[i] >> 4);
-        at[2 * i + 1] = hex_digit(bytes[i] & 15);
-    }
-    return text;
-}
-
-std::string make_id() {
-    std::array<unsigned char, id_random_bytes> bytes;
-    secure_random(bytes);
-    return hex_of(bytes);
-}
 
 // To the end, also behind a wrong character: so the compiler looks at many at once.
 bool is_id(std::string_view text) {
@@ -59,7 +39,7 @@ bool is_id(std::string_view text) {
 
 std::string key_of(std::string_view id) {
     // Reading the store gives no usable id (session_store.h).
-    return hex_of(wire::sha256(id));
+    return hex_text(wire::sha256(id));
 }
 
 }  // namespace
@@ -162,7 +142,7 @@ class Session::Record final : public Attachment {
     }
     // Under a new id.
     task::Task<> make(Values made, std::string text) {
-        std::string made_id = make_id();
+        std::string made_id = random_name(id_random_bytes);
         co_await store->save(key_of(made_id), text, expires());
         // Ours only once the store has it.
         id = std::move(made_id);
@@ -411,7 +391,7 @@ std::string csrf_secret(const Session& session) {
 task::Task<std::string> ensure_csrf_secret(Session session) {
     std::string secret = csrf_secret(session);
     if (!secret.empty()) co_return secret;
-    secret = make_id();
+    secret = random_name(id_random_bytes);
     if (session.exists()) {
         const core::Ref<Session::Record> record = session.record();
         // Two pages that are made at once have tokens of one secret.

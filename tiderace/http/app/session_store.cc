@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -21,10 +20,12 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/check.h"
 #include "tiderace/base/keyed_hash.h"
 #include "tiderace/base/random.h"
 #include "tiderace/base/unique_function.h"
+#include "tiderace/core/whole_file.h"
 #include "tiderace/http/wire/query.h"
 #include "tiderace/task/new_file.h"
 #include "tiderace/task/offload.h"
@@ -186,28 +187,14 @@ namespace fs = std::filesystem;
 // read now (descriptors ran out, say) is not one that has ended.
 std::optional<std::string> read_file(const std::string& path) {
     // O_NONBLOCK: a FIFO in the folder must not hold the thread.
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) {
-        const int code = errno;
-        if (code == ENOENT) return std::nullopt;
-        throw_error("open a session", path, code);
-    }
+    const core::Descriptor file(core::system_kernel(),
+                                ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file && errno == ENOENT) return std::nullopt;
+    if (!file) throw_error("open a session", path, errno);
+    std::string text;
     // The expiry takes at most 20 digits and a line's end; a longer file is not one of ours.
-    std::string text(SessionStore::data_bytes_max + 32, '\0');
-    std::size_t size = 0;
-    while (size < text.size()) {
-        const ssize_t got = ::read(file, text.data() + size, text.size() - size);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) {
-            const int code = errno;
-            ::close(file);
-            throw_error("read a session", path, code);
-        }
-        if (got == 0) break;
-        size += static_cast<std::size_t>(got);
-    }
-    ::close(file);
-    text.resize(size);
+    const int code = core::read_whole(file.get(), text, SessionStore::data_bytes_max + 32);
+    if (code != 0 && code != EFBIG) throw_error("read a session", path, code);
     return text;
 }
 
@@ -229,7 +216,7 @@ std::string text_of(const std::string& data, UnixSeconds expires) {
 }
 
 // In the name of a file that is being written, and renamed to the session's when it is whole;
-// digits follow. A key has no dot.
+// hexadecimal digits follow. A key has no dot.
 constexpr std::string_view unfinished_mark = ".new";
 // Writing one takes milliseconds: what is older was left by a crash.
 constexpr std::chrono::hours unfinished_max{1};
@@ -238,7 +225,7 @@ bool is_unfinished(std::string_view name) {
     const std::size_t at = name.find(unfinished_mark);
     if (at == std::string_view::npos) return false;
     const std::string_view rest = name.substr(at + unfinished_mark.size());
-    return !rest.empty() && rest.find_first_not_of("0123456789") == std::string_view::npos;
+    return !rest.empty() && rest.find_first_not_of(hex_digits) == std::string_view::npos;
 }
 
 // An unfinished file has expired when it is old, whatever of its text was written.
@@ -249,20 +236,10 @@ UnixSeconds unfinished_expiry(fs::file_time_type written) {
 
 // Written beside it and put in its place: a crash leaves the old one, and perhaps what is beside.
 void write_session(const std::string& path, const std::string& text) {
-    std::array<unsigned char, 8> bytes;
-    secure_random(bytes);
-    std::string beside = path + std::string(unfinished_mark);
-    for (const unsigned char byte : bytes) beside += std::to_string(byte);
-    task::NewFile file(beside);
+    task::NewFile file(path + std::string(unfinished_mark) + random_name(8));
     file.open();
     file.write(text);
-    file.finish();
-    std::error_code failed;
-    fs::rename(beside, path, failed);
-    if (!failed) return;
-    std::error_code ignored;
-    fs::remove(beside, ignored);
-    throw fs::filesystem_error("replace a session", path, failed);
+    file.finish_as(path, task::NewFile::Kept::by_kernel);
 }
 
 // nullopt: there is no such file.

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <stdexcept>
 #include <utility>
@@ -17,12 +16,6 @@
 
 namespace tiderace::http {
 namespace {
-
-std::string make_boundary() {
-    std::array<unsigned char, 24> bytes{};
-    secure_random(bytes);
-    return "tiderace-" + hex_text(bytes);
-}
 
 // False: a character that no line may have, and that browsers do not escape.
 bool append_quoted(std::string& out, std::string_view name) {
@@ -82,7 +75,7 @@ class SentFile {
 
 }  // namespace
 
-MultipartForm::MultipartForm() : boundary_(make_boundary()) {}
+MultipartForm::MultipartForm() : boundary_("tiderace-" + random_name(24)) {}
 
 void MultipartForm::begin_part(std::string_view name, const std::string_view* file_name,
                                std::string_view type) {

@@ -23,14 +23,13 @@ constexpr auto stays_as_it_is = [] {
 
 // False: a control character.
 bool append_escaped(std::string& out, ByteView text) {
-    static constexpr ByteView digits = "0123456789ABCDEF";
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         if (is_control_character(c)) return false;
         if (stays_as_it_is[byte]) {
             out += c;
         } else {
-            out += {'%', digits[byte >> 4], digits[byte & 15]};
+            append_percent_escape(out, c);
         }
     }
     return true;

@@ -3,7 +3,6 @@
 #include <array>
 #include <string>
 
-#include "tiderace/base/ascii.h"
 #include "tiderace/base/check.h"
 #include "tiderace/base/random.h"
 
@@ -17,19 +16,6 @@ class PartHeads final : public core::Shared {
   public:
     std::string text;
 };
-
-// Random, so that a file cannot contain it on purpose.
-std::array<char, 32> make_boundary() {
-    std::array<unsigned char, 16> random;
-    secure_random(random);
-    std::array<char, 32> text;
-    char* at = text.data();
-    for (const unsigned char byte : random) {
-        *at++ = hex_digits[byte >> 4];
-        *at++ = hex_digits[byte & 15];
-    }
-    return text;
-}
 
 core::SendQueue make_parts(const wire::MultipartRanges& frame, const wire::RangeSet& ranges,
                            CachedFile& file) {
@@ -65,15 +51,15 @@ core::SendQueue make_range_body(Response& response, const wire::RangeSet& ranges
         file.append_to(queue, ranges[0].first, ranges[0].bytes());
         return queue;
     }
-    const std::array<char, 32> boundary = make_boundary();
-    const ByteView boundary_view(boundary.data(), boundary.size());
+    // Random, so that a file cannot contain it on purpose.
+    const std::string boundary = random_name(16);
     // A part's head has a bound, so that its length can be computed before; a longer type is left
     // out.
     const ByteView part_type =
         content_type.size() <= wire::MultipartRanges::type_bytes_max ? content_type : ByteView{};
-    const wire::MultipartRanges frame(ranges, file.size(), part_type, boundary_view);
+    const wire::MultipartRanges frame(ranges, file.size(), part_type, boundary);
     response.add(FieldName::content_type,
-                 response.keep("multipart/byteranges; boundary=" + std::string(boundary_view)));
+                 response.keep("multipart/byteranges; boundary=" + boundary));
     return make_parts(frame, ranges, file);
 }
 

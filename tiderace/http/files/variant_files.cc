@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/core/whole_file.h"
 #include "tiderace/http/coding/content_encoder.h"
 
 namespace tiderace::http::files {
@@ -59,27 +60,6 @@ std::string name_of(const VariantKey& key) {
 // No other user can have written it.
 bool is_ours(const struct stat& status) {
     return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-bool write_all(int fd, ByteView bytes) {
-    while (!bytes.empty()) {
-        const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return false;
-        bytes.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return true;
-}
-
-std::optional<std::string> read_all(int fd, std::size_t bytes) {
-    std::string text(bytes, '\0');
-    for (std::size_t done = 0; done < bytes;) {
-        const ssize_t got = ::read(fd, text.data() + done, bytes - done);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return std::nullopt;  // it was cut meanwhile
-        done += static_cast<std::size_t>(got);
-    }
-    return text;
 }
 
 struct Kept {
@@ -154,18 +134,19 @@ std::optional<std::string> VariantFiles::read(const VariantKey& key,
     if (!S_ISREG(status.st_mode) || !is_ours(status) || size > bytes_max + head_bytes_max) {
         return std::nullopt;
     }
-    auto text = read_all(file.get(), static_cast<std::size_t>(size));
-    if (!text) return std::nullopt;
+    std::string text;
+    // It may have been cut meanwhile.
+    if (core::read_whole(file.get(), text, size) != 0 || text.size() < size) return std::nullopt;
     // Three lines, then the bytes. The head that belongs to these bytes must be exactly this one.
     std::size_t begin = 0;
     for (int lines = 0; lines < 3; ++lines) {
-        const std::size_t end = text->find('\n', begin);
+        const std::size_t end = text.find('\n', begin);
         if (end == std::string::npos) return std::nullopt;
         begin = end + 1;
     }
-    const ByteView bytes = ByteView(*text).substr(begin);
-    if (ByteView(*text).substr(0, begin) != head_of(key, bytes)) return std::nullopt;
-    text->erase(0, begin);
+    const ByteView bytes = ByteView(text).substr(begin);
+    if (ByteView(text).substr(0, begin) != head_of(key, bytes)) return std::nullopt;
+    text.erase(0, begin);
     return text;
 }
 
@@ -180,7 +161,7 @@ bool VariantFiles::write(const VariantKey& key, ByteView bytes) {
             ::openat(folder_.get(), name.c_str(),
                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
         if (!file) return false;
-        if (!write_all(file.get(), head) || !write_all(file.get(), bytes)) {
+        if (!core::write_whole(file.get(), head) || !core::write_whole(file.get(), bytes)) {
             ::unlinkat(folder_.get(), name.c_str(), 0);
             return false;
         }

@@ -1,17 +1,10 @@
 #include "tiderace/http/filter/error_pages.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <span>
 #include <utility>
 
 #include "tiderace/base/utf8.h"
-#include "tiderace/core/kernel.h"
+#include "tiderace/core/whole_file.h"
 #include "tiderace/http/page_style.h"
 #include "tiderace/http/wire/accept.h"
 #include "tiderace/http/wire/mime.h"
@@ -82,31 +75,6 @@ constexpr ByteView page_policy =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
 
-Result<std::string> read_file(const std::string& path) {
-    // O_NONBLOCK: a named pipe must not hold up the start.
-    core::Descriptor file(core::system_kernel(),
-                          ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!file) return fail(Error::last("open error page", path));
-    struct stat status{};
-    if (::fstat(file.get(), &status) != 0) return fail(Error::last("read error page", path));
-    // A pipe without a writer would read as an empty page.
-    if (!S_ISREG(status.st_mode)) {
-        return fail(Error(0, "read error page", path,
-                          "expected a file, found something else of that name"));
-    }
-    std::string text;
-    char buffer[16 * 1024];
-    for (;;) {
-        const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
-        if (got < 0) return fail(Error::last("read error page", path));
-        if (got == 0) return text;
-        text.append(buffer, static_cast<std::size_t>(got));
-        if (text.size() > ErrorPages::page_bytes_max) {
-            return fail(Error(EFBIG, "read error page", path, "1 MiB is the most"));
-        }
-    }
-}
-
 using Escape = bool (*)(wire::BoundedText&, ByteView);
 
 // html_growth_max and json_growth_max
@@ -114,21 +82,14 @@ constexpr std::size_t growth_max = 6;
 static_assert(wire::html_growth_max == growth_max && wire::json_growth_max == growth_max);
 
 void append_escaped(std::string& page, ByteView text, Escape escape) {
-    const std::size_t begin = page.size();
-    // Room for the worst case, cut to what was written.
-    page.resize(begin + text.size() * growth_max);
-    wire::BoundedText room(std::span<char>(page).subspan(begin));
-    escape(room, text);
-    page.resize(begin + room.size());
+    wire::append_bounded(page, text.size() * growth_max,
+                         [&](wire::BoundedText& room) { escape(room, text); });
 }
 
 // As much of the path as a page shows: whole UTF-8 sequences, so that none is cut in half.
 void append_path(std::string& page, ByteView path, Escape escape) {
     const ByteView shown = whole_characters(path, ErrorPages::path_shown_bytes_max);
-    std::array<char, ErrorPages::path_shown_bytes_max * growth_max> memory;
-    wire::BoundedText room(memory);
-    escape(room, shown);
-    page += room.view();
+    append_escaped(page, shown, escape);
     if (shown.size() < path.size()) page += "\u2026";
 }
 
@@ -173,7 +134,7 @@ Result<ErrorPages> ErrorPages::load(const std::map<int, std::string>& files, Oth
     pages.others_ = others;
     const wire::MimeTable mime;
     for (const auto& [status, path] : files) {
-        auto bytes = read_file(path);
+        auto bytes = core::read_file(path, page_bytes_max, "read error page");
         if (!bytes) return fail(bytes.error());
         auto page = core::make_ref<Page>();
         page->bytes = std::move(*bytes);

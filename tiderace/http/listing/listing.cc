@@ -21,12 +21,6 @@ using wire::FieldName;
 
 constexpr std::size_t batch_bytes = 48_KiB;  // with its last row, at most 56 KiB
 
-std::string make_nonce() {
-    std::array<unsigned char, 16> random;
-    secure_random(random);
-    return hex_text(random);
-}
-
 ListingOrder order_of(const Request& request) {
     ListingOrder order;
     std::array<char, 256> storage;
@@ -275,7 +269,7 @@ void answer_listing(Exchange& exchange, const files::FileLoader& loader,
         listing->format = std::make_unique<JsonListing>();
     } else {
         listing->format = std::make_unique<HtmlListing>();
-        description.nonce = make_nonce();
+        description.nonce = random_name(16);
     }
     // On the loop: one open, without reading. It fails as GET's open would.
     if (request.method() == wire::Method::head) {

@@ -75,40 +75,23 @@ addEventListener('keydown',e=>{if(e.key==='/'&&e.target!==box){e.preventDefault(
 if(e.key==='Escape'&&e.target===box){box.value='';box.dispatchEvent(new Event('input'))}});
 )";
 
-std::string html(ByteView text) {
-    std::string out(text.size() * wire::html_growth_max, '\0');
-    wire::BoundedText bounded(out);
-    wire::append_html(bounded, text);
-    out.resize(bounded.size());
-    return out;
-}
-
-std::string json(ByteView text) {
-    std::string out(text.size() * wire::json_growth_max, '\0');
-    wire::BoundedText bounded(out);
-    wire::append_json(bounded, text);
-    out.resize(bounded.size());
-    return out;
-}
-
 // The escapes of a link leave nothing that HTML would read as more than text, save '&' and the
-// apostrophe: hence html() over it.
+// apostrophe: hence html_text() over it.
 std::string link(ByteView path) {
-    std::string out(path.size() * 3, '\0');
-    wire::BoundedText bounded(out);
-    wire::append_path(bounded, path);
-    out.resize(bounded.size());
-    return html(out);
+    std::string out;
+    wire::append_bounded(out, path.size() * wire::uri_growth_max,
+                         [&](wire::BoundedText& room) { wire::append_path(room, path); });
+    return wire::html_text(out);
 }
 
 // "example.org / docs / api /", each a link to its folder.
 std::string breadcrumb(const std::string& host, const std::string& path) {
-    std::string out = "<a href=\"/\">" + html(host) + "</a> <i>/</i>";
+    std::string out = "<a href=\"/\">" + wire::html_text(host) + "</a> <i>/</i>";
     for (std::size_t begin = 1; begin < path.size();) {
         const std::size_t end = path.find('/', begin);
         const ByteView name = ByteView(path).substr(begin, end - begin);
-        out += " <a href=\"" + link(ByteView(path).substr(0, end + 1)) + "\">" + html(name) +
-               "</a> <i>/</i>";
+        out += " <a href=\"" + link(ByteView(path).substr(0, end + 1)) + "\">" +
+               wire::html_text(name) + "</a> <i>/</i>";
         begin = end + 1;
     }
     return out;
@@ -200,7 +183,7 @@ std::string HtmlListing::head(const ListingDescription& listing) {
     std::string out =
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
-        html(listing.path) + "</title>\n<style nonce=\"" + listing.nonce + "\">";
+        wire::html_text(listing.path) + "</title>\n<style nonce=\"" + listing.nonce + "\">";
     out.append(page_style).append(layout_style).append("</style>\n<main>\n<h1>");
     out += breadcrumb(listing.host, listing.path) + "</h1>\n";
     out +=
@@ -251,7 +234,7 @@ std::string HtmlListing::tail(const ListingDescription& listing, const ListingTo
     if (!totals.complete) out += ". The folder could not be read to its end.";
     out += "</footer>\n";
     if (!listing.readme_name.empty()) {
-        out += "<section class=\"readme\"><h2>" + html(listing.readme_name) + "</h2>\n" +
+        out += "<section class=\"readme\"><h2>" + wire::html_text(listing.readme_name) + "</h2>\n" +
                readme_html(listing.readme_name, listing.readme);
         if (listing.readme_cut) {
             out += "<p><a href=\"./" + link(listing.readme_name) + "\">Read on</a></p>\n";
@@ -265,7 +248,7 @@ std::string HtmlListing::tail(const ListingDescription& listing, const ListingTo
 
 std::string JsonListing::head(const ListingDescription& listing) {
     first_ = true;
-    return "{\"path\":\"" + json(listing.path) +
+    return "{\"path\":\"" + wire::json_text(listing.path) +
            "\",\"sorted\":" + (listing.sorted ? "true" : "false") + ",\"entries\":[";
 }
 

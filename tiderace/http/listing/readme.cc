@@ -27,10 +27,10 @@ bool append_text(wire::BoundedText& out, ByteView text) {
 }
 
 std::string as_it_is(ByteView text) {
-    std::string room(text.size() * wire::html_growth_max, '\0');
-    wire::BoundedText out(room);
-    append_text(out, text);
-    return "<pre class=\"plain\">" + std::string(out.view()) + "</pre>\n";
+    std::string html = "<pre class=\"plain\">";
+    wire::append_bounded(html, text.size() * wire::html_growth_max,
+                         [&](wire::BoundedText& out) { append_text(out, text); });
+    return html + "</pre>\n";
 }
 
 #if TIDERACE_HAVE_MD4C

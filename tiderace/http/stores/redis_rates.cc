@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/db/error.h"
 #include "tiderace/db/redis/script.h"
 #include "tiderace/http/wire/sha256.h"
@@ -32,15 +34,9 @@ const db::redis::Script take_script(
     "return 0");
 
 std::string name_of(const std::string& prefix, std::string_view key) {
-    constexpr std::string_view digits = "0123456789abcdef";
     constexpr std::size_t bytes = 16;  // two keys in 2^64 share a limit
-    std::string name = prefix;
     const wire::Sha256 hash = wire::sha256(key);
-    for (std::size_t i = 0; i < bytes; ++i) {
-        name += digits[hash[i] >> 4];
-        name += digits[hash[i] & 15];
-    }
-    return name;
+    return prefix + hex_text(std::span(hash).first(bytes));
 }
 
 }  // namespace

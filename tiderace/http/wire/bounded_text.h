@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/base/check.h"
@@ -55,6 +56,16 @@ class BoundedText {
     std::span<char> memory_;
     std::size_t size_ = 0;
 };
+
+// Appends to a string what `append` writes where it has room for `bytes_max`.
+template <typename Append>
+void append_bounded(std::string& out, std::size_t bytes_max, Append append) {
+    const std::size_t begin = out.size();
+    out.resize(begin + bytes_max);
+    BoundedText room(std::span<char>(out).subspan(begin));
+    append(room);
+    out.resize(begin + room.size());
+}
 
 // A short text returned by value. N is the most it can ever need, so that it cannot overflow.
 template <std::size_t N>

@@ -24,9 +24,8 @@ bool append_encoded(BoundedText& out, ByteView text, Stays stays) {
 }  // namespace
 
 bool append_escape(BoundedText& out, char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    const char escape[] = {'%', capital_hex_digits[byte >> 4], capital_hex_digits[byte & 15]};
-    return out.append(ByteView(escape, sizeof escape));
+    const std::array escape = percent_escape(c);
+    return out.append(ByteView(escape.data(), escape.size()));
 }
 
 bool append_path_segment(BoundedText& out, ByteView segment) {

@@ -1,11 +1,10 @@
 #include "tiderace/http/app/openapi/try_page.h"
 
 #include <algorithm>
-#include <array>
 
-#include "tiderace/base/ascii.h"
 #include "tiderace/base/random.h"
 #include "tiderace/http/page_style.h"
+#include "tiderace/text/escape.h"
 
 namespace tiderace::http::app_parts {
 namespace {
@@ -216,26 +215,6 @@ fetch(main.dataset.document, {headers: {Accept: 'application/json'}})
   .catch(why => { main.replaceChildren(say('p', 'The document cannot be read: ' + why.message)); });
 )js";
 
-std::string escaped(std::string_view text) {
-    std::string made;
-    for (const char c : text) {
-        switch (c) {
-            case '&':
-                made += "&amp;";
-                break;
-            case '<':
-                made += "&lt;";
-                break;
-            case '"':
-                made += "&quot;";
-                break;
-            default:
-                made += c;
-        }
-    }
-    return made;
-}
-
 }  // namespace
 
 std::string relative_path(std::string_view from, std::string_view to) {
@@ -253,13 +232,13 @@ std::string relative_path(std::string_view from, std::string_view to) {
     return way.empty() ? "./" : way;
 }
 
-TryPage::TryPage(std::string_view title, std::string_view page, std::string_view document)
-    : title_(escaped(title)), document_(escaped(relative_path(page, document))) {}
+TryPage::TryPage(std::string_view title, std::string_view page, std::string_view document) {
+    text::append_escaped(title_, text::Escape::html, title);
+    text::append_escaped(document_, text::Escape::html, relative_path(page, document));
+}
 
 Response TryPage::answer() const {
-    std::array<unsigned char, 16> random{};
-    secure_random(random);
-    const std::string nonce = hex_text(random);
+    const std::string nonce = random_name(16);
     std::string html =
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"

@@ -1,11 +1,15 @@
 #include "tiderace/http/app/pages/template_folder.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "tiderace/core/whole_file.h"
 
 namespace tiderace::http::app_parts {
 namespace {
@@ -37,15 +41,13 @@ class TemplateFolder::Folder final : public text::Loader {
 
     std::optional<std::string> load(std::string_view name) override {
         if (!is_template(name) || !stays_inside(name)) return std::nullopt;
-        std::error_code fault;
-        const std::uintmax_t size = std::filesystem::file_size(path_ / name, fault);
-        std::ifstream file(path_ / name, std::ios::binary);
-        if (fault || !file) return std::nullopt;
+        const std::string path = path_ / name;
+        const core::Descriptor file(core::system_kernel(),
+                                    ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        std::string text;
         // More than the limit is refused when it is parsed.
-        const std::uintmax_t bytes_max = text::Limits().source_bytes_max + 1;
-        std::string text(std::min(size, bytes_max), '\0');
-        file.read(text.data(), static_cast<std::streamsize>(text.size()));
-        text.resize(static_cast<std::size_t>(file.gcount()));
+        const int code = core::read_whole(file.get(), text, text::Limits().source_bytes_max);
+        if (code != 0 && code != EFBIG) return std::nullopt;
         return text;
     }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tiderace/base/ascii.h"
 #include "tiderace/base/check.h"
 #include "tiderace/base/constant_time.h"
 #include "tiderace/http/wire/sha256.h"
@@ -10,15 +11,9 @@ namespace tiderace::http {
 namespace {
 
 std::string signature(std::string_view key, std::string_view kind, std::string_view text) {
-    constexpr std::string_view digits = "0123456789abcdef";
     std::string named(kind);
     named += '\0';
-    std::string made;
-    for (const auto byte : wire::hmac_sha256(key, named, text)) {
-        made += digits[byte >> 4];
-        made += digits[byte & 15];
-    }
-    return made;
+    return hex_text(wire::hmac_sha256(key, named, text));
 }
 
 }  // namespace

@@ -50,4 +50,11 @@ bool append_html(BoundedText& out, ByteView text) {
     return append_escaped(out, text, is_plain_in_html, append_char_to_html);
 }
 
+std::string html_text(ByteView text) {
+    std::string made;
+    append_bounded(made, text.size() * html_growth_max,
+                   [&](BoundedText& out) { append_html(out, text); });
+    return made;
+}
+
 }  // namespace tiderace::http::wire

@@ -6,9 +6,11 @@
 //
 // Thread   Any; no state.
 // Errors   False, and nothing appended, when it does not fit.
-// Memory   None but the caller's.
+// Memory   None but the caller's, and the text that is returned.
 // Keywords: XSS
 #pragma once
+
+#include <string>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/http/wire/bounded_text.h"
@@ -18,5 +20,6 @@ namespace tiderace::http::wire {
 inline constexpr std::size_t html_growth_max = 6;  // "&quot;" for one byte
 
 bool append_html(BoundedText& out, ByteView text);
+std::string html_text(ByteView text);
 
 }  // namespace tiderace::http::wire

@@ -51,4 +51,11 @@ bool append_json(BoundedText& out, ByteView text) {
     return append_escaped(out, text, is_plain_in_json, append_char_to_json);
 }
 
+std::string json_text(ByteView text) {
+    std::string made;
+    append_bounded(made, text.size() * json_growth_max,
+                   [&](BoundedText& out) { append_json(out, text); });
+    return made;
+}
+
 }  // namespace tiderace::http::wire

@@ -7,8 +7,10 @@
 //
 // Thread   Any; no state.
 // Errors   False, and nothing appended, when it does not fit.
-// Memory   None but the caller's.
+// Memory   None but the caller's, and the text that is returned.
 #pragma once
+
+#include <string>
 
 #include "tiderace/base/bytes.h"
 #include "tiderace/http/wire/bounded_text.h"
@@ -18,5 +20,6 @@ namespace tiderace::http::wire {
 inline constexpr std::size_t json_growth_max = 6;  // "\u0000" for one byte
 
 bool append_json(BoundedText& out, ByteView text);
+std::string json_text(ByteView text);
 
 }  // namespace tiderace::http::wire
