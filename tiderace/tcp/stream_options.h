@@ -25,8 +25,8 @@ struct StreamOptions {
     std::size_t read_bytes_max = 64_KiB;  // unread; above it the peer is pushed back on
     Duration idle = 0s;                   // how long a read waits for the peer; 0: for ever
     // The least rate of a frame that has begun, while a read waits (net/progress_rate.h). A peer
-    // that sends a byte now and then is cut off. 0: no limit. Of a Server's peers too: there a frame
-    // has begun when on_data left bytes unused.
+    // that sends a byte now and then is cut off. 0: no limit. A Server's peers have it too: for
+    // them a frame has begun when on_data left bytes unused.
     std::uint64_t receive_bytes_per_second_min = 0;
 };
 
