@@ -75,7 +75,7 @@ class LoadThreads final : public LoadTeam {
             std::max(sum.busiest_loop, static_cast<double>(worker.cpu().count()) / elapsed);
         worker.engine().copy(sum.engine.data(), sum.engine.size() - 1);
         if (const tls::HandshakeCounters* counters = worker.handshakes()) {
-            sum.handshakes_resumed += counters->resumed;
+            sum.handshakes_resumed += counters->resumed();
             for (std::size_t i = 0; i < sum.handshakes_failed.size(); ++i) {
                 sum.handshakes_failed[i] += counters->failed[i];
             }

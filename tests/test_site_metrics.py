@@ -287,11 +287,11 @@ def test_certificates_have_their_end(start, tmp_path):
 def test_check_knows_the_number_of_series(binary, start, tmp_path):
     it = start()
     done = it.use("check", it.file)
-    # What no route answers, two sites and three routes, each with three histograms.
-    assert ", 234 series of metrics\n" in done.stdout
+    # What no route answers, two sites and three routes, each with four histograms.
+    assert ", 336 series of metrics\n" in done.stdout
     routes = "".join(f'[[site.route]]\npath = "/r{i}"\nrespond = "r"\n' for i in range(300))
     many = tmp_path / "many.toml"
     many.write_text(METRICS + '[[site]]\nrespond = "a"\n' + routes)
     done = it.use("check", many)
     assert done.returncode == 0
-    assert "the page of [metrics] has 11778 series" in done.stderr
+    assert "the page of [metrics] has 16912 series" in done.stderr

@@ -69,7 +69,7 @@ ARROWS = {
     "tcp": BELOW_NET | {"net", "task"},
     "password": BELOW_NET | {"task"},
     "jwt": BELOW_NET | {"json", "http", "http/wire", "http/filter", "http/app"},
-    "tls": BELOW_NET | {"net"},
+    "tls": BELOW_NET | {"metrics", "net"},
     "db": BELOW_NET | {"metrics", "net", "task", "db/sqlite", "db/postgres", "db/mariadb"},
     "db/sqlite": BELOW_NET | {"net", "task", "db"},
     "db/postgres": BELOW_NET | {"net", "task", "db"},

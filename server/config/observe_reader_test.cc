@@ -31,7 +31,7 @@ TEST(ObserveReader, MetricsHaveAnAddressOfThisMachine) {
         ASSERT_TRUE(it.config) << it.told;
         EXPECT_TRUE(it.config->server.metrics.on);
         EXPECT_EQ(it.config->server.metrics.listen, listen);
-        EXPECT_EQ(series_of(*it.config), 78U);
+        EXPECT_EQ(series_of(*it.config), 112U);
     }
     EXPECT_EQ(series_of(*read("").config), 0U);
 }
@@ -71,7 +71,7 @@ path = "/only/settings"
 cache_control = "no-store"
 )");
     ASSERT_TRUE(it.config) << it.told;
-    EXPECT_EQ(series_of(*it.config), 3U * 39U);
+    EXPECT_EQ(series_of(*it.config), 3U * 56U);
 }
 
 TEST(ObserveReader, ALogChoosesWhatItSays) {

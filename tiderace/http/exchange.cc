@@ -48,8 +48,7 @@ Exchange::~Exchange() {
 }
 
 void Exchange::end_flight() {
-    std::atomic<std::uint64_t>& all = *std::exchange(in_flight_, nullptr);
-    all.store(all.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    --*std::exchange(in_flight_, nullptr);
 }
 
 Exchange::Waiting& Exchange::waiting() {
@@ -92,6 +91,7 @@ void Exchange::write(Response& response) {
     // First, so that a filter or source that throws finds the answer taken, and cannot give
     // another.
     responded_ = true;
+    turned_away_ = response.turned_away();
     bool begun = false;
     if (contain("a filter or the answer's body", [&] {
             // Again behind the filters: one of them may have set another source.
@@ -183,6 +183,9 @@ void Exchange::reset_answer() {
     receiver_.reset();
     body_bytes_max_ = 0;
     empty_pulls_ = 0;
+    head_at_ = {};
+    refusal_ = wire::Refusal::none;
+    turned_away_ = wire::TurnedAway::no;
 }
 
 void Exchange::attach(core::Ref<Attachment> one) {

@@ -22,10 +22,10 @@
 // Thread   The loop's. Other threads have an ExchangeHandle.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 
+#include "tiderace/base/loop_count.h"
 #include "tiderace/base/unique_function.h"
 #include "tiderace/core/contain.h"
 #include "tiderace/core/event_loop.h"
@@ -161,10 +161,10 @@ class Exchange : public core::Shared {
     core::Ref<Attachment> attachments_;
     std::unique_ptr<BodyReceiver> receiver_;
     std::uint64_t body_bytes_max_ = 0;
-    Instant started_{};
-    bool responded_ = false;
-    bool deferred_ = false;
-    bool abandoned_ = false;
+    Instant started_{}, head_at_{};  // the second: when the head left, if the end left later
+    wire::Refusal refusal_ = wire::Refusal::none;
+    wire::TurnedAway turned_away_ = wire::TurnedAway::no;
+    bool responded_ = false, deferred_ = false, abandoned_ = false;
     bool over_ = false;             // answered to its last byte
     std::uint8_t empty_pulls_ = 0;  // in a row
 
@@ -188,7 +188,7 @@ class Exchange : public core::Shared {
     const Chain* chain_ = nullptr;  // SiteLoop's, as the next four are
     const Matched* matched_ = nullptr;
     Handler* handler_ = nullptr;
-    std::atomic<std::uint64_t>* in_flight_ = nullptr;  // counts it (request_metrics.h)
+    LoopCount* in_flight_ = nullptr;  // counts it (request_metrics.h)
     std::size_t rules_done_ = 0;
     route::Parameters parameters_;
     AbandonObservers observers_;

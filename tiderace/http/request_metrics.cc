@@ -15,33 +15,6 @@
 namespace tiderace::http {
 namespace {
 
-// Nanoseconds: OpenTelemetry's bounds (metrics::Histogram::durations()).
-constexpr auto duration_bounds =
-    std::to_array<std::uint64_t>({5'000'000, 10'000'000, 25'000'000, 50'000'000, 75'000'000,
-                                  100'000'000, 250'000'000, 500'000'000, 750'000'000, 1'000'000'000,
-                                  2'500'000'000, 5'000'000'000, 7'500'000'000, 10'000'000'000});
-constexpr auto size_bounds = std::to_array<std::uint64_t>(
-    {0, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000});
-
-// One thread writes it, so a plain addition would do; others read it.
-void add(std::atomic<std::uint64_t>& cell, std::uint64_t n) {
-    cell.store(cell.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-}
-
-template <typename Buckets, std::size_t size>
-void observe(Buckets& buckets, const std::array<std::uint64_t, size>& bounds, std::uint64_t value) {
-    static_assert(std::tuple_size_v<decltype(buckets.counts)> == size + 1);
-    std::size_t i = 0;
-    while (i < size && value > bounds[i]) ++i;
-    add(buckets.counts[i], 1);
-    add(buckets.sum, value);
-}
-
-std::uint64_t nanoseconds(Duration duration) {
-    const auto all = std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
-    return all > 0 ? static_cast<std::uint64_t>(all) : 0;
-}
-
 std::string_view name_of(std::size_t method) {
     const std::string_view known = wire::to_string(static_cast<wire::Method>(method));
     return known.empty() ? "other" : known;
@@ -74,6 +47,7 @@ void LoopMetrics::forget(std::span<const std::uint32_t> all) {
     for (const std::uint32_t series : all) {
         SiteMetrics::Route& route = site_->routes_[series];
         if (--route.users > 0) continue;
+        site_->keep_bytes_of(series);
         // No loop has a tree that counts here, so none of them looks at this place.
         for (const auto& loop : site_->loops_) {
             if (series < loop->routes_.size()) loop->routes_[series].reset();
@@ -92,9 +66,16 @@ LoopMetrics::Route::~Route() {
 void LoopMetrics::count(const AccessRecord& record) {
     const Matched* const matched = record.matched;
     Route& route = *routes_[matched != nullptr ? matched->series : 0];
-    observe(route.durations, duration_bounds, nanoseconds(record.duration));
-    observe(route.sent, size_bounds, record.body_bytes);
-    observe(route.received, size_bounds, record.received_bytes);
+    route.durations.observe(metrics::nanoseconds(record.duration));
+    route.heads.observe(metrics::nanoseconds(record.head));
+    route.sent.observe(record.body_bytes);
+    route.received.observe(record.received_bytes);
+    if (record.turned_away != wire::TurnedAway::no) [[unlikely]] {
+        ++route.turned_away[static_cast<std::size_t>(record.turned_away)];
+    }
+    if (record.refusal != wire::Refusal::none) [[unlikely]] {
+        ++refusals_[static_cast<std::size_t>(record.refusal)];
+    }
     const Request& request = *record.request;
     const auto method = request.head != nullptr ? request.method() : wire::Method::other;
     std::atomic<Statuses*>& statuses =
@@ -106,14 +87,14 @@ void LoopMetrics::count(const AccessRecord& record) {
         statuses.store(counts, std::memory_order_release);  // to the thread that makes a page
     }
     const auto status = static_cast<std::size_t>(record.status - 100);
-    add(counts->counts[status < site_->status_index_.size() ? site_->status_index_[status] : 0], 1);
+    ++counts->counts[status < site_->status_index_.size() ? site_->status_index_[status] : 0];
 }
 
 void LoopMetrics::lag(Duration late) {
-    observe(lags_, duration_bounds, nanoseconds(late));
+    lags_.observe(metrics::nanoseconds(late));
 }
 
-SiteMetrics::SiteMetrics() : routes_(1), known_{{Names(), 0}} {
+SiteMetrics::SiteMetrics() : routes_(1), known_{{Names(), 0}}, sites_{{"", {.routes = 1}}} {
     routes_[0].users = 1;  // for ever
     for (int status = 100; status < 600; ++status) {
         if (wire::reason_phrase(status).empty()) continue;
@@ -139,8 +120,30 @@ std::uint32_t SiteMetrics::series_of(Names names) {
     }
     known->second = free_.back();
     free_.pop_back();
+    ++sites_[names.first].routes;
     routes_[known->second].names = std::move(names);
     return known->second;
+}
+
+template <typename NumberOf>
+std::uint64_t SiteMetrics::sum_of(std::size_t series, NumberOf number_of) const {
+    std::uint64_t sum = 0;
+    for (const auto& loop : loops_) {
+        const LoopMetrics::Route* const route = loop->route(series);
+        if (route != nullptr) sum += number_of(*route);
+    }
+    return sum;
+}
+
+// A site's bytes go on when it loses a route: a counter that falls looks like a new start.
+void SiteMetrics::keep_bytes_of(std::uint32_t series) {
+    const auto site = sites_.find(routes_[series].names.first);
+    if (--site->second.routes == 0) {
+        sites_.erase(site);
+        return;
+    }
+    site->second.received += sum_of(series, [](const Kind& route) { return route.received.sum(); });
+    site->second.sent += sum_of(series, [](const Kind& route) { return route.sent.sum(); });
 }
 
 void SiteMetrics::add_requests(metrics::Page& page) const {
@@ -164,7 +167,7 @@ void SiteMetrics::add_statuses(metrics::Page& page, std::size_t series, std::siz
     if (counts.empty()) return;
     for (std::size_t s = 0; s < statuses_.size(); ++s) {
         std::uint64_t sum = 0;
-        for (const auto* const one : counts) sum += one->counts[s].load(std::memory_order_relaxed);
+        for (const auto* const one : counts) sum += one->counts[s];
         if (sum == 0) continue;
         page.value({{"site", routes_[series].names.first},
                     {"route", routes_[series].names.second},
@@ -175,38 +178,13 @@ void SiteMetrics::add_statuses(metrics::Page& page, std::size_t series, std::siz
     }
 }
 
-namespace {
-
 template <typename Buckets>
-void sum_up(metrics::HistogramValue& value, const Buckets& buckets, double per_unit) {
-    for (std::size_t i = 0; i < value.counts.size(); ++i) {
-        value.counts[i] += buckets.counts[i].load(std::memory_order_relaxed);
-    }
-    value.sum += static_cast<double>(buckets.sum.load(std::memory_order_relaxed)) / per_unit;
-}
-
-metrics::HistogramValue empty_value(std::span<const std::uint64_t> bounds, double per_unit) {
-    metrics::HistogramValue value;
-    for (const std::uint64_t bound : bounds) {
-        value.bounds.push_back(static_cast<double>(bound) / per_unit);
-    }
-    value.counts.resize(bounds.size() + 1);
-    return value;
-}
-
-// Divided, not multiplied: 0.005 is then the nearest to it.
-constexpr double per_second = 1e9;
-
-}  // namespace
-
-template <typename Member>
-void SiteMetrics::add_histogram(metrics::Page& page, Member member,
-                                std::span<const std::uint64_t> bounds, double per_unit) const {
+void SiteMetrics::add_histogram(metrics::Page& page, Buckets Kind::* member) const {
     for (std::size_t r = 0; r < routes_.size(); ++r) {
-        metrics::HistogramValue value = empty_value(bounds, per_unit);
+        metrics::HistogramValue value = Buckets::empty();
         for (const auto& loop : loops_) {
             const LoopMetrics::Route* const route = loop->route(r);
-            if (route != nullptr) sum_up(value, route->*member, per_unit);
+            if (route != nullptr) (route->*member).add_to(value);
         }
         if (std::ranges::all_of(value.counts, [](std::uint64_t n) { return n == 0; })) continue;
         page.histogram({{"site", routes_[r].names.first}, {"route", routes_[r].names.second}},
@@ -214,18 +192,47 @@ void SiteMetrics::add_histogram(metrics::Page& page, Member member,
     }
 }
 
+void SiteMetrics::add_turned_away(metrics::Page& page, wire::TurnedAway why) const {
+    for (std::size_t r = 0; r < routes_.size(); ++r) {
+        const std::uint64_t sum = sum_of(r, [&](const Kind& route) -> std::uint64_t {
+            return route.turned_away[static_cast<std::size_t>(why)];
+        });
+        if (sum == 0) continue;
+        page.value({{"site", routes_[r].names.first}, {"route", routes_[r].names.second}}, sum);
+    }
+}
+
+void SiteMetrics::add_body_bytes(metrics::Page& page, metrics::Sizes Kind::* member,
+                                 std::uint64_t OfSite::* before) const {
+    std::map<std::string_view, std::uint64_t> by_site;
+    for (const auto& [name, site] : sites_) by_site[name] = site.*before;
+    for (std::size_t r = 0; r < routes_.size(); ++r) {
+        if (routes_[r].users == 0) continue;
+        by_site[routes_[r].names.first] +=
+            sum_of(r, [&](const Kind& route) { return (route.*member).sum(); });
+    }
+    for (const auto& [site, bytes] : by_site) page.value({{"site", std::string(site)}}, bytes);
+}
+
+void SiteMetrics::add_refusals(metrics::Page& page) const {
+    for (std::size_t i = 1; i < wire::refusals; ++i) {
+        std::uint64_t sum = 0;
+        for (const auto& loop : loops_) sum += loop->refusals_[i];
+        if (sum == 0) continue;
+        const std::string reason(wire::to_string(static_cast<wire::Refusal>(i)));
+        page.value({{"reason", reason}}, sum);
+    }
+}
+
 SiteMetrics::Requests SiteMetrics::requests() const {
     const std::lock_guard held(lock_);
     Requests all;
     for (const auto& loop : loops_) {
-        all.in_flight += loop->in_flight_.load(std::memory_order_relaxed);
+        all.in_flight += loop->in_flight_;
         for (std::size_t r = 0; r < routes_.size(); ++r) {
             const LoopMetrics::Route* const route = loop->route(r);
             if (route == nullptr) continue;
-            std::uint64_t& answered = all.answered[routes_[r].names.first];
-            for (const auto& count : route->durations.counts) {
-                answered += count.load(std::memory_order_relaxed);
-            }
+            all.answered[routes_[r].names.first] += route->durations.count();
         }
     }
     return all;
@@ -237,21 +244,39 @@ void SiteMetrics::add_to(metrics::Page& page) const {
     add_requests(page);
     page.begin(Type::gauge, "tiderace_http_requests_in_flight", "Requests not answered yet.");
     std::uint64_t in_flight = 0;
-    metrics::HistogramValue lags = empty_value(duration_bounds, per_second);
+    metrics::HistogramValue lags = metrics::Durations::empty();
     for (const auto& loop : loops_) {
-        in_flight += loop->in_flight_.load(std::memory_order_relaxed);
-        sum_up(lags, loop->lags_, per_second);
+        in_flight += loop->in_flight_;
+        loop->lags_.add_to(lags);
     }
     page.value({}, in_flight);
     page.begin(Type::histogram, "tiderace_http_request_duration_seconds",
                "From a request's head to the last byte of its answer.");
-    add_histogram(page, &Kind::durations, duration_bounds, per_second);
+    add_histogram(page, &Kind::durations);
+    page.begin(Type::histogram, "tiderace_http_response_head_seconds",
+               "From a request's head to the first byte of its answer.");
+    add_histogram(page, &Kind::heads);
     page.begin(Type::histogram, "tiderace_http_request_body_size_bytes",
                "Bytes of a request's body that were received.");
-    add_histogram(page, &Kind::received, size_bounds, 1);
+    add_histogram(page, &Kind::received);
     page.begin(Type::histogram, "tiderace_http_response_body_size_bytes",
                "Bytes of an answer's body that were sent.");
-    add_histogram(page, &Kind::sent, size_bounds, 1);
+    add_histogram(page, &Kind::sent);
+    page.begin(Type::counter, "tiderace_http_request_body_bytes_total",
+               "Bytes of requests' bodies that were received.");
+    add_body_bytes(page, &Kind::received, &OfSite::received);
+    page.begin(Type::counter, "tiderace_http_response_body_bytes_total",
+               "Bytes of answers' bodies that were sent.");
+    add_body_bytes(page, &Kind::sent, &OfSite::sent);
+    page.begin(Type::counter, "tiderace_rate_limited_total",
+               "Requests above a client's limit of requests.");
+    add_turned_away(page, wire::TurnedAway::rate);
+    page.begin(Type::counter, "tiderace_auth_failures_total",
+               "Requests whose password or token was wrong.");
+    add_turned_away(page, wire::TurnedAway::credentials);
+    page.begin(Type::counter, "tiderace_http_request_refusals_total",
+               "Requests against the protocol or its limits.");
+    add_refusals(page);
     page.begin(Type::histogram, "tiderace_loop_lag_seconds", "How late a timer of a loop was.");
     page.histogram({}, lags);
 }

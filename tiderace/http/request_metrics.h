@@ -8,7 +8,11 @@
 //   tiderace_http_requests_total{site,route,method,code,protocol}
 //   tiderace_http_requests_in_flight
 //   tiderace_http_request_duration_seconds{site,route}         to the last byte of the answer
+//   tiderace_http_response_head_seconds{site,route}            to the first
 //   tiderace_http_request_body_size_bytes, tiderace_http_response_body_size_bytes{site,route}
+//   tiderace_http_request_body_bytes_total, tiderace_http_response_body_bytes_total{site}
+//   tiderace_rate_limited_total, tiderace_auth_failures_total{site,route}
+//   tiderace_http_request_refusals_total{reason}               a wire::Refusal
 //   tiderace_loop_lag_seconds                                  how late a timer of a loop was
 //
 // Labels come from the site and never from a request: `site` is the name of its host, `route` the
@@ -20,7 +24,7 @@
 // Errors   Without memory for a series' first request, that request is not counted by status.
 // Limits   A route has its numbers for as long as a tree of any loop has the route
 //          (SiteLoop::replace); one that comes back later counts from zero.
-// Memory   For a loop 500 bytes a route, and 560 more for each of its methods and versions.
+// Memory   For a loop 700 bytes a route, and 560 more for each of its methods and versions.
 // Keywords: Prometheus, latency, RED
 #pragma once
 
@@ -37,6 +41,7 @@
 
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/stages.h"
+#include "tiderace/metrics/buckets.h"
 #include "tiderace/metrics/page.h"
 #include "tiderace/net/tcp_server.h"
 
@@ -50,7 +55,7 @@ class LoopMetrics final {
     explicit LoopMetrics(SiteMetrics& site);
 
     // A request began; the pointer's number goes down when it is answered or abandoned.
-    std::atomic<std::uint64_t>& in_flight() { return in_flight_; }
+    LoopCount& in_flight() { return in_flight_; }
     void count(const AccessRecord& record);
     void lag(Duration late);
     // The number of each endpoint's series, until forget().
@@ -59,27 +64,21 @@ class LoopMetrics final {
 
   private:
     friend class SiteMetrics;
-    using Cell = std::atomic<std::uint64_t>;  // of one writer
 
     static constexpr std::size_t methods = 10;
     static constexpr std::size_t versions = 3;
-    static constexpr std::size_t durations_max = 14;
-    static constexpr std::size_t sizes_max = 8;
     static constexpr std::size_t statuses_max = 70;
 
     struct Statuses {
-        std::array<Cell, statuses_max> counts{};
-    };
-    template <std::size_t bounds>
-    struct Buckets {
-        std::array<Cell, bounds + 1> counts{};
-        Cell sum = 0;
+        std::array<LoopCount, statuses_max> counts{};
     };
     struct Route {
         std::array<std::array<std::atomic<Statuses*>, versions>, methods> statuses{};
-        Buckets<durations_max> durations;  // nanoseconds
-        Buckets<sizes_max> received;
-        Buckets<sizes_max> sent;
+        metrics::Durations durations;
+        metrics::Durations heads;
+        metrics::Sizes received;
+        metrics::Sizes sent;
+        std::array<LoopCount, static_cast<std::size_t>(wire::TurnedAway::count_)> turned_away{};
         ~Route();
     };
 
@@ -90,15 +89,16 @@ class LoopMetrics final {
     SiteMetrics* site_;
     // By series; nullptr: this loop has none. Changed under SiteMetrics::lock_.
     std::vector<std::unique_ptr<Route>> routes_;
-    Cell in_flight_ = 0;
-    Buckets<durations_max> lags_;
+    LoopCount in_flight_;
+    std::array<LoopCount, wire::refusals> refusals_{};
+    metrics::Durations lags_;
 };
 
 class SiteMetrics final {
   public:
     // Of its histograms, whatever clients send.
     static constexpr std::size_t series_of_a_route =
-        (LoopMetrics::durations_max + 3) + 2 * (LoopMetrics::sizes_max + 3);
+        2 * metrics::Durations::series + 2 * metrics::Sizes::series;
 
     SiteMetrics();
 
@@ -119,21 +119,32 @@ class SiteMetrics final {
         std::size_t users = 0;  // endpoints of the loops' trees; 0: free for another route
     };
     using Kind = LoopMetrics::Route;
+    struct OfSite {
+        std::size_t routes = 0;
+        std::uint64_t received = 0, sent = 0;  // by routes that are no more
+    };
 
     void add_requests(metrics::Page& page) const;
     void add_statuses(metrics::Page& page, std::size_t series, std::size_t method,
                       std::size_t version) const;
-    template <typename Member>
-    void add_histogram(metrics::Page& page, Member member, std::span<const std::uint64_t> bounds,
-                       double per_unit) const;
+    template <typename Buckets>
+    void add_histogram(metrics::Page& page, Buckets Kind::* member) const;
+    template <typename NumberOf>
+    std::uint64_t sum_of(std::size_t series, NumberOf number_of) const;
+    void add_turned_away(metrics::Page& page, wire::TurnedAway why) const;
+    void add_body_bytes(metrics::Page& page, metrics::Sizes Kind::* member,
+                        std::uint64_t OfSite::* before) const;
+    void add_refusals(metrics::Page& page) const;
 
     std::uint32_t series_of(Names names);
+    void keep_bytes_of(std::uint32_t series);
 
     std::array<std::uint8_t, 500> status_index_{};  // from 100 on; 0: "other"
     std::vector<int> statuses_{0};                  // by that index
     mutable std::mutex lock_;                       // for what follows
     std::vector<Route> routes_;                     // by series; the first: of none
     std::map<Names, std::uint32_t> known_;
+    std::map<std::string, OfSite> sites_;
     std::vector<std::uint32_t> free_;
     std::vector<std::unique_ptr<LoopMetrics>> loops_;
 };

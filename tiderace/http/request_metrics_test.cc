@@ -188,6 +188,66 @@ TEST_F(RequestMetricsTest, DurationsAndSizesFallIntoTheirBuckets) {
                  "request_body_size_bytes_bucket{site=\"\",route=\"/users/{id}\",le=\"0.0\"} 4\n"));
 }
 
+TEST_F(RequestMetricsTest, TheHeadMayLeaveLongBeforeTheEnd) {
+    const Request request;
+    add_loop().count(
+        {.request = &request, .status = 200, .duration = 1h, .head = 6ms, .matched = &get_});
+    const std::string head =
+        "\ntiderace_http_response_head_seconds_bucket{site=\"\",route=\"/users/{id}\",le=";
+    EXPECT_THAT(page(), HasSubstr(head + "\"0.005\"} 0\n"));
+    EXPECT_THAT(page(), HasSubstr(head + "\"0.01\"} 1\n"));
+}
+
+TEST_F(RequestMetricsTest, WhatRulesAndTheProtocolRefuseIsCountedByItsReason) {
+    LoopMetrics& loop = add_loop();
+    LoopMetrics& other = add_loop();
+    const Request request;
+    AccessRecord record{.request = &request, .status = 429, .matched = &get_};
+    loop.count(record);
+    record.turned_away = wire::TurnedAway::rate;
+    loop.count(record);
+    other.count(record);
+    record.turned_away = wire::TurnedAway::credentials;
+    record.matched = &other_host_;
+    loop.count(record);
+    loop.count({.request = &request, .status = 400, .refusal = wire::Refusal::bare_cr});
+    other.count({.request = &request, .status = 400, .refusal = wire::Refusal::two_hosts});
+    const std::string all = page();
+    EXPECT_THAT(all,
+                HasSubstr("\ntiderace_rate_limited_total{site=\"\",route=\"/users/{id}\"} 2\n"));
+    EXPECT_THAT(
+        all,
+        HasSubstr("\ntiderace_auth_failures_total{site=\"a.example\",route=\"/users/{id}\"} 1\n"));
+    EXPECT_THAT(all, HasSubstr("\ntiderace_http_request_refusals_total{reason=\"bare_cr\"} 1\n"));
+    EXPECT_THAT(all, HasSubstr("\ntiderace_http_request_refusals_total{reason=\"two_hosts\"} 1\n"));
+}
+
+// A counter that falls looks like a new start, and what it had would be counted twice.
+TEST_F(RequestMetricsTest, TheBytesOfASiteOutliveItsRoutes) {
+    LoopMetrics& loop = add_loop();
+    Site site;
+    site.name_of_others = "small";
+    for (const char* path : {"/a", "/b"}) {
+        ASSERT_TRUE(site.add({.pattern = path, .method = wire::Method::get, .make = {}}));
+    }
+    const auto series = loop.learn(site);
+    const Matched a{"/a", series.at(0)};
+    const Matched b{"/b", series.at(1)};
+    for (int i = 0; i < 3; ++i) count(loop, "GET", &a, 200);
+    count(loop, "GET", &b, 200);
+    count(loop, "GET", &other_host_, 200);
+    const auto sent = [](int bytes) {
+        return HasSubstr("\ntiderace_http_response_body_bytes_total{site=\"small\"} " +
+                         std::to_string(bytes) + "\n");
+    };
+    EXPECT_THAT(page(), sent(4 * 612));
+    loop.forget(std::vector<std::uint32_t>{a.series});
+    EXPECT_THAT(page(), sent(4 * 612));
+    loop.forget(std::vector<std::uint32_t>{b.series});
+    EXPECT_THAT(page(), Not(HasSubstr("\"small\"")));
+    EXPECT_THAT(page(), HasSubstr("{site=\"a.example\"} 612\n"));
+}
+
 TEST_F(RequestMetricsTest, InFlightIsWhatHasNoAnswerYet) {
     testing::FakeWorld world;
     std::vector<core::Ref<Exchange>> held;

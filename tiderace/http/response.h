@@ -34,6 +34,7 @@
 #include "tiderace/http/field_block.h"
 #include "tiderace/http/response_fields.h"
 #include "tiderace/http/wire/field_name.h"
+#include "tiderace/http/wire/refusal.h"
 
 namespace tiderace::task {
 template <typename T>
@@ -134,6 +135,9 @@ class Response {
     void explain(ByteView sentence) { explanation_ = sentence; }
     ByteView explanation() const { return explanation_; }
 
+    void set_turned_away(wire::TurnedAway why) { turned_away_ = why; }
+    wire::TurnedAway turned_away() const { return turned_away_; }
+
     bool has_body() const;
     // nullopt: unknown until it ends.
     std::optional<std::uint64_t> body_bytes() const;
@@ -180,6 +184,7 @@ class Response {
 
     int status_;
     bool as_is_ = false;
+    wire::TurnedAway turned_away_ = wire::TurnedAway::no;
     wire::CookieFault cookie_fault_ = wire::CookieFault::none;
     ByteView explanation_;
     const FieldBlock* block_ = nullptr;

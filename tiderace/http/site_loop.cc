@@ -474,8 +474,7 @@ void SiteLoop::serve(Exchange& exchange) {
     exchange.set_site(*this);
     if (metrics_ != nullptr) {
         exchange.in_flight_ = &metrics_->in_flight();
-        metrics_->in_flight().store(metrics_->in_flight().load(std::memory_order_relaxed) + 1,
-                                    std::memory_order_relaxed);
+        ++metrics_->in_flight();
     }
     exchange.run([&] {
         tree_->match(exchange, *this);

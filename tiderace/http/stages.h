@@ -67,9 +67,12 @@ struct AccessRecord {
     std::uint64_t body_bytes = 0;      // sent, or queued where the answer was small
     std::uint64_t received_bytes = 0;  // of the request's body
     Duration duration{};  // from the request's first complete head to the answer's last byte
+    Duration head{};      // to its first
     UnixSeconds when = 0;
     const Chain* chain = nullptr;  // of the request's scope; nullptr: it was answered before that
     const Matched* matched = nullptr;  // Exchange::matched()
+    wire::TurnedAway turned_away = wire::TurnedAway::no;
+    wire::Refusal refusal = wire::Refusal::none;
 };
 
 enum class AccessLogFormat : std::uint8_t {

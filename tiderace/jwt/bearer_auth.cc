@@ -19,7 +19,10 @@ Response unauthorized(const std::string& realm, std::string_view why) {
         challenge += why;
         challenge += '"';
     }
-    return Response(401).header("WWW-Authenticate", challenge);
+    Response response(401);
+    response.header("WWW-Authenticate", challenge);
+    if (!why.empty()) response.set_turned_away(http::wire::TurnedAway::credentials);
+    return response;
 }
 
 // The rule of one loop.

@@ -55,6 +55,7 @@ class HttpLoop final : private net::SessionFactory {
     // The protocol of new connections.
     net::SessionFactory& sessions() { return *this; }
     tls::ServerContext* encryption() { return tls_.get(); }  // nullptr: clear text
+    const http::H2Counters& http2_counters() { return http2_.counters(); }
 
   private:
     // Prepared.

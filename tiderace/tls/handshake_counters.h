@@ -1,11 +1,20 @@
-// Internal. HandshakeCounters: how the handshakes of one context went.
+// Internal. HandshakeCounters: how the handshakes of one context went. add_handshakes(): those of a
+// server's loops together, on a page for a monitoring system.
+//
+//   tiderace_tls_handshakes_total{version,result,resumed}
+//   tiderace_tls_handshake_duration_seconds        of those that were done, from accept on
+//
+// Owner    The context.
+// Thread   Its loop's writes; any reads.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "tiderace/base/language.h"
+#include "tiderace/metrics/buckets.h"
 
 namespace tiderace::tls {
 
@@ -27,13 +36,22 @@ std::string_view to_string(HandshakeFailure failure);
 std::string_view sentence_of(HandshakeFailure failure);  // for people
 
 struct HandshakeCounters {
-    std::uint64_t done = 0;     // resumed ones included
-    std::uint64_t resumed = 0;  // of these
-    std::array<std::uint64_t, static_cast<std::size_t>(HandshakeFailure::count_)> failed{};
+    struct Done {
+        LoopCount full;
+        LoopCount resumed;
+    };
+    Done tls_1_2;
+    Done tls_1_3;
+    metrics::Durations durations;
+    std::array<LoopCount, static_cast<std::size_t>(HandshakeFailure::count_)> failed{};
 
+    std::uint64_t done() const { return tls_1_2.full + tls_1_3.full + resumed(); }
+    std::uint64_t resumed() const { return tls_1_2.resumed + tls_1_3.resumed; }
     std::uint64_t failures(HandshakeFailure why) const {
         return failed[static_cast<std::size_t>(why)];
     }
 };
+
+void add_handshakes(metrics::Page& page, std::span<const HandshakeCounters* const> loops);
 
 }  // namespace tiderace::tls

@@ -46,9 +46,10 @@ void LoopParts::on_turn_end() {
     if (!waiting_.empty() || !sending_.empty()) loop_->at_turn_end(*this);
 }
 
-void LoopParts::count_done(bool resumed) {
-    ++counters_.done;
-    if (resumed) ++counters_.resumed;
+void LoopParts::count_done(bool is_tls_1_3, bool resumed, Duration took) {
+    HandshakeCounters::Done& done = is_tls_1_3 ? counters_.tls_1_3 : counters_.tls_1_2;
+    ++(resumed ? done.resumed : done.full);
+    counters_.durations.observe(metrics::nanoseconds(took));
 }
 
 void LoopParts::count_failure(HandshakeFailure why, std::string_view words) {

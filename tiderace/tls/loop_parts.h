@@ -52,7 +52,7 @@ class LoopParts final : private core::TurnEnd {
     // One step in the next turn, outside the handshakes' budget.
     void send_later(Step& step) TR_ON_LOOP;
 
-    void count_done(bool resumed) TR_ON_LOOP;
+    void count_done(bool is_tls_1_3, bool resumed, Duration took) TR_ON_LOOP;
     void count_failure(HandshakeFailure why, std::string_view words) TR_ON_LOOP;
     const HandshakeCounters& counters() const { return counters_; }
 

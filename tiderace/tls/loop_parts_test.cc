@@ -75,11 +75,11 @@ TEST(LoopParts, ALongSendContinuesOnceInALaterTurn) {
 TEST(LoopParts, CountsByReason) {
     testing::FakeWorld world;
     LoopParts parts(world.loop(), 3, 1s);
-    parts.count_done(false);
-    parts.count_done(true);
+    parts.count_done(true, false, 1ms);
+    parts.count_done(false, true, 1ms);
     parts.count_failure(HandshakeFailure::deadline, "");
-    EXPECT_EQ(parts.counters().done, 2U);
-    EXPECT_EQ(parts.counters().resumed, 1U);
+    EXPECT_EQ(parts.counters().done(), 2U);
+    EXPECT_EQ(parts.counters().resumed(), 1U);
     EXPECT_EQ(parts.counters().failures(HandshakeFailure::deadline), 1U);
     EXPECT_EQ(parts.counters().failures(HandshakeFailure::plain_http), 0U);
 }

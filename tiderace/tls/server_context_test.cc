@@ -431,7 +431,7 @@ TEST_F(TicketTest, ResumesASession) {
         EXPECT_TRUE(resumes(version));
         EXPECT_TRUE(resumes(version));
     }
-    EXPECT_EQ(context_->counters().resumed, 4U);
+    EXPECT_EQ(context_->counters().resumed(), 4U);
 }
 
 TEST_F(TicketTest, AResumedSessionKeepsToItsFragments) {

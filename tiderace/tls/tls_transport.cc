@@ -22,6 +22,8 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
     void start_clock() TR_ON_LOOP {
         parts_->loop().arm(*this, moment_after(parts_->loop().now(), parts_->handshake_timeout()));
     }
+    // The real clock: a signature takes long, and a turn's time stands still.
+    Duration took() const { return parts_->loop().clock().now() - began_; }
 
     std::unique_ptr<SslRecords> ssl;
     HandshakeInput input;
@@ -45,6 +47,7 @@ class TlsTransport::Handshake final : public Step, private core::Timer {
 
     TlsTransport* transport_;
     LoopParts* parts_;
+    Instant began_ = parts_->loop().now();
     std::uint64_t step_turn_ = 0;  // the loop's turn of the last step
     bool had_more_time_ = false;
 };
@@ -407,7 +410,8 @@ void TlsTransport::establish(std::unique_ptr<SslRecords> made) {
     // with data inside OpenSSL, which could not be moved.
     security_ = made->security();
     security_.protocol = endpoint_->known_protocol(security_.protocol);
-    endpoint_->parts().count_done(security_.resumed);
+    endpoint_->parts().count_done(security_.version == "TLSv1.3", security_.resumed,
+                                  handshake_->took());
     const Suite13* suite =
         SSL_is_server(made->ssl()) == 1 && made->can_be_left() && SSL_has_pending(made->ssl()) == 0
             ? Suite13::find(SSL_get_current_cipher(made->ssl()))

@@ -54,7 +54,7 @@ TEST_F(HandshakeDeadlineTest, AHandshakeThatWaitsForItsStepIsNotLate) {
     EXPECT_TRUE(run_until([&] {
         first.pump();
         second.pump();
-        return context_->counters().done == 2;
+        return context_->counters().done() == 2;
     }));
     EXPECT_EQ(failures(Failure::deadline), 0U);
 }

@@ -32,8 +32,8 @@ TEST_F(TransportTest, CarriesBytesBothWays) {
     const auto peer = connect();
     peer->say("hello");
     ASSERT_TRUE(run_until([&] { return peer->heard() == "hello"; }));
-    EXPECT_EQ(context_->counters().done, 1U);
-    EXPECT_EQ(client_->counters().done, 1U);
+    EXPECT_EQ(context_->counters().done(), 1U);
+    EXPECT_EQ(client_->counters().done(), 1U);
     ASSERT_NE(sessions_.connection->security(), nullptr);
     EXPECT_EQ(sessions_.connection->security()->version, "TLSv1.3");
     EXPECT_EQ(sessions_.connection->security()->cipher, "TLS_AES_128_GCM_SHA256");
@@ -490,9 +490,9 @@ TEST_F(TransportTest, AStormOfHandshakesDoesNotDelayEstablishedConnections) {
         established->say("x");
         int turns = 0;
         for (; turns < 100 && established->heard() != wanted; ++turns) {
-            const std::uint64_t done = context_->counters().done;
+            const std::uint64_t done = context_->counters().done();
             world_.loop().turn(Duration::zero());
-            EXPECT_LE(context_->counters().done - done, options.handshakes_per_turn_max);
+            EXPECT_LE(context_->counters().done() - done, options.handshakes_per_turn_max);
         }
         return turns;
     };
@@ -505,14 +505,14 @@ TEST_F(TransportTest, AStormOfHandshakesDoesNotDelayEstablishedConnections) {
     }
     // While there is a storm: each takes two steps, so it lasts for as many turns.
     int answers = 0;
-    for (; context_->counters().done < storm_size / 2; ++answers) {
+    for (; context_->counters().done() < storm_size / 2; ++answers) {
         ASSERT_LE(turns_of_an_answer(), in_calm) << answers;
     }
     EXPECT_GT(answers, 10);
     ASSERT_TRUE(run_until([&] {
         return std::ranges::all_of(storm, [](const auto& peer) { return peer->heard() == "x"; });
     }));
-    EXPECT_EQ(context_->counters().done, storm_size + 1);
+    EXPECT_EQ(context_->counters().done(), storm_size + 1);
 }
 
 // ---- ends ---------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ TEST_P(VanishingTest, ThePeerMayGoAtAnyByteAndNothingIsLeft) {
     world_.settle();
 
     const std::uint64_t gone_before = counters().failures(HandshakeFailure::peer_gone);
-    const std::uint64_t done_before = counters().done;
+    const std::uint64_t done_before = counters().done();
     const std::set<std::size_t> all = places(whole);
     for (const std::size_t bytes : all) {
         const std::size_t closed_before = sessions_.closed.size();
@@ -95,7 +95,7 @@ TEST_P(VanishingTest, ThePeerMayGoAtAnyByteAndNothingIsLeft) {
     }
     // Each was one or the other, and nothing else was ever wrong.
     const std::uint64_t gone = counters().failures(HandshakeFailure::peer_gone) - gone_before;
-    EXPECT_EQ(gone + counters().done - done_before, all.size());
+    EXPECT_EQ(gone + counters().done() - done_before, all.size());
     EXPECT_GT(gone, 10U);
     EXPECT_LT(gone, all.size());
 

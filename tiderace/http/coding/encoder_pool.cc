@@ -26,6 +26,14 @@ void EncoderPool::Loan::give_back() {
     pool_ = {};
 }
 
+void EncoderPool::Loan::count(std::size_t bytes) {
+    pool_->bytes_made_[place_ / purposes] += bytes;
+}
+
+std::uint64_t EncoderPool::bytes_made(wire::ContentCoding coding) const {
+    return bytes_made_[static_cast<std::size_t>(coding) - 1];
+}
+
 EncoderPool::Loan EncoderPool::borrow(wire::ContentCoding coding, Purpose purpose,
                                       std::optional<std::uint64_t> bytes) {
     TR_CHECK(coding != wire::ContentCoding::identity);

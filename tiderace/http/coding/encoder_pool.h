@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "tiderace/base/loop_count.h"
 #include "tiderace/core/shared.h"
 #include "tiderace/http/coding/content_encoder.h"
 
@@ -46,6 +47,8 @@ class EncoderPool final : public core::Shared {
         ContentEncoder* operator->() const { return encoder_.get(); }
         ContentEncoder& operator*() const { return *encoder_; }
         void give_back();
+        // Of the compressed bytes, for bytes_made().
+        void count(std::size_t bytes);
 
       private:
         friend class EncoderPool;
@@ -64,6 +67,8 @@ class EncoderPool final : public core::Shared {
     std::size_t kept() const;
     // How many were made in all; the others were used again.
     std::uint64_t made() const { return made_; }
+    // Compressed bytes; any thread may ask.
+    std::uint64_t bytes_made(wire::ContentCoding coding) const;
 
   private:
     static constexpr std::size_t codings = 3;
@@ -73,6 +78,7 @@ class EncoderPool final : public core::Shared {
     std::size_t loans_ = 0;
     std::size_t loan_bytes_ = 0;
     std::uint64_t made_ = 0;
+    std::array<LoopCount, codings> bytes_made_{};
 };
 
 }  // namespace tiderace::http::coding

@@ -37,8 +37,11 @@ bool is_same_answer(const ResolvedPath& a, const ResolvedPath& b) {
 
 }  // namespace
 
-FileCache::FileCache(PathResolver resolver, const FileCacheLimits& limits)
-    : resolver_(std::move(resolver)), limits_(limits) {}
+FileCache::FileCache(PathResolver resolver, const FileCacheLimits& limits,
+                     FileCacheCounters* counters)
+    : resolver_(std::move(resolver)),
+      limits_(limits),
+      counters_(counters != nullptr ? counters : &own_) {}
 
 FileCache::~FileCache() {
     // The hooks leave their lists before the lists are destroyed.
@@ -48,7 +51,7 @@ FileCache::~FileCache() {
 core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds unix_now) {
     ResolvedPath* const found = known(path);
     if (found == nullptr) {
-        ++counters_.misses;
+        ++counters_->misses;
         return refresh(path, nullptr, now, unix_now);
     }
     ResolvedPath& known = *found;
@@ -59,10 +62,10 @@ core::Ref<ResolvedPath> FileCache::find(ByteView path, Instant now, UnixSeconds 
     known.looked_at = now;
     const bool changed = look && !descriptors_unchanged(known);
     if (changed || known.expired || now - known.checked >= limits_.revalidate) {
-        ++counters_.revalidated;
+        ++counters_->revalidated;
         return refresh(path, &known, now, unix_now);
     }
-    ++counters_.hits;
+    ++counters_->hits;
     touch(known);
     // Held, because warm() may evict it.
     core::Ref<ResolvedPath> held(&known);
@@ -134,7 +137,7 @@ void FileCache::set_share(std::size_t bytes_max, std::size_t descriptors_max) {
 }
 
 void FileCache::drop_all() {
-    counters_.evicted += known_.size();
+    counters_->evicted += known_.size();
     for (auto& [path, resolved] : known_) uncount(*resolved);
     last_ = nullptr;
     known_.clear();
@@ -177,7 +180,7 @@ core::Ref<ResolvedPath> FileCache::refresh(ByteView path, ResolvedPath* previous
             fresh->hits_since = previous->hits_since;
         } else {
             // A new answer, so earlier requests do not make it hot.
-            ++counters_.changed;
+            ++counters_->changed;
         }
         forget(*previous);
     }
@@ -299,7 +302,7 @@ bool FileCache::drop_unused_descriptors(const ResolvedPath* but) {
         if (!std::ranges::all_of(path.siblings, is_unused)) return;
         const core::Ref<ResolvedPath> held(&path);
         forget(path);
-        ++counters_.evicted;
+        ++counters_->evicted;
     });
     return descriptors_ < before;
 }
@@ -308,7 +311,7 @@ void FileCache::evict() {
     const auto drop_first = [&](IntrusiveList<ResolvedPath>& list) {
         const core::Ref<ResolvedPath> oldest(&list.front());
         forget(*oldest);
-        ++counters_.evicted;
+        ++counters_->evicted;
     };
     // Clients choose the paths: without a bound of their own, made-up names would push real files
     // out.

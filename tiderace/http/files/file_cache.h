@@ -23,6 +23,7 @@
 #include <unordered_map>
 
 #include "tiderace/base/keyed_hash.h"
+#include "tiderace/base/loop_count.h"
 #include "tiderace/http/files/path_resolver.h"
 
 namespace tiderace::http::files {
@@ -42,16 +43,18 @@ struct FileCacheLimits {
 };
 
 struct FileCacheCounters {
-    std::uint64_t hits = 0;
-    std::uint64_t misses = 0;
-    std::uint64_t revalidated = 0;  // checked a known path on the disk
-    std::uint64_t changed = 0;      // of these, how many had changed
-    std::uint64_t evicted = 0;
+    LoopCount hits;
+    LoopCount misses;
+    LoopCount revalidated;  // checked a known path on the disk
+    LoopCount changed;      // of these, how many had changed
+    LoopCount evicted;
 };
 
 class FileCache {
   public:
-    FileCache(PathResolver resolver, const FileCacheLimits& limits);
+    // Counts in `counters`, which outlive it and may be other caches', too; nullptr: in its own.
+    FileCache(PathResolver resolver, const FileCacheLimits& limits,
+              FileCacheCounters* counters = nullptr);
     ~FileCache();
 
     // Never none. `now` is the loop's time, `unix_now` its calendar time.
@@ -79,7 +82,7 @@ class FileCache {
     void expire_all() { expire_beneath("/"); }
 
     const FileLoader& loader() const { return resolver_.loader(); }
-    const FileCacheCounters& counters() const { return counters_; }
+    const FileCacheCounters& counters() const { return *counters_; }
     std::size_t bytes() const { return bytes_; }
     std::size_t descriptors() const { return descriptors_; }
     std::size_t paths() const { return known_.size(); }
@@ -103,7 +106,8 @@ class FileCache {
     PathResolver resolver_;
     FileWatch* watch_ = nullptr;
     FileCacheLimits limits_;
-    FileCacheCounters counters_;
+    FileCacheCounters own_;
+    FileCacheCounters* counters_;
     // Keys are views of the paths inside the values. Peers choose them: missing ones are also kept.
     std::unordered_map<ByteView, core::Ref<ResolvedPath>, KeyedHash> known_;
     ResolvedPath* last_ = nullptr;  // found last, while it is in known_

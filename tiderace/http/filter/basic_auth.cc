@@ -144,6 +144,10 @@ void BasicAuth::on_verified(SlotId id, Finding finding) {
 void BasicAuth::challenge(Exchange& exchange) const {
     Response response(401);
     response.add(FieldName::www_authenticate, challenge_);
+    // One without credentials asks what to send, and fails at nothing.
+    if (!exchange.request().header(FieldName::authorization).empty()) {
+        response.set_turned_away(wire::TurnedAway::credentials);
+    }
     exchange.respond(response);
 }
 

@@ -33,6 +33,7 @@ AccessRule::Verdict BearerAuth::check(Exchange& exchange) {
     const std::string challenge = "Bearer realm=\"" + options_.realm + "\"" +
                                   (field.empty() ? "" : ", error=\"invalid_token\"");
     response.add(wire::FieldName::www_authenticate, challenge);
+    if (!field.empty()) response.set_turned_away(wire::TurnedAway::credentials);
     exchange.respond(response);
     return Verdict::answered;
 }

@@ -116,6 +116,7 @@ bool CompressedBody::feed(core::BlockPool& blocks, core::SendQueue& out, ByteVie
         const auto step = encoder_->step(piece, room, until);
         if (step.failed) return false;
         out.append(blocks, {room.data(), step.made});
+        encoder_.count(step.made);
         piece.remove_prefix(step.used);
         if (step.done) return true;
     }

@@ -74,6 +74,7 @@ Response too_many_requests(Duration wait) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
     Response response(429);
     response.add(wire::FieldName::retry_after, static_cast<std::uint64_t>(seconds));
+    response.set_turned_away(wire::TurnedAway::rate);
     return response;
 }
 

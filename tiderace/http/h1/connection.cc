@@ -465,6 +465,7 @@ void H1Connection::log_answer() {
         return;
     }
     log_large_answer();
+    exchange_->head_left();
     // Its views point into the receive block; if memory fails, log it now, as sent in full.
     const bool kept = core::contain(service_->loop().log(), "http", "what the access log keeps",
                                     [this] { exchange_->pin(); });

@@ -129,6 +129,7 @@ void H1Exchange::begin_refused(H1Connection& connection, bool is_head) {
 }
 
 void H1Exchange::refuse(wire::Refusal refusal) {
+    refusal_ = refusal;
     refuse(wire::status_of(refusal), wire::explain(refusal));
 }
 
@@ -193,15 +194,19 @@ void H1Exchange::enter(Answer next) {
 }
 
 AccessRecord H1Exchange::record(std::uint64_t unsent_bytes) const {
+    // The real clock: most requests begin and end within one turn, whose time stands still.
+    const Duration duration = service_->loop().clock().now() - started_;
     return {.request = &request_,
             .status = status_,
             .body_bytes = answer_bytes_ - std::min(answer_bytes_, unsent_bytes),
             .received_bytes = body_bytes_,
-            // The real clock: most requests begin and end within one turn, whose time stands still.
-            .duration = service_->loop().clock().now() - started_,
+            .duration = duration,
+            .head = head_at_ == Instant{} ? duration : head_at_ - started_,
             .when = service_->loop().unix_now(),
             .chain = chain(),
-            .matched = matched()};
+            .matched = matched(),
+            .turned_away = turned_away_,
+            .refusal = refusal_};
 }
 
 // --- the answer ------------------------------------------------------------------------------
@@ -318,6 +323,7 @@ void H1Exchange::write_body(Response& response) {
                 queue.append_queue(std::move(*queued));
             } else {
                 source_left_ = queued->bytes();
+                head_left();
                 source_ =
                     std::make_unique<Portions>(std::move(*queued), nullptr, BodySource::State::end);
                 pump();
@@ -325,6 +331,7 @@ void H1Exchange::write_body(Response& response) {
         } else if (auto source = response.take_source()) {
             source_ = std::move(source);
             source_left_ = response.body_bytes();
+            head_left();
             pump();
         } else {
             const ByteView body = response.copied_body();

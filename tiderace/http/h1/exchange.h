@@ -90,6 +90,10 @@ class H1Exchange final : public Exchange {
     std::uint64_t body_bytes() const { return body_bytes_; }
     std::uint64_t answer_bytes() const { return answer_bytes_; }
     AccessRecord record(std::uint64_t unsent_bytes) const;
+    // The head is queued and the end is not sent. The real clock, as for the end (record()).
+    void head_left() {
+        if (head_at_ == Instant{}) head_at_ = loop().clock().now();
+    }
 
   private:
     // The request's.

@@ -118,6 +118,7 @@ wire::Refusal H2Exchange::take_target() {
 }
 
 void H2Exchange::refuse(wire::Refusal refusal) {
+    refusal_ = refusal;
     refuse(wire::status_of(refusal), wire::explain(refusal));
 }
 
@@ -202,15 +203,19 @@ void H2Exchange::enter(Answer next) {
 }
 
 AccessRecord H2Exchange::record() const {
+    // The real clock: most requests begin and end within one turn, whose time stands still.
+    const Duration duration = service_->loop().clock().now() - started_;
     return {.request = &request_,
             .status = status_,
             .body_bytes = answer_bytes_,
             .received_bytes = body_bytes(),
-            // The real clock: most requests begin and end within one turn, whose time stands still.
-            .duration = service_->loop().clock().now() - started_,
+            .duration = duration,
+            .head = head_at_ == Instant{} ? duration : head_at_ - started_,
             .when = service_->loop().unix_now(),
             .chain = chain(),
-            .matched = matched()};
+            .matched = matched(),
+            .turned_away = turned_away_,
+            .refusal = refusal_};
 }
 
 // --- the answer ------------------------------------------------------------------------------
@@ -272,6 +277,7 @@ void H2Exchange::queue_body(Response& response) {
                            &connection_->connection().blocks());
         enter(Answer::ended);
     }
+    head_at_ = loop().clock().now();
     connection_->schedule(*this);
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "tiderace/base/loop_count.h"
 #include "tiderace/base/slot_map.h"
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/h2/exchange.h"
@@ -45,12 +46,13 @@ struct H2Options : MessageOptions {
 struct H2Counters {
     std::uint64_t connections = 0;
     std::uint64_t requests = 0;  // that reached a handler
-    std::uint64_t refused = 0;   // by the parser or a limit
+    LoopCount streams_open;
+    std::uint64_t refused = 0;  // by the parser or a limit
     std::uint64_t timed_out = 0;
     std::uint64_t resets_sent = 0;  // RST_STREAM, for any reason
     std::uint64_t resets_received = 0;
     std::uint64_t faults = 0;  // connections ended by GOAWAY with an error
-    std::uint64_t calmed = 0;  // of these, with ENHANCE_YOUR_CALM: over a limit or the budget
+    LoopCount calmed;          // of these, with ENHANCE_YOUR_CALM: over a limit or the budget
 };
 
 class H2Service final : public net::SessionFactory, private net::Connection::Owner {

@@ -145,12 +145,18 @@ void H2Streams::settle(H2Exchange& exchange) {
     connection_->stream_settled();
 }
 
+void H2Streams::insert(core::Ref<H2Exchange> exchange) {
+    open_.insert(std::move(exchange));
+    ++service().counters().streams_open;
+}
+
 // Logged before anything is released, because the record reads the request's views. The handlers
 // that hold the exchange are notified last: they may answer or close other streams.
 void H2Streams::close(H2Exchange& exchange) {
     log_answer(exchange);
     sender().scheduler().remove(exchange);
     core::Ref<H2Exchange> held = open_.take(exchange.stream());
+    --service().counters().streams_open;
     const bool ended = held->state == H2StreamState::ended;
     const bool by_peer = held->state == H2StreamState::reset_by_peer;
     // An orderly end and a reset allow different late frames (RFC 9113, 5.1).

@@ -55,7 +55,7 @@ class H2Streams {
     bool empty() const { return open_.empty(); }
     std::vector<core::Ref<H2Exchange>> all() const { return open_.all(); }
     bool are_too_many() const;
-    void insert(core::Ref<H2Exchange> exchange) { open_.insert(std::move(exchange)); }
+    void insert(core::Ref<H2Exchange> exchange);
     // An open stream keeps a copy of its head.
     void pinned(const H2Exchange& exchange) { heads_bytes_ += exchange.pinned_bytes(); }
     wire::H2ClosedStreams& closed() { return closed_; }

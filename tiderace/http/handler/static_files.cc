@@ -51,7 +51,7 @@ StaticFiles::StaticFiles(core::EventLoop& loop, files::RootDirectory root,
       cache_(files::PathResolver(
                  files::FileLoader(loop.kernel(), root_.descriptor(), options_.links, room_.get()),
                  options_.paths, options_.cache.sendfile_bytes_min),
-             options_.cache),
+             options_.cache, options_.cache_counters),
       disk_(loop, options_.pool),
       listings_(std::make_shared<listing::ListingRoom>(options_.listings)) {
     if (options_.watch.on && options_.cache.revalidate > Duration::zero()) {

@@ -50,6 +50,8 @@ struct StaticFilesOptions {
     // is.
     std::size_t small_copy_bytes_max = files::small_copy_bytes_default;
     files::FileCacheLimits cache;
+    // Of a loop's caches together; they outlive the handler. nullptr: its cache has its own.
+    files::FileCacheCounters* cache_counters = nullptr;
     // Unused if every request reads the disk (cache.revalidate == 0).
     files::FileWatchOptions watch;
     // Where the disk is waited for, and large directories are sorted; it outlives the handler.

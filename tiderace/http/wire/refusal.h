@@ -1,5 +1,5 @@
 // Internal. Refusal: why a request was not taken, the status that answers it, and a sentence for
-// its sender. ParseStatus: how far a parser came.
+// its sender. TurnedAway: why a rule did not let it pass. ParseStatus: how far a parser came.
 //
 // Each of these is the peer's fault, and each ends the connection: after a doubtful frame the start
 // of the next request is unknown.
@@ -64,6 +64,14 @@ enum class Refusal : std::uint8_t {
 };
 
 inline constexpr std::size_t refusals = 43;
+
+// A rule of the site has answered in the handler's place, and the connection goes on.
+enum class TurnedAway : std::uint8_t {
+    no,
+    rate,         // the client sends too much
+    credentials,  // its password or token is wrong
+    count_
+};
 
 enum class ParseStatus : std::uint8_t { complete, need_more, refused };
 
