@@ -264,6 +264,7 @@ Result<> Assembly::make_parts() {
     if (auto done = open_variants(); !done) return done;
     parts_.logs = &*logs_;
     parts_.admin = admin_.get();
+    parts_.metrics_page = metrics_route_;
     pool_.emplace(2, 256);
     auto first =
         make_generation(std::move(wanted_), nullptr, generation_parts(encrypted_port(options_)));
@@ -395,6 +396,7 @@ Result<> Assembly::run() {
             .now = parts_.generation});
         metrics_.emplace(MetricsPage::Parts{workers_, &*reloader_, &*parts_.metrics,
                                             &logs_->writer(), std::string(engine_name())});
+        metrics_route_->show(&*metrics_, &workers_.front()->loop());
         const auto page = MetricsPage::bind(options_.metrics);
         if (!page) return fail(page.error());
         if (auto done = metrics_->change(**page); !done) return done;
@@ -413,6 +415,7 @@ Result<> Assembly::run() {
     reloader_.reset();
     serving_->end();
     admin_.reset();
+    metrics_route_->show(nullptr, nullptr);
     metrics_.reset();
     workers_.clear();
     pool_.reset();  // its tasks end with a post to a loop

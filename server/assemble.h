@@ -132,6 +132,7 @@ class Assembly {
     std::unique_ptr<net::LoopGroup> loops_;
     std::optional<net::Listening> listening_;
     std::unique_ptr<AdminSocket> admin_;
+    std::shared_ptr<MetricsRoute> metrics_route_ = std::make_shared<MetricsRoute>();
     std::optional<MetricsPage> metrics_;   // where the configuration can be read again
     std::vector<Worker*> workers_;         // of serving_
     std::optional<net::Serving> serving_;  // ends before the loops and what it listens with

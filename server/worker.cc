@@ -347,7 +347,9 @@ Result<LoopSite> Worker::open_site(const Generation& generation, const ServedSit
                   .pages = std::make_shared<http::filter::ErrorPages>(std::move(*pages))};
     if (content->answers() != nullptr) made.answers = {content, content->answers()};
     for (const Route& route : site.options.routes) {
-        made.routes.emplace_back(content, content->of_route(route.match));
+        made.routes.push_back(route.shows_metrics ? parts_->metrics_page
+                                                  : std::shared_ptr<http::Handler>(
+                                                        content, content->of_route(route.match)));
     }
     if (!generation.redirects) return made;
     auto redirect = std::make_shared<Redirect>();
@@ -374,6 +376,7 @@ Result<std::unique_ptr<http::handler::StaticFiles>> Worker::open_files(
     file_options.watch.logs = is_first_;
     file_options.watch.notices = parts.notices;
     file_options.pool = parts.disk_pool;
+    file_options.cache_counters = file_counters_.get();
     file_options.compress_pool = parts.compress_pool;
     file_options.variants = parts.variants;
     return http::handler::StaticFiles::create(*loop_, std::move(file_options));

@@ -57,6 +57,7 @@ struct SharedParts {
     std::size_t loops = 1;
     AdminSocket* admin = nullptr;  // drains with the first worker
     std::shared_ptr<http::ServerMetrics> metrics = std::make_shared<http::ServerMetrics>();
+    std::shared_ptr<http::Handler> metrics_page;  // of routes that show it
 };
 
 // What the connections of a worker are allowed besides their number.
@@ -79,6 +80,10 @@ class Worker final : public net::LoopService {
     // nullptr: nothing is encrypted.
     tls::ServerContext* encryption() { return http_->encryption(); }
     core::EventLoop& loop() { return *loop_; }
+    // What is counted here whether it is shown or not; any thread may read it.
+    const http::H2Counters& http2_counters() { return http_->http2_counters(); }
+    const http::files::FileCacheCounters& file_counters() const { return *file_counters_; }
+    const http::coding::EncoderPool& encoders() const { return *encoders_; }
     void served_by(net::TcpServer& server) override {
         parts_->metrics->add_server(server.shared_counters());
         servers_.push_back(&server);
@@ -150,6 +155,8 @@ class Worker final : public net::LoopService {
     const SharedParts* parts_;
     const ServeOptions* options_;
     bool is_first_;
+    std::unique_ptr<http::files::FileCacheCounters> file_counters_ =
+        std::make_unique<http::files::FileCacheCounters>();
     Contents contents_;
     std::shared_ptr<http::Handler> nothing_;  // answers where a site has no files
     core::Ref<http::coding::EncoderPool> encoders_;

@@ -169,6 +169,7 @@ AROUND = {
     ("site", "hsts"): PAIR + SITE + "{}",
     ("site", "root"): "[[site]]\n{}",
     ("route", "path"): SITE + "[[site.route]]\ndeny = true\n{}",
+    ("route", "metrics"): "[metrics]\n" + SITE + '[[site.route]]\nremote = "::1"\n{}',
     ("rate", "limit"): SITE + "rate.{}",
     ("log", "fields"): '[log]\nformat = "json"\n{}' + SITE,
     ("skip", "status"): "[log]\nskip.{}" + SITE,

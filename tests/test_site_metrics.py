@@ -4,6 +4,7 @@ import http.client
 import json
 import shutil
 import socket
+import ssl
 import subprocess
 
 import pytest
@@ -11,9 +12,11 @@ from prometheus_client import parser
 from prometheus_client.openmetrics import parser as open_parser
 
 from certificates import Authority
+from h2_client import Client, Stream
 from server import wait_until
 from test_admin import Admin
-from test_sites import HERE, SERVER, make, needs_openssl, sites  # noqa: F401
+from test_sites import HERE, SERVER, basic, make, needs_openssl, sites  # noqa: F401
+from tls_client import TlsConnection, client_context
 
 METRICS = '[metrics]\nlisten = "127.0.0.1:0"\n'
 TWO = """
@@ -129,6 +132,35 @@ def test_counters_equal_the_load_exactly(binary, start):
     assert "requests      4255, 0 in flight\n" in it.use("status", it.file).stdout
 
 
+def test_what_is_refused_is_counted_by_its_reason(start):
+    it = start()
+    one = "one.example"
+    for credentials in ("ann:only an example", "ann:wrong", "ann:wrong again", "eve:wrong"):
+        it.server.of(one, "/in", basic(credentials))
+    it.server.of(one, "/in", "Authorization: Basic !")
+    # One without credentials is asked for them, and fails at nothing.
+    it.server.of(one, "/in")
+    with Client(it.server.address) as client:
+        client.streams[1] = Stream()
+        wrong = ("authorization", basic("ann:wrong").split(": ")[1])
+        fields = [pair for pair in client.request_fields("/in") if pair[0] != ":authority"]
+        client.send(client.header_bytes(1, [*fields, (":authority", one), wrong]))
+        assert client.answer(1).status == 401
+    for _ in range(5):
+        it.server.of(one, "/slow")
+    for target, fields in (("/%2f", ()), ("/%2F", ()), ("/", ("Bad Name: 1",)), ("/../x", ())):
+        assert it.server.of(one, target, *fields).status == 400
+    wait_until(lambda: sum(it.requests().values()) == 16, what="all of them")
+    assert it.value("tiderace_auth_failures_total", site=one, route="/in") == 5
+    assert it.value("tiderace_rate_limited_total", site=one, route="/slow") == 2
+    reasons = {
+        dict(labels)["reason"]: value
+        for (name, labels), value in it.samples().items()
+        if name == "tiderace_http_request_refusals_total"
+    }
+    assert reasons == {"path_encoded_slash": 2, "space_before_colon": 1, "path_above_root": 1}
+
+
 def test_connections_of_the_sites_alone_are_counted(start):
     it = start()
     before = it.value("tiderace_connections_accepted_total")
@@ -229,6 +261,54 @@ def test_the_page_is_all_there_is(start):
     assert it.server.of("one.example", "/metrics").status == 404
 
 
+SHOWN = """
+[[site.route]]
+path = "/metrics"
+metrics = true
+remote = "127.0.0.1"
+[[site.route]]
+path = "/numbers"
+metrics = true
+auth = { users = "staff" }
+[[site.route]]
+path = "/elsewhere"
+metrics = true
+remote = "10.0.0.0/8"
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_route_shows_it_to_those_that_it_names(sites, binary, tmp_path, threads):  # noqa: F811
+    head = SERVER.replace("threads = 1", f"threads = {threads}") + HERE + "[metrics]\n"
+    text = '[[site]]\nrespond = "a"\n' + SHOWN + '[users.staff]\nann = "only an example"\n'
+    server = sites(text, head=head)
+
+    def count():
+        answer = server.get("/metrics")
+        assert answer.status == 200 and answer.get("cache-control") == "no-store"
+        families = {one.name: one for one in parser.text_string_to_metric_families(answer.text)}
+        samples = families["tiderace_http_requests"].samples
+        return sum(one.value for one in samples if one.labels["route"] == "/metrics")
+
+    assert count() == 0
+    for number in range(20):
+        wait_until(lambda: count() >= number, what="the looks before")
+    assert server.get("/metrics", method="HEAD").status == 200
+    assert server.get("/metrics", method="POST").get("allow") == "GET, HEAD"
+    assert server.get("/numbers").status == 401
+    assert server.get("/numbers", basic("ann:only an example")).status == 200
+    # No route holds for this client, so the site answers.
+    assert server.get("/elsewhere").text == "a"
+    answer = server.get("/metrics", "Accept: application/openmetrics-text")
+    assert list(open_parser.text_string_to_metric_families(answer.text))
+    # Its connections are a site's, and so a pipeline of many is answered, and a client that reads
+    # no page holds up nobody.
+    with server.connect() as slow:
+        slow.send(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 50)
+        for _ in range(20):
+            assert server.get("/metrics").status == 200
+
+
 def test_who_is_not_listed_may_not_read_it(start):
     it = start(metrics='[metrics]\nlisten = "127.0.0.1:0"\nremote = ["10.0.0.0/8"]\n')
     assert it.look()[0].status == 403
@@ -270,6 +350,81 @@ def test_python_and_promtool_read_it(start):
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_bytes_are_those_that_went_over_the_wire(start, make):  # noqa: F811
+    size = 64 << 20
+    make("one/large", "").write_bytes(bytes(size))
+    it = start()
+    one = "one.example"
+    for _ in range(3):
+        assert it.server.of(one, "/", method="HEAD").status == 200
+        assert it.server.of(one, "/").body == b"one"
+    it.server.of("two.example", "/", method="POST", body=b"x" * 500)
+
+    def sent():
+        return it.value("tiderace_http_response_body_bytes_total", site=one)
+
+    wait_until(lambda: sum(it.requests().values()) == 7, what="all of them")
+    assert sent() == 3 * len("one")
+    assert it.value("tiderace_http_request_body_bytes_total", site="default") == 500
+    labels = {"site": one, "route": ""}
+    assert it.value("tiderace_http_response_head_seconds_count", **labels) == 6
+    with it.server.connect() as client:
+        client.send(b"GET /large HTTP/1.1\r\nHost: one.example\r\n\r\n")
+        client.read_head()
+        client.skip(1 << 20)
+        client.reset()
+    wait_until(lambda: sum(it.requests().values()) == 8, what="the broken download")
+    assert 1 << 20 < sent() < size
+    assert it.value("tiderace_http_response_head_seconds_count", **labels) == 7
+
+
+@needs_openssl
+def test_handshakes_are_counted_by_how_they_went(start, tmp_path):
+    authority = Authority(tmp_path, "ca")
+    pair = authority.issue("one", ["localhost"])
+    it = start(f'[[tls.certificate]]\ncert = "{pair.certificate}"\nkey = "{pair.key}"\n' + TWO)
+
+    def connect(context, session=None):
+        with TlsConnection(it.server.address, context, session=session) as client:
+            assert client.get("/").status == 200
+            return client.socket.session
+
+    for version, times in ((ssl.TLSVersion.TLSv1_2, 2), (ssl.TLSVersion.TLSv1_3, 3)):
+        context = client_context(authority.file, version)
+        session = connect(context)
+        for _ in range(times):
+            connect(context, session)
+    # This client trusts another authority, and says so.
+    stranger = client_context(Authority(tmp_path, "other").file)
+    for _ in range(4):
+        with pytest.raises(ssl.SSLCertVerificationError):
+            connect(stranger)
+    with socket.create_connection(it.server.address, 60) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert client.recv(4096).startswith(b"HTTP/1.1 400")
+    for _ in range(2):
+        socket.create_connection(it.server.address, 60).close()
+    expected = {
+        ("1.2", "done", "false"): 1,
+        ("1.2", "done", "true"): 2,
+        ("1.3", "done", "false"): 1,
+        ("1.3", "done", "true"): 3,
+        ("", "peer_alert", ""): 4,
+        ("", "plain_http", ""): 1,
+        ("", "peer_gone", ""): 2,
+    }
+
+    def handshakes():
+        return {
+            tuple(dict(labels).get(name, "") for name in ("version", "result", "resumed")): value
+            for (name, labels), value in it.samples().items()
+            if name == "tiderace_tls_handshakes_total" and value > 0
+        }
+
+    wait_until(lambda: handshakes() == expected, what=f"{expected}, and not {handshakes()}")
+    assert it.value("tiderace_tls_handshake_duration_seconds_count") == 7
 
 
 @needs_openssl

@@ -63,7 +63,7 @@ class ServerReader {
                        [&](const Member& key, const Table& table) { read_listen(key, table); });
         check_tls(top);
         if (const Table* const table = part(top, "metrics")) {
-            read_metrics(*top.find("metrics"), *table, *server_, reading_);
+            read_metrics(*table, *server_, reading_);
         }
     }
 
@@ -377,7 +377,7 @@ std::size_t counted_routes(const Config& config) {
     for (const SiteConfig& site : config.sites) {
         std::set<std::string_view> paths{""};  // the site itself
         for (const Route& route : site.options.routes) {
-            if (route.reply || route.runs_programs() || route.files.any()) {
+            if (route.answers_itself() || route.files.any()) {
                 paths.insert(route.match.path);
             }
         }
@@ -392,6 +392,40 @@ std::size_t series_of(const Config& config) {
     return config.server.metrics.on ? counted_routes(config) * http::SiteMetrics::series_of_a_route
                                     : 0;
 }
+
+namespace {
+
+// The page is on an address of its own, on the admin socket, or on a route.
+void check_metrics(const Table& top, const Config& config, Problems& problems) {
+    const ServeOptions& server = config.server;
+    const Table* const table =
+        server.metrics.on ? top.find("metrics")->value.get<Table>() : nullptr;
+    const bool has_address = table != nullptr && table->find("listen") != nullptr;
+    bool is_shown = has_address || !server.admin_socket.empty();
+    for (const SiteConfig& site : config.sites) {
+        for (std::size_t i = 0; i < site.options.routes.size(); ++i) {
+            if (!site.options.routes[i].shows_metrics) continue;
+            is_shown = true;
+            if (server.metrics.on) continue;
+            problems.error(site.routes_at[i], "this route shows metrics, and nothing is counted",
+                           "a table [metrics] counts requests and connections");
+        }
+    }
+    if (!server.metrics.on) return;
+    if (!is_shown) {
+        problems.error(top.find("metrics")->at, "nothing shows what [metrics] counts",
+                       "listen = \"127.0.0.1:9100\"");
+    } else if (!has_address && table->find("remote") != nullptr) {
+        problems.error(table->find("remote")->at, "remote is about `listen`, which is not there");
+    }
+    if (series_of(config) <= metrics_series_aim) return;
+    problems.warning(top.find("metrics")->at,
+                     "the page of [metrics] has " + std::to_string(series_of(config)) +
+                         " series, and one for each method, status and version of a route",
+                     "the monitoring system keeps them all: give it fewer routes");
+}
+
+}  // namespace
 
 std::optional<Config> read_config(const std::string& path, Sources& sources, Problems& problems,
                                   const DocumentWorld& world) {
@@ -421,12 +455,7 @@ std::optional<Config> read_config(const Table& top, const Reading& reading) {
     }
     check_hosts(config, problems, reading.sources);
     for (const SiteConfig& site : config.sites) check_site(site, config.server, problems);
-    if (series_of(config) > metrics_series_aim) {
-        problems.warning(top.find("metrics")->at,
-                         "the page of [metrics] has " + std::to_string(series_of(config)) +
-                             " series, and one for each method, status and version of a route",
-                         "the monitoring system keeps them all: give it fewer routes");
-    }
+    check_metrics(top, config, problems);
     if (problems.errors() > 0) return std::nullopt;
     return config;
 }

@@ -217,6 +217,7 @@ class Explainer {
             route_ = nullptr;
             return add_files(options, "");
         }
+        if (route_->shows_metrics) return add_answer_of("metrics", {"metrics"}, own);
         if (!route_->cgi.empty()) {
             runs_program_ = true;
             return add_answer_of("cgi " + route_->cgi, {"cgi"}, own);

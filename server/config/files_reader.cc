@@ -174,7 +174,7 @@ void FilesReader::check(const Table& table, const Route& route) {
     for (const std::string_view key :
          {"strip", "prefix", "rewrite", "try", "index", "listing", "fallback", "clean_urls"}) {
         const Member* const at = table.find(key);
-        if (at == nullptr || !(route.reply || route.runs_programs())) continue;
+        if (at == nullptr || !route.answers_itself()) continue;
         reading_.problems.error(at->at, "\"" + std::string(key) +
                                             "\" is about files, and this does not answer with "
                                             "files");

@@ -330,6 +330,9 @@ constexpr std::array texts{
     KeyText{route, "fastcgi", "the FastCGI server that answers; the path may be a pattern", text,
             R"("unix:/run/php/php-fpm.sock")", "fastcgi_pass", "php_fastcgi"},
     KeyText{route, "cgi", "the folder of the programs that answer", text, R"("programs")"},
+    KeyText{route, "metrics",
+            "answers with the page of [metrics]; needs `remote` or `auth` beside it", truth, "true",
+            "stub_status", "metrics"},
 
     KeyText{response, "set", "fields that answers get", table_of_texts,
             R"({"X-Frame-Options": "DENY"})", "add_header", "header"},

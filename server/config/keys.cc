@@ -155,6 +155,7 @@ constexpr std::array all_keys{
     Key{route, "status"},
     Key{route, "fastcgi"},
     Key{route, "cgi"},
+    Key{route, "metrics"},
     Key{route, "root"},
     Key{route, "index"},
     Key{route, "listing"},

@@ -148,8 +148,7 @@ std::vector<net::Network> read_networks(std::string_view name, const Value& valu
     return networks;
 }
 
-void read_metrics(const Member& metrics, const Table& table, ServeOptions& server,
-                  const Reading& reading) {
+void read_metrics(const Table& table, ServeOptions& server, const Reading& reading) {
     server.metrics.on = true;
     refuse_unknown(TableKind::metrics, table, reading);
     const Member* const remote = table.find("remote");
@@ -159,11 +158,6 @@ void read_metrics(const Member& metrics, const Table& table, ServeOptions& serve
     }
     if (listen != nullptr) {
         read_metrics_listen(listen->value, remote != nullptr, server, reading.problems);
-    } else if (server.admin_socket.empty()) {
-        reading.problems.error(metrics.at, "nothing shows what [metrics] counts",
-                               "listen = \"127.0.0.1:9100\"");
-    } else if (remote != nullptr) {
-        reading.problems.error(remote->at, "remote is about `listen`, which is not there");
     }
 }
 

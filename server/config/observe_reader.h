@@ -27,7 +27,6 @@ bool read_log_key(const Member& member, ServeOptions& options, const Reading& re
 void check_log(const Table& log, const ServeOptions& options, const Reading& reading);
 
 // Behind [admin] and the addresses of the sites.
-void read_metrics(const Member& metrics, const Table& table, ServeOptions& server,
-                  const Reading& reading);
+void read_metrics(const Table& table, ServeOptions& server, const Reading& reading);
 
 }  // namespace tiderace::server::config

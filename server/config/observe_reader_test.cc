@@ -55,6 +55,30 @@ TEST(ObserveReader, TheAdminSocketAloneMayShowThem) {
               std::string::npos);
 }
 
+TEST(ObserveReader, ARouteMayShowThemToSome) {
+    const std::string route = "[[site.route]]\npath = \"/numbers\"\nmetrics = true\n";
+    const std::string users = "[users.staff]\nann = \"only an example\"\n";
+    const std::string counted = users + "[metrics]\n";
+    for (const char* guard : {"remote = \"10.0.0.0/8\"\n", "auth = { users = \"staff\" }\n"}) {
+        const Read it = read(route + guard + counted);
+        ASSERT_TRUE(it.config) << it.told;
+        EXPECT_TRUE(it.config->sites[0].options.routes[0].shows_metrics);
+        EXPECT_NE(read(route + guard + users)
+                      .told.find("this route shows metrics, and nothing is counted"),
+                  std::string::npos);
+    }
+    for (const char* open : {"", "auth = \"off\"\n", "method = \"GET\"\n"}) {
+        const Read it = read(route + open + counted);
+        EXPECT_FALSE(it.config) << open;
+        EXPECT_NE(it.told.find("everybody could read the numbers of this server here"),
+                  std::string::npos)
+            << it.told;
+    }
+    EXPECT_NE(read(route + "remote = \"::1\"\nrespond = \"a\"\n" + counted)
+                  .told.find("\"respond\" stands beside \"metrics\""),
+              std::string::npos);
+}
+
 TEST(ObserveReader, RoutesOfOnePathAreOneSeries) {
     const Read it = read(R"([metrics]
 listen = "127.0.0.1:9100"

@@ -16,7 +16,8 @@ namespace {
 
 using http::RouteMatch;
 
-constexpr std::string_view handlers[] = {"root", "redirect", "respond", "deny", "fastcgi", "cgi"};
+constexpr std::string_view handlers[] = {"root",    "redirect", "respond", "deny",
+                                         "fastcgi", "cgi",      "metrics"};
 constexpr std::int64_t priority_max = 1'000;
 
 // A value that may be one, or a list of such.
@@ -78,7 +79,8 @@ bool names_host_by_path(std::string_view target) {
 }
 
 bool answers(const Route& route) {
-    return (route.reply && !route.reply->is_off()) || route.runs_programs() || route.files.root;
+    return (route.reply && !route.reply->is_off()) || route.runs_programs() ||
+           route.shows_metrics || route.files.root;
 }
 
 }  // namespace
@@ -338,6 +340,16 @@ void RouteReader::read_programs(Route& route, const Member& member) {
         route, is_folder ? RouteValue::cgi : RouteValue::fastcgi,
         is_folder ? reading_.path_of(*where, member.value.at, FileKind::folder) : *where,
         member.value.at, reading_, member.key);
+}
+
+// The page says much about a server, so it is never open by mistake: what guards it stands beside
+// it, and not in a table around it that may change.
+void RouteReader::check_metrics_page(const Route& route, const Table& table) {
+    const Member* const key = table.find("metrics");
+    const bool is_guarded = !route.match.remote.empty() || (route.auth && !route.auth->empty());
+    if (key == nullptr || !route.shows_metrics || is_guarded) return;
+    reading_.problems.error(key->at, "everybody could read the numbers of this server here",
+                            "say who may: remote = [\"10.0.0.0/8\"], or auth, in this route");
 }
 
 void RouteReader::check_promises(const Route& route, const Table& table) {

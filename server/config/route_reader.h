@@ -43,6 +43,7 @@ class RouteReader {
     void read_programs(Route& route, const Member& member);
     // Some statuses promise a field, which the table, or one that it uses, has to set.
     void check_promises(const Route& route, const Table& table);
+    void check_metrics_page(const Route& route, const Table& table);
     // Of two answers for the same requests, or two ways to have their files, only one could be.
     void check_answered(const Found& found, const Route& route);
     // Warns of routes that never answer, because nearer ones always do.

@@ -205,6 +205,8 @@ bool SiteReader::read_own(const Scope& scope, const Member& member, ServeOptions
         read_rate(*scope.route, member);
     } else if (key == "fastcgi" || key == "cgi") {
         scope.reader->read_programs(*scope.route, member);
+    } else if (key == "metrics") {
+        scope.route->shows_metrics = read_truth(member, reading_.problems);
     } else if (files_.read(scope.kind, member, *scope.route, options)) {
         return true;
     } else if (key == "slow") {
@@ -516,6 +518,7 @@ void SiteReader::read_route(const Table& table, Place at, RouteReader& reader,
         Route route{.match = found.match};
         read_settings({TableKind::route, &route, &reader}, table, options);
         reader.check_promises(route, table);
+        reader.check_metrics_page(route, table);
         reader.check_answered(found, route);
         options.routes.push_back(std::move(route));
     }

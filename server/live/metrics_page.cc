@@ -51,13 +51,31 @@ void MetricsPage::show(http::Exchange& exchange) const {
     const http::Request& request = exchange.request();
     if (!request.is_get_or_head()) return refuse_method(exchange, "GET, HEAD");
     const auto format = metrics::page_format(request.header(http::wire::FieldName::accept));
+    answer(exchange, 200, metrics::media_type(format), text(format));
+}
+
+std::string MetricsPage::text(metrics::PageFormat format) const {
     metrics::Page page(format);
     parts_.metrics->add_to(
         page, {{"engine", parts_.engine}, {"tls", tls::is_built_in() ? "openssl" : "none"}});
     add_reloads(page);
-    add_certificates(page);
+    add_encryption(page);
     add_log(page);
-    answer(exchange, 200, metrics::media_type(format), std::move(page).take());
+    add_loops(page);
+    return std::move(page).take();
+}
+
+void MetricsRoute::handle(http::Exchange& exchange) {
+    const http::Request& request = exchange.request();
+    if (!request.is_get_or_head()) return refuse_method(exchange, "GET, HEAD");
+    const auto format = metrics::page_format(request.header(http::wire::FieldName::accept));
+    const bool comes =
+        page_ != nullptr && first_loop_->post([page = page_, format, handle = exchange.handle()] {
+            handle.post([format, text = page->text(format)](http::Exchange& asked) mutable {
+                answer(asked, 200, metrics::media_type(format), std::move(text));
+            });
+        });
+    if (!comes) exchange.respond_status(503);
 }
 
 void MetricsPage::add_reloads(metrics::Page& page) const {
@@ -79,13 +97,47 @@ void MetricsPage::add_reloads(metrics::Page& page) const {
     page.value({}, std::uint64_t{parts_.reloader->generations_alive()});
 }
 
-void MetricsPage::add_certificates(metrics::Page& page) const {
+void MetricsPage::add_encryption(metrics::Page& page) const {
     tls::ServerContext* const tls = parts_.workers.front()->encryption();
     if (tls == nullptr) return;
+    std::vector<const tls::HandshakeCounters*> loops;
+    for (Worker* const worker : parts_.workers) loops.push_back(&worker->encryption()->counters());
+    tls::add_handshakes(page, loops);
     page.begin(metrics::Type::gauge, "tiderace_tls_certificate_not_after_timestamp_seconds",
                "When a certificate ends.");
     for (const tls::CertificateEnd& each : tls->certificate_ends()) {
         page.value({{"name", each.file}}, static_cast<double>(each.ends));
+    }
+}
+
+void MetricsPage::add_loops(metrics::Page& page) const {
+    using http::wire::ContentCoding;
+    using metrics::Type;
+    const auto sum_of = [this](auto number_of) {
+        std::uint64_t sum = 0;
+        for (Worker* const worker : parts_.workers) sum += number_of(*worker);
+        return sum;
+    };
+    page.begin(Type::gauge, "tiderace_http2_streams_open", "Streams of HTTP/2 that are open.");
+    page.value(
+        {}, sum_of([](Worker& one) { return std::uint64_t{one.http2_counters().streams_open}; }));
+    page.begin(Type::counter, "tiderace_http2_budget_exhausted_total",
+               "Connections of HTTP/2 that ended because their peer cost too much.");
+    page.value({}, sum_of([](Worker& one) { return std::uint64_t{one.http2_counters().calmed}; }));
+    page.begin(Type::counter, "tiderace_file_cache_requests_total",
+               "Look-ups of files, by whether the disk was read.");
+    const auto add = [&](const char* result, LoopCount http::files::FileCacheCounters::* count) {
+        page.value({{"result", result}},
+                   sum_of([&](Worker& one) { return std::uint64_t{one.file_counters().*count}; }));
+    };
+    add("hit", &http::files::FileCacheCounters::hits);
+    add("miss", &http::files::FileCacheCounters::misses);
+    add("revalidated", &http::files::FileCacheCounters::revalidated);
+    page.begin(Type::counter, "tiderace_compressed_bytes_total",
+               "Bytes of answers that were compressed while they were sent.");
+    for (const auto coding : {ContentCoding::gzip, ContentCoding::zstd, ContentCoding::br}) {
+        page.value({{"coding", std::string(http::wire::coding_name(coding))}},
+                   sum_of([&](Worker& one) { return one.encoders().bytes_made(coding); }));
     }
 }
 

@@ -1,10 +1,12 @@
 // MetricsPage: the page of a server's numbers for a monitoring system, on an address of its own
-// (`[metrics] listen`), or on the admin socket.
+// (`[metrics] listen`), or on the admin socket. MetricsRoute: the same on a route of a site.
 //
 //   bind() on any thread --> change(): listens there, and no more where it did
 //   GET /metrics --> ServerMetrics, Reloader, certificates, log
+//   MetricsRoute on any loop --post--> the first loop --ExchangeHandle--> the answer
 //
-// Owner    Assembly; it ends before the Reloader and the workers.
+// Owner    Assembly; it ends before the Reloader and the workers. MetricsRoute: the site's trees,
+//          too, which may outlive the page.
 // Thread   The first loop's, which makes the page between its other work. bind(): any.
 // Errors   bind(): the address is in use, or not of this machine.
 // Limits   SideServer's; with `remote`, 403 for every other address.
@@ -52,18 +54,34 @@ class MetricsPage final : private http::Handler {
     // Where it listens: with the port that the kernel chose.
     const std::string& address() const { return address_; }
     void show(http::Exchange& exchange) const;
+    std::string text(metrics::PageFormat format) const;
     const http::ServerMetrics& metrics() const { return *parts_.metrics; }
 
   private:
     void handle(http::Exchange& exchange) override;
     void add_reloads(metrics::Page& page) const;
-    void add_certificates(metrics::Page& page) const;
+    void add_encryption(metrics::Page& page) const;
     void add_log(metrics::Page& page) const;
+    void add_loops(metrics::Page& page) const;
 
     Parts parts_;
     MetricsOptions options_;
     std::string address_;
     SideServer server_;
+};
+
+class MetricsRoute final : public http::Handler {
+  public:
+    void handle(http::Exchange& exchange) override;
+    // While no loop runs. nullptr: there is none any more.
+    void show(const MetricsPage* page, core::EventLoop* first_loop) {
+        page_ = page;
+        first_loop_ = first_loop;
+    }
+
+  private:
+    const MetricsPage* page_ = nullptr;
+    core::EventLoop* first_loop_ = nullptr;
 };
 
 }  // namespace tiderace::server

@@ -97,8 +97,11 @@ struct Route {
     std::optional<FixedReply> reply = {};
     std::string cgi = {};                       // the folder of the programs
     std::optional<core::Address> fastcgi = {};  // of the peer
+    bool shows_metrics = false;                 // answers with the page of [metrics]
 
     bool runs_programs() const { return !cgi.empty() || fastcgi; }
+    // Something else than the files of the site.
+    bool answers_itself() const { return reply || runs_programs() || shows_metrics; }
     // A pattern of files, which a FastCGI peer reads.
     bool has_scripts() const { return fastcgi && match.kind() == http::RouteMatch::Kind::glob; }
     bool operator==(const Route&) const = default;

@@ -278,7 +278,7 @@ std::shared_ptr<const http::SiteRoutes> add_routes(http::Site& site, const Makin
         } else if (route.reply) {
             endpoint.make = replying(route);
             added.denies = route.reply->status >= 400;
-        } else if (route.runs_programs()) {
+        } else if (route.runs_programs() || route.shows_metrics) {
             endpoint.make = [making, i](LayerPlace& place) { return making.on(place).routes[i]; };
         }
         if (route.files.root) {
