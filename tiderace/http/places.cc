@@ -7,14 +7,19 @@
 
 namespace tiderace::http {
 
-Places::Places(std::size_t places_max) : places_max_(places_max) {
+Places::Places(std::size_t places_max) {
+    set_places_max(places_max);
+}
+
+void Places::set_places_max(std::size_t places_max) {
     // So that a place can be passed on where memory is short.
     held_.reserve(std::min<std::size_t>(places_max, 4096));
+    places_max_ = places_max;
 }
 
 std::size_t Places::room_for(const core::ClientKey& client) const {
     const std::size_t quarter = places_max_ / 4;
-    const std::size_t free = places_max_ - taken_;
+    const std::size_t free = places_max_ > taken_ ? places_max_ - taken_ : 0;
     if (client.is_alone()) return free;
     const std::size_t for_all = free > quarter ? free - quarter : 0;
     const auto found = std::ranges::find(held_, client, &Held::client);

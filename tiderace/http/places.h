@@ -24,6 +24,8 @@ class Places {
   public:
     explicit Places(std::size_t places_max);
 
+    // Places above a lower number stay with their holders until these give them back.
+    void set_places_max(std::size_t places_max);
     std::size_t taken() const { return taken_; }
     // How many more the client may have now.
     std::size_t room_for(const core::ClientKey& client) const;
@@ -32,7 +34,7 @@ class Places {
     void give_back(const core::ClientKey& client);
 
   private:
-    const std::size_t places_max_;
+    std::size_t places_max_ = 0;
     std::size_t taken_ = 0;
     struct Held {
         core::ClientKey client;

@@ -50,6 +50,19 @@ TEST(PlacesTest, TellHowManyMoreAClientMayHave) {
     EXPECT_EQ(places.room_for({}), 6U);
 }
 
+TEST(PlacesTest, AnotherNumberTakesNoPlaceBack) {
+    Places places(8);
+    EXPECT_EQ(take_all(places, {}), 8);
+    places.set_places_max(4);
+    EXPECT_EQ(places.room_for({}), 0U);
+    for (int i = 0; i < 4; ++i) places.give_back({});
+    EXPECT_EQ(places.room_for({}), 0U);
+    places.give_back({});
+    EXPECT_EQ(places.room_for({}), 1U);
+    places.set_places_max(8);
+    EXPECT_EQ(take_all(places, {}), 5);
+}
+
 TEST(PlacesTest, FewPlacesAndPeersWithoutAddressHaveNoShares) {
     for (const std::size_t most : {0U, 1U, 3U}) {
         Places places(most);

@@ -22,7 +22,8 @@ constexpr Duration dropped_interval = 1min;  // between two reports of one strea
 
 }  // namespace
 
-Writer::Writer(TimeSource& time, WriterOptions options) : time_(time), options_(options) {}
+Writer::Writer(TimeSource& time, WriterOptions options)
+    : time_(time), options_(options), flush_interval_(options.flush_interval) {}
 
 Writer::~Writer() {
     stop();
@@ -114,6 +115,11 @@ void Writer::reopen() {
     doorbell_.ring();
 }
 
+void Writer::set_flush_interval(Duration interval) {
+    flush_interval_.store(interval, std::memory_order_relaxed);
+    doorbell_.ring();
+}
+
 //   idle --rung: lines, reopen(), stop()--> pass --lines were taken, or are left--> flush_interval
 //     ^                                      |  ^                                       |
 //     +--nothing came, nothing to report-----+  +---------------------------------------+
@@ -134,7 +140,9 @@ void Writer::run() {
 void Writer::sleep(Stream::Drained drained) {
     // While lines come, a batch for each interval. An idle log waits for the doorbell and costs
     // nothing.
-    if (drained.some || drained.left) return sleep_for(options_.flush_interval);
+    if (drained.some || drained.left) {
+        return sleep_for(flush_interval_.load(std::memory_order_relaxed));
+    }
     std::optional<Duration> report;
     for (const std::unique_ptr<Stream>& stream : streams_) {
         const auto until = until_drops_reported(*stream);

@@ -14,7 +14,8 @@
 // stream), failed and recovered sinks, reopened files, and the lines lost at the end.
 //
 // Owner    Owns streams, sinks, rings and the thread. main makes it; it dies after all producers.
-// Thread   reopen: any, and signal handlers. Counters: any. All else: the thread that made it.
+// Thread   reopen, set_flush_interval: any, and signal handlers. Counters: any. All else: the one
+//          that made it.
 // Errors   A sink's failure blocks no producer: its lines wait in their rings and are retried. When
 //          memory runs out, so do they.
 #pragma once
@@ -71,6 +72,9 @@ class Writer {
     // Reopens every sink, after writing the lines published before.
     void reopen();
 
+    // On any thread: from now on.
+    void set_flush_interval(Duration interval);
+
     // The sum over all streams, also ended ones. On any thread.
     struct Losses {
         std::uint64_t lines_dropped = 0;  // for which a ring had no room
@@ -102,6 +106,7 @@ class Writer {
 
     TimeSource& time_;
     const WriterOptions options_;
+    std::atomic<Duration> flush_interval_;
     Doorbell doorbell_;
     // For the next three, and for changes of streams_.
     std::mutex changing_;

@@ -226,6 +226,18 @@ TEST_F(WriterTest, ABusyWriterIsNotWokenForEachLine) {
     EXPECT_LE(writer_->wakeups(), wakeups + 2) << "by stop(), and perhaps once late by the first";
 }
 
+TEST_F(WriterTest, AnotherIntervalHoldsAtOnce) {
+    start({.flush_interval = 1h});
+    Ring& ring = access_->add_ring(64_KiB);
+    put(ring, "first");
+    access_lines_->wait_for(1);
+    writer_->set_flush_interval(1ms);
+    for (std::size_t i = 2; i <= 20; ++i) {
+        put(ring, "more");
+        access_lines_->wait_for(i);
+    }
+}
+
 TEST_F(WriterTest, PassingHalfWakesItBeforeTheInterval) {
     start({.flush_interval = 1h});
     Ring& ring = access_->add_ring(1_KiB);

@@ -77,33 +77,48 @@ bool ProgramPlaces::displace_for(const core::ClientKey& newcomer) {
     return true;
 }
 
-// The place of one that is done goes to the first that waits and whose client may have more.
+void ProgramPlaces::set_places_max(std::size_t places_max) {
+    {
+        const std::lock_guard guard(lock_);
+        places_.set_places_max(places_max);
+    }
+    give_out();
+}
+
 void ProgramPlaces::pass_on(const core::ClientKey& from) {
-    core::ClientKey giver = from;
-    for (;;) {
-        std::shared_ptr<Waiter::Asked> next;
-        {
-            const std::lock_guard guard(lock_);
-            places_.give_back(giver);
-            const auto found = std::ranges::find_if(
-                queue_, [this](const auto& each) { return places_.has_room_for(each->client); });
-            if (found == queue_.end()) return;
-            // The place belongs to `next` while it is on its way.
-            places_.take((*found)->client);
-            next = std::move(*found);
-            queue_.erase(found);
-        }
-        giver = next->client;
-        core::EventLoop& loop = *next->loop;
-        const bool posted = loop.post([places = shared_from_this(), next = std::move(next)] {
+    {
+        const std::lock_guard guard(lock_);
+        places_.give_back(from);
+    }
+    give_out();
+}
+
+// Free places go to the first that wait and whose clients may have more.
+void ProgramPlaces::give_out() {
+    while (const std::shared_ptr<Waiter::Asked> next = take_for_next()) {
+        const bool posted = next->loop->post([places = shared_from_this(), next] {
             Waiter* const waiter = std::exchange(next->waiter, nullptr);
             if (waiter == nullptr) return places->pass_on(next->client);
             waiter->asked_.reset();
             waiter->on_granted();
         });
-        // Otherwise its loop has ended or is full, and the place would be lost.
-        if (posted) return;
+        if (posted) continue;
+        // Its loop has ended or is full, and the place would be lost.
+        const std::lock_guard guard(lock_);
+        places_.give_back(next->client);
     }
+}
+
+// The place belongs to the waiter while it is on its way. nullptr: no waiter may have one.
+std::shared_ptr<ProgramPlaces::Waiter::Asked> ProgramPlaces::take_for_next() {
+    const std::lock_guard guard(lock_);
+    const auto found = std::ranges::find_if(
+        queue_, [this](const auto& each) { return places_.has_room_for(each->client); });
+    if (found == queue_.end()) return nullptr;
+    std::shared_ptr<Waiter::Asked> next = std::move(*found);
+    queue_.erase(found);
+    places_.take(next->client);
+    return next;
 }
 
 }  // namespace tiderace::http::cgi

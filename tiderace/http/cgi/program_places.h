@@ -62,11 +62,15 @@ class ProgramPlaces final : public std::enable_shared_from_this<ProgramPlaces> {
     ProgramPlaces(std::size_t places_max, std::size_t waiting_max)
         : places_(places_max), waiting_max_(waiting_max) {}
 
+    // Programs above a lower number run to their end; a larger one admits waiting requests.
+    void set_places_max(std::size_t places_max);
     std::size_t taken() const;
     std::size_t waiting() const;
 
   private:
     void pass_on(const core::ClientKey& from);
+    void give_out();
+    std::shared_ptr<Waiter::Asked> take_for_next();
     bool displace_for(const core::ClientKey& newcomer);
 
     mutable std::mutex lock_;  // guards all below

@@ -61,6 +61,31 @@ TEST_F(ProgramPlacesTest, OneThatGivesUpLosesNothingForOthers) {
     EXPECT_EQ(places_->waiting(), 0U);
 }
 
+TEST_F(ProgramPlacesTest, ALargerNumberAdmitsThoseThatWaitAndASmallerOneEndsNone) {
+    const auto places = std::make_shared<ProgramPlaces>(1, 4);
+    std::vector<std::unique_ptr<Asker>> all;
+    for (int i = 0; i < 5; ++i) {
+        all.push_back(std::make_unique<Asker>(places, *loop_));
+        EXPECT_EQ(all.back()->ask(), i < 1 ? Outcome::now : Outcome::later);
+    }
+    places->set_places_max(3);
+    loop_->turn(0ms);
+    EXPECT_EQ(all[1]->granted + all[2]->granted, 2);
+    EXPECT_EQ(all[3]->granted, 0);
+    places->set_places_max(1);
+    EXPECT_EQ(places->taken(), 3U);
+    for (int i = 0; i < 2; ++i) all[static_cast<std::size_t>(i)]->give_back();
+    loop_->turn(0ms);
+    EXPECT_EQ(all[3]->granted, 0) << "one still runs";
+    all[2]->give_back();
+    loop_->turn(0ms);
+    EXPECT_EQ(all[3]->granted, 1);
+    EXPECT_EQ(all[4]->granted, 0);
+    all[4]->cancel();
+    all[3]->give_back();
+    EXPECT_EQ(places->taken(), 0U);
+}
+
 const core::ClientKey hog(*core::Address::parse("192.0.2.1:80"));
 const core::ClientKey other(*core::Address::parse("192.0.2.2:80"));
 
@@ -79,16 +104,15 @@ TEST_F(ProgramPlacesTest, WhoHasItsShareWaitsForAnotherToGiveBack) {
     EXPECT_EQ(hogs[3]->granted + hogs[4]->granted + two.granted, 0) << "the last one is for others";
     one.give_back();
     loop_->turn(0ms);
-    EXPECT_EQ(hogs[3]->granted, 1);
-    EXPECT_EQ(two.granted, 0);
+    EXPECT_EQ(hogs[3]->granted, 1) << "three are taken again by the one that asked first";
+    EXPECT_EQ(two.granted, 1) << "and the last one is still for others";
     hogs[1]->give_back();
     loop_->turn(0ms);
-    EXPECT_EQ(two.granted, 0) << "three are taken again by the one that asked first";
+    EXPECT_EQ(hogs[4]->granted, 0);
+    two.give_back();
+    loop_->turn(0ms);
     EXPECT_EQ(hogs[4]->granted, 1);
     for (const int taken : {2, 3, 4}) hogs[static_cast<std::size_t>(taken)]->give_back();
-    loop_->turn(0ms);
-    EXPECT_EQ(two.granted, 1);
-    two.give_back();
     EXPECT_EQ(places->taken(), 0U);
 }
 

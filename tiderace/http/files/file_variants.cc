@@ -77,7 +77,7 @@ class FileVariants::Job final : public core::BlockingJob {
 
     void make() {
         // A restarted server finds its variants on disk.
-        if (VariantFiles* files = store_->files()) {
+        if (const auto files = store_->files()) {
             if (auto kept = files->read(key_, worthwhile_bytes(key_.file.bytes))) {
                 bytes_ = std::make_shared<const std::string>(std::move(*kept));
                 store_->put(key_, bytes_, true);
@@ -95,7 +95,7 @@ class FileVariants::Job final : public core::BlockingJob {
         }
         store_->put(key_, bytes_, false);
         outcome_ = VariantStore::Claim::made;
-        VariantFiles* files = store_->files();
+        const auto files = store_->files();
         if (files != nullptr && bytes_ != nullptr) files->write(key_, *bytes_);
     }
 

@@ -64,6 +64,17 @@ void VariantStore::drop_all() {
     bytes_ = 0;
 }
 
+std::shared_ptr<VariantFiles> VariantStore::files() const {
+    const std::lock_guard held(lock_);
+    return files_;
+}
+
+// The folder of before is closed without the lock.
+void VariantStore::set_files(std::shared_ptr<VariantFiles> files) {
+    const std::lock_guard held(lock_);
+    files_.swap(files);
+}
+
 VariantStore::Counters VariantStore::counters() const {
     const std::lock_guard held(lock_);
     return counters_;

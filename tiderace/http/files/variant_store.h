@@ -43,7 +43,7 @@ class VariantStore {
         std::uint64_t evicted = 0;
     };
 
-    explicit VariantStore(std::size_t bytes_max, std::unique_ptr<VariantFiles> files = nullptr)
+    explicit VariantStore(std::size_t bytes_max, std::shared_ptr<VariantFiles> files = nullptr)
         : bytes_max_(bytes_max), files_(std::move(files)) {}
 
     Claimed claim(const VariantKey& key);
@@ -56,7 +56,9 @@ class VariantStore {
     void drop_all();
 
     // The files that are kept over a restart; nullptr: none.
-    VariantFiles* files() { return files_.get(); }
+    std::shared_ptr<VariantFiles> files() const;
+    // For variants that are made from now on.
+    void set_files(std::shared_ptr<VariantFiles> files);
 
     Counters counters() const;
     std::size_t bytes() const;
@@ -70,8 +72,8 @@ class VariantStore {
     void evict();
 
     const std::size_t bytes_max_;
-    const std::unique_ptr<VariantFiles> files_;
-    mutable std::mutex lock_;   // guards all below
+    mutable std::mutex lock_;  // guards all below
+    std::shared_ptr<VariantFiles> files_;
     std::list<Entry> entries_;  // least recently claimed first
     // end(): being made.
     std::map<VariantKey, std::list<Entry>::iterator> known_;
