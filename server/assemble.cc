@@ -49,7 +49,7 @@ Result<> Assembly::open() {
     // and sockets are bound before the processes are split.
     if (auto done = settle(wanted_); !done) return done;
     if (auto done = find_account(); !done) return done;
-    if (auto done = find_certificates(); !done) return done;
+    if (auto done = find_certificates(options_.tls); !done) return done;
     wanted_.options.tls = options_.tls;
     if (auto done = keep_root_files(); !done) return done;
     if (auto done = open_logs(); !done) return done;
@@ -79,10 +79,10 @@ Result<> Assembly::open_sockets() {
     };
     const net::SocketName::Remover remover = wanted.remove_name;
     listening_.emplace(std::move(wanted));
-    if (auto bound = listening_->bind(); !bound || options_.admin_socket.empty()) return bound;
-    auto admin = AdminSocket::bind(options_.admin_socket, options_.admin_mode, remover);
+    if (auto bound = listening_->bind(); !bound) return bound;
+    auto admin = AdminSocket::bind(options_, {}, remover);
     if (!admin) return fail(admin.error());
-    admin_ = std::move(*admin);
+    admin_bound_ = std::move(*admin);
     return {};
 }
 
@@ -207,23 +207,26 @@ Result<> Assembly::open_logs() {
 
 // A certificate of our own making lies in the home of the user that starts the server, so it is
 // made, or found, before root is given up; as a file it is reloaded like any other.
-Result<> Assembly::find_certificates() {
-    if (!options_.tls.self_signed) return {};
-    auto made = tls::self_signed();
-    if (!made) return fail(made.error());
-    options_.tls.certificates = {{.certificate = made->certificate_file, .key = made->key_file}};
-    self_signed_ = std::move(*made);
+Result<> Assembly::find_certificates(TlsOptions& tls) {
+    if (!tls.self_signed) return {};
+    if (!self_signed_) {
+        auto made = tls::self_signed();
+        if (!made) return fail(made.error());
+        self_signed_ = std::move(*made);
+    }
+    tls.certificates = {
+        {.certificate = self_signed_->certificate_file, .key = self_signed_->key_file}};
     return {};
 }
 
 // Checked here, because here we can advise the user: a loop that lacks a descriptor aborts.
-Result<> Assembly::check_descriptors(std::size_t loops, std::span<const ServedSite> sites) const {
-    const DescriptorNeeds needs = descriptor_needs(loops, sites);
+Result<> Assembly::check_descriptors(const Wanted& wanted) const {
+    const DescriptorNeeds needs = descriptor_needs(wanted);
     const std::size_t needed = descriptors_needed(needs);
     if (descriptors_.after == 0 || descriptors_.after >= needed) return {};
     return fail(Error(
         EMFILE, "start",
-        std::to_string(loops) + (loops == 1 ? " loop" : " loops") +
+        std::to_string(needs.loops) + (needs.loops == 1 ? " loop" : " loops") +
             (needs.folders > 1 ? " of " + std::to_string(needs.folders) + " folders" : ""),
         "this process may open " + std::to_string(descriptors_.after) + " descriptors and needs " +
             std::to_string(needed) + ": raise ulimit -n, or give a smaller --threads"));
@@ -231,7 +234,7 @@ Result<> Assembly::check_descriptors(std::size_t loops, std::span<const ServedSi
 
 Result<> Assembly::make_loops() {
     if (plan_.listens_apart) options_.accept = AcceptMode::queue;
-    if (auto enough = check_descriptors(plan_.count, sites()); !enough) return enough;
+    if (auto enough = check_descriptors(wanted_); !enough) return enough;
     core::LoopOptions loop{.engine = options_.engine,
                            .send_bytes_max = options_.limits.send_bytes_max};
     auto loops = plan_.make(loop);
@@ -263,44 +266,47 @@ Result<> Assembly::make_parts() {
     parts_.tickets = std::make_shared<tls::TicketShare>();
     if (auto done = open_variants(); !done) return done;
     parts_.logs = &*logs_;
-    parts_.admin = admin_.get();
     parts_.metrics_page = metrics_route_;
     pool_.emplace(2, 256);
-    auto first =
-        make_generation(std::move(wanted_), nullptr, generation_parts(encrypted_port(options_)));
+    const GenerationParts parts = generation_parts(wanted_);
+    auto first = make_generation(std::move(wanted_), nullptr, parts);
     if (!first) return fail(first.error());
     parts_.generation = std::move(*first);
     return {};
 }
 
-GenerationParts Assembly::generation_parts(std::uint16_t port) {
+GenerationParts Assembly::generation_parts(const Wanted& wanted) {
     return {.facts = {engine_name(), parts_.loops},
             .password_pool = &*pool_,
             .redirects = !options_.tls.https_redirect.empty() || (read_ && options_.tls.on()),
-            .encrypted_port = port};
+            .encrypted_port = encrypted_port(wanted.options),
+            .shares = share_descriptors(descriptors_.after, descriptor_needs(wanted))};
 }
 
-DescriptorNeeds Assembly::descriptor_needs(std::size_t loops,
-                                           std::span<const ServedSite> sites) const {
-    return {.loops = loops,
-            .folders = count_folders(sites),
+DescriptorNeeds Assembly::descriptor_needs(const Wanted& wanted) const {
+    const ServeOptions& options = wanted.options;
+    return {.loops = plan_.count,
+            .folders = count_folders(wanted.sites),
             .small_loops = plan_.small,
-            .path_logs = log_files(sites).size(),
-            .side_servers = std::size_t{admin_ != nullptr} + !options_.metrics.listen.empty(),
-            .redirects = !options_.tls.https_redirect.empty(),
-            .connections_max = options_.connections_max};
+            .path_logs = log_files(wanted.sites).size(),
+            .side_servers =
+                std::size_t{!options.admin_socket.empty()} + !options.metrics.listen.empty(),
+            .redirects = !options.tls.https_redirect.empty(),
+            .connections_max = options.connections_max};
 }
 
-// The requested number of connections, reduced to what the descriptor limit allows.
+// The requested number of connections is reduced to what the descriptor limit allows.
+void Assembly::warn_of_fewer_connections(const Generation& generation) {
+    const std::size_t most = generation.shares.connections_max_of_all;
+    if (generation.options.connections_max.value_or(0) <= most) return;
+    logger_->warning("server", "fewer --max-connections than requested: raise ulimit -n",
+                     log::field("allowed", most));
+}
+
 net::Serving::Plan Assembly::bound_connections() {
-    const DescriptorNeeds needs = descriptor_needs(parts_.loops, sites());
-    const auto shares = share_descriptors(descriptors_.after, needs);
-    parts_.files_open_max = shares.files_open_max;
+    warn_of_fewer_connections(*parts_.generation);
+    const DescriptorShares& shares = parts_.generation->shares;
     const std::size_t most = shares.connections_max_of_all;
-    if (options_.connections_max.value_or(0) > most) {
-        logger_->warning("server", "fewer --max-connections than requested: raise ulimit -n",
-                         log::field("allowed", most));
-    }
     net::TcpServerOptions site{.connection = connection_limits(options_),
                                .connections_max = shares.connections_max,
                                .refusal = busy_answer()};
@@ -308,7 +314,7 @@ net::Serving::Plan Assembly::bound_connections() {
     // connections.
     net::TcpServerOptions redirect = site;
     redirect.connections_max = shares.redirects_max;
-    if (!parts_.small) site.room = std::make_shared<net::ConnectionRoom>(most);
+    if (!parts_.small) site.room = room_ = std::make_shared<net::ConnectionRoom>(most);
     net::Serving::Plan plan{
         .loops = loops_.get(),
         .listening = &*listening_,
@@ -344,25 +350,30 @@ Result<> Assembly::make_workers() {
     return {};
 }
 
+// nullptr: they are kept in memory only.
+Result<std::shared_ptr<http::files::VariantFiles>> Assembly::open_variant_files(
+    const CompressOptions& compress) {
+    if (!compress.folder) return nullptr;
+    auto opened = http::files::VariantFiles::open(*compress.folder, compress.folder_bytes_max);
+    if (!opened) return fail(opened.error());
+    return std::move(*opened);
+}
+
 // What all loops know of compressed files.
 Result<> Assembly::open_variants() {
     const CompressOptions& compress = options_.compress;
     if (!read_ && !any_site(sites(), compresses)) return {};
-    std::unique_ptr<http::files::VariantFiles> files;
-    if (compress.folder) {
-        // It must be the user's own, whom we become only later.
-        Result<std::unique_ptr<ActingAs>> acting;
-        if (account_) {
-            if (auto made = make_folder(*compress.folder, *account_); !made) return made;
-            acting = ActingAs::begin(*account_);
-            if (!acting) return fail(acting.error());
-        }
-        auto opened = http::files::VariantFiles::open(*compress.folder, compress.folder_bytes_max);
-        if (!opened) return fail(opened.error());
-        files = std::move(*opened);
+    // A folder must be the user's own, whom we become only later.
+    Result<std::unique_ptr<ActingAs>> acting;
+    if (compress.folder && account_) {
+        if (auto made = make_folder(*compress.folder, *account_); !made) return made;
+        acting = ActingAs::begin(*account_);
+        if (!acting) return fail(acting.error());
     }
+    auto files = open_variant_files(compress);
+    if (!files) return fail(files.error());
     variants_ =
-        std::make_unique<http::files::VariantStore>(compress.memory_bytes_max, std::move(files));
+        std::make_unique<http::files::VariantStore>(compress.memory_bytes_max, std::move(*files));
     parts_.variants = variants_.get();
     parts_.compress_pool = &compress_pool_;
     return {};
@@ -394,16 +405,7 @@ Result<> Assembly::run() {
                 [this](const Generation& only) { logs_->close_all_but(access_logs(only.sites)); },
             .workers = workers_,
             .now = parts_.generation});
-        metrics_.emplace(MetricsPage::Parts{workers_, &*reloader_, &*parts_.metrics,
-                                            &logs_->writer(), std::string(engine_name())});
-        metrics_route_->show(&*metrics_, &workers_.front()->loop());
-        const auto page = MetricsPage::bind(options_.metrics);
-        if (!page) return fail(page.error());
-        if (auto done = metrics_->change(**page); !done) return done;
-    }
-    if (admin_ != nullptr) {
-        auto done = admin_->serve({workers_, &*listening_, &*reloader_, &*metrics_});
-        if (!done) return done;
+        if (auto done = serve_operators(); !done) return done;
     }
     if (auto started = serving_->start(); !started) return started;
     // Once connections are accepted: the address that is printed can be opened at once.
@@ -421,6 +423,21 @@ Result<> Assembly::run() {
     pool_.reset();  // its tasks end with a post to a loop
     loops_.reset();
     logs_->writer().stop();
+    return {};
+}
+
+Result<> Assembly::serve_operators() {
+    metrics_.emplace(MetricsPage::Parts{workers_, &*reloader_, &*parts_.metrics, &logs_->writer(),
+                                        std::string(engine_name())});
+    metrics_route_->show(&*metrics_, &workers_.front()->loop());
+    const auto page = MetricsPage::bind(options_.metrics);
+    if (!page) return fail(page.error());
+    if (auto listens = MetricsPage::listen(**page); !listens) return listens;
+    metrics_->take(**page);
+    admin_.emplace(AdminSocket::Parts{workers_, &*listening_, &*reloader_, &*metrics_});
+    parts_.admin = &*admin_;
+    if (auto listens = admin_->listen(*admin_bound_); !listens) return listens;
+    admin_->take(std::move(admin_bound_));
     return {};
 }
 

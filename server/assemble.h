@@ -75,23 +75,29 @@ class Assembly {
 
   private:
     Result<> find_account();
-    Result<> find_certificates();
+    Result<> find_certificates(TlsOptions& tls);
     Result<> keep_root_files();
     Result<> open_logs();
     Result<> give_up_root();
-    Result<> check_descriptors(std::size_t loops, std::span<const ServedSite> sites) const;
+    Result<> check_descriptors(const Wanted& wanted) const;
     Result<> make_loops();
     Result<> make_parts();
     Result<> make_workers();
+    static Result<std::shared_ptr<http::files::VariantFiles>> open_variant_files(
+        const CompressOptions& compress);
     Result<> open_variants();
-    GenerationParts generation_parts(std::uint16_t encrypted_port);
+    GenerationParts generation_parts(const Wanted& wanted);
     std::expected<Reloader::Next, std::string> make_next(Wanted wanted, const Generation& before);
-    void take_on(const ServeOptions& options);
+    struct Opened;
+    Result<> settle_on(Opened& opened);
+    void take_on(Opened& opened);
+    void warn_of_fewer_connections(const Generation& generation);
     bool opens_as_root(const std::string& path, RootFiles::Use use) const;
     std::vector<net::Listening::Wanted> addresses_of(const ServeOptions& options) const;
-    DescriptorNeeds descriptor_needs(std::size_t loops, std::span<const ServedSite> sites) const;
+    DescriptorNeeds descriptor_needs(const Wanted& wanted) const;
     net::Serving::Plan bound_connections();
     Result<> open_sockets();
+    Result<> serve_operators();
     std::span<const core::Address> addresses() const;    // of --listen
     std::span<const core::Address> redirecting() const;  // of --https-redirect
     std::uint16_t encrypted_port(const ServeOptions& options) const;
@@ -131,12 +137,15 @@ class Assembly {
     std::vector<std::unique_ptr<log::Logger>> loop_loggers_;
     std::unique_ptr<net::LoopGroup> loops_;
     std::optional<net::Listening> listening_;
-    std::unique_ptr<AdminSocket> admin_;
     std::shared_ptr<MetricsRoute> metrics_route_ = std::make_shared<MetricsRoute>();
-    std::optional<MetricsPage> metrics_;   // where the configuration can be read again
-    std::vector<Worker*> workers_;         // of serving_
-    std::optional<net::Serving> serving_;  // ends before the loops and what it listens with
-    std::optional<Reloader> reloader_;     // where the configuration can be read again
+    std::shared_ptr<AdminSocket::Bound> admin_bound_;  // until it serves
+    // Where the configuration can be read again.
+    std::optional<AdminSocket> admin_;
+    std::optional<MetricsPage> metrics_;
+    std::shared_ptr<net::ConnectionRoom> room_;  // nullptr: of small loops
+    std::vector<Worker*> workers_;               // of serving_
+    std::optional<net::Serving> serving_;        // ends before the loops and what it listens with
+    std::optional<Reloader> reloader_;           // where the configuration can be read again
 };
 
 // Serves on a loop for each requested thread, or each CPU, until a signal ends it. Returns the exit

@@ -19,19 +19,19 @@ namespace tiderace::server {
 
 struct DescriptorNeeds {
     std::size_t loops = 1;
-    std::size_t folders = 1;    // that are served, each by every loop
-    bool small_loops = false;   // one connection each
-    std::size_t path_logs = 0;  // each has a descriptor, besides the site's access log
+    std::size_t folders = 1;       // that are served, each by every loop
+    bool small_loops = false;      // one connection each
+    std::size_t path_logs = 0;     // each has a descriptor, besides the site's access log
     std::size_t side_servers = 0;  // each with its connections
-    bool redirects = false;     // there is a redirect port
+    bool redirects = false;        // there is a redirect port
     std::optional<std::uint64_t> connections_max;  // requested; unset: as many as there is room for
 };
 
 struct DescriptorShares {
     std::size_t connections_max_of_all = 1;
-    std::size_t connections_max = 1;  // of one loop
-    std::size_t redirects_max = 1;    // of one loop's redirect port
-    std::size_t files_open_max = 1;   // of one loop
+    std::size_t connections_max = 1;    // of one loop
+    std::size_t redirects_max = 1;      // of one loop's redirect port
+    std::size_t files_open_max = 1024;  // of one loop
 };
 
 // With fewer it cannot start: a loop that lacks a descriptor would end the process.

@@ -117,12 +117,14 @@ http::files::FileBudgetLimits room_for_files(const http::files::FileCacheLimits&
 
 // What one folder has of a loop that serves so many.
 void share(http::handler::StaticFilesOptions& files, const SharedParts& parts,
-           std::size_t folders) {
+           const Generation& generation) {
+    const std::size_t folders = std::max<std::size_t>(1, generation.folders);
     if (parts.small) {
         shrink(files.cache, parts.loops);
     } else {
         share_cache(files.cache, folders);
-        share_descriptors(files, std::max<std::size_t>(2, parts.files_open_max / folders));
+        share_descriptors(files,
+                          std::max<std::size_t>(2, generation.shares.files_open_max / folders));
     }
     files.cache.room = room_for_files(files.cache, parts);
 }
@@ -226,7 +228,6 @@ Result<std::unique_ptr<Worker>> Worker::create(core::EventLoop& loop, const Shar
 
 Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
     next_.emplace();
-    next_->folders = generation->folders;
     if (site_ != nullptr && generation->options.metrics.on) count_requests();
     LoopSites sites;
     for (const ServedSite& site : generation->sites) {
@@ -250,7 +251,7 @@ Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
     if (!site) return fail(site.error());
     next_->site = std::move(*site);
     if (site_ != nullptr) site_->make_ready(next_->site, *loop_);
-    if (auto prepared = prepare_http(generation->options); !prepared) return prepared;
+    if (auto prepared = prepare_http(*generation); !prepared) return prepared;
     if (!generation->redirects) return {};
     auto redirects = http::SiteLoop::prepare(redirect_tree_of(generation), place);
     if (!redirects) return fail(redirects.error());
@@ -260,11 +261,14 @@ Result<> Worker::prepare(const std::shared_ptr<const Generation>& generation) {
 }
 
 // Takes the options that may change while it serves.
-Result<> Worker::prepare_http(const ServeOptions& options) {
+Result<> Worker::prepare_http(const Generation& generation) {
     if (http_ == nullptr) return {};
+    const ServeOptions& options = generation.options;
     http::handler::StaticFilesOptions files{.cache = cache_limits(options)};
-    share(files, *parts_, std::max<std::size_t>(1, next_->folders));
+    share(files, *parts_, generation);
     next_->share = files.cache;
+    next_->shares = generation.shares;
+    next_->send_bytes_max = options.limits.send_bytes_max;
     next_->limits = connection_limits(options);
     next_->backlog = static_cast<int>(options.backlog);
     const serve::HttpOptions http = http_options(options);
@@ -279,7 +283,12 @@ void Worker::publish() noexcept {
     if (next_->redirects) redirect_site_->publish(std::move(next_->redirects));
     http_->publish();
     if (redirect_http_ != nullptr) redirect_http_->publish();
-    for (net::TcpServer* const server : servers_) server->change(next_->limits, next_->backlog);
+    for (net::TcpServer* const server : servers_) {
+        const bool redirects = server != servers_.front();
+        server->change(next_->limits, next_->backlog,
+                       redirects ? next_->shares.redirects_max : next_->shares.connections_max);
+    }
+    loop_->blocks().set_bytes_max(next_->send_bytes_max);
     contents_ = std::move(next_->contents);
     for (const auto& [id, content] : contents_) content->set_share(next_->share);
     next_.reset();
@@ -369,7 +378,7 @@ Result<std::unique_ptr<http::handler::StaticFiles>> Worker::open_files(
     const Generation& generation, const ServeOptions& options) const {
     const SharedParts& parts = *parts_;
     http::handler::StaticFilesOptions file_options = static_options(options);
-    share(file_options, parts, generation.folders);
+    share(file_options, parts, generation);
     // A small worker has no descriptor to spare for it.
     file_options.watch.on = !parts.small;
     // One loop logs for all, or each message would come once a loop.

@@ -53,7 +53,6 @@ struct SharedParts {
     std::shared_ptr<core::SharedNotices> notices;      // of changed files
     std::shared_ptr<http::cgi::ProgramPlaces> places;  // with programs
     core::WorkerPool* disk_pool = nullptr;             // waits for the disk in the loops' place
-    std::size_t files_open_max = 1024;  // of one worker: descriptors that its files may hold
     std::size_t loops = 1;
     AdminSocket* admin = nullptr;  // drains with the first worker
     std::shared_ptr<http::ServerMetrics> metrics = std::make_shared<http::ServerMetrics>();
@@ -133,10 +132,11 @@ class Worker final : public net::LoopService {
         Contents contents;
         http::SiteLoop::Prepared site;
         http::SiteLoop::Prepared redirects;  // of the plain addresses; none without TLS
-        std::size_t folders;
         http::files::FileCacheLimits share;  // of each of these
         net::ConnectionLimits limits;
         int backlog;
+        DescriptorShares shares;
+        std::size_t send_bytes_max;
     };
 
     Result<std::shared_ptr<Content>> open_content(const Generation& generation,
@@ -148,7 +148,7 @@ class Worker final : public net::LoopService {
     Result<LoopSite> open_site(const Generation& generation, const ServedSite& site,
                                const std::shared_ptr<Content>& content) const;
     void open_http();
-    Result<> prepare_http(const ServeOptions& options);
+    Result<> prepare_http(const Generation& generation);
     void count_requests();
 
     core::EventLoop* loop_;
@@ -168,7 +168,7 @@ class Worker final : public net::LoopService {
     std::unique_ptr<http::AccessLog> redirect_log_;
     std::unique_ptr<http::SiteLoop> redirect_site_;
     std::unique_ptr<serve::HttpLoop> redirect_http_;
-    std::vector<net::TcpServer*> servers_;
+    std::vector<net::TcpServer*> servers_;  // of --listen, then of --https-redirect
     http::LoopMetrics* metrics_ = nullptr;  // nullptr: requests are not counted
     std::optional<http::LagProbe> lag_;
 };

@@ -108,14 +108,99 @@ def test_a_refused_reload_lists_every_problem_and_changes_nothing(start):
     assert admin.use("reload", "--socket", admin.socket).returncode == 1
 
 
-def test_the_socket_itself_needs_a_restart(start):
+def post_reload(client):
+    client.sendall(b"POST /reload HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+    return client.recv(65536)
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def test_the_socket_moves_and_answers_where_it_was_asked(start, tmp_path):
     admin = start()
-    admin.head = admin.head.replace("admin.sock", "other.sock") + 'mode = "0660"\n'
-    admin.write(ONE)
-    refused = admin.use("reload", "--socket", admin.socket)
-    assert refused.returncode == 1
-    for key in ("admin.socket", "admin.mode"):
-        assert f"{key} has another value: it needs a restart" in refused.stderr
+    first, other = admin.socket, tmp_path / "other.sock"
+    with admin.connect() as kept:
+        admin.head = admin.head.replace("admin.sock", "other.sock") + 'mode = "0660"\n'
+        admin.write(ONE)
+        assert post_reload(kept).startswith(b"HTTP/1.1 200 ")
+        assert (first.exists(), mode_of(other)) == (False, 0o660)
+        admin.socket = other
+        admin.write(TWO)
+        assert b" 200 OK" in admin.get("/reload", "POST")
+        assert admin.server.of("two.example").status == 200
+        # Back, and asked on the connection that it had first.
+        admin.head = admin.head.replace("other.sock", "admin.sock")
+        admin.write(ONE)
+        assert post_reload(kept).startswith(b"HTTP/1.1 200 ")
+        assert (other.exists(), mode_of(first)) == (False, 0o660)
+    assert admin.use("reload", admin.file).returncode == 0
+    admin.server.stop()
+    assert not first.exists()
+
+
+def test_the_permissions_of_the_socket_change(start):
+    admin = start()
+    inode = admin.socket.lstat().st_ino
+    for mode in ("0660", "0600"):
+        head = admin.head
+        admin.head += f'mode = "{mode}"\n'
+        admin.write(BROKEN)
+        before = mode_of(admin.socket)
+        assert admin.use("reload", "--socket", admin.socket).returncode == 1
+        assert mode_of(admin.socket) == before
+        admin.write(ONE)
+        assert admin.use("reload", admin.file).returncode == 0
+        assert (mode_of(admin.socket), admin.socket.lstat().st_ino) == (int(mode, 8), inode)
+        admin.head = head
+    # Its name is gone, and with it the file whose permissions would change.
+    admin.socket.unlink()
+    admin.head += 'mode = "0666"\n'
+    admin.write(TWO)
+    refused = "the configuration was refused"
+    before = admin.server.stderr.count(refused)
+    admin.server.signal(signal.SIGHUP)
+    wait_until(lambda: admin.server.stderr.count(refused) > before)
+    assert f"change the permissions of {admin.socket}: no such file" in admin.server.stderr
+    assert admin.server.of("one.example").status == 200
+
+
+def test_a_socket_that_cannot_be_had_changes_nothing(start, tmp_path):
+    admin = start()
+    head = admin.head
+    (tmp_path / "file.sock").write_text("mine")
+    with socket.socket(socket.AF_UNIX) as taken:
+        taken.bind(str(tmp_path / "taken.sock"))
+        taken.listen()
+        for name in ("missing/a.sock", "file.sock", "taken.sock"):
+            admin.head = head.replace("admin.sock", name)
+            admin.write(TWO)
+            refused = admin.use("reload", "--socket", admin.socket)
+            assert refused.returncode == 1 and name in refused.stderr, refused.stderr
+    # It can be had, and the file is wrong for another reason.
+    admin.head = head.replace("admin.sock", "other.sock")
+    admin.write(ONE + '[[site]]\nhosts = ["b"]\nroot = "missing"\n')
+    assert admin.use("reload", "--socket", admin.socket).returncode == 1
+    assert not (tmp_path / "other.sock").exists()
+    assert (tmp_path / "file.sock").read_text() == "mine"
+    assert admin.server.of("one.example").status == 200
+    assert b" 200 OK" in admin.get("/status")
+
+
+def test_the_socket_goes_and_comes(start):
+    admin = start()
+    head = admin.head
+    with admin.connect() as kept:
+        admin.head = SERVER + HERE
+        admin.write(ONE)
+        assert post_reload(kept).startswith(b"HTTP/1.1 200 ")
+    assert not admin.socket.exists()
+    admin.head = head
+    admin.write(TWO)
+    admin.server.signal(signal.SIGHUP)
+    wait_until(admin.socket.exists)
+    wait_until(lambda: b" 200 OK" in admin.get("/status"))
+    assert admin.server.of("two.example").status == 200
 
 
 def test_nobody_there_is_another_status_than_refused(start, tmp_path):

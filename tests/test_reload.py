@@ -109,9 +109,9 @@ def test_a_broken_file_changes_nothing_and_lists_all_that_is_wrong(reloads, fold
 
 def test_what_needs_a_restart_is_refused_by_its_key(reloads, folders):
     each = reloads(ONE)
-    head = SERVER.replace("threads = 1", "threads = 2\nsend_buffer_max = '8MiB'") + HERE
+    head = SERVER.replace("threads = 1", "threads = 2\nengine = 'poll'") + HERE
     assert not each.ask(TWO, head)
-    for key in ("server.threads", "server.send_buffer_max"):
+    for key in ("server.threads", "server.engine"):
         assert f"{key} has another value: it needs a restart" in each.server.stderr
     assert each.server.of("one.example").text == "one"
 

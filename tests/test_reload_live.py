@@ -1,10 +1,12 @@
 """What a file changes while it is served, beside its sites: limits, protocols, logs, shares; and
 the file that is watched."""
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -12,7 +14,17 @@ from certificates import Authority
 from h2_client import Client
 from raw_client import Connection, get_once, request
 from server import wait_until
-from test_reload import BIG, DONE, ONE, REFUSED, TWO, folders, open_files, reloads  # noqa: F401
+from test_reload import (  # noqa: F401
+    BIG,
+    DONE,
+    ONE,
+    REFUSED,
+    TWO,
+    folders,
+    open_files,
+    reloads,
+    status,
+)
 from test_sites import HERE, SERVER, make, needs_openssl, sites  # noqa: F401
 from tls_client import TlsConnection, client_context
 
@@ -152,13 +164,22 @@ def test_logs_rotate_from_now_on(reloads, folders, tmp_path):  # noqa: F811
     assert not (tmp_path / "a.log.2").exists()
 
 
+def cached(each, folder):
+    """How many files of a folder the server holds open."""
+    return len([name for name in open_files(each) if name.startswith(f"{folder}/")])
+
+
+def cache_of(size):
+    return SERVER + f'[server.file_cache]\nsize = "{size}"\n' + HERE
+
+
 def test_sites_that_stay_share_with_those_that_come(reloads, folders, tmp_path):  # noqa: F811
     for number in range(30):
         (tmp_path / f"one/{number}").write_bytes(b"x" * 100_000)
     each = reloads(ONE)
 
     def held():
-        return len([name for name in open_files(each) if name.startswith(str(tmp_path / "one/"))])
+        return cached(each, tmp_path / "one")
 
     for number in range(30):
         assert each.server.of("one.example", f"/{number}").status == 200
@@ -167,6 +188,291 @@ def test_sites_that_stay_share_with_those_that_come(reloads, folders, tmp_path):
     assert each.ask(ONE + more)
     wait_until(lambda: held() <= 8, what="files that were closed")
     assert each.server.of("one.example", "/1").status == 200
+
+
+def test_a_cache_that_runs_shrinks_and_grows(reloads, folders, tmp_path):  # noqa: F811
+    for number in range(30):
+        (tmp_path / f"one/{number}").write_bytes(b"x" * 100_000)
+    (tmp_path / "one/big").write_bytes(b"x" * BIG * 10)
+    each = reloads(ONE, head=cache_of("16MiB"))
+
+    def held():
+        for number in range(30):
+            assert each.server.of("one.example", f"/{number}").status == 200
+        return cached(each, tmp_path / "one")
+
+    with Connection(each.server.address, receive_bytes=4096) as slow:
+        slow.send(request("/big", host="one.example"))
+        assert slow.read_head().status == 200
+        assert held() == 31
+        assert each.ask(ONE, cache_of("32MiB"))
+        assert cached(each, tmp_path / "one") == 31, "it is the same cache"
+        # What is known of a path counts as well: there is room for a few.
+        assert not each.ask(ONE + "indx = 1\n", cache_of("4KiB"))
+        assert cached(each, tmp_path / "one") == 31
+        assert each.ask(ONE, cache_of("4KiB"))
+        assert cached(each, tmp_path / "one") < 15, "files that were closed at once"
+        assert held() < 15
+        assert each.ask(ONE, cache_of("16MiB"))
+        assert held() == 31
+        slow.skip(BIG * 10)
+
+
+def test_other_rules_of_a_cache_hold_for_the_next_request(reloads, folders):  # noqa: F811
+    # No look at the disk, and no cache at all.
+    each = reloads(ONE, head=cache_of("16MiB").replace("size", 'check = "1h"\nsize'))
+    with each.server.connect() as kept:
+        assert kept.get("/", host="one.example").text == "one"
+        assert each.ask(ONE, cache_of("0"))
+        folders("one/index.html", "another")
+        assert kept.get("/", host="one.example").text == "another"
+        assert each.ask(ONE, cache_of("1MiB"))
+        assert kept.get("/", host="one.example").text == "another"
+
+
+def at_most(connections):
+    return SERVER + f"connections_max = {connections}\n" + HERE
+
+
+@pytest.mark.parametrize("accept", ["reuseport", "queue"])
+def test_more_and_fewer_connections(reloads, folders, accept):  # noqa: F811
+    def head(count):
+        return at_most(count).replace("[server]", f'[server]\naccept = "{accept}"')
+
+    each = reloads(ONE, head=head(2))
+
+    def is_served():
+        try:
+            return get_once(each.server.address, host="one.example").status == 200
+        except (AssertionError, OSError):
+            return False
+
+    with contextlib.ExitStack() as stack:
+        kept = []
+
+        def add():
+            kept.append(stack.enter_context(each.server.connect()))
+            assert kept[-1].get("/", host="one.example").text == "one"
+
+        add(), add()
+        assert not is_served()
+        assert not each.ask(ONE + "indx = 1\n", head(9))
+        assert not is_served(), "a refused file changes nothing"
+        assert each.ask(ONE, head(4))
+        add(), add()
+        assert not is_served()
+        # Those above a lower limit go on.
+        assert each.ask(ONE, head(1))
+        assert not is_served()
+        for one in kept:
+            assert one.get("/", host="one.example").text == "one"
+        for one in kept[1:]:
+            one.close()
+        assert not is_served(), "one is still open"
+        kept[0].close()
+        wait_until(is_served, what="a place for another")
+
+
+def unsent_max(size):
+    return (
+        SERVER
+        + f'send_buffer_max = "{size}"\n[admin]\nsocket = "admin.sock"\n'
+        + '[limits]\nwrite_timeout = "1h"\nsend_rate_min = "0"\n'
+        + HERE
+    )
+
+
+def test_more_and_fewer_unsent_bytes(reloads, folders, tmp_path):  # noqa: F811
+    (tmp_path / "one/big").write_bytes(b"x" * BIG * 10)
+    (tmp_path / "one/8k").write_bytes(b"x" * 8_192)
+    each = reloads(ONE, head=unsent_max("64MiB"))
+
+    def connections():
+        return status(each)["connections"]
+
+    def stall(stack, count=12):
+        """Readers that ask for more than the kernel takes, and read nothing."""
+        before = connections()
+        for _ in range(count):
+            one = Connection(each.server.address, receive_bytes=4096)
+            stack.callback(one.close)
+            one.send(request("/8k", host="one.example") * 1_000)
+        return before
+
+    with contextlib.ExitStack() as stack:
+        slow = stack.enter_context(Connection(each.server.address, receive_bytes=4096))
+        slow.send(request("/big", host="one.example"))
+        assert slow.read_head().status == 200
+        stall(stack)
+        assert each.ask(ONE + "response.set.X-New = 'yes'\n", unsent_max("64MiB"))
+        assert not each.ask(ONE + "indx = 1\n", unsent_max("1MiB"))
+        assert connections() == 13
+        assert each.ask(ONE, unsent_max("1MiB"))
+        wait_until(lambda: connections() < 13, what="readers that are cut off")
+        # A download holds nothing in memory.
+        slow.skip(BIG * 10)
+    wait_until(lambda: connections() == 0)
+    assert each.ask(ONE, unsent_max("64MiB"))
+    with contextlib.ExitStack() as stack:
+        stall(stack)
+        assert each.server.of("one.example").text == "one"
+        assert connections() == 12
+
+
+def reload(each, text, head):
+    """Through the admin socket: a line of the log may be late."""
+    each.write(text, head)
+    answer = get_once(str(each.file.parent / "admin.sock"), "/reload", method="POST", host="a")
+    return answer.status == 200
+
+
+def test_lines_of_a_log_wait_for_less_and_longer(reloads, folders, tmp_path):  # noqa: F811
+    log = tmp_path / "a.log"
+    site = ONE + f'log = "{log}"\n'
+
+    def head(flush):
+        return SERVER + f'[log]\nflush = "{flush}"\n[admin]\nsocket = "admin.sock"\n' + HERE
+
+    each = reloads(site, head=head("1h"))
+    targets = iter(range(1_000))
+
+    def is_written_soon():
+        """Of many: the first after a silence is written at once."""
+        for _ in range(20):
+            last = f"/{next(targets)} "
+            each.server.of("one.example", last.strip())
+        time.sleep(0.3)
+        return last in log.read_text()
+
+    assert not is_written_soon()
+    assert not reload(each, site + "indx = 1\n", head("1ms"))
+    assert not is_written_soon()
+    assert reload(each, site, head("1ms"))
+    wait_until(is_written_soon, what="the lines of a shorter interval")
+    assert reload(each, site, head("1h"))
+    assert not is_written_soon()
+
+
+PROGRAM = """#!/bin/sh
+touch "$0.$QUERY_STRING"
+while [ ! -e "$0.end$QUERY_STRING" ]; do sleep 0.05; done
+printf 'Content-Type: text/plain\\n\\nended'
+"""
+
+
+def test_more_and_fewer_programs(reloads, folders, tmp_path):  # noqa: F811
+    folders("cgi-bin/a", PROGRAM).chmod(0o755)
+    site = ONE + '[[site.route]]\npath = "/cgi"\ncgi = "cgi-bin"\n'
+
+    def head(count):
+        return SERVER + f"[cgi]\nprograms_max = {count}\n" + HERE
+
+    each = reloads(site, head=head(1))
+
+    def running():
+        begun = [n for n in range(6) if (tmp_path / f"cgi-bin/a.{n}").exists()]
+        return [n for n in begun if not (tmp_path / f"cgi-bin/a.end{n}").exists()]
+
+    def end(number):
+        (tmp_path / f"cgi-bin/a.end{number}").touch()
+        assert asked[number].read_answer().text == "ended"
+
+    with contextlib.ExitStack() as stack:
+        asked = []
+
+        def ask():
+            asked.append(stack.enter_context(each.server.connect()))
+            asked[-1].send(request(f"/cgi/a?{len(asked) - 1}", host="one.example"))
+
+        ask()
+        wait_until(lambda: running() == [0])
+        for _ in range(4):
+            ask()
+            assert each.server.of("one.example").text == "one"
+        assert not each.ask(site + "indx = 1\n", head(9))
+        assert running() == [0]
+        # Those that wait begin, in the order in which they came.
+        assert each.ask(site, head(3))
+        wait_until(lambda: running() == [0, 1, 2], what="programs that waited")
+        assert each.ask(site, head(1))
+        assert running() == [0, 1, 2]
+        for number in (0, 1):
+            end(number)
+        assert each.server.of("one.example").text == "one"
+        assert running() == [2], "one more would be one too many"
+        end(2)
+        wait_until(lambda: running() == [3])
+        end(3)
+        end(4)
+
+
+def test_the_folder_of_compressed_files(reloads, folders, tmp_path):  # noqa: F811
+    def head(folder):
+        return SERVER + (f'compress_cache = "{folder}"\n' if folder else "") + HERE
+
+    each = reloads(ONE, head=head(None))
+    gzip = "Accept-Encoding: gzip"
+
+    def compressed(name):
+        folders(f"one/{name}.css", f"a {{ color: {name}; }}\n" * 1_000)
+        wait_until(
+            lambda: each.server.of("one.example", f"/{name}.css", gzip).get("Content-Encoding"),
+            what=f"{name} in gzip",
+            pause=0.05,
+        )
+
+    def files(name):
+        folder = tmp_path / name
+        return len(list(folder.glob("*.gzip"))) if folder.exists() else 0
+
+    compressed("a")
+    assert each.ask(ONE, head("first"))
+    compressed("b")
+    wait_until(lambda: files("first") == 1)
+    shut = tmp_path / "shut"
+    shut.mkdir()
+    shut.chmod(0o777)
+    assert not each.ask(ONE, head("shut"))
+    assert "shut" in each.server.stderr
+    compressed("c")
+    wait_until(lambda: files("first") == 2)
+    assert each.ask(ONE, head("second"))
+    compressed("d")
+    wait_until(lambda: files("second") == 1)
+    assert each.ask(ONE, head(None))
+    compressed("e")
+    assert (files("first"), files("second"), files("shut")) == (2, 1, 0)
+
+
+@needs_openssl
+def test_a_certificate_of_our_own_making_comes_and_goes(reloads, folders, tmp_path):  # noqa: F811
+    pair = Authority(tmp_path, "ca").issue("a", ("localhost",))
+    ours = SERVER + HERE + "[tls]\nself_signed = true\n"
+    named = (
+        SERVER + HERE + f'[[tls.certificate]]\ncert = "{pair.certificate}"\nkey = "{pair.key}"\n'
+    )
+    each = reloads(ONE, head=named, env={"XDG_DATA_HOME": str(tmp_path / "data")})
+    context = client_context()
+
+    def shown():
+        with TlsConnection(each.server.address, context) as tls:
+            return tls.certificate
+
+    assert shown() == pair.fingerprint()
+    with TlsConnection(each.server.address, context) as kept:
+        # It cannot be made.
+        (tmp_path / "data").write_text("no folder")
+        assert not each.ask(ONE, ours)
+        assert shown() == pair.fingerprint()
+        (tmp_path / "data").unlink()
+        assert each.ask(ONE, ours)
+        made = shown()
+        assert made != pair.fingerprint()
+        assert each.ask(ONE + TWO, ours)
+        assert shown() == made
+        assert each.ask(ONE, named)
+        assert shown() == pair.fingerprint()
+        assert kept.get("/", host="one.example").text == "one"
 
 
 WATCH = SERVER + "watch = true\n" + HERE

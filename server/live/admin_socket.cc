@@ -1,5 +1,6 @@
 #include "server/live/admin_socket.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,19 +18,16 @@ namespace tiderace::server {
 namespace {
 
 constexpr UnixSeconds seconds_per_day = 86'400;
-// Files that are made meanwhile have exactly these permissions. They belong to the whole process,
-// so this runs before there are threads.
-class Permissions {
-  public:
-    explicit Permissions(std::uint32_t mode)
-        : before_(::umask(static_cast<mode_t>(~mode & 0777))) {}
-    ~Permissions() { ::umask(before_); }
-    Permissions(const Permissions&) = delete;
-    Permissions& operator=(const Permissions&) = delete;
 
-  private:
-    mode_t before_;
-};
+// Never those of a file that a link leads to.
+Result<> set_mode(const std::string& path, std::uint32_t mode) {
+    const int done =
+        ::fchmodat(AT_FDCWD, path.c_str(), static_cast<mode_t>(mode), AT_SYMLINK_NOFOLLOW);
+    if (done == 0) return {};
+    const int code = errno;
+    return fail(Error(code, "change the permissions of", path,
+                      code == EPERM ? "root made it; a restart changes them" : ""));
+}
 
 // One that its server has left there would be replaced, and may be anybody's trap.
 Result<> refuse_others_socket(const std::string& path) {
@@ -42,40 +40,59 @@ Result<> refuse_others_socket(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<AdminSocket>> AdminSocket::bind(const std::string& path, std::uint32_t mode,
-                                                       net::SocketName::Remover remover) {
+void AdminSocket::Bound::remove_name() {
+    if (const auto old = std::exchange(name, std::nullopt)) old->remove(where_we_may_not);
+}
+
+Result<std::shared_ptr<AdminSocket::Bound>> AdminSocket::bind(const ServeOptions& wanted,
+                                                              const std::string& now,
+                                                              net::SocketName::Remover remover) {
+    auto bound = std::make_shared<Bound>();
+    bound->path = wanted.admin_socket;
+    bound->mode = wanted.admin_mode;
+    bound->where_we_may_not = std::move(remover);
+    const std::string& path = bound->path;
+    if (path.empty() || path == now) return bound;
     const auto address = core::Address::parse("unix:" + path);
     if (!address) return fail(address.error());
     if (auto ours = refuse_others_socket(path); !ours) return fail(ours.error());
-    const Permissions permissions(mode);
     auto socket = net::bind_listener(core::system_kernel(), *address, {.in_use_retry = 100ms});
     if (!socket) return fail(socket.error());
-    return std::unique_ptr<AdminSocket>(
-        new AdminSocket(std::move(*socket), net::SocketName::of(*address), std::move(remover)));
+    bound->socket = std::move(*socket);
+    bound->name = net::SocketName::of(*address);
+    if (auto done = set_mode(path, bound->mode); !done) return fail(done.error());
+    return bound;
 }
 
-AdminSocket::~AdminSocket() {
-    remove_name();
+AdminSocket::AdminSocket(Parts parts)
+    : parts_(std::move(parts)),
+      started_(parts_.workers.front()->loop().clock().now()),
+      server_(parts_.workers.front()->loop(), static_cast<http::Handler&>(*this)) {}
+
+Result<> AdminSocket::listen(const Bound& next) const {
+    if (next.socket) return SideServer::start(next.socket);
+    if (next.path.empty() || next.mode == bound_->mode) return {};
+    return set_mode(next.path, next.mode);
 }
 
-void AdminSocket::remove_name() {
-    if (const auto name = std::exchange(name_, std::nullopt)) name->remove(remover_);
-}
-
-Result<> AdminSocket::serve(Parts parts) {
-    parts_ = std::move(parts);
-    core::EventLoop& loop = parts_.workers.front()->loop();
-    loop.assert_on_loop();
-    started_ = loop.clock().now();
-    server_.emplace(loop, static_cast<http::Handler&>(*this));
-    return server_->listen(std::move(socket_));
+// A name goes first: from then on no client connects to its socket.
+void AdminSocket::take(std::shared_ptr<Bound> next) {
+    if (next->socket) {
+        bound_->remove_name();
+        server_.listen(std::move(next->socket));
+    } else if (next->path.empty()) {
+        bound_->remove_name();
+        server_.stop_listening();
+    } else {
+        std::swap(next->name, bound_->name);
+        next->where_we_may_not = bound_->where_we_may_not;
+    }
+    bound_ = std::move(next);
 }
 
 void AdminSocket::drain(Instant deadline, unique_function<void()> done) {
-    remove_name();
-    if (!server_) return done();
-    parts_.workers.front()->loop().assert_on_loop();
-    server_->drain(deadline, std::move(done));
+    bound_->remove_name();
+    server_.drain(deadline, std::move(done));
 }
 
 void AdminSocket::handle(http::Exchange& exchange) {

@@ -6,14 +6,16 @@
 //   GET /top          its numbers, an empty line, and its lines
 //   GET /metrics      MetricsPage, where requests are counted
 //
-//   bind() --serve()--> serves --drain()--> the name is gone, open requests end
+//   bind() --listen()--> clients wait --take()--> serves --drain()--> the name is gone, open
+//                                                                      requests end
 //
-// The permissions of the socket's file decide who may connect. The file has them from its first
-// moment on.
+// Another reading may move, open or close the socket: connections that came through it go on. The
+// permissions of the socket's file decide who may connect. The file has them before it listens.
 //
 // Owner    Assembly. It ends after the Reloader, which answers through it, and before the loops.
-// Thread   bind(): before there are threads. Then the first loop's.
+// Thread   bind(): any. Then the first loop's.
 // Errors   bind(): another server listens there, another user's socket or another file is there.
+//          listen(): the permissions cannot be changed: the file is gone, or belongs to root.
 // Limits   SideServer's, and reloads_waiting_max, above which 503 is answered.
 // Keywords: control socket, tiderace reload, tiderace status
 #pragma once
@@ -49,34 +51,40 @@ class AdminSocket final : private http::Handler {
         Reloader* reloader;
         const MetricsPage* metrics;
     };
-    static Result<std::unique_ptr<AdminSocket>> bind(const std::string& path, std::uint32_t mode,
-                                                     net::SocketName::Remover remover = {});
-    // Removes the name.
-    ~AdminSocket();
-    AdminSocket(const AdminSocket&) = delete;
-    AdminSocket& operator=(const AdminSocket&) = delete;
+    // [admin] of one reading. Its end removes the name.
+    struct Bound {
+        std::string path = {};  // "": there is none
+        std::uint32_t mode = 0600;
+        core::Descriptor socket = {};              // none: the one of before, or none
+        std::optional<net::SocketName> name = {};  // of the socket
+        net::SocketName::Remover where_we_may_not = {};
 
-    Result<> serve(Parts parts);
+        ~Bound() { remove_name(); }
+        void remove_name();
+    };
+    // `now` is the path where it listens.
+    static Result<std::shared_ptr<Bound>> bind(const ServeOptions& wanted,
+                                               const std::string& now = {},
+                                               net::SocketName::Remover remover = {});
+
+    explicit AdminSocket(Parts parts);
+    // Listens, so that clients connect, and wait; or changes the permissions of the one that stays.
+    Result<> listen(const Bound& next) const;
+    // Serves these, and closes the socket of before, if it is another.
+    void take(std::shared_ptr<Bound> next);
     // Calls `done` when nothing is answered any more.
     void drain(Instant deadline, unique_function<void()> done);
 
   private:
-    AdminSocket(core::Descriptor socket, std::optional<net::SocketName> name,
-                net::SocketName::Remover remover)
-        : socket_(std::move(socket)), name_(std::move(name)), remover_(std::move(remover)) {}
-
     void handle(http::Exchange& exchange) override;
     void reload(http::Exchange& exchange);
     ServerStatus status() const;
-    void remove_name();
 
-    core::Descriptor socket_;              // until serve()
-    std::optional<net::SocketName> name_;  // nullopt: it is removed
-    net::SocketName::Remover remover_;
-    Parts parts_ = {};
-    Instant started_{};
+    Parts parts_;
+    Instant started_;
     std::size_t reloads_waiting_ = 0;
-    std::optional<SideServer> server_;
+    std::shared_ptr<Bound> bound_ = std::make_shared<Bound>();
+    SideServer server_;
 };
 
 }  // namespace tiderace::server

@@ -24,26 +24,39 @@ class AdminSocketTest : public ::testing::Test {
         return made.st_mode & 0777;
     }
 
+    static Result<std::shared_ptr<AdminSocket::Bound>> bind(const std::string& path,
+                                                            mode_t mode = 0600,
+                                                            const std::string& now = {}) {
+        ServeOptions wanted;
+        wanted.admin_socket = path;
+        wanted.admin_mode = mode;
+        return AdminSocket::bind(wanted, now);
+    }
+
     testing::TemporaryFolder folder_;
     std::string path_ = folder_.path_of("a.sock");
 };
 
 TEST_F(AdminSocketTest, TheFileHasItsPermissionsAndGoesWithIt) {
-    const mode_t before = ::umask(0);
+    const mode_t before = ::umask(027);
     for (const mode_t wanted : {0600U, 0660U, 0666U}) {
-        const auto bound = AdminSocket::bind(path_, wanted);
+        const auto bound = bind(path_, wanted);
         ASSERT_TRUE(bound) << bound.error().message();
         EXPECT_EQ(mode(), wanted);
     }
-    EXPECT_EQ(::umask(before), 0U) << "what is made next has the permissions that it had";
+    EXPECT_EQ(::umask(before), 027U) << "what is made next has the permissions that it had";
     EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(AdminSocketTest, DrainingRemovesTheNameOnceAndCallsBack) {
-    auto bound = *AdminSocket::bind(path_, 0600);
-    bool drained = false;
-    bound->drain(Instant::max(), [&] { drained = true; });
-    EXPECT_TRUE(drained);
+TEST_F(AdminSocketTest, TheSocketThatStaysAndNoneAreNotBoundAnew) {
+    EXPECT_FALSE((*bind(path_, 0600, path_))->socket);
+    EXPECT_FALSE((*bind("", 0600, path_))->socket);
+    EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(AdminSocketTest, TheNameIsRemovedOnce) {
+    auto bound = *bind(path_);
+    bound->remove_name();
     EXPECT_FALSE(std::filesystem::exists(path_));
     folder_.write("a.sock", "another's");
     bound.reset();
@@ -51,7 +64,7 @@ TEST_F(AdminSocketTest, DrainingRemovesTheNameOnceAndCallsBack) {
 }
 
 TEST_F(AdminSocketTest, ANameThatWasReplacedStays) {
-    auto bound = *AdminSocket::bind(path_, 0600);
+    auto bound = *bind(path_);
     std::filesystem::remove(path_);
     folder_.write("a.sock", "another's");
     bound.reset();
@@ -59,30 +72,31 @@ TEST_F(AdminSocketTest, ANameThatWasReplacedStays) {
 }
 
 TEST_F(AdminSocketTest, ATakenNameIsRefused) {
-    const auto first = AdminSocket::bind(path_, 0600);
-    const auto second = AdminSocket::bind(path_, 0600);
+    const auto first = bind(path_);
+    ASSERT_TRUE(SideServer::start((*first)->socket));
+    const auto second = bind(path_);
     ASSERT_FALSE(second);
     EXPECT_THAT(second.error().message(), HasSubstr("another program listens there"));
     folder_.write("file", "mine");
-    const auto file = AdminSocket::bind(folder_.path_of("file"), 0600);
+    const auto file = bind(folder_.path_of("file"));
     ASSERT_FALSE(file);
     EXPECT_THAT(file.error().message(), HasSubstr("a file that is no socket is there"));
-    EXPECT_FALSE(AdminSocket::bind(folder_.path_of(std::string(200, 'a')), 0600));
+    EXPECT_FALSE(bind(folder_.path_of(std::string(200, 'a'))));
 }
 
 TEST_F(AdminSocketTest, ASocketOfAnotherUserIsRefusedAlsoWhereNobodyListens) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root gives a file to another user";
     {
-        const auto bound = AdminSocket::bind(path_, 0600);
+        const auto bound = bind(path_);
         std::filesystem::rename(path_, folder_.path_of("left.sock"));
     }
     const std::string left = folder_.path_of("left.sock");
     ASSERT_EQ(::chown(left.c_str(), 12345, 12345), 0);
-    const auto others = AdminSocket::bind(left, 0600);
+    const auto others = bind(left);
     ASSERT_FALSE(others);
     EXPECT_THAT(others.error().message(), HasSubstr("a socket of another user is there"));
     ASSERT_EQ(::chown(left.c_str(), 0, 0), 0);
-    EXPECT_TRUE(AdminSocket::bind(left, 0600)) << "our own is taken";
+    EXPECT_TRUE(bind(left)) << "our own is taken";
 }
 
 }  // namespace

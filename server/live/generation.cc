@@ -81,10 +81,18 @@ ServeOptions part_of_content(ServeOptions options) {
     options.server_header = false;
     options.http2 = {};
     options.backlog = {};
+    options.connections_max = {};
+    options.watch = {};
+    options.admin_socket = {};
+    options.admin_mode = {};
+    options.log_flush_interval = {};
+    options.cgi.programs_max = {};
+    options.compress.folder = {};
     options.timeouts = {};
     options.minimum_rates = {};
     options.limits = {.body_bytes_max = options.limits.body_bytes_max};
-    options.log_format = {};
+    // Its size is divided anew; without a cache, nothing is compressed.
+    options.cache.bytes_max = options.cache.bytes_max > 0 ? 1 : 0;
     options.log_rotate_bytes = {};
     options.log_files_kept = {};
     const std::vector<Route> routes = std::move(options.routes);
@@ -158,6 +166,7 @@ Result<std::shared_ptr<const Generation>> make_generation(Wanted wanted, const G
     next->sites = std::move(wanted.sites);
     next->redirects = parts.redirects;
     next->encrypted_port = parts.encrypted_port;
+    next->shares = parts.shares;
     next->folders = count_folders(next->sites);
     take_over(*next, before);
     if (auto loaded = load_access_rules(*next, before, parts.password_pool); !loaded) {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "server/descriptor_shares.h"
 #include "server/options.h"
 #include "server/site/site.h"
 #include "tiderace/base/result.h"
@@ -43,6 +44,7 @@ struct Generation {
     PasswordFiles passwords = {};
     bool redirects = false;              // it has what plain addresses of --https-redirect serve
     std::uint16_t encrypted_port = 443;  // where these lead
+    DescriptorShares shares = {};
     http::Site tree = {};
     http::Site redirect_tree = {};
 };
@@ -52,6 +54,7 @@ struct GenerationParts {
     core::WorkerPool* password_pool = nullptr;
     bool redirects = false;
     std::uint16_t encrypted_port = 443;
+    DescriptorShares shares = {};
 };
 
 // `before`, or nullptr, is what is served now.

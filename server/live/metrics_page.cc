@@ -26,17 +26,19 @@ Result<std::shared_ptr<MetricsPage::Bound>> MetricsPage::bind(const MetricsOptio
 MetricsPage::MetricsPage(Parts parts)
     : parts_(std::move(parts)), server_(parts_.workers.front()->loop(), *this) {}
 
-Result<> MetricsPage::change(Bound& bound) {
+Result<> MetricsPage::listen(const Bound& bound) {
+    return bound.socket ? SideServer::start(bound.socket) : Result<>();
+}
+
+void MetricsPage::take(Bound& bound) {
     if (bound.socket) {
-        std::string address = net::local_address(core::system_kernel(), bound.socket).to_string();
-        if (auto listens = server_.listen(std::move(bound.socket)); !listens) return listens;
-        address_ = std::move(address);
+        address_ = net::local_address(core::system_kernel(), bound.socket).to_string();
+        server_.listen(std::move(bound.socket));
     } else if (bound.options.listen.empty()) {
         server_.stop_listening();
         address_.clear();
     }
     options_ = bound.options;
-    return {};
 }
 
 void MetricsPage::handle(http::Exchange& exchange) {

@@ -1,7 +1,8 @@
 // MetricsPage: the page of a server's numbers for a monitoring system, on an address of its own
 // (`[metrics] listen`), or on the admin socket. MetricsRoute: the same on a route of a site.
 //
-//   bind() on any thread --> change(): listens there, and no more where it did
+//   bind() on any thread --listen()--> clients wait --take()--> serves there, and no more where it
+//                                                               did
 //   GET /metrics --> ServerMetrics, Reloader, certificates, log
 //   MetricsRoute on any loop --post--> the first loop --ExchangeHandle--> the answer
 //
@@ -47,8 +48,8 @@ class MetricsPage final : private http::Handler {
     static Result<std::shared_ptr<Bound>> bind(const MetricsOptions& wanted,
                                                const MetricsOptions& now = {});
     explicit MetricsPage(Parts parts);
-    // Takes the socket. It could not listen: all stays as it was.
-    Result<> change(Bound& bound);
+    static Result<> listen(const Bound& bound);
+    void take(Bound& bound);
 
     bool is_on() const { return options_.on; }
     // Where it listens: with the port that the kernel chose.

@@ -134,10 +134,6 @@ void Reloader::prepared() {
 }
 
 void Reloader::refuse() {
-    succeeds([this] {
-        made_.next->dropped();
-        return Result<>();
-    });
     const auto drop = [](Worker& worker) {
         worker.drop();
         return Result<>();

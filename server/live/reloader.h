@@ -56,13 +56,13 @@ class Reloader final {
   public:
     // `text` has the problems and, as its last line, what came of it.
     using Done = unique_function<void(bool done, const std::string& text)>;
-    // The result of the thread that reads. Everything else runs on the first loop.
+    // The result of the thread that reads. Everything else runs on the first loop, where a refused
+    // one ends, with what it opened.
     struct Next {
         std::shared_ptr<const Generation> generation;
         // When all loops can serve it: the last that may fail.
         std::function<Result<>()> settle = [] { return Result<>(); };
         std::function<void()> published = [] {};
-        std::function<void()> dropped = [] {};
     };
     struct Parts {
         std::function<Reading()> read;                             // on a thread of its own

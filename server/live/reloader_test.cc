@@ -164,7 +164,6 @@ TEST_F(ReloaderTest, WhateverIsThrownIsAnsweredAndAnotherReadingIsTaken) {
         },
         [&](Reloader::Next& next) {
             next.settle = [] { return fail(Error(EADDRINUSE, "listen on", "a socket")); };
-            next.dropped = throws;
         },
         [&](Reloader::Next& next) { next.published = throws; }};
     const std::vector<const char*> told{"bad_alloc", "listen on a socket", "bad_alloc"};

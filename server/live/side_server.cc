@@ -27,13 +27,13 @@ SideServer::SideServer(core::EventLoop& loop, http::Handler& handler)
               net::TcpServerOptions{.connections_max = connections_max, .refusal = busy_answer()}) {
 }
 
-Result<> SideServer::listen(core::Descriptor socket) {
-    auto listens =
-        net::start_listening(core::system_kernel(), socket, net::ServingDefaults::backlog);
-    if (!listens) return listens;
+Result<> SideServer::start(const core::Descriptor& socket) {
+    return net::start_listening(core::system_kernel(), socket, net::ServingDefaults::backlog);
+}
+
+void SideServer::listen(core::Descriptor socket) {
     stop_listening();
     server_.listen(std::move(socket), nullptr, ++listening_);
-    return {};
 }
 
 void SideServer::stop_listening() {

@@ -29,8 +29,10 @@ class SideServer final {
 
     SideServer(core::EventLoop& loop, http::Handler& handler);
 
-    // Listens on a bound socket. The socket of an earlier call is closed.
-    Result<> listen(core::Descriptor socket);
+    // Clients of a bound socket connect from now on, and wait.
+    static Result<> start(const core::Descriptor& socket);
+    // Accepts from a socket that was started. The socket of an earlier call is closed.
+    void listen(core::Descriptor socket);
     void stop_listening();
     void drain(Instant deadline, unique_function<void()> done);
 

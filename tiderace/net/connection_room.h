@@ -4,7 +4,8 @@
 //
 // Owner    Shared by the TcpServers of all loops.
 // Thread   Any. Touched when a connection comes and when it goes, never for a request.
-// Limits   connections_max, never passed by enter().
+// Limits   connections_max, never passed by enter(). A lower one closes nothing: it refuses
+//          newcomers until enough connections have ended.
 // Keywords: maximum connections, C10K
 #pragma once
 
@@ -21,7 +22,8 @@ class ConnectionRoom {
 
     // False: there is no room.
     bool enter() {
-        if (taken_.fetch_add(1, std::memory_order_relaxed) < connections_max_) return true;
+        const std::size_t before = taken_.fetch_add(1, std::memory_order_relaxed);
+        if (before < connections_max_.load(std::memory_order_relaxed)) return true;
         leave();
         return false;
     }
@@ -30,10 +32,13 @@ class ConnectionRoom {
     void leave() {
         TR_CHECK(taken_.fetch_sub(1, std::memory_order_relaxed) > 0, "more left than entered");
     }
+    void set_connections_max(std::size_t connections_max) {
+        connections_max_.store(connections_max, std::memory_order_relaxed);
+    }
     std::size_t taken() const { return taken_.load(std::memory_order_relaxed); }
 
   private:
-    const std::size_t connections_max_;
+    std::atomic<std::size_t> connections_max_;
     std::atomic<std::size_t> taken_ = 0;
 };
 

@@ -34,6 +34,21 @@ TEST(ConnectionRoom, CountsThoseThatAreNotRefused) {
     EXPECT_TRUE(room.enter());
 }
 
+TEST(ConnectionRoom, AnotherMaximumHoldsForNewcomers) {
+    ConnectionRoom room(2);
+    EXPECT_TRUE(room.enter() && room.enter());
+    room.set_connections_max(3);
+    EXPECT_TRUE(room.enter());
+    EXPECT_FALSE(room.enter());
+    room.set_connections_max(1);
+    EXPECT_EQ(room.taken(), 3U);
+    room.leave();
+    room.leave();
+    EXPECT_FALSE(room.enter());
+    room.leave();
+    EXPECT_TRUE(room.enter());
+}
+
 TEST(ConnectionRoom, LetsInAsManyAsItHasRoomForFromAllThreadsTogether) {
     constexpr std::size_t connections_max = 1'000;
     ConnectionRoom room(connections_max);

@@ -99,9 +99,10 @@ void TcpServer::stop_listening(std::uint64_t name) {
     }
 }
 
-void TcpServer::change(const ConnectionLimits& limits, int backlog) {
+void TcpServer::change(const ConnectionLimits& limits, int backlog, std::size_t connections_max) {
     loop_->assert_on_loop();
     options_.connection = limits;
+    options_.connections_max = connections_max;
     for (const auto& each : entrances_) each->set_backlog(backlog);
 }
 

@@ -69,7 +69,8 @@ class TcpServer final : private Connection::Owner, private core::SendHolder {
     // moment later: a handshake that is under way would end in a reset.
     void stop_listening(std::uint64_t name) TR_ON_LOOP;
     // For connections and deadlines that begin from now on, and for the sockets that listen.
-    void change(const ConnectionLimits& limits, int backlog) TR_ON_LOOP;
+    void change(const ConnectionLimits& limits, int backlog,
+                std::size_t connections_max) TR_ON_LOOP;
     // Takes a connected socket, or another transport, as if it had been accepted.
     void adopt(int fd, const core::Address& peer, TransportLayer* layer = nullptr) TR_ON_LOOP;
     // nullptr: no memory for it; it is closed.
