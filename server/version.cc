@@ -6,6 +6,7 @@
 #include "server/commit.h"
 #include "tiderace/http/coding/content_encoder.h"
 #include "tiderace/http/listing/readme.h"
+#include "tiderace/http/route/regex.h"
 #include "tiderace/tls/library.h"
 #include "tiderace/version.h"
 
@@ -48,6 +49,8 @@ std::string features() {
     if (TIDERACE_HAVE_QRENCODE) names += names.empty() ? "qr-code" : ", qr-code";
     if (http::listing::readme_renders_markdown())
         names += names.empty() ? "markdown" : ", markdown";
+    if (http::route::has_regexes())
+        names += (names.empty() ? "" : ", ") + http::route::regex_library_text();
     return names.empty() ? "none" : names;
 }
 

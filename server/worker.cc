@@ -33,6 +33,10 @@ Duration or_never(Duration timeout) {
 
 // The first that matches counts, and the nearest comes first.
 void add_cache_control(http::files::PathRules& rules, const Route& route) {
+    if (route.match.regex != nullptr) {
+        rules.cache_control.push_back({"", *route.cache_control, route.match.regex});
+        return;
+    }
     const std::string path(route.match.plain_path());
     if (route.match.kind() != http::RouteMatch::Kind::alone) {
         rules.cache_control.push_back({path + "/**", *route.cache_control});
@@ -314,8 +318,9 @@ Result<std::shared_ptr<Worker::Content>> Worker::open_content(const Generation& 
     }
     const FileSettings& whole = site.options.whole.files;
     if (content->programs != nullptr || whole.maps_paths()) {
-        content->mapped = std::make_unique<MappedFiles>(
-            content->files.get(), content->programs.get(), whole, "", site.options.index);
+        content->mapped =
+            std::make_unique<MappedFiles>(content->files.get(), content->programs.get(), whole,
+                                          http::RouteMatch(), site.options.index);
     }
     if (auto opened = open_routes(generation, site, *content); !opened) {
         return fail(opened.error());
@@ -337,7 +342,7 @@ Result<> Worker::open_routes(const Generation& generation, const ServedSite& sit
         Content::OfRoute& made =
             content.routes.emplace_back(route.match, std::move(*files), nullptr);
         made.mapped = std::make_unique<MappedFiles>(made.files.get(), programs, options.whole.files,
-                                                    route.match.plain_path(), options.index);
+                                                    route.match, options.index);
     }
     return {};
 }

@@ -13,7 +13,7 @@ from test_sites import HERE, SERVER, Sites, basic
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 LINE = re.compile(
-    r"(client|site|route|answer|file|cache|script|set|listen|line) +(.*?)(?: +# .*)?$"
+    r"(client|site|route|group|answer|file|cache|script|set|listen|line) +(.*?)(?: +# .*)?$"
 )
 TARGETS_AT_ONCE = 20
 FOLDERS = ["", "a", "a/b", "d", "d/e"]
@@ -24,7 +24,7 @@ TARGETS = [
     "/none/c.txt", "/d/x%20y",
 ]  # fmt: skip
 PATHS = ["/a", "/a/b", "=/a/b", "=/a", "/d", "/d/e", "*.txt", "*.html", "/a/**/c.txt", "/?/c.txt",
-         "", "/none"]  # fmt: skip
+         "", "/none", "~[.]txt$", "~^/(a|d)/([^/]*)(/x)?", "~^/a$"]  # fmt: skip
 LOG = '[log]\naccess = "access.log"\n'
 HOSTS = ["a.test", "A.test:80", "a.test.", "x.b.test", "y.x.b.test", "b.test", "other.test"]
 

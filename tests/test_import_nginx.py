@@ -1,6 +1,7 @@
 """tiderace import nginx: what nginx and the imported file answer to the same requests."""
 
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -81,6 +82,38 @@ server {
 server { listen unix:@/nginx.sock default_server; return 404; }
 """
 
+# Each location answers with its name, or with a time of its own for the files.
+LOCATIONS = r"""
+server {
+    listen unix:@/nginx.sock default_server;
+    server_name _;
+    root @/www;
+    index index.html;
+    if ($uri ~* "^/a/forbidden") { return 403; }
+    rewrite ^/old/(.*)\.html$ /new/$1 permanent;
+    rewrite ^/old/(\d+) /number/$1 redirect;
+    rewrite ^/old/(?<who>x)$ /$who redirect;
+    location = /a/firm/exact { return 200 exact; }
+    location = /a/x.css { return 200 alone; }
+    location /a { return 200 a; }
+    location /a/b { return 200 b; }
+    location /a/b/12 { return 200 twelve; }
+    location ^~ /a/firm { return 200 firm; }
+    location ~ ^/a/([0-9]+)$ { return 302 /number/$1; }
+    location ~* \.(php|css)$ { return 200 styles; }
+    location ~ ^/(?<language>en|de)/(.*)$ { return 302 /$2/$language; }
+    location ~ ^/a/b/.*x { return 200 x; }
+    location ~ /b/\d { return 200 digit; }
+    location /files { expires 1h; }
+    location ^~ /files/firm { expires 2h; }
+    location = /files/one.css { expires 3h; }
+    location ~ ^/files/.*\.txt$ { expires 4h; }
+    location ~ \.txt$ { return 200 text; }
+    location /gone { rewrite ^/(.*)$ /a/$1 redirect; }
+    location /moved/ { rewrite ^ /a permanent; }
+}
+"""
+
 PHP = """
 server {
     listen unix:@/nginx.sock;
@@ -110,6 +143,12 @@ PAGES = {
     "www/private/secret.txt": "secret\n",
     "www/.hidden": "hidden\n",
     "b/index.html": "b\n",
+    "www/files/index.html": "files\n",
+    "www/files/firm/a.css": "firm\n",
+    "www/files/one.css": "one\n",
+    "www/files/two.css": "two\n",
+    "www/files/a.txt": "a\n",
+    "www/files/firm/a.txt": "firm\n",
     "app/index.html": "app\n",
     "app/x.txt": "x\n",
 }
@@ -198,6 +237,19 @@ def test_a_static_site(both):
     compare(ask, [("any.example", target) for target in targets.split()])
     # Here such a name is not even known to be there.
     assert [answer[0] for answer in ask("/.hidden", "any.example")] == [403, 404]
+
+
+def test_the_same_location_answers(both):
+    ask = both(LOCATIONS, status=0)
+    some = random.Random(32)
+    parts = "a a a b b firm files old en de 12 7x x exact one.css two.css x.css Y.PHP a.txt 5.html"
+    parts = [*parts.split(), "forbidden", "none", "%41", "gone", "x"]
+    targets = {"/a/firm/exact", "/a/b/12/x", "/files/firm/a.css", "/files/firm/a.txt", "/moved/a"}
+    while len(targets) < 200:
+        depth = some.randrange(1, 5)
+        ending = some.choice(["", "", "", "/", "?q=1"])
+        targets.add("/" + "/".join(some.choice(parts) for _ in range(depth)) + ending)
+    compare(ask, [("any.example", target) for target in sorted(targets)])
 
 
 def test_many_hosts(both):

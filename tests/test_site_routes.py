@@ -212,6 +212,94 @@ redirect = "http://{host}:81/start"
     assert status(server, "/only/x") == 410
 
 
+def test_regular_expressions_choose_routes(sites, make):  # noqa: F811
+    make("www/doc/start.en.txt", "start")
+    make("www/secret/x.txt", "secret")
+    make("www/a.css", "css")
+    make("www/item/7.txt", "item")
+    server = sites(r"""
+[[site]]
+root = "www"
+[[site.route]]
+path = '~^/user/([0-9]+)$'
+redirect = "/people/{1}"
+[[site.route]]
+path = '~^/(?<language>[a-z]{2})/doc/(.*)$'
+rewrite = "/doc/{2}.{language}.txt"
+[[site.route]]
+path = ['~(?i)[.](css|js)$', '~^/item/']
+cache_control = "max-age=60"
+response.set.X-Kind = "regex"
+[[site.route]]
+path = '~^/secret/.*$'
+deny = 403
+[[site.route]]
+path = '~^/both/(a)?(.*)$'
+redirect = "https://a.example/{1}/{2}"
+[[site.route]]
+path = "=/user/1"
+respond = "alone"
+[[site.route]]
+path = "/user"
+respond = "below"
+""")
+    answer = server.of("a.example", "/user/17?q=1")
+    assert answer.status == 308 and answer.get("location") == "/people/17?q=1"
+    assert [server.of("a.example", f"/user/{n}").body for n in ("1", "x", "17/x")] == [
+        b"alone", b"below", b"below",
+    ]  # fmt: skip
+    # The path is decoded, and without dots, before an expression sees it.
+    assert server.of("a.example", "/x/../user/%31%37").get("location") == "/people/17"
+    assert server.of("a.example", "/en/doc/start").body == b"start"
+    assert status(server, "/en/doc/none") == 404
+    # What a group stands for leads to no other folder.
+    assert status(server, "/en/doc/..%2f..%2fsecret") in (400, 404)
+    css = server.of("a.example", "/a.css")
+    assert css.get("cache-control") == "max-age=60" and css.get("x-kind") == "regex"
+    assert server.of("a.example", "/item/7.txt").get("cache-control") == "max-age=60"
+    assert server.of("a.example", "/doc/start.en.txt").get("cache-control") is None
+    for target in ("/secret/x.txt", "/secret/%0Ax.txt", "/secret/a%0A", "/secret/%FF"):
+        assert status(server, target) == 403, target
+    for target, leads_to in (("/both/a/b", "/a/b"), ("/both/b", "/b"), ("/both/", "/")):
+        assert server.of("a.example", target).get("location") == "https://a.example" + leads_to
+    assert server.of("a.example", "/user/17", method="HEAD").status == 308
+
+
+def test_an_expression_that_takes_too_long_is_an_error(sites):  # noqa: F811
+    server = sites(r"""
+[limits]
+line_max = "64KiB"
+head_max = "64KiB"
+[[site]]
+respond = "open"
+[[site.route]]
+path = '~^/(a+)+$'
+deny = 403
+[[site.route]]
+path = '~^(/[a-z]+)+$'
+respond = "short parts"
+[[site.route]]
+path = '~^/b/(b+)+$'
+method = "POST"
+respond = "posted"
+""")
+    assert status(server, "/aaa") == 403 and status(server, "/") == 200
+    # Never the answer of another route: this one may be what denies.
+    for target in ("/" + "a" * 40 + "!", "/" + "a" * (16 << 10) + "!"):
+        for method in ("GET", "HEAD", "POST", "OPTIONS"):
+            assert status(server, target, method=method) == 500, method
+    assert server.of("a.example", "/bc" * 5_000).body == b"short parts"
+    assert status(server, "/b/" + "b" * 40 + "!") == 200, "it is for POST alone"
+    assert status(server, "/b/" + "b" * 40 + "!", method="POST") == 500
+    assert server.alive()
+    lines = [line for line in server.stderr.splitlines() if "regular expression" in line]
+    assert len(lines) == 2 and "took too many steps; the answer is 500" in lines[0]
+    assert "~^/(a+)+$" in lines[0] and "~^/b/(b+)+$" in lines[1]
+    server.stop()
+    again = [line for line in server.stderr.splitlines() if "again" in line]
+    assert len(again) == 1 and "count=7" in again[0] and "~^/(a+)+$" in again[0]
+
+
 def test_each_host_has_its_folder(sites, make):  # noqa: F811
     make("sites/one/index.html", "one")
     make("sites/two/index.html", "two")

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -15,6 +16,7 @@
 #include "server/config/keys.h"
 #include "server/config/toml.h"
 #include "server/file_or_pipe.h"
+#include "tiderace/base/utf8.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -123,6 +125,36 @@ std::string Reading::path_of(const std::string& text, Place at, FileKind kind) c
         problems.error(at, "cannot " + in_words_of_the_file(found.error().message()));
     }
     return path;
+}
+
+Place Reading::place_in(const Value& text, std::size_t byte) const {
+    Place at = text.at;
+    std::string_view line = sources.line_of(at);
+    for (std::uint32_t column = 1; column < at.column && !line.empty(); ++column) {
+        line.remove_prefix(first_utf8_char(line).size);
+    }
+    const std::string quote(line.substr(0, 1));
+    const bool is_shown = (quote == "\"" || quote == "'") && !line.starts_with(quote + quote) &&
+                          text.variables.empty() && !text.is_secret;
+    if (!is_shown) return at;
+    at.width = 1;
+    ++at.column;
+    line.remove_prefix(1);
+    for (std::size_t seen = 0; seen < byte && !line.empty();) {
+        const bool is_escape = quote == "\"" && line.starts_with('\\') && line.size() > 1;
+        const std::size_t digits = !is_escape ? 0 : line[1] == 'u' ? 4 : line[1] == 'U' ? 8 : 0;
+        std::uint32_t code = 0;
+        if (digits > 0) {
+            const std::string_view hex = line.substr(2, digits);
+            std::from_chars(hex.data(), hex.data() + hex.size(), code, 16);
+        }
+        const std::size_t size = is_escape ? 2 + digits : first_utf8_char(line).size;
+        // In the text, an escape is the bytes of its character.
+        seen += !is_escape ? size : code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+        at.column += static_cast<std::uint32_t>(is_escape ? size : 1);
+        line.remove_prefix(std::min(size, line.size()));
+    }
+    return at;
 }
 
 void Reading::look_at_log(const Value& value, const ServeOptions& server) const {

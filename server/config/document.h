@@ -101,6 +101,8 @@ struct Reading {
     std::string path_of(const std::string& text, Place at) const;
     // The same, and a problem where there is no such thing.
     std::string path_of(const std::string& text, Place at, FileKind kind) const;
+    // Where this byte of a text stands; the place of the text where its file does not show it.
+    Place place_in(const Value& text, std::size_t byte) const;
     // The name of an access log.
     void look_at_log(const Value& value, const ServeOptions& server) const;
 };

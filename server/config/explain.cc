@@ -78,8 +78,14 @@ class Explainer {
         }
         const http::Site::Endpoint& endpoint = tree.endpoints()[found.route];
         find_site(tree, endpoint.scope);
-        if (endpoint.routes != nullptr) find_routes(*endpoint.routes);
+        const bool is_found = endpoint.routes == nullptr || find_routes(*endpoint.routes);
         sources_of(*site_table_, near_);
+        if (!is_found) {
+            add("answer", "status 500");
+            status_ = 500;
+            add_line(nearest_log());
+            return text_;
+        }
         if (endpoint.pattern == About::path && endpoint.routes == nullptr) {
             add("answer", "about", origin_in("server", "about"));
             return text_;
@@ -139,24 +145,32 @@ class Explainer {
         add("site", hosts, place_text(site_->at));
     }
 
-    // Their scopes were made in the order of the file.
-    void find_routes(const http::SiteRoutes& routes) {
+    // Their scopes were made in the order of the file. False: an expression gave up.
+    bool find_routes(const http::SiteRoutes& routes) {
         http::SiteRoutes::List found;
         const std::uint32_t number = routes.find(request_, found);
+        const bool gave_up = number == http::SiteRoutes::gave_up;
         const http::SiteRoutes::List& list =
-            number == http::SiteRoutes::none ? found : routes.lists()[number];
+            gave_up || number == http::SiteRoutes::none ? found : routes.lists()[number];
         const auto scope_of = [](const http::SiteRoutes::Route& each) { return each.scope; };
         const std::uint32_t first =
             std::ranges::min(routes.routes() | std::views::transform(scope_of));
         const auto index_of = [&](const http::SiteRoutes::Route& each) {
             return static_cast<std::size_t>(each.scope - first);
         };
+        if (gave_up) {
+            const std::size_t index = index_of(routes.routes()[list.front()]);
+            add("gave up", "path = " + string_text(site_->options.routes[index].match.path),
+                place_text(site_->routes_at[index]));
+            return false;
+        }
         for (const std::uint32_t each : list) add_route(index_of(routes.routes()[each]));
         const http::SiteRoutes::Route* const answering = routes.answering(list);
         const http::SiteRoutes::Route* const refining = routes.refining(list, answering);
         is_refined_ = refining != nullptr;
         const auto* const answers = is_refined_ ? refining : answering;
         if (answers != nullptr) route_ = &site_->options.routes[index_of(*answers)];
+        return true;
     }
 
     void add_route(std::size_t index) {
@@ -172,7 +186,18 @@ class Explainer {
         }
         if (text.empty()) text = "all paths";
         add("route", text, place_text(site_->routes_at[index]));
+        if (match.regex != nullptr) add_groups(match);
         sources_of(table, near_);
+    }
+
+    // What the groups of its expression stand for.
+    void add_groups(const http::RouteMatch& match) {
+        http::route::Captures groups;
+        if (!match.path_holds(request_.path, &groups)) return;
+        for (std::size_t i = 0; i < groups.count; ++i) {
+            add("group",
+                "{" + std::to_string(i + 1) + "} = " + string_text(std::string(groups.texts[i])));
+        }
     }
 
     const Table* table_of(std::size_t index) const {
@@ -205,17 +230,16 @@ class Explainer {
         }
         if (route_ == nullptr) {
             if (options.whole.reply) return add_reply(options.whole, site_sources());
-            return add_files(options, "");
+            return add_files(options, {});
         }
         const std::vector<Source> own = own_sources();
         if (is_refined_ || route_->files.root) {
-            return add_files(with_files_of(options, *route_),
-                             std::string(route_->match.plain_path()));
+            return add_files(with_files_of(options, *route_), route_->match);
         }
         if (route_->reply) {
             if (!route_->reply->is_off()) return add_reply(*route_, own);
             route_ = nullptr;
-            return add_files(options, "");
+            return add_files(options, {});
         }
         if (route_->shows_metrics) return add_answer_of("metrics", {"metrics"}, own);
         if (!route_->cgi.empty()) {
@@ -234,7 +258,7 @@ class Explainer {
         std::string text = key != nullptr ? key->key : "status";
         text += " " + std::to_string(reply.status);
         if (!reply.target.empty()) {
-            const auto target = FixedAnswer(reply, route.match.plain_path()).location(request_);
+            const auto target = FixedAnswer(reply, route.match).location(request_);
             if (!target) {
                 status_ = 404;
                 return add("answer", "status 404");
@@ -246,7 +270,7 @@ class Explainer {
         add_answer_of(text, fixed_answers, sources);
     }
 
-    void add_files(const ServeOptions& options, const std::string& path) {
+    void add_files(const ServeOptions& options, const http::RouteMatch& match) {
         sends_files_ = true;
         if (options.root.empty()) {
             status_ = 404;
@@ -254,7 +278,7 @@ class Explainer {
         }
         file_sources();
         add_answer_of("files " + options.root, {"root"}, files_);
-        const MappedFiles mapped(nullptr, nullptr, options.whole.files, path, {});
+        const MappedFiles mapped(nullptr, nullptr, options.whole.files, match, {});
         for (const std::string& name : mapped.names(request_)) {
             if (!name.ends_with('/') || options.index.empty()) {
                 add_file(options, name);
@@ -316,7 +340,7 @@ class Explainer {
             for (const Route* const each : routes_by_path(routes)) {
                 const bool is_around = each->match.kind() == http::RouteMatch::Kind::below &&
                                        each->match != route_->match &&
-                                       each->match.path_holds(route_->match.plain_path());
+                                       each->match.path_holds(route_->match.folder());
                 if (!is_around) continue;
                 sources_of(*table_of(static_cast<std::size_t>(each - routes.data())), files_);
             }

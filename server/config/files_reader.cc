@@ -107,9 +107,9 @@ void FilesReader::read_path(const Member& member, Route& route) {
     } else if (!is_strip) {
         if (has_sound_variables(path, route.match, member.value.at, reading_))
             route.files.prefix = std::move(path);
-    } else if (path.contains('{') ||
-               (route.match.kind() != http::RouteMatch::Kind::glob && !route.match.path.empty() &&
-                !http::wire::is_below(route.match.plain_path(), path))) {
+    } else if (path.contains('{') || (route.match.kind() != http::RouteMatch::Kind::pattern &&
+                                      !route.match.path.empty() &&
+                                      !http::wire::is_below(route.match.plain_path(), path))) {
         reading_.problems.error(member.value.at, "no path of this route begins with that",
                                 "strip is the route's path, or the front of it");
     } else {
@@ -151,12 +151,14 @@ void FilesReader::read_tries(const Member& member, Route& route) {
 
 bool has_sound_variables(std::string_view text, const http::RouteMatch& match, Place at,
                          const Reading& reading) {
-    const bool is_glob = match.kind() == http::RouteMatch::Kind::glob;
-    const std::string fault = variable_fault(text, is_glob ? match.path : "");
+    const std::string fault = variable_fault(text, match);
     if (fault.empty()) return true;
     reading.problems.error(at, fault,
-                           "{path}, {rest} behind the route's, {1} for a first star, {host}, "
-                           "{host.1} for a first label");
+                           match.regex != nullptr
+                               ? "{path}, {1} for a first group, {name} for (?<name>…), {host}, "
+                                 "{host.1} for a first label"
+                               : "{path}, {rest} behind the route's, {1} for a first star, {host}, "
+                                 "{host.1} for a first label");
     return false;
 }
 

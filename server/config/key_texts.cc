@@ -277,7 +277,9 @@ constexpr std::array texts{
     KeyText{site, "status", "the status of `redirect` and `respond`; alone it answers",
             R"("type": "integer", "minimum": 200, "maximum": 599)", "410", "return", "error"},
 
-    KeyText{route, "path", "where it holds: \"/api\" for all below it, \"=/api\" for that alone",
+    KeyText{route, "path",
+            "where it holds: \"/api\" for all below it, \"=/api\" for that alone, \"~\" a regular "
+            "expression",
             text_or_list, R"("/api")", "location", "handle"},
     KeyText{route, "method", "methods that it holds for; GET is HEAD, too", text_or_list,
             R"(["POST", "PUT"])", "limit_except", "method"},

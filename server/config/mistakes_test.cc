@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "server/config/mistake_fixture.h"
+#include "tiderace/http/route/regex.h"
 
 namespace tiderace::server::config {
 namespace {
@@ -347,12 +348,12 @@ R"(site.toml:3:20: error: a path holds for all below it already
 )"},
 Mistake{"ARegularExpression", R"([[site]]
 root = "/srv/www"
-route = [ { path = "~^/a[0-9]+$", deny = true } ]
+route = [ { path = "~^/a([0-9]+$", deny = true } ]
 )",
-R"(site.toml:3:20: error: regular expressions are not built in
- 3 | route = [ { path = "~^/a[0-9]+$", deny = true } ]
-   |                    ^^^^^^^^^^^^^
-   = a pattern has * for a part of a name, ** for any path, ? for one character
+R"(site.toml:3:34: error: this regular expression has a fault: missing closing parenthesis
+ 3 | route = [ { path = "~^/a([0-9]+$", deny = true } ]
+   |                                  ^
+   = a backslash takes the meaning from a sign, as in '~\.php$'; single quotes keep it as it is
 1 error
 )"},
 Mistake{"APathThatClimbs", R"([[site]]
@@ -579,6 +580,9 @@ site.toml:3:1: error: [admin] has no key "sockt"
 class Mistakes : public ::testing::TestWithParam<Mistake> {};
 
 TEST_P(Mistakes, AreToldWithTheirPlace) {
+    if (GetParam().name == "ARegularExpression" && !http::route::has_regexes()) {
+        GTEST_SKIP() << "this build is without PCRE2";
+    }
     GetParam().expect_told();
 }
 

@@ -8,6 +8,8 @@
 #include "server/site/variables.h"
 #include "tiderace/base/ascii.h"
 #include "tiderace/http/route/glob.h"
+#include "tiderace/http/route/regex.h"
+#include "tiderace/http/route/regex_front.h"
 #include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/field_syntax.h"
 
@@ -29,28 +31,38 @@ std::vector<const Value*> one_or_all(const Value& value) {
     return all;
 }
 
+// Whether the expression matches every path with a front that all paths of the other have.
+bool has_front_of(const RouteMatch& match, const RouteMatch& other) {
+    const auto front = http::route::front_of(std::string_view(match.path).substr(1));
+    // Every path begins with '/'.
+    if (!front.is_all || front.text.size() <= 1) return front.is_all;
+    const std::string fixed =
+        other.regex != nullptr
+            ? http::route::front_of(std::string_view(other.path).substr(1)).text
+            : other.folder() + (other.kind() == RouteMatch::Kind::pattern ? "/" : "");
+    return fixed.starts_with(front.text);
+}
+
 // Whether the nearer route answers every request of the other.
 bool shadows(const Route& nearer, const Route& other) {
     const RouteMatch& match = nearer.match;
+    using Kind = RouteMatch::Kind;
     if (match.conditions() > 0) return false;
-    // Of globs one that denies counts first.
+    // Of patterns one that denies counts first.
     const bool denies = other.reply && other.reply->status >= 400;
-    if (denies && match.kind() == RouteMatch::Kind::glob &&
-        other.match.kind() == RouteMatch::Kind::glob) {
+    const bool is_pattern = match.kind() == Kind::pattern;
+    if (denies && is_pattern && other.match.kind() == Kind::pattern &&
+        match.priority == other.match.priority) {
         return false;
     }
     if (match.path.empty() || match.path == "**" || match.path == "/**") return true;
+    if (match.kind() == Kind::below) return match.path_holds(other.match.folder());
     const std::string_view path = other.match.plain_path();
-    // What a glob matches is below the folder before its first star.
-    const std::string_view fixed =
-        other.match.kind() == RouteMatch::Kind::glob
-            ? path.substr(0, path.substr(0, path.find_first_of("*?")).rfind('/') + 1)
-            : path;
-    if (match.kind() == RouteMatch::Kind::below) return match.path_holds(fixed);
-    if (other.match.kind() == RouteMatch::Kind::alone) return match.path_holds(path);
+    if (other.match.kind() == Kind::alone) return match.path_holds(path);
+    if (match.regex != nullptr) return has_front_of(match, other.match);
     // A glob of names: the last part of a path that it matches is the same below every folder.
-    return match.kind() == RouteMatch::Kind::glob &&
-           other.match.kind() == RouteMatch::Kind::below && !path.empty() && match.path_holds(path);
+    return is_pattern && other.match.kind() == Kind::below && !path.empty() &&
+           match.path_holds(path);
 }
 
 // As it is for some request: what a path stands for begins with '/', or is nothing.
@@ -134,15 +146,13 @@ std::vector<RouteReader::Found> RouteReader::read_matches(Place at, const Table&
 bool RouteReader::read_path(const Value& value, RouteMatch& match) {
     const auto* const text = value.get<std::string>();
     std::string path = text != nullptr ? *text : "";
+    match.regex.reset();
+    if (path.starts_with('~')) return read_regex(value, path, match);
     const bool is_alone = path.starts_with('=');
     if (is_alone) path.erase(0, 1);
     const bool is_glob = !is_alone && http::route::is_glob(path);
     const std::string above = path.ends_with("/*") ? path.substr(0, path.size() - 2) : "*";
-    if (path.starts_with('~')) {
-        reading_.problems.error(value.at, "regular expressions are not built in",
-                                "a pattern has * for a part of a name, ** for any path, ? for one "
-                                "character");
-    } else if (is_glob && !http::route::is_glob(above)) {
+    if (is_glob && !http::route::is_glob(above)) {
         reading_.problems.error(value.at, "a path holds for all below it already",
                                 "write \"" + (above.empty() ? "/" : above) + "\"");
     } else if (!path.starts_with('/') && !is_glob) {
@@ -161,6 +171,28 @@ bool RouteReader::read_path(const Value& value, RouteMatch& match) {
         match.path = is_alone ? "=" + (path.empty() ? "/" : path) : path;
         return true;
     }
+    return false;
+}
+
+bool RouteReader::read_regex(const Value& value, const std::string& path, RouteMatch& match) {
+    if (!http::route::has_regexes()) {
+        reading_.problems.error(value.at,
+                                "this program was built without PCRE2, and has no regular "
+                                "expressions",
+                                "build it with libpcre2-dev, or write a pattern: * for a part of a "
+                                "name, ** for any path");
+        return false;
+    }
+    auto compiled = http::route::compile_regex(std::string_view(path).substr(1));
+    if (compiled) {
+        match.path = path;
+        match.regex = std::move(*compiled);
+        return true;
+    }
+    reading_.problems.error(reading_.place_in(value, 1 + compiled.error().at),
+                            "this regular expression has a fault: " + compiled.error().what,
+                            "a backslash takes the meaning from a sign, as in '~\\.php$'; single "
+                            "quotes keep it as it is");
     return false;
 }
 
@@ -331,6 +363,11 @@ void RouteReader::read_programs(Route& route, const Member& member) {
             type_fault(member.key, is_folder ? "a folder" : "an address", member.value));
         return;
     }
+    if (!is_folder && route.match.regex != nullptr) {
+        reading_.problems.error(member.at, "a regular expression chooses no scripts",
+                                "path = \"*.php\", or \"/app\" for all below it");
+        return;
+    }
     if (is_folder && route.match.kind() != RouteMatch::Kind::below) {
         reading_.problems.error(member.at, "the programs of a folder stand below a path",
                                 "path = \"/cgi-bin\"");
@@ -397,7 +434,7 @@ void RouteReader::check_answered(const Found& found, const Route& route) {
 void RouteReader::check_shadowed(const std::vector<Route>& routes) {
     std::vector<const RouteMatch*> matches;
     for (const Route& route : routes) matches.push_back(&route.match);
-    // Few routes shadow others: globs and routes with a priority.
+    // Few routes shadow others: patterns and routes with a priority.
     std::vector<const Route*> nearer;
     for (const std::uint32_t index : http::nearest_first(matches)) {
         const Route& route = routes[index];
@@ -416,7 +453,7 @@ void RouteReader::check_shadowed(const std::vector<Route>& routes) {
         }
         const bool may_shadow = route.match.kind() != RouteMatch::Kind::alone &&
                                 (route.match.priority != 0 || route.match.path.empty() ||
-                                 route.match.kind() == RouteMatch::Kind::glob);
+                                 route.match.kind() == RouteMatch::Kind::pattern);
         if (may_shadow && route.match.conditions() == 0) nearer.push_back(&route);
     }
 }

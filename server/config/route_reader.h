@@ -54,6 +54,7 @@ class RouteReader {
     void read_redirect(Route& route, const Member& key, int status);
     void read_deny(Route& route, const Member& key);
     bool read_path(const Value& value, http::RouteMatch& match);
+    bool read_regex(const Value& value, const std::string& path, http::RouteMatch& match);
     void read_methods(const Value& value, http::RouteMatch& match);
     void read_values(const Member& member, std::vector<http::ValueCondition>& conditions);
     void read_scheme(const Value& value, http::RouteMatch& match);

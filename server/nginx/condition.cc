@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/config/toml_text.h"
+#include "server/nginx/regex.h"
 #include "tiderace/base/ascii.h"
 #include "tiderace/http/wire/method.h"
 #include "tiderace/net/network.h"
@@ -96,6 +97,12 @@ std::vector<RouteCondition> conditions_of(const Directive& directive) {
     const std::string& variable = condition->variable;
     const std::string& value = condition->value;
     if (variable == "request_method") return methods_of(*condition);
+    if (variable == "uri" || variable == "document_uri") {
+        const bool is_regex = condition->sign == "~" || condition->sign == "~*";
+        const std::string path = is_regex ? path_of_regex(value, condition->sign == "~*") : "";
+        return path.empty() ? std::vector<RouteCondition>()
+                            : std::vector{RouteCondition{"path", path}};
+    }
     std::string key;
     if (variable.starts_with("http_")) key = "header." + key_text(field_of(variable.substr(5)));
     if (variable.starts_with("arg_")) key = "query." + key_text(variable.substr(4));

@@ -10,11 +10,14 @@
 #include "server/config/keys.h"
 #include "server/config/toml_text.h"
 #include "server/nginx/condition.h"
+#include "server/nginx/location_order.h"
+#include "server/nginx/regex.h"
 #include "server/nginx/scope.h"
 #include "server/nginx/values.h"
 #include "server/terminal.h"
 #include "tiderace/base/ascii.h"
 #include "tiderace/base/utf8.h"
+#include "tiderace/http/route/regex.h"
 
 namespace tiderace::server::nginx {
 namespace {
@@ -76,7 +79,9 @@ class Importer {
     struct Site {
         Scope scope;
         std::vector<Scope> routes;
-        bool has_open_guard = false;  // a location that is not carried closes something
+        const Directive* server;
+        std::vector<std::string> firm = {};  // the paths of locations with ^~
+        bool has_open_guard = false;         // a location that is not carried closes something
     };
 
     // What has to be known before the first server is read.
@@ -210,7 +215,7 @@ class Importer {
             server_.drop(server, "in clear beside https, which is not possible yet");
             return;
         }
-        Site site{Scope(TableKind::site, "", around_), {}};
+        Site site{Scope(TableKind::site, "", around_), {}, &server};
         std::vector<Directive> directives = with_inherited(server);
         if (!read_names(server, site)) return;
         // The root first: others look into it. Locations last: they change what the server says.
@@ -222,6 +227,7 @@ class Importer {
         read_certificate(directives);
         site.scope.finish(nullptr);
         for (Scope& route : site.routes) route.finish(&site.scope);
+        keep_order(site.scope, site.routes, site.firm);
         if (site.has_open_guard) close_all(site);
         sites_.push_back(std::move(site));
     }
@@ -307,7 +313,7 @@ class Importer {
         if (name == "ssl_protocols") {
             scope.note(directive.place() + ": " + directive.text() + "  -- 1.2 and 1.3 are on");
         } else if (name == "location" && directive.has_block) {
-            read_location(directive, site);
+            read_location(directive, site, scope);
         } else if (name == "if" && closes(directive.block)) {
             read_refusal(directive, site, scope);
         } else if (name == "rewrite") {
@@ -326,16 +332,17 @@ class Importer {
         const bool is_plain =
             block.size() == 1 && block[0].name == "return" && block[0].words.size() == 1;
         const auto conditions = is_plain ? conditions_of(directive) : std::vector<RouteCondition>();
-        if (conditions.empty()) {
+        const bool is_of_path = !conditions.empty() && conditions[0].key == "path";
+        if (conditions.empty() || (is_of_path && !scope.path().empty())) {
             scope.drop(directive, "it refused requests, which are answered now");
             around_.opened.push_back(directive.place() + ": " + directive.text());
             return;
         }
         const std::string& status = block[0].words[0];
         for (const RouteCondition& condition : conditions) {
-            Scope route(TableKind::route, scope.path(), around_);
-            route.set(condition.key, condition.value);
-            if (scope.path().empty()) route.set("priority", "1");
+            Scope route(TableKind::route, is_of_path ? condition.value : scope.path(), around_);
+            if (!is_of_path) route.set(condition.key, condition.value);
+            if (scope.path().empty()) route.set("priority", refusal_priority);
             const bool denies =
                 status.starts_with('4') && status != "444" && status != "401" && status != "405";
             // An answer that nginx does not give (444), or whose field it leaves out.
@@ -356,7 +363,23 @@ class Importer {
         if (!files[0].empty()) certificates_.emplace(files[0], files[1]);
     }
 
-    void read_location(const Directive& location, Site& site) {
+    // Files of the site's folder are scripts by their names; all else may be by an expression.
+    static std::string path_of_expression(std::string_view regex, const Directive& location) {
+        const bool runs_scripts = std::ranges::any_of(
+            location.block, [](const Directive& each) { return each.name == "fastcgi_pass"; });
+        if (!runs_scripts && http::route::has_regexes()) {
+            return path_of_regex(regex, location.words[0] == "~*");
+        }
+        const auto patterns = patterns_of(regex);
+        if (patterns.size() == 1) return patterns[0];
+        std::string all;
+        for (const std::string& each : patterns) {
+            all += (all.empty() ? "[" : ", ") + string_text(each);
+        }
+        return all.empty() ? all : all + "]";
+    }
+
+    void read_location(const Directive& location, Site& site, const Scope& around) {
         const std::vector<std::string>& words = location.words;
         const std::string_view sign = words.size() == 2 ? std::string_view(words[0]) : "";
         const std::string path = words.empty() ? "" : words.back();
@@ -366,24 +389,23 @@ class Importer {
         if (path.starts_with('@')) return site.scope.drop(location);
         if (sign == "~" || sign == "~*") {
             if (path.starts_with("/\\.")) return hide(location, site);
-            const auto patterns = patterns_of(path);
-            if (patterns.size() == 1) ours = patterns[0];
-            for (const std::string& each : patterns) {
-                if (patterns.size() > 1) ours += (ours.empty() ? "[" : ", ") + string_text(each);
-            }
-            if (patterns.size() > 1) ours += "]";
+            ours = path_of_expression(path, location);
+            // What the location around it does not choose is not for this one, either.
+            const bool is_outside = !around.path().empty() && !is_inside(path, around.path());
+            if (ours.starts_with('~') && is_outside) ours.clear();
         } else if (path.starts_with('/') && (sign.empty() || sign == "^~")) {
             ours = path.size() > 1 && path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
         } else if (path.starts_with('/') && sign == "=") {
             ours = "=" + path;
         }
         const bool is_known =
-            !ours.empty() && ours.find_first_of("{}?") == ours.npos &&
+            !ours.empty() && (ours[0] == '~' || ours.find_first_of("{}?") == ours.npos) &&
             std::ranges::find(site.routes, ours, &Scope::path) == site.routes.end();
         if (!is_known) {
             site.has_open_guard |= closes(location.block);
             return site.scope.drop(location);
         }
+        if (sign == "^~") site.firm.push_back(ours);
         Scope route(TableKind::route, ours, around_);
         read_inner(location, site, route);
         site.routes.push_back(std::move(route));
@@ -405,21 +427,84 @@ class Importer {
 
     void read_rewrite(const Directive& rewrite, Site& site, Scope& scope) {
         const std::vector<std::string>& words = rewrite.words;
-        const bool is_permanent = words.size() == 3 && words[2] == "permanent";
-        const bool leads = is_permanent || (words.size() == 3 && words[2] == "redirect") ||
-                           (words.size() == 2 && words[1].starts_with("http"));
-        const auto moved = leads ? moved_of(words[0], words[1]) : std::nullopt;
-        const auto target = moved ? scope.target_of(moved->target) : std::nullopt;
+        if (words.size() < 2 || words.size() > 3) return scope.drop(rewrite);
+        const std::string_view sign = words.size() == 3 ? std::string_view(words[2]) : "";
+        const bool leads = sign == "permanent" || sign == "redirect" ||
+                           (sign.empty() && words[1].starts_with("http"));
+        const std::string status = sign == "permanent" ? "301" : "302";
+        if (!scope.path().empty()) return rewrite_inside(rewrite, site, scope, leads ? status : "");
+        const auto made = leads ? rewritten(words, site) : std::nullopt;
+        const auto target = made ? scope.target_of(made->target) : std::nullopt;
         if (!target) return scope.drop(rewrite);
-        const std::string status = is_permanent ? "301" : "302";
-        if (moved->path.empty()) {
+        if (made->path.empty() && !has_locations(site, "")) {
             site.scope.set("redirect", string_text(*target));
             site.scope.set("status", status);
             return;
         }
-        Scope route(TableKind::route, moved->path, around_);
+        Scope route(TableKind::route, made->path, around_);
+        if (has_locations(site, "")) route.set("priority", rewrite_priority);
         route.set("redirect", string_text(*target));
         route.set("status", status);
+        site.routes.push_back(std::move(route));
+    }
+
+    // Several are tried in their order, which only expressions have. A single one is a plain path
+    // where it can be.
+    static std::optional<Rewritten> rewritten(const std::vector<std::string>& words,
+                                              const Site& site) {
+        const auto is_rewrite = [](const Directive& each) { return each.name == "rewrite"; };
+        const bool is_alone = std::ranges::count_if(site.server->block, is_rewrite) == 1;
+        auto regex = rewritten_of(words[0], words[1]);
+        const auto moved = moved_of(words[0], words[1]);
+        const bool is_plain =
+            moved && (moved->path.empty() || moved->path[0] == '=' || words[0].ends_with("/(.*)$"));
+        if (moved && (!regex || moved->path.empty() || (is_alone && is_plain))) {
+            return Rewritten{moved->path, moved->target};
+        }
+        return regex;
+    }
+
+    // Whether a location other than "/" stands below this path, or may by its expression.
+    static bool has_locations(const Site& site, std::string_view path) {
+        return std::ranges::any_of(site.server->block, [&](const Directive& each) {
+            if (each.name != "location" || each.words.empty()) return false;
+            if (path.empty()) return each.words.size() > 1 || each.words[0] != "/";
+            return each.words[0].starts_with('~') ||
+                   (each.words.back().starts_with(std::string(path) + "/") &&
+                    each.words.back().size() > path.size() + 1);
+        });
+    }
+
+    // In a location: of all its requests, or of some that no other location has.
+    void rewrite_inside(const Directive& rewrite, Site& site, Scope& scope,
+                        const std::string& status) {
+        std::string regex = rewrite.words[0];
+        std::string text = rewrite.words[1];
+        const bool is_whole =
+            regex == "^" || regex == ".*" || regex == "^(.*)$" || regex == "^/(.*)$";
+        if (!status.empty() && is_whole) {
+            const std::string_view all = regex == "^/(.*)$" ? "/$1" : "$1";
+            if (text.ends_with(all)) text.replace(text.size() - all.size(), all.size(), "$uri");
+            if (text.ends_with('?')) text.pop_back();
+            const auto target = text.contains("$1") ? std::nullopt : scope.target_of(text);
+            if (!target || scope.answers()) return scope.drop(rewrite);
+            scope.set("redirect", string_text(*target));
+            scope.set("status", status);
+            return;
+        }
+        const bool stays = rewrite.words.size() == 3 && rewrite.words[2] == "break";
+        const auto made = rewritten_of(regex, text);
+        const bool is_own = made && scope.path().starts_with('/') &&
+                            is_inside(regex, scope.path()) && !has_locations(site, scope.path());
+        if (!is_own || scope.answers() || made->target.contains('$') ||
+            (status.empty() && !(stays && made->target.starts_with('/')))) {
+            return scope.drop(rewrite);
+        }
+        const auto target = scope.target_of(made->target);
+        if (!target) return scope.drop(rewrite);
+        Scope route(TableKind::route, made->path, around_);
+        route.set(status.empty() ? "rewrite" : "redirect", string_text(*target));
+        if (!status.empty()) route.set("status", status);
         site.routes.push_back(std::move(route));
     }
 

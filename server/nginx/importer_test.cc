@@ -12,6 +12,7 @@
 #include "server/config/config_fixture.h"
 #include "server/config/format.h"
 #include "server/config/toml.h"
+#include "tiderace/http/route/regex.h"
 
 namespace tiderace::server::nginx {
 namespace {
@@ -82,8 +83,8 @@ TEST(NginxImporter, DirectivesThatAreCarried) {
         {"location /a { expires max; }", "path = \"/a\"\ncache_control = \"max-age=315360000\"\n"},
         {"location ~ \\.php$ { fastcgi_pass 127.0.0.1:9000; }",
          "path = \"*.php\"\nfastcgi = \"127.0.0.1:9000\"\n"},
-        {"location ~* \\.(css|js)$ { expires 1d; }",
-         "path = [\"*.css\", \"*.js\"]\ncache_control = \"max-age=86400\"\n"},
+        {"location ~ \\.(php|php5)$ { fastcgi_pass 127.0.0.1:9000; }",
+         "path = [\"*.php\", \"*.php5\"]\nfastcgi = \"127.0.0.1:9000\"\n"},
         {"rewrite ^/a/(.*)$ /b/$1 permanent;",
          "path = \"/a\"\nredirect = \"/b{rest}\"\nstatus = 301\n"},
         {"location / { autoindex on; }", "listing = true\n"},
@@ -101,7 +102,7 @@ TEST(NginxImporter, WhatIsNotCarriedIsACommentWithItsPlace) {
     for (const char* const each :
          {"proxy_buffering off;", "listen 80 proxy_protocol;", "try_files $uri @app;",
           "error_page 404 /none.html;", "error_page 404 =200 /404.html;", "add_header A $host;",
-          "location @app { return 404; }", "location ~ ^/a/\\d+ { return 404; }",
+          "location @app { return 404; }", "location ~ ^/(a { return 404; }",
           "if ($x) { return 404; }", "rewrite ^/a$ /b last;", "return 444;",
           "location /a { alias /srv/a; }", "expires $x;", "location /a { root /srv/a; }",
           "server_name ~^www\\d;", "client_max_body_size 0;"}) {
@@ -124,9 +125,9 @@ TEST(NginxImporter, AConditionThatIsNotCarriedCloses) {
         EXPECT_TRUE(imported.has_dropped) << each;
         EXPECT_THAT(imported.text, HasSubstr("path = \"/a\"\ndeny = 403\n"));
     }
-    for (const char* const each : {"location ~ ^/(conf|vendor)/ { deny all; }",
-                                   "location ~* /uploads/.*\\.php$ { return 403; }",
-                                   "location ~ ^/a { location ~ ^/a/b { auth_basic x; } }"}) {
+    for (const char* const each :
+         {"location ~ ^/(conf { deny all; }", "location ~* (?J)(?<a>)(?<a> { return 403; }",
+          "location ~ ^/a { location ~ ^/a/b { auth_basic x; } }"}) {
         const Imported imported =
             of_server(std::string(each) + "\nlocation ~ \\.php$ { fastcgi_pass 127.0.0.1:9000; }");
         EXPECT_TRUE(imported.has_dropped);
@@ -146,13 +147,78 @@ TEST(NginxImporter, AConditionThatIsNotCarriedCloses) {
                 HasSubstr("path = \"/a\"\nstatus = 502\n"));
 }
 
+TEST(NginxImporter, RegularExpressionsAreCarried) {
+    if (!http::route::has_regexes()) GTEST_SKIP() << "this build is without PCRE2";
+    struct Case {
+        const char* nginx;
+        const char* ours;
+    };
+    constexpr Case cases[] = {
+        {"location ~* \\.(css|js)$ { expires 1d; }",
+         "path = \"~(?i)\\\\.(css|js)$\"\ncache_control = \"max-age=86400\"\n"},
+        {"location ~ ^/a/\\d+ { return 404; }", "path = \"~^/a/\\\\d+\"\nstatus = 404\n"},
+        {"location ~ \"^/a{2}\" { deny all; }", "path = \"~^/a{2}\"\ndeny = 403\n"},
+        {"location ~ ^/u/(\\d+)/(?<tail>.*)$ { return 301 /user/$1/$tail; }",
+         "redirect = \"/user/{1}/{tail}\"\nstatus = 301\n"},
+        {"location ~ ^/u { return 302 https://a.example$request_uri; }",
+         "redirect = \"https://a.example{path}\"\nstatus = 302\n"},
+        {"rewrite ^/u/(\\d+)$ /user/$1 permanent;",
+         "path = \"~^/u/(\\\\d+)$\"\nredirect = \"/user/{1}\"\nstatus = 301\n"},
+        {"rewrite ^/old /new redirect;", "path = \"~^/old\"\nredirect = \"/new\"\nstatus = 302\n"},
+        {"rewrite ^/a/(.*)$ /b/$1 permanent; rewrite ^/a/x$ /c permanent;",
+         "path = \"~^/a/(.*)$\"\nredirect = \"/b/{1}\"\n"},
+        {"rewrite ^/a/(.*)$ /b/$1 permanent; location /a/x { return 204; }",
+         "path = \"/a\"\npriority = 2\nredirect = \"/b{rest}\"\n"},
+        {"location /v1/ { rewrite ^/v1/(.*)\\.old$ /v2/$1 break; }",
+         "path = \"~^/v1/(.*)\\\\.old$\"\nrewrite = \"/v2/{1}\"\n"},
+        {"location /v1/ { rewrite ^/v1/(\\d+)$ /v2/$1 permanent; return 410; }",
+         "path = \"~^/v1/(\\\\d+)$\"\nredirect = \"/v2/{1}\"\nstatus = 301\n"},
+        {"location /old/ { rewrite ^ /new permanent; }",
+         "path = \"/old\"\nredirect = \"/new\"\nstatus = 301\n"},
+        {"location /old/ { rewrite ^(.*)$ https://a.example$1 permanent; }",
+         "path = \"/old\"\nredirect = \"https://a.example/old{rest}\"\nstatus = 301\n"},
+        {"if ($uri ~* ^/a\\d) { return 403; }",
+         "path = \"~(?i)^/a\\\\d\"\npriority = 3\ndeny = 403\n"},
+        {"location /a/ { location ~ ^/a/\\d { return 410; } }",
+         "path = \"~^/a/\\\\d\"\nstatus = 410\n"},
+        {"location ^~ /a { return 200 a; } location ~ \\.b$ { return 200 b; }",
+         "path = \"/a\"\nrespond = \"a\"\npriority = 1\n"},
+    };
+    for (const Case& each : cases) {
+        const Imported imported = of_server(each.nginx);
+        EXPECT_THAT(imported.text, HasSubstr(each.ours));
+        EXPECT_FALSE(imported.has_dropped) << each.nginx << imported.text;
+    }
+}
+
+TEST(NginxImporter, AnExpressionThatIsNotExactIsAComment) {
+    for (const char* const each :
+         {"rewrite ^/a/(.*)$ /b/$1 last;", "rewrite ^/a/(\\d+)$ /b?id=$1 permanent;",
+          "rewrite ^/a/(\\d+)$ /b/$1? permanent;", "rewrite ^/a/(\\d+)$ /b/$2 permanent;",
+          "rewrite ^/(\\w+)$ https://a$1 permanent;", "rewrite ^/a/(.*)$ /b/$1 break;",
+          "location /a { rewrite ^/b/(.*)$ /c/$1 break; }",
+          "location /a/ { rewrite ^/a/(.*)$ /c/$1 break; } location ~ x { return 200 x; }",
+          "location /a/ { rewrite ^/a/(.*)$ /c/$1 break; } location /a/b/ { return 200 x; }",
+          "location /a/ { rewrite ^/a/(.*)$ /c/$1 last; }",
+          "location ~ ^/(a)$ { rewrite ^/(.*)(.)$ /c/$1/d permanent; }",
+          "location ~ ^/(\\w+)$ { return 301 https://a$1; }",
+          "location ~ ^/a { location ~ ^/a/b { return 404; } }",
+          "location /a/ { location ~ /b { return 404; } }",
+          "location ^~ /a { return 200 a; } location /a/b { return 200 b; } location ~ c { expires "
+          "1h; }",
+          "if ($request_uri ~ ^/a) { return 403; }", "if ($uri !~ ^/a) { return 403; }",
+          "location /a/ { if ($uri ~ b) { return 403; } }"}) {
+        EXPECT_TRUE(of_server(each).has_dropped) << each << of_server(each).text;
+    }
+}
+
 TEST(NginxImporter, AnIfThatRefusesIsARouteOrAWarning) {
     const Imported carried = of_server(
         "if ($request_method ~ ^(PUT|DELETE)$) { return 403; }\n"
         "location /a { if ($http_x_a) { return 410; } if ($arg_b = c) { return 503; } }");
     EXPECT_FALSE(carried.has_dropped) << carried.text;
     EXPECT_THAT(carried.text,
-                HasSubstr("[[site.route]]\nmethod = [\"PUT\", \"DELETE\"]\npriority = 1\n"
+                HasSubstr("[[site.route]]\nmethod = [\"PUT\", \"DELETE\"]\npriority = 3\n"
                           "deny = 403\n"));
     EXPECT_THAT(carried.text, HasSubstr("path = \"/a\"\nheader.X-A = true\ndeny = 410\n"));
     EXPECT_THAT(carried.text, HasSubstr("path = \"/a\"\nquery.b = \"c\"\ndeny = 403\n"));

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "server/config/toml_text.h"
+#include "server/nginx/regex.h"
 #include "server/nginx/values.h"
 #include "tiderace/base/ascii.h"
 
@@ -78,6 +79,18 @@ int status_of(std::string_view text) {
     return number && *number >= 200 && *number <= 599 ? static_cast<int>(*number) : 0;
 }
 
+// No file may say so: a client would choose where it is led.
+bool names_host_by_path(std::string_view target) {
+    const std::size_t scheme = target.find("://");
+    if (scheme == target.npos) return false;
+    const std::size_t begin = scheme + 3;
+    std::string_view authority = target.substr(begin, target.find('/', begin) - begin);
+    for (const std::string_view whole : {"{rest}", "{path}"}) {
+        if (authority.ends_with(whole)) authority.remove_suffix(whole.size());
+    }
+    return authority.contains('{');
+}
+
 bool is_redirect(int status) {
     return (status >= 301 && status <= 303) || status == 307 || status == 308;
 }
@@ -108,6 +121,11 @@ void Scope::drop(const Directive& directive, std::string_view reason) {
     if (!reason.empty()) text.append("  -- ").append(reason);
     comments_.push_back(text);
     for (const Directive& each : directive.block) drop(each);
+}
+
+void Scope::miss(const std::string& what) {
+    around_.has_dropped = true;
+    comments_.push_back(what);
 }
 
 void Scope::mark_built_in(const Directive& directive) {
@@ -271,11 +289,13 @@ void Scope::take_return(const Directive& directive) {
 std::optional<std::string> Scope::target_of(std::string_view text) const {
     std::string target(text);
     const bool is_alone = path_.starts_with('=');
-    const std::string below = is_alone ? path_.substr(1) : path_;
+    const bool is_regex = path_.starts_with('~');
+    if (is_regex && target.find_first_of("{}") != target.npos) return std::nullopt;
+    const std::string below = is_regex ? "{path}" : path_.substr(is_alone ? 1 : 0);
     for (const std::string_view whole : {"$request_uri", "$uri$is_args$args", "$uri"}) {
         if (!target.ends_with(whole)) continue;
         target.resize(target.size() - whole.size());
-        target += below + (is_alone ? "" : "{rest}");
+        target += below + (is_alone || is_regex ? "" : "{rest}");
         break;
     }
     const auto put = [&](std::string_view variable, const std::string& value) {
@@ -290,10 +310,13 @@ std::optional<std::string> Scope::target_of(std::string_view text) const {
             put(variable, hosts_[0]);
         }
     }
+    target = with_groups(target, path_);
     const bool leads_on =
         target.starts_with('/') || target.starts_with("http://") || target.starts_with("https://");
-    const bool is_pattern = path_.starts_with('*');
-    if (!leads_on || is_pattern || target.contains('$')) return std::nullopt;
+    const bool is_glob = path_.starts_with('*') || path_.starts_with('[');
+    if (!leads_on || is_glob || target.contains('$') || names_host_by_path(target)) {
+        return std::nullopt;
+    }
     return target;
 }
 

@@ -42,6 +42,8 @@ class Scope {
     // A comment with the place of the directive, and of all in its block.
     void drop(const Directive& directive, std::string_view reason = {});
     void mark_built_in(const Directive& directive);
+    // What it does here and did not there, or the other way.
+    void miss(const std::string& what);
 
     static bool is_built_in(std::string_view name);
     // Whether a directive of this name controls access.

@@ -25,7 +25,7 @@ std::string redirect_circle(const std::vector<Route>& routes) {
     std::erase_if(answers, [](const Route* route) { return !route->reply; });
     std::set<std::string> ended;  // paths from which there is a way out
     for (const Route& start : routes) {
-        if (!start.reply || start.match.kind() == http::RouteMatch::Kind::glob) continue;
+        if (!start.reply || start.match.kind() == http::RouteMatch::Kind::pattern) continue;
         std::vector<std::string> walked;
         std::string path(start.match.plain_path().empty() ? "/" : start.match.plain_path());
         std::string way = path;
@@ -39,8 +39,8 @@ std::string redirect_circle(const std::vector<Route>& routes) {
             const auto rule = std::ranges::find_if(
                 answers, [&](const Route* route) { return route->match.path_holds(at); });
             if (rule == answers.end() || (*rule)->reply->target.empty()) break;
-            const auto next = location_with_variables(
-                (*rule)->reply->target, {.path = at, .route = (*rule)->match.plain_path()});
+            const auto next = location_with_variables((*rule)->reply->target,
+                                                      {.path = at, .route = (*rule)->match});
             if (!next) break;
             path = *next;
             // All of it would be longer than a line.
@@ -54,7 +54,7 @@ std::string redirect_circle(const std::vector<Route>& routes) {
 
 std::optional<std::string> FixedAnswer::location(const http::Request& request) const {
     auto location = location_with_variables(
-        reply_.target, {.authority = request.authority, .path = request.path, .route = path_});
+        reply_.target, {.authority = request.authority, .path = request.path, .route = match_});
     if (location && request.has_query && has_path_variable(reply_.target)) {
         location->append("?").append(request.query);
     }

@@ -11,7 +11,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,9 +21,9 @@ namespace tiderace::server {
 
 class FixedAnswer final : public http::Handler {
   public:
-    // `path` is where it stands: "/old", or a pattern; "" for the whole site.
-    explicit FixedAnswer(FixedReply reply, std::string_view path = {})
-        : reply_(std::move(reply)), path_(path) {}
+    // `match` is where it stands; without a path for the whole site.
+    explicit FixedAnswer(FixedReply reply, http::RouteMatch match = {})
+        : reply_(std::move(reply)), match_(std::move(match)) {}
 
     void handle(http::Exchange& exchange) override;
     // The Location of a redirect. nullopt: a variable has no value for this request.
@@ -32,7 +31,7 @@ class FixedAnswer final : public http::Handler {
 
   private:
     FixedReply reply_;
-    std::string path_;
+    http::RouteMatch match_;
 };
 
 // A path that would be redirected for ever, with each place on the way: "/a -> /b -> /a". "": there

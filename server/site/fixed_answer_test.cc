@@ -28,7 +28,7 @@ class FixedAnswerTest : public ::testing::Test {
 };
 
 TEST_F(FixedAnswerTest, TheRestOfThePathAndTheQueryGoAlong) {
-    FixedAnswer redirect({"/new{rest}"}, "/old");
+    FixedAnswer redirect({"/new{rest}"}, {.path = "/old"});
     EXPECT_EQ(location(redirect, "/old"), "/new");
     EXPECT_EQ(location(redirect, "/old/"), "/new/");
     EXPECT_EQ(location(redirect, "/old/a/b?c=d&e"), "/new/a/b?c=d&e");
@@ -37,51 +37,51 @@ TEST_F(FixedAnswerTest, TheRestOfThePathAndTheQueryGoAlong) {
 }
 
 TEST_F(FixedAnswerTest, ASlashAtTheTargetsEndIsNotDoubled) {
-    FixedAnswer top({"/{rest}"}, "/old");
+    FixedAnswer top({"/{rest}"}, {.path = "/old"});
     EXPECT_EQ(location(top, "/old"), "/");
     EXPECT_EQ(location(top, "/old/"), "/");
     EXPECT_EQ(location(top, "/old/evil.example"), "/evil.example") << "no other server";
-    FixedAnswer away({"https://a.example/v2/{rest}"}, "/old");
+    FixedAnswer away({"https://a.example/v2/{rest}"}, {.path = "/old"});
     EXPECT_EQ(location(away, "/old"), "https://a.example/v2/");
     EXPECT_EQ(location(away, "/old/x"), "https://a.example/v2/x");
 }
 
 TEST_F(FixedAnswerTest, BytesThatAUrlCannotHaveAreEncodedAgain) {
-    FixedAnswer redirect({"/new{rest}"}, "/old");
+    FixedAnswer redirect({"/new{rest}"}, {.path = "/old"});
     // As the canonical path has them: decoded.
     EXPECT_EQ(location(redirect, "/old/a b\r\nX"), "/new/a%20b%0D%0AX");
     EXPECT_EQ(location(redirect, "/old/%"), "/new/%25");
 }
 
 TEST_F(FixedAnswerTest, AllPathsMayLeadElsewhere) {
-    FixedAnswer all({"https://a.example{rest}"}, "");
+    FixedAnswer all({"https://a.example{rest}"}, {.path = ""});
     EXPECT_EQ(location(all, "/"), "https://a.example/");
     EXPECT_EQ(location(all, "/x"), "https://a.example/x");
 }
 
 TEST_F(FixedAnswerTest, ARedirectMayLeadAllToOnePlace) {
-    FixedAnswer feed({.target = "/feed.xml"}, "/feed");
+    FixedAnswer feed({.target = "/feed.xml"}, {.path = "/feed"});
     EXPECT_EQ(location(feed, "/feed?page=2"), "/feed.xml");
-    FixedAnswer exact({.target = "/feed.xml{rest}"}, "/feed");
+    FixedAnswer exact({.target = "/feed.xml{rest}"}, {.path = "/feed"});
     EXPECT_EQ(location(exact, "/feed?page=2"), "/feed.xml?page=2");
 }
 
 TEST_F(FixedAnswerTest, VariablesStandForPartsOfTheRequest) {
-    FixedAnswer stars({"/items/{2}{1}/x"}, "/shop/*/item-**");
+    FixedAnswer stars({"/items/{2}{1}/x"}, {.path = "/shop/*/item-**"});
     EXPECT_EQ(location(stars, "/shop/a b/item-7/8?c"), "/items/7/8a%20b/x?c");
-    FixedAnswer none({"/b/{1}/c"}, "/a/**/b");
+    FixedAnswer none({"/b/{1}/c"}, {.path = "/a/**/b"});
     EXPECT_EQ(location(none, "/a/b"), "/b/c") << "no \"//\" where a star stands for nothing";
-    FixedAnswer deep({"/{1}"}, "/a**");
+    FixedAnswer deep({"/{1}"}, {.path = "/a**"});
     EXPECT_EQ(location(deep, "/a/evil.example"), "/evil.example") << "no other server";
     EXPECT_EQ(location(deep, "/a\\evil.example"), "/%5Cevil.example");
-    FixedAnswer whole({"https://{host.1}.example{path}"}, "/x");
+    FixedAnswer whole({"https://{host.1}.example{path}"}, {.path = "/x"});
     EXPECT_EQ(location(whole, "/x/y?q"), "https://localhost.example/x/y?q");
-    FixedAnswer host({"https://{host}/start"}, "/x");
+    FixedAnswer host({"https://{host}/start"}, {.path = "/x"});
     EXPECT_EQ(location(host, "/x/y?q"), "https://localhost/start");
 }
 
 TEST_F(FixedAnswerTest, AVariableWithoutAValueIsNotFound) {
-    FixedAnswer label({"https://{host.3}/"}, "/x");
+    FixedAnswer label({"https://{host.3}/"}, {.path = "/x"});
     const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", "/x");
     label.handle(*exchange);
     EXPECT_EQ(exchange->status(), 404);
@@ -93,10 +93,10 @@ TEST_F(FixedAnswerTest, ATextOrAnErrorHasItsStatus) {
         answer.handle(*exchange);
         return exchange;
     };
-    FixedAnswer text({.status = 200, .text = "fine\n"}, "/a");
+    FixedAnswer text({.status = 200, .text = "fine\n"}, {.path = "/a"});
     EXPECT_EQ(ask(text)->status(), 200);
     EXPECT_EQ(ask(text)->body(), "fine\n");
-    FixedAnswer gone({.status = 410}, "/a");
+    FixedAnswer gone({.status = 410}, {.path = "/a"});
     EXPECT_EQ(ask(gone)->status(), 410);
 }
 

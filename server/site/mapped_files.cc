@@ -5,7 +5,7 @@
 
 namespace tiderace::server {
 VariableValues MappedFiles::values_of(const http::Request& request) const {
-    return {.authority = request.authority, .path = request.path, .route = path_};
+    return {.authority = request.authority, .path = request.path, .route = match_};
 }
 
 std::optional<std::string> MappedFiles::mapped(const http::Request& request) const {

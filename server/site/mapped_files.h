@@ -15,7 +15,7 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/programs.h"
@@ -28,14 +28,14 @@ namespace tiderace::server {
 
 class MappedFiles final : public http::Handler {
   public:
-    // `files` and `programs` outlive it; nullptr: there are none. `path` is the route's, or its
-    // pattern (variables.h).
+    // `files` and `programs` outlive it; nullptr: there are none. `match` is the route's
+    // (variables.h).
     MappedFiles(http::handler::StaticFiles* files, Programs* programs, FileSettings settings,
-                std::string_view path, std::vector<std::string> index)
+                http::RouteMatch match, std::vector<std::string> index)
         : files_(files),
           programs_(programs),
           settings_(std::move(settings)),
-          path_(path),
+          match_(std::move(match)),
           index_(std::move(index)) {}
 
     void handle(http::Exchange& exchange) override;
@@ -53,7 +53,7 @@ class MappedFiles final : public http::Handler {
     http::handler::StaticFiles* files_;
     Programs* programs_;
     FileSettings settings_;
-    std::string path_;
+    http::RouteMatch match_;
     std::vector<std::string> index_;  // scripts among these names stand for their folder
 };
 

@@ -21,7 +21,7 @@ class MappedFilesTest : public ::testing::Test {
     }
     std::string ask(const FileSettings& settings, std::string_view target,
                     ByteView host = "localhost", std::string_view path = "") {
-        MappedFiles mapped(files_.get(), nullptr, settings, path, {});
+        MappedFiles mapped(files_.get(), nullptr, settings, {.path = std::string(path)}, {});
         const auto exchange = core::make_ref<testing::RecordedExchange>(*loop_, "GET", target);
         exchange->set_authority(host);
         mapped.handle(*exchange);

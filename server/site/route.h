@@ -102,8 +102,8 @@ struct Route {
     bool runs_programs() const { return !cgi.empty() || fastcgi; }
     // Something else than the files of the site.
     bool answers_itself() const { return reply || runs_programs() || shows_metrics; }
-    // A pattern of files, which a FastCGI peer reads.
-    bool has_scripts() const { return fastcgi && match.kind() == http::RouteMatch::Kind::glob; }
+    // A glob of files, which a FastCGI peer reads.
+    bool has_scripts() const { return fastcgi && match.kind() == http::RouteMatch::Kind::pattern; }
     bool operator==(const Route&) const = default;
 };
 

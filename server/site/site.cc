@@ -223,9 +223,8 @@ Setting::Make error_pages_of(const Making& making, const Route& route) {
 }
 
 MakeHandler replying(const Route& route) {
-    return [&route](LayerPlace&) {
-        return std::make_shared<FixedAnswer>(*route.reply, route.match.plain_path());
-    };
+    return
+        [&route](LayerPlace&) { return std::make_shared<FixedAnswer>(*route.reply, route.match); };
 }
 
 // Some routes change how files are served and name no folder. The folder of the site answers for
@@ -239,7 +238,7 @@ void add_file_settings(http::Site& site, const Making& making,
         if (!route.files.any() || route.files.root) continue;
         const auto around = std::ranges::find_if(by_path, [&](const Route* each) {
             return each->files.root && each->match.kind() == http::RouteMatch::Kind::below &&
-                   each->match.path_holds(route.match.plain_path());
+                   each->match.path_holds(route.match.folder());
         });
         if (around == by_path.end() && (options.root.empty() || options.whole.reply)) continue;
         all[i].refines =
@@ -523,7 +522,7 @@ ServeOptions with_files_of(const ServeOptions& options, const Route& route) {
     for (const Route* const each : around | std::views::reverse) {
         const bool is_around = each->match.kind() == http::RouteMatch::Kind::below &&
                                each->match != route.match &&
-                               each->match.path_holds(route.match.plain_path());
+                               each->match.path_holds(route.match.folder());
         if (is_around) put(each->files);
     }
     put(route.files);
@@ -532,7 +531,7 @@ ServeOptions with_files_of(const ServeOptions& options, const Route& route) {
     for (Route& each : made.routes) {
         // A peer's path is one of the site's folder. A route inside it that names a folder means
         // its files.
-        const bool is_inside = route.files.root && each.match.path_holds(route.match.plain_path());
+        const bool is_inside = route.files.root && each.match.path_holds(route.match.folder());
         if (!each.has_scripts() && (is_elsewhere || is_inside)) each.fastcgi.reset();
     }
     if (!route.cache_control) return made;

@@ -4,6 +4,7 @@
 
 #include "tiderace/base/ascii.h"
 #include "tiderace/http/route/glob.h"
+#include "tiderace/http/route/regex.h"
 #include "tiderace/http/wire/bounded_text.h"
 #include "tiderace/http/wire/canonical_path.h"
 #include "tiderace/http/wire/host.h"
@@ -14,6 +15,20 @@ namespace {
 
 bool is_number(std::string_view name) {
     return name.size() == 1 && name[0] >= '1' && name[0] <= '9';
+}
+
+// The number of a star or a group; 0: it is another variable, or none.
+std::size_t capture_of(std::string_view name, const http::RouteMatch& route) {
+    if (is_number(name)) return static_cast<std::size_t>(name[0] - '0');
+    return route.regex != nullptr ? route.regex->group(name).value_or(0) : 0;
+}
+
+std::size_t captures_of(const http::RouteMatch& route) {
+    const bool has_stars = route.kind() == http::RouteMatch::Kind::pattern;
+    const std::size_t all = route.regex != nullptr ? route.regex->groups()
+                            : has_stars            ? http::route::stars_of(route.path)
+                                                   : 0;
+    return std::min(all, http::route::captures_max);
 }
 
 bool is_label(std::string_view name) {
@@ -66,15 +81,15 @@ std::optional<Value> value_of(std::string_view name, const VariableValues& value
                               std::string_view path) {
     if (name == "path") return Value{std::string(path), true};
     if (name == "rest") {
-        const bool is_below = http::wire::is_below(values.path, values.route);
-        return Value{std::string(values.path.substr(is_below ? values.route.size() : 0)), true};
+        const std::string_view route = values.route.plain_path();
+        const bool is_below = http::wire::is_below(values.path, route);
+        return Value{std::string(values.path.substr(is_below ? route.size() : 0)), true};
     }
-    if (is_number(name)) {
+    if (const std::size_t number = capture_of(name, values.route); number > 0) {
         http::route::Captures captures;
-        const bool holds = http::route::glob_holds(values.route, values.path, &captures);
-        const auto number = static_cast<std::size_t>(name[0] - '1');
-        if (!holds || number >= captures.count) return std::nullopt;
-        return Value{std::string(captures.texts[number]), true};
+        const bool holds = values.route.path_holds(values.path, &captures);
+        if (!holds || number > captures.count) return std::nullopt;
+        return Value{std::string(captures.texts[number - 1]), true};
     }
     const std::string host = host_of(values.authority);
     std::string text(name == "host" ? host : label_of(host, name.back()));
@@ -102,7 +117,7 @@ bool expand(std::string_view text, const VariableValues& values, std::string_vie
 
 }  // namespace
 
-std::string variable_fault(std::string_view text, std::string_view route) {
+std::string variable_fault(std::string_view text, const http::RouteMatch& route) {
     for (;;) {
         const std::size_t begin = text.find_first_of("{}");
         if (begin == text.npos) return {};
@@ -110,15 +125,12 @@ std::string variable_fault(std::string_view text, std::string_view route) {
         if (text[begin] == '}' || end == text.npos) return "a brace stands alone";
         const std::string_view name = text.substr(begin + 1, end - begin - 1);
         const bool is_known = name == "path" || name == "rest" || name == "host" || is_label(name);
-        if (!is_known && !is_number(name)) {
-            return "there is no variable {" + std::string(name) + "}";
-        }
-        if (is_number(name)) {
-            const auto number = static_cast<std::size_t>(name[0] - '0');
-            if (number > http::route::stars_of(route)) {
-                return "{" + std::string(name) + "} stands for a star, and the path has " +
-                       std::to_string(http::route::stars_of(route));
-            }
+        const std::size_t capture = is_known ? 0 : capture_of(name, route);
+        if (!is_known && capture == 0) return "there is no variable {" + std::string(name) + "}";
+        if (capture > captures_of(route)) {
+            return "{" + std::string(name) + "} stands for a " +
+                   (route.regex != nullptr ? "group" : "star") + ", and the path has " +
+                   std::to_string(captures_of(route));
         }
         text.remove_prefix(end + 1);
     }
@@ -126,7 +138,8 @@ std::string variable_fault(std::string_view text, std::string_view route) {
 
 bool has_path_variable(std::string_view text) {
     for (std::size_t at = text.find('{'); at != text.npos; at = text.find('{', at + 1)) {
-        if (!text.substr(at + 1).starts_with("host")) return true;
+        const std::string_view name = text.substr(at + 1, text.find('}', at) - at - 1);
+        if (name != "host" && !is_label(name)) return true;
     }
     return false;
 }

@@ -8,6 +8,8 @@
 #include "tiderace/base/ascii.h"
 #include "tiderace/http/request.h"
 #include "tiderace/http/route/glob.h"
+#include "tiderace/http/route/regex.h"
+#include "tiderace/http/route/regex_front.h"
 #include "tiderace/http/wire/query.h"
 
 namespace tiderace::http {
@@ -57,11 +59,19 @@ bool method_holds(const std::vector<wire::Method>& methods, const Request& reque
 
 RouteMatch::Kind RouteMatch::kind() const {
     if (path.starts_with('=')) return Kind::alone;
-    return route::is_glob(path) ? Kind::glob : Kind::below;
+    return regex != nullptr || route::is_glob(path) ? Kind::pattern : Kind::below;
 }
 
 std::string_view RouteMatch::plain_path() const {
     return std::string_view(path).substr(path.starts_with('=') ? 1 : 0);
+}
+
+std::string RouteMatch::folder() const {
+    if (kind() != Kind::pattern) return std::string(plain_path());
+    std::string fixed = regex != nullptr ? route::front_of(ByteView(path).substr(1)).text
+                                         : path.substr(0, path.find_first_of("*?"));
+    fixed.resize(std::min(fixed.rfind('/'), fixed.size()));
+    return fixed.starts_with('/') ? fixed : std::string();
 }
 
 std::size_t RouteMatch::conditions() const {
@@ -69,8 +79,19 @@ std::size_t RouteMatch::conditions() const {
            (secure ? 1U : 0U);
 }
 
-bool RouteMatch::path_holds(ByteView at) const {
+bool RouteMatch::path_holds(ByteView at, route::Captures* captures) const {
+    if (regex != nullptr) return regex->match(at, captures) == route::Regex::Answer::yes;
+    if (captures != nullptr && kind() == Kind::pattern)
+        return route::glob_holds(path, at, captures);
     return route::holds_at(path, at);
+}
+
+bool RouteMatch::operator==(const RouteMatch& other) const {
+    const auto all = [](const RouteMatch& one) {
+        return std::tie(one.path, one.priority, one.methods, one.header, one.query, one.remote,
+                        one.secure);
+    };
+    return all(*this) == all(other) && (regex == nullptr) == (other.regex == nullptr);
 }
 
 bool RouteMatch::conditions_hold(const Request& request) const {
@@ -85,18 +106,18 @@ bool RouteMatch::conditions_hold(const Request& request) const {
 }
 
 std::vector<std::uint32_t> nearest_first(std::span<const RouteMatch* const> routes) {
-    // Routes of one glob stand where the first of them stands.
-    std::map<std::string_view, std::size_t> globs;
+    // Routes of one pattern stand where the first of them stands.
+    std::map<std::string_view, std::size_t> patterns;
     const auto rank = [&](std::uint32_t index) {
         const RouteMatch& match = *routes[index];
         const RouteMatch::Kind kind = match.kind();
         std::size_t nearness = 0;
-        if (kind == RouteMatch::Kind::glob) nearness = globs.at(match.path);
+        if (kind == RouteMatch::Kind::pattern) nearness = patterns.at(match.path);
         if (kind == RouteMatch::Kind::below) nearness = SIZE_MAX - match.path.size();
         return std::tuple(-match.priority, kind, nearness, SIZE_MAX - match.conditions());
     };
     for (std::size_t i = 0; i < routes.size(); ++i) {
-        if (routes[i]->kind() == RouteMatch::Kind::glob) globs.emplace(routes[i]->path, i);
+        if (routes[i]->kind() == RouteMatch::Kind::pattern) patterns.emplace(routes[i]->path, i);
     }
     std::vector<std::uint32_t> order(routes.size());
     std::iota(order.begin(), order.end(), 0U);

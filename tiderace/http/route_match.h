@@ -2,8 +2,10 @@
 //
 //   ""           every path               "/api"     and all below it, not "/apis"
 //   "=/feed"     that path alone          "*.php"    a glob (route/glob.h), and all below
+//   "~^/a[0-9]"  what that regular expression matches (route/regex.h), and nothing else
 //
-//   nearest_first   priority, then: paths alone, globs in their order, paths with all below them,
+//   nearest_first   priority, then: paths alone, globs and regular expressions (patterns) in their
+//                   order, paths with all below them,
 //                   the longest first; of one path the route with more conditions, then the order
 //
 // Thread   Constant, once it is made.
@@ -11,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +25,10 @@
 namespace tiderace::http {
 
 struct Request;
+namespace route {
+class Regex;
+struct Captures;
+}  // namespace route
 
 // A condition about a field, or a pair of the query. Of several with one name, one is enough.
 struct ValueCondition {
@@ -40,14 +47,20 @@ struct RouteMatch {
     std::vector<net::Network> remote =
         {};  // one of them has the client's address; empty: any address
     std::optional<bool> secure = {};
+    // The expression behind the '~' of the path, compiled. Comparing the paths is enough.
+    std::shared_ptr<const route::Regex> regex = {};
 
-    enum class Kind : std::uint8_t { alone, glob, below };
+    enum class Kind : std::uint8_t { alone, pattern, below };
     Kind kind() const;
     std::string_view plain_path() const;  // without the '=' of a path alone
-    std::size_t conditions() const;       // their number
-    bool path_holds(ByteView at) const;
+    // "/shop" of "/shop/*.css" and "~^/shop/": what the path holds for is below it; "": anywhere.
+    std::string folder() const;
+    std::size_t conditions() const;  // their number
+    // What the stars or the groups of a pattern stand for goes to `captures`. An expression that
+    // gives up does not hold here; SiteRoutes, which decides access, reports that.
+    bool path_holds(ByteView at, route::Captures* captures = nullptr) const;
     bool conditions_hold(const Request& request) const;
-    bool operator==(const RouteMatch&) const = default;
+    bool operator==(const RouteMatch& other) const;
 };
 
 // The order of these routes where several hold: indices.

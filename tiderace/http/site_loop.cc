@@ -65,7 +65,7 @@ class SiteLoop::Tree final : public core::Shared {
     // Made when they are first needed.
     struct Selections {
         std::vector<core::Ref<Selection>> of_lists;
-        // With conditions or globs: a client may choose which of them hold, so there is a bound.
+        // With conditions or patterns: a client may choose which of them hold, so there is a bound.
         std::unordered_map<SiteRoutes::List, core::Ref<Selection>, ListHash> of_requests;
         SiteRoutes::List found;
     };
@@ -79,6 +79,10 @@ class SiteLoop::Tree final : public core::Shared {
 
       private:
         const Site* site_;
+    };
+    // Answers where an expression gave up.
+    class Failure final : public Handler {
+        void handle(Exchange& exchange) override { exchange.respond_status(500); }
     };
     // An endpoint on this loop.
     struct Target {
@@ -98,7 +102,9 @@ class SiteLoop::Tree final : public core::Shared {
     void make_missing_chains();
     const Chain& chain_of_refused(const Request& request, const route::Found& found) const;
     route::Found find_asked(const Request& preflight) const;
+    // Null: SiteRoutes::gave_up.
     core::Ref<Selection> select(std::uint32_t endpoint, const Request& request, SiteLoop& loop);
+    void give_up(Exchange& exchange, std::uint32_t endpoint, SiteLoop& loop);
     core::Ref<Selection> make_selection(std::uint32_t endpoint, std::span<const std::uint32_t> list,
                                         SiteLoop& loop) const;
 
@@ -110,6 +116,7 @@ class SiteLoop::Tree final : public core::Shared {
     std::vector<std::uint32_t> series_;           // of LoopMetrics, by endpoint
     Handler* only_ = nullptr;                     // where there is no tree
     std::optional<Refusal> refusal_;
+    Failure failure_;
 };
 
 // --- made ------------------------------------------------------------------------------------
@@ -217,6 +224,7 @@ void SiteLoop::Tree::match(Exchange& exchange, SiteLoop& loop) {
     exchange.chain_ = target->chain;
     if (target->selections != nullptr) {
         auto selection = select(found.route, request, loop);
+        if (!selection) return give_up(exchange, found.route, loop);
         exchange.chain_ = &selection->chain;
         target = selection->target;
         exchange.selection_ = std::move(selection);
@@ -232,6 +240,7 @@ core::Ref<SiteLoop::Tree::Selection> SiteLoop::Tree::select(std::uint32_t endpoi
     const SiteRoutes& routes = *site_->endpoints()[endpoint].routes;
     Selections& all = *targets_[endpoint].selections;
     const std::uint32_t list = routes.find(request, all.found);
+    if (list == SiteRoutes::gave_up) return {};
     if (list != SiteRoutes::none) {
         core::Ref<Selection>& known = all.of_lists[list];
         if (!known) known = make_selection(endpoint, routes.lists()[list], loop);
@@ -245,6 +254,20 @@ core::Ref<SiteLoop::Tree::Selection> SiteLoop::Tree::select(std::uint32_t endpoi
     if (all.of_requests.size() >= selections_max) all.of_requests.clear();
     all.of_requests.emplace(all.found, made);
     return made;
+}
+
+// The rules of the site run all the same: they bound how often a client may try this.
+void SiteLoop::Tree::give_up(Exchange& exchange, std::uint32_t endpoint, SiteLoop& loop) {
+    const Target& target = targets_[endpoint];
+    exchange.chain_ = target.chain;
+    exchange.handler_ = &failure_;
+    const SiteRoutes& routes = *site_->endpoints()[endpoint].routes;
+    const SiteRoutes::Route& route = routes.routes()[target.selections->found.front()];
+    if (exchange.loop().log() == nullptr) return;
+    loop.gave_up_.write(exchange.loop(),
+                        "a regular expression took too many steps; the answer is 500",
+                        {{"route", route.match.path}, {"site", std::string(target.matched.site)}},
+                        {log::field("request_id", exchange.request().id())});
 }
 
 core::Ref<SiteLoop::Tree::Selection> SiteLoop::Tree::make_selection(
@@ -308,7 +331,8 @@ const Chain& SiteLoop::Tree::chain_of(const Request& request, SiteLoop& loop) {
     if (found.kind != route::Found::Kind::route) return chain_of_missing(request.path);
     const Target& target = targets_[found.route];
     if (target.selections == nullptr) return *target.chain;
-    return select(found.route, request, loop)->chain;
+    const auto selection = select(found.route, request, loop);
+    return selection ? selection->chain : *target.chain;
 }
 
 void SiteLoop::Tree::Refusal::handle(Exchange& exchange) {

@@ -144,6 +144,10 @@ class SiteLoop {
     std::shared_ptr<ExchangeRegistry> registry_;
     ExceptionLog exceptions_;
     mutable SlowLog slow_;
+    FoldedLog gave_up_{{.level = log::Level::error,
+                        .scope = "http",
+                        .again = "the same expression took too many steps again",
+                        .others = "other expressions took too many steps, which were not logged"}};
 };
 
 }  // namespace tiderace::http

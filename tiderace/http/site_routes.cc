@@ -9,6 +9,7 @@
 #include "tiderace/base/check.h"
 #include "tiderace/http/request.h"
 #include "tiderace/http/route/glob.h"
+#include "tiderace/http/route/regex.h"
 
 namespace tiderace::http {
 namespace {
@@ -63,7 +64,9 @@ void SiteRoutes::add_lists() {
     for (std::uint32_t i = 0; i < routes_.size(); ++i) {
         const RouteMatch& match = routes_[i].match;
         const RouteMatch::Kind kind = match.kind();
-        if (kind == RouteMatch::Kind::glob) {
+        if (match.regex != nullptr) {
+            regexes_.push_back(i);
+        } else if (kind == RouteMatch::Kind::pattern) {
             globs_.push_back({i, static_cast<std::uint32_t>(match.path.size()), match.path.back()});
             glob_texts_ += match.path;
         } else {
@@ -88,18 +91,18 @@ void SiteRoutes::add_lists() {
     }
 }
 
-// Globs stand in the order of the file, so "*.php" may come before what denies some of these files:
-// that one counts.
+// Patterns stand in the order of the file, so "*.php" may come before what denies some of these
+// files: that one counts.
 const SiteRoutes::Route* SiteRoutes::answering(std::span<const std::uint32_t> list) const {
     const Route* found = nullptr;
     for (const std::uint32_t number : list) {
         const Route& route = routes_[number];
         if (route.endpoint == none || route.refines != none) continue;
         if (found == nullptr) found = &route;
-        const bool is_glob = route.match.kind() == RouteMatch::Kind::glob &&
-                             found->match.kind() == RouteMatch::Kind::glob &&
-                             route.match.priority == found->match.priority;
-        if (!is_glob) break;
+        const bool is_pattern = route.match.kind() == RouteMatch::Kind::pattern &&
+                                found->match.kind() == RouteMatch::Kind::pattern &&
+                                route.match.priority == found->match.priority;
+        if (!is_pattern) break;
         if (route.denies) return &route;
     }
     return found;
@@ -125,12 +128,27 @@ void SiteRoutes::find_globs(const Request& request, List& found) const {
     }
 }
 
+// The conditions first: an expression that is not asked for cannot give up.
+bool SiteRoutes::find_regexes(const Request& request, List& found) const {
+    for (const std::uint32_t number : regexes_) {
+        const RouteMatch& match = routes_[number].match;
+        if (!match.conditions_hold(request)) continue;
+        const route::Regex::Answer answer = match.regex->match(request.path);
+        if (answer == route::Regex::Answer::yes) found.push_back(number);
+        if (answer != route::Regex::Answer::gave_up) continue;
+        found.assign(1, number);
+        return false;
+    }
+    return true;
+}
+
 std::uint32_t SiteRoutes::find(const Request& request, List& found) const {
     route::Parameters unused;
     const route::Found at = paths_.find(wire::Method::other, request.path, unused);
     const std::uint32_t list = at.kind == route::Found::Kind::route ? at.route : 0;
     found.clear();
     if (!globs_.empty()) find_globs(request, found);
+    if (!regexes_.empty() && !find_regexes(request, found)) return gave_up;
     if (found.empty() && !conditional_[list]) return list;
     for (const std::uint32_t route : lists_[list]) {
         if (routes_[route].match.conditions_hold(request)) found.push_back(route);

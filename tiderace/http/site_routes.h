@@ -2,7 +2,10 @@
 // hold for a request, the nearest first.
 //
 //   path -> a list, which was made with the tree       most requests: two look-ups
-//   globs, conditions -> a list of this request's       where a site has such routes
+//   patterns, conditions -> a list of this request's    where a site has such routes
+//
+// A regular expression that gives up (route/regex.h) ends the search: whether its route holds is
+// not known, and that route may be what denies.
 //
 // Owner    The endpoint of the site.
 // Thread   Constant; any, at once.
@@ -24,6 +27,7 @@ class SiteRoutes {
   public:
     static constexpr std::uint32_t none = UINT32_MAX;
     static constexpr std::uint32_t base = UINT32_MAX - 1;  // the endpoint that they are inside of
+    static constexpr std::uint32_t gave_up = UINT32_MAX - 2;
 
     struct Route {
         RouteMatch match;
@@ -32,7 +36,7 @@ class SiteRoutes {
         // It answers only in the place of this endpoint: the same files with other settings. `none`
         // with an endpoint: in the place of all that is less near.
         std::uint32_t refines = none;
-        bool denies = false;  // its endpoint comes before those of other globs that hold
+        bool denies = false;  // it answers before other patterns that hold
     };
     // The route of a list that answers; nullptr: none does.
     const Route* answering(std::span<const std::uint32_t> list) const;
@@ -45,6 +49,7 @@ class SiteRoutes {
     // The nearest first.
     const std::vector<Route>& routes() const { return routes_; }
     // The number of a list that the path alone decides. `none`: `found` has this request's.
+    // `gave_up`: `found` has the route whose expression did.
     std::uint32_t find(const Request& request, List& found) const;
     std::span<const List> lists() const { return lists_; }
 
@@ -52,12 +57,13 @@ class SiteRoutes {
     void add_lists();
     std::uint32_t add_list(List list);
     void find_globs(const Request& request, List& found) const;
+    bool find_regexes(const Request& request, List& found) const;
 
     std::vector<Route> routes_;
     std::vector<List> lists_;        // the first is empty
     std::vector<bool> conditional_;  // by list: one of its routes has conditions
     route::Router paths_;            // finds a list
-    // Those that are patterns, with their texts close together: each request looks at all of them.
+    // Those that are globs, with their texts close together: each request looks at all of them.
     struct Glob {
         std::uint32_t route;
         std::uint32_t bytes;
@@ -65,6 +71,7 @@ class SiteRoutes {
     };
     std::vector<Glob> globs_;
     std::string glob_texts_;
+    std::vector<std::uint32_t> regexes_;
 };
 
 }  // namespace tiderace::http

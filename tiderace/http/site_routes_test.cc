@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 #include <string>
+#include <utility>
 
 #include "tiderace/base/random.h"
+#include "tiderace/http/route/regex.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/recorded_exchange.h"
 
@@ -13,6 +16,12 @@ namespace tiderace::http {
 namespace {
 
 using Fields = testing::RecordedExchange::Fields;
+
+RouteMatch of_regex(const std::string& expression) {
+    auto regex = route::compile_regex(expression);
+    EXPECT_TRUE(regex) << expression;
+    return {.path = "~" + expression, .regex = regex ? *regex : nullptr};
+}
 
 class SiteRoutesTest : public ::testing::Test {
   protected:
@@ -52,6 +61,40 @@ TEST_F(SiteRoutesTest, PathsAloneThenGlobsThenTheLongestPath) {
     EXPECT_EQ(holding(matches, "/a/x.php/info"), "2 5 1 0 ") << "below what a glob matches";
     EXPECT_EQ(holding(matches, "/a/b/x.php"), "2 4 1 0 ");
     EXPECT_EQ(holding(matches, "*"), "") << "no path";
+}
+
+TEST_F(SiteRoutesTest, RegularExpressionsStandAmongTheGlobs) {
+    if (!route::has_regexes()) GTEST_SKIP() << "this build is without PCRE2";
+    const std::vector<RouteMatch> matches{{.path = ""},      of_regex("^/a/[0-9]+$"),
+                                          {.path = "/a/*"},  of_regex("\\.php$"),
+                                          {.path = "=/a/1"}, {.path = "/a"}};
+    EXPECT_EQ(holding(matches, "/a/1"), "4 1 2 5 0 ");
+    EXPECT_EQ(holding(matches, "/a/12"), "1 2 5 0 ");
+    EXPECT_EQ(holding(matches, "/a/12/x"), "2 5 0 ") << "nothing below, but what it matches";
+    EXPECT_EQ(holding(matches, "/x.php"), "3 0 ");
+    EXPECT_EQ(holding(matches, "/x"), "0 ");
+}
+
+TEST_F(SiteRoutesTest, AnExpressionThatGivesUpEndsTheSearch) {
+    if (!route::has_regexes()) GTEST_SKIP() << "this build is without PCRE2";
+    RouteMatch posts = of_regex("^/(a+)+$");
+    posts.methods = {wire::Method::post};
+    const SiteRoutes routes(
+        {{.match = {.path = "=/aaa"}}, {.match = of_regex("^/b")}, {.match = posts}});
+    const auto find = [&](std::string_view method, std::string_view path) {
+        const auto exchange =
+            core::make_ref<testing::RecordedExchange>(world_.loop(), method, path);
+        SiteRoutes::List found;
+        const std::uint32_t list = routes.find(exchange->request(), found);
+        return std::pair(list, found);
+    };
+    const std::string slow = "/" + std::string(40, 'a') + "!";
+    const auto [list, found] = find("POST", slow);
+    ASSERT_EQ(list, SiteRoutes::gave_up);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(routes.routes()[found[0]].match.path, "~^/(a+)+$");
+    EXPECT_NE(find("GET", slow).first, SiteRoutes::gave_up) << "its condition does not hold";
+    EXPECT_EQ(find("POST", "/aaa").first, SiteRoutes::none);
 }
 
 TEST_F(SiteRoutesTest, TheNearestThatRefinesWhatAnswers) {
@@ -126,6 +169,8 @@ bool naive_holds(const RouteMatch& match, std::string_view path, std::string_vie
     std::string_view rule = match.path;
     if (!match.methods.empty() && wire::to_string(match.methods[0]) != method) return false;
     if (rule.starts_with('=')) return rule.substr(1) == path;
+    if (rule.starts_with('~'))
+        return std::regex_search(std::string(path), std::regex(std::string(rule.substr(1))));
     if (rule.find_first_of("*?") == rule.npos) {
         return (std::string(path) + "/").starts_with(std::string(rule) + "/");
     }
@@ -143,7 +188,7 @@ bool naive_nearer(const std::vector<RouteMatch>& all, std::size_t a, std::size_t
     const RouteMatch& other = all[b];
     const auto sort_of = [](const RouteMatch& match) {
         if (match.path.starts_with('=')) return 0;
-        return match.path.find_first_of("*?") == std::string::npos ? 2 : 1;
+        return match.path.find_first_of("~*?") == std::string::npos ? 2 : 1;
     };
     if (one.priority != other.priority) return one.priority > other.priority;
     if (sort_of(one) != sort_of(other)) return sort_of(one) < sort_of(other);
@@ -186,12 +231,15 @@ TEST_F(SiteRoutesTest, IsAsTheNaiveMatcher) {
         std::vector<RouteMatch> all(random.below(12));
         for (RouteMatch& match : all) {
             match.path = path();
-            const std::size_t sort = random.below(4);
+            const std::size_t sort = random.below(route::has_regexes() ? 5 : 4);
             if (sort == 1) match.path = match.path.empty() ? "=/" : "=" + match.path;
             if (sort == 2) match.path = pick({"*.php", "a*", "?", "*", "**"});
             if (sort == 3)
                 match.path +=
                     pick({"/*", "/**", "/*.php", "/?b/**/a", "/**b/*", "/**/b", "/**/a/**/b"});
+            if (sort == 4)
+                match =
+                    of_regex(pick({"^/a", "[ab]$", "/b/?$", "^(/a)+$", "\\.php(/|$)", "^/(?!a)"}));
             if (random.below(4) == 0) match.methods = {wire::Method::post};
             if (random.below(6) == 0) match.priority = static_cast<int>(random.below(3)) - 1;
         }

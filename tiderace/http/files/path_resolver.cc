@@ -5,6 +5,7 @@
 
 #include "tiderace/http/files/file_answer.h"
 #include "tiderace/http/route/glob.h"
+#include "tiderace/http/route/regex.h"
 #include "tiderace/http/wire/cache_control.h"
 #include "tiderace/http/wire/canonical_path.h"
 
@@ -189,7 +190,10 @@ bool PathResolver::is_sent(ByteView path) const {
 
 ByteView PathResolver::cache_control_of(ByteView path) const {
     for (const CacheControlRule& rule : rules_.cache_control) {
-        if (route::matches_glob(rule.pattern, path)) return rule.value;
+        const bool holds = rule.regex != nullptr
+                               ? rule.regex->match(path) == route::Regex::Answer::yes
+                               : route::matches_glob(rule.pattern, path);
+        if (holds) return rule.value;
     }
     return {};
 }

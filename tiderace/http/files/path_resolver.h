@@ -13,6 +13,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@
 #include "tiderace/http/wire/accept.h"
 #include "tiderace/http/wire/mime.h"
 
+namespace tiderace::http::route {
+class Regex;
+}
+
 namespace tiderace::http::files {
 
 enum class StandsFor : std::uint8_t { file, alias, directory, redirect, missing, refused, failed };
@@ -37,6 +42,7 @@ inline constexpr std::size_t sibling_codings = 3;
 struct CacheControlRule {
     std::string pattern;  // http/route/glob.h
     std::string value;
+    std::shared_ptr<const route::Regex> regex = {};  // in the place of the pattern
 };
 
 // The files that are compressed for clients that accept it (file_variants.h).
