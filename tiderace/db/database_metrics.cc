@@ -27,21 +27,17 @@ struct DatabaseMetrics::Known {
                        counts->sum(&ReserveCounts::lent));
             page.value({{"database", name}, {"state", "idle"}}, counts->sum(&ReserveCounts::idle));
         }
-        add_family(page, Type::gauge, "tiderace_database_queue_length",
-                   "Tasks that wait for a connection.", &ReserveCounts::waiting);
-        add_family(page, Type::counter, "tiderace_database_connections_opened_total",
-                   "Connections to databases that were opened.", &ReserveCounts::opened);
-        add_family(page, Type::counter, "tiderace_database_connection_failures_total",
-                   "Connections to databases that could not be opened.", &ReserveCounts::failed);
-    }
-
-  private:
-    void add_family(Page& page, Type type, std::string_view name, std::string_view help,
-                    ReserveCounts::Count ReserveCounts::* member) const {
-        page.begin(type, name, help);
-        for (const auto& [database, counts] : databases) {
-            page.value({{"database", database}}, counts->sum(member));
-        }
+        const auto add = [&](Type type, std::string_view name, std::string_view help,
+                             ReserveCounts::Count ReserveCounts::* member) {
+            page.family(type, name, help, "database", databases,
+                        [&](const auto& counts) { return counts->sum(member); });
+        };
+        add(Type::gauge, "tiderace_database_queue_length", "Tasks that wait for a connection.",
+            &ReserveCounts::waiting);
+        add(Type::counter, "tiderace_database_connections_opened_total",
+            "Connections to databases that were opened.", &ReserveCounts::opened);
+        add(Type::counter, "tiderace_database_connection_failures_total",
+            "Connections to databases that could not be opened.", &ReserveCounts::failed);
     }
 };
 

@@ -52,6 +52,15 @@ class Page {
     void value(const Labels& labels, std::uint64_t value);
     void value(const Labels& labels, double value);
     void histogram(const Labels& labels, const HistogramValue& value);
+    // A family with one label, which has the keys of `all`.
+    template <typename Map, typename NumberOf>
+    void family(Type type, std::string_view name, std::string_view help, const std::string& label,
+                const Map& all, NumberOf number_of) {
+        begin(type, name, help);
+        for (const auto& [key, each] : all) {
+            value({{label, std::string(key)}}, std::uint64_t{number_of(each)});
+        }
+    }
 
     std::string take() &&;
 

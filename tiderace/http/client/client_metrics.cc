@@ -19,31 +19,29 @@ struct ClientMetrics::Known {
     std::map<std::string, std::vector<std::shared_ptr<const ClientCounts>>> clients;
     mutable std::mutex lock;
 
-    void add_family(Page& page, Type type, std::string_view name, std::string_view help,
-                    Count ClientCounts::* member) const {
-        page.begin(type, name, help);
-        for (const auto& [upstream, all] : clients) {
-            std::uint64_t sum = 0;
-            for (const auto& one : all) sum += ((*one).*member).load(std::memory_order_relaxed);
-            page.value({{"upstream", upstream}}, sum);
-        }
-    }
     void add_to(Page& page) const {
         const std::lock_guard held(lock);
         if (clients.empty()) return;
-        add_family(page, Type::gauge, "tiderace_upstream_connections_open",
-                   "Connections to servers that are open.", &ClientCounts::open);
-        add_family(page, Type::gauge, "tiderace_upstream_queue_length",
-                   "Requests that wait for a connection.", &ClientCounts::waiting);
-        add_family(page, Type::counter, "tiderace_upstream_connections_opened_total",
-                   "Connections to servers that were opened.", &ClientCounts::opened);
-        add_family(page, Type::counter, "tiderace_upstream_connections_reused_total",
-                   "Requests that found an open connection.", &ClientCounts::reused);
-        add_family(page, Type::counter, "tiderace_upstream_retries_total",
-                   "Requests that were sent again by the retry policy.", &ClientCounts::retries);
-        add_family(page, Type::counter, "tiderace_upstream_retry_budget_exhausted_total",
-                   "Requests that were not, because the budget was used up.",
-                   &ClientCounts::exhausted);
+        const auto add = [&](Type type, std::string_view name, std::string_view help,
+                             Count ClientCounts::* member) {
+            page.family(type, name, help, "upstream", clients, [&](const auto& all) {
+                std::uint64_t sum = 0;
+                for (const auto& one : all) sum += ((*one).*member).load(std::memory_order_relaxed);
+                return sum;
+            });
+        };
+        add(Type::gauge, "tiderace_upstream_connections_open",
+            "Connections to servers that are open.", &ClientCounts::open);
+        add(Type::gauge, "tiderace_upstream_queue_length", "Requests that wait for a connection.",
+            &ClientCounts::waiting);
+        add(Type::counter, "tiderace_upstream_connections_opened_total",
+            "Connections to servers that were opened.", &ClientCounts::opened);
+        add(Type::counter, "tiderace_upstream_connections_reused_total",
+            "Requests that found an open connection.", &ClientCounts::reused);
+        add(Type::counter, "tiderace_upstream_retries_total",
+            "Requests that were sent again by the retry policy.", &ClientCounts::retries);
+        add(Type::counter, "tiderace_upstream_retry_budget_exhausted_total",
+            "Requests that were not, because the budget was used up.", &ClientCounts::exhausted);
     }
 };
 
