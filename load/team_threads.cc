@@ -2,9 +2,9 @@
 #include <string>
 #include <thread>
 
-#include "load/own_cpu.h"
 #include "load/team.h"
 #include "tiderace/base/thread_refusal.h"
+#include "tiderace/metrics/own_cpu.h"
 
 namespace tiderace::load {
 namespace {
@@ -17,7 +17,7 @@ std::uint64_t part(std::uint64_t whole, std::size_t i, std::size_t parts) {
 class LoadThreads final : public LoadTeam {
   public:
     explicit LoadThreads(std::vector<std::unique_ptr<LoadWorker>> workers)
-        : workers_(std::move(workers)), cpu_before_(own_process_cpu()) {}
+        : workers_(std::move(workers)), cpu_before_(metrics::own_process_cpu()) {}
     // Also the threads that start() has begun before one was refused.
     ~LoadThreads() override {
         stop();
@@ -53,7 +53,7 @@ class LoadThreads final : public LoadTeam {
         auto sum = std::make_unique<LoadSum>();
         for (const auto& worker : workers_) add(*sum, *worker);
         // The whole process's, with the thread that only watches: it also costs this machine.
-        sum->cpu = own_process_cpu() - cpu_before_;
+        sum->cpu = metrics::own_process_cpu() - cpu_before_;
         // The opening of the connections is in no figure: neither is its time.
         for (const auto& worker : workers_) sum->cpu -= worker->gathering_cpu();
         return sum;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "load/own_cpu.h"
 #include "tiderace/base/moment.h"
+#include "tiderace/metrics/own_cpu.h"
 
 namespace tiderace::load {
 namespace {
@@ -66,7 +66,7 @@ LoadWorker::~LoadWorker() = default;
 //
 // Ending: shut_down() closes all, and requests under way then are no errors.
 void LoadWorker::run() {
-    cpu_before_ = own_thread_cpu();
+    cpu_before_ = metrics::own_thread_cpu();
     loop_->turn(Duration::zero());  // so that the loop knows the time
     start_ = look_ = opened_last_ = read_clock();
     end_ = Instant::max();
@@ -85,7 +85,7 @@ void LoadWorker::run() {
     if (!gathering_) tally_.never_sent = pacer_.overdue(std::min(now_, end_));
     // For the same time: closing ten thousand connections would make a short run's loop look busier
     // than it was.
-    cpu_ = own_thread_cpu() - cpu_before_;
+    cpu_ = metrics::own_thread_cpu() - cpu_before_;
     shut_down();
     records_latency();  // a window without an answer has none of those before it
     publish();
@@ -102,7 +102,7 @@ void LoadWorker::enter_window(LatencyWindow now) {
 // share of a CPU, which the opening of ten thousand connections would raise above 1.
 void LoadWorker::begin_asking() {
     gathering_ = false;
-    gathering_cpu_ = own_thread_cpu() - cpu_before_;
+    gathering_cpu_ = metrics::own_thread_cpu() - cpu_before_;
     cpu_before_ += gathering_cpu_;
     start_ = read_clock();
     const Duration run_time = plan_->options.run_time();

@@ -11,12 +11,10 @@
 #include <string>
 #include <system_error>
 
+#include "tiderace/metrics/own_cpu.h"
+
 namespace tiderace::metrics {
 namespace {
-
-double seconds(const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
 
 double now(clockid_t clock) {
     timespec time{};
@@ -67,12 +65,9 @@ void add_descriptors(Page& page) {
 }  // namespace
 
 void add_process(Page& page) {
-    rusage used{};
-    if (::getrusage(RUSAGE_SELF, &used) == 0) {
-        page.begin(Type::counter, "process_cpu_seconds_total",
-                   "Total user and system CPU time spent in seconds.");
-        page.value({}, seconds(used.ru_utime) + seconds(used.ru_stime));
-    }
+    page.begin(Type::counter, "process_cpu_seconds_total",
+               "Total user and system CPU time spent in seconds.");
+    page.value({}, std::chrono::duration<double>(own_process_cpu()).count());
     add_memory(page);
     add_start(page);
     add_descriptors(page);

@@ -1,4 +1,4 @@
-// The CPU time of this process, or of this thread of it, so far: user and system time.
+// Internal. The CPU time of this process, or of this thread of it, so far: user and system time.
 //
 // Thread   Any; each call asks the kernel anew.
 // Errors   None: zero where the system counts no such thing (a thread's time, on macOS).
@@ -6,9 +6,9 @@
 
 #include "tiderace/base/units.h"
 
-namespace tiderace::load {
+namespace tiderace::metrics {
 
 Duration own_process_cpu();
 Duration own_thread_cpu();
 
-}  // namespace tiderace::load
+}  // namespace tiderace::metrics

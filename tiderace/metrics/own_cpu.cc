@@ -1,8 +1,8 @@
-#include "load/own_cpu.h"
+#include "tiderace/metrics/own_cpu.h"
 
 #include <sys/resource.h>
 
-namespace tiderace::load {
+namespace tiderace::metrics {
 namespace {
 
 Duration used_by(int who) {
@@ -30,4 +30,4 @@ Duration own_thread_cpu() {
 #endif
 }
 
-}  // namespace tiderace::load
+}  // namespace tiderace::metrics

@@ -1,10 +1,10 @@
-#include "load/own_cpu.h"
+#include "tiderace/metrics/own_cpu.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-namespace tiderace::load {
+namespace tiderace::metrics {
 namespace {
 
 // Until the thread has used so much: no other thread's work counts.
@@ -24,4 +24,4 @@ TEST(OwnCpu, AProcessHasUsedWhatItsThreadsHave) {
 }
 
 }  // namespace
-}  // namespace tiderace::load
+}  // namespace tiderace::metrics
