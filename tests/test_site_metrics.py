@@ -380,6 +380,33 @@ def test_bytes_are_those_that_went_over_the_wire(start, make):  # noqa: F811
     assert it.value("tiderace_http_response_head_seconds_count", **labels) == 7
 
 
+def test_a_bucket_leads_to_a_trace_that_fell_into_it(start):
+    it = start()
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+    def exemplars():
+        content = it.look(Accept="application/openmetrics-text; version=1.0.0")[1]
+        families = {one.name: one for one in open_parser.text_string_to_metric_families(content)}
+        samples = families["tiderace_http_request_duration_seconds"].samples
+        return [(one.labels, one.exemplar) for one in samples if one.exemplar]
+
+    def ask(flags, one=trace):
+        it.server.of("one.example", "/old", f"traceparent: 00-{one}-00f067aa0ba902b7-{flags}")
+
+    ask("00")
+    ask("01", trace.upper())
+    it.server.of("one.example", "/old")
+    wait_until(lambda: sum(it.requests().values()) == 3, what="all of them")
+    assert not exemplars()
+    ask("01")
+    ((labels, exemplar),) = wait_until(exemplars, what="the one that is sampled")
+    assert (labels["site"], labels["route"]) == ("one.example", "/old")
+    assert exemplar.labels == {"trace_id": trace}
+    assert 0 <= exemplar.value <= float(labels["le"])
+    assert float(exemplar.timestamp) >= it.value("process_start_time_seconds") - 1
+    assert trace not in it.look()[1], "the older format has none"
+
+
 @needs_openssl
 def test_handshakes_are_counted_by_how_they_went(start, tmp_path):
     authority = Authority(tmp_path, "ca")

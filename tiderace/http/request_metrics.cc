@@ -8,6 +8,7 @@
 #include "tiderace/http/site.h"
 #include "tiderace/http/site_loop.h"
 #include "tiderace/http/wire/status.h"
+#include "tiderace/metrics/own_cpu.h"
 #include "tiderace/metrics/process.h"
 #include "tiderace/net/close_reason.h"
 #include "tiderace/version.h"
@@ -61,12 +62,13 @@ LoopMetrics::Route::~Route() {
     for (auto& of_method : statuses) {
         for (std::atomic<Statuses*>& one : of_method) delete one.load(std::memory_order_relaxed);
     }
+    delete exemplars.load(std::memory_order_relaxed);
 }
 
 void LoopMetrics::count(const AccessRecord& record) {
     const Matched* const matched = record.matched;
     Route& route = *routes_[matched != nullptr ? matched->series : 0];
-    route.durations.observe(metrics::nanoseconds(record.duration));
+    const std::size_t bucket = route.durations.observe(metrics::nanoseconds(record.duration));
     route.heads.observe(metrics::nanoseconds(record.head));
     route.sent.observe(record.body_bytes);
     route.received.observe(record.received_bytes);
@@ -76,6 +78,8 @@ void LoopMetrics::count(const AccessRecord& record) {
     if (record.refusal != wire::Refusal::none) [[unlikely]] {
         ++refusals_[static_cast<std::size_t>(record.refusal)];
     }
+    if (route.looks.take(bucket, record.when)) [[unlikely]]
+        keep_trace(route, bucket, record);
     const Request& request = *record.request;
     const auto method = request.head != nullptr ? request.method() : wire::Method::other;
     std::atomic<Statuses*>& statuses =
@@ -88,6 +92,19 @@ void LoopMetrics::count(const AccessRecord& record) {
     }
     const auto status = static_cast<std::size_t>(record.status - 100);
     ++counts->counts[status < site_->status_index_.size() ? site_->status_index_[status] : 0];
+}
+
+void LoopMetrics::keep_trace(Route& route, std::size_t bucket, const AccessRecord& record) {
+    if (record.request->head == nullptr) return;
+    const log::TraceContext trace = record.request->trace();
+    if (trace.parent_id().empty() || !trace.sampled()) return;
+    auto* all = route.exemplars.load(std::memory_order_relaxed);
+    if (all == nullptr) {
+        all = new (std::nothrow) metrics::Exemplars<metrics::Durations>;
+        if (all == nullptr) return;
+        route.exemplars.store(all, std::memory_order_release);
+    }
+    all->keep(bucket, trace.trace_id(), metrics::nanoseconds(record.duration), record.when);
 }
 
 void LoopMetrics::lag(Duration late) {
@@ -184,7 +201,13 @@ void SiteMetrics::add_histogram(metrics::Page& page, Buckets Kind::* member) con
         metrics::HistogramValue value = Buckets::empty();
         for (const auto& loop : loops_) {
             const LoopMetrics::Route* const route = loop->route(r);
-            if (route != nullptr) (route->*member).add_to(value);
+            if (route == nullptr) continue;
+            (route->*member).add_to(value);
+            if constexpr (std::is_same_v<Buckets, metrics::Durations>) {
+                const auto* const traces = route->exemplars.load(std::memory_order_acquire);
+                const bool shows = page.has_exemplars() && member == &Kind::durations;
+                if (shows && traces != nullptr) traces->add_to(value);
+            }
         }
         if (std::ranges::all_of(value.counts, [](std::uint64_t n) { return n == 0; })) continue;
         page.histogram({{"site", routes_[r].names.first}, {"route", routes_[r].names.second}},
@@ -279,6 +302,12 @@ void SiteMetrics::add_to(metrics::Page& page) const {
     add_refusals(page);
     page.begin(Type::histogram, "tiderace_loop_lag_seconds", "How late a timer of a loop was.");
     page.histogram({}, lags);
+    page.begin(Type::gauge, "tiderace_loop_busy_ratio",
+               "The part of the last quarter second that a loop's thread computed.");
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+        const double part = loops_[i]->busy_.load(std::memory_order_relaxed);
+        if (part >= 0) page.value({{"loop", std::to_string(i)}}, part);
+    }
 }
 
 void ServerMetrics::add_to(metrics::Page& page, const metrics::Labels& build) const {
@@ -346,7 +375,21 @@ void LagProbe::arm() {
 
 void LagProbe::on_expired() {
     metrics_->lag(loop_->now() - due_);
+    measure_cpu();
     arm();
+}
+
+// From the second time on: this may have been made on another thread.
+void LagProbe::measure_cpu() {
+    const Instant now = loop_->now();
+    const Duration cpu = metrics::own_thread_cpu();
+    if (looked_at_ != Instant{} && now > looked_at_ && cpu > Duration::zero()) {
+        const double part = static_cast<double>((cpu - cpu_before_).count()) /
+                            static_cast<double>((now - looked_at_).count());
+        metrics_->busy(std::clamp(part, 0.0, 1.0));
+    }
+    looked_at_ = now;
+    cpu_before_ = cpu;
 }
 
 }  // namespace tiderace::http

@@ -14,14 +14,17 @@
 //   tiderace_rate_limited_total, tiderace_auth_failures_total{site,route}
 //   tiderace_http_request_refusals_total{reason}               a wire::Refusal
 //   tiderace_loop_lag_seconds                                  how late a timer of a loop was
+//   tiderace_loop_busy_ratio{loop}                             CPU time of its thread
 //
 // Labels come from the site and never from a request: `site` is the name of its host, `route` the
 // pattern, both "" for what no endpoint answers (404, 405, what could not be read); `method` one of
 // nine, or "other"; `code` a registered status, or "other". So no client makes a series.
 //
+// The buckets of durations have exemplars: requests with a sampled traceparent.
+//
 // Owner    ServerMetrics: the front, and the loops. LoopMetrics: SiteMetrics. LagProbe: the loop's.
 // Thread   Any. LoopMetrics: its loop's.
-// Errors   Without memory for a series' first request, that request is not counted by status.
+// Errors   Without memory for a series' first request, its status is not counted.
 // Limits   A route has its numbers for as long as a tree of any loop has the route
 //          (SiteLoop::replace); one that comes back later counts from zero.
 // Memory   For a loop 700 bytes a route, and 560 more for each of its methods and versions.
@@ -42,6 +45,7 @@
 #include "tiderace/core/event_loop.h"
 #include "tiderace/http/stages.h"
 #include "tiderace/metrics/buckets.h"
+#include "tiderace/metrics/exemplars.h"
 #include "tiderace/metrics/page.h"
 #include "tiderace/net/tcp_server.h"
 
@@ -58,6 +62,7 @@ class LoopMetrics final {
     LoopCount& in_flight() { return in_flight_; }
     void count(const AccessRecord& record);
     void lag(Duration late);
+    void busy(double part) { busy_.store(part, std::memory_order_relaxed); }
     // The number of each endpoint's series, until forget().
     std::vector<std::uint32_t> learn(const Site& site);
     void forget(std::span<const std::uint32_t> series);
@@ -79,9 +84,12 @@ class LoopMetrics final {
         metrics::Sizes received;
         metrics::Sizes sent;
         std::array<LoopCount, static_cast<std::size_t>(wire::TurnedAway::count_)> turned_away{};
+        std::atomic<metrics::Exemplars<metrics::Durations>*> exemplars = nullptr;
+        metrics::Looks<metrics::Durations> looks;  // for traces
         ~Route();
     };
 
+    void keep_trace(Route& route, std::size_t bucket, const AccessRecord& record);
     const Route* route(std::size_t series) const {
         return series < routes_.size() ? routes_[series].get() : nullptr;
     }
@@ -92,6 +100,7 @@ class LoopMetrics final {
     LoopCount in_flight_;
     std::array<LoopCount, wire::refusals> refusals_{};
     metrics::Durations lags_;
+    std::atomic<double> busy_ = -1;  // negative: not known yet, or on this system
 };
 
 class SiteMetrics final {
@@ -165,7 +174,7 @@ class ServerMetrics {
     std::vector<std::shared_ptr<const net::TcpServerCounters>> servers_;
 };
 
-// Measures how late the loop's timers are, four times a second.
+// Measures how late the loop's timers are, and its thread's CPU time, four times a second.
 class LagProbe final : private core::Timer {
   public:
     LagProbe(core::EventLoop& loop, LoopMetrics& metrics);
@@ -176,10 +185,13 @@ class LagProbe final : private core::Timer {
 
     void arm();
     void on_expired() override;
+    void measure_cpu();
 
     core::EventLoop* loop_;
     LoopMetrics* metrics_;
     Instant due_{};
+    Instant looked_at_{};  // when cpu_before_ was; none: never
+    Duration cpu_before_{};
 };
 
 }  // namespace tiderace::http

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tiderace/http/site_loop.h"
+#include "tiderace/metrics/own_cpu.h"
 #include "tiderace/task/runner.h"
 #include "tiderace/testing/fake_world.h"
 #include "tiderace/testing/recorded_exchange.h"
@@ -314,6 +315,31 @@ TEST(LagProbe, MeasuresHowLateTimersAre) {
     const std::string all = std::move(page).take();
     EXPECT_THAT(all, HasSubstr("\ntiderace_loop_lag_seconds_count "));
     EXPECT_THAT(all, Not(HasSubstr("\ntiderace_loop_lag_seconds_count 0\n")));
+}
+
+TEST(LagProbe, MeasuresTheThreadsCpuTime) {
+    if (metrics::own_thread_cpu() == Duration::zero()) GTEST_SKIP() << "not on this system";
+    testing::FakeWorld world;
+    SiteMetrics metrics;
+    const auto busy = [&] {
+        metrics::Page page(metrics::PageFormat::prometheus);
+        metrics.add_to(page);
+        const std::string all = std::move(page).take();
+        const std::string name = "\ntiderace_loop_busy_ratio{loop=\"0\"} ";
+        const std::size_t at = all.find(name);
+        return at == all.npos ? -1 : std::stod(all.substr(at + name.size()));
+    };
+    LagProbe probe(world.loop(), metrics.add_loop());
+    world.advance(300ms);
+    EXPECT_EQ(busy(), -1) << "there is nothing to compare with";
+    // The world's time stands still meanwhile, so that this fills the time until the next look.
+    for (const Duration begin = metrics::own_thread_cpu();
+         metrics::own_thread_cpu() - begin < 300ms;) {
+    }
+    world.advance(300ms);
+    EXPECT_GT(busy(), 0.5);
+    world.advance(1h);
+    EXPECT_LT(busy(), 0.5);
 }
 
 }  // namespace

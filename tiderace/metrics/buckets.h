@@ -34,18 +34,23 @@ class Buckets {
     // What a page has of one: its buckets, +Inf, the count and the sum.
     static constexpr std::size_t series = bounds.size() + 3;
 
-    void observe(std::uint64_t value) {
+    static constexpr std::size_t size = bounds.size() + 1;
+    static constexpr double units = static_cast<double>(per_unit);
+
+    // The bucket that it fell into.
+    std::size_t observe(std::uint64_t value) {
         std::size_t i = 0;
         while (i < bounds.size() && value > bounds[i]) ++i;
         ++counts_[i];
         sum_ += value;
+        return i;
     }
     void add_to(HistogramValue& value) const {
         for (std::size_t i = 0; i < counts_.size(); ++i) {
             value.counts[i] += counts_[i];
         }
         // Divided, not multiplied: 0.005 is then the nearest to it.
-        value.sum += static_cast<double>(sum()) / static_cast<double>(per_unit);
+        value.sum += static_cast<double>(sum()) / units;
     }
     std::uint64_t count() const {
         std::uint64_t all = 0;
@@ -57,14 +62,14 @@ class Buckets {
     static HistogramValue empty() {
         HistogramValue value;
         for (const std::uint64_t bound : bounds) {
-            value.bounds.push_back(static_cast<double>(bound) / static_cast<double>(per_unit));
+            value.bounds.push_back(static_cast<double>(bound) / units);
         }
-        value.counts.resize(bounds.size() + 1);
+        value.counts.resize(size);
         return value;
     }
 
   private:
-    std::array<LoopCount, bounds.size() + 1> counts_{};
+    std::array<LoopCount, size> counts_{};
     LoopCount sum_;
 };
 

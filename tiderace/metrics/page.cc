@@ -120,7 +120,13 @@ void Page::histogram(const Labels& labels, const HistogramValue& value) {
     for (std::size_t i = 0; i < value.counts.size(); ++i) {
         sum += value.counts[i];
         sample("_bucket", labels, i < value.bounds.size() ? text_of(value.bounds[i]) : "+Inf");
-        text_ += std::to_string(sum) + '\n';
+        text_ += std::to_string(sum);
+        if (has_exemplars() && i < value.exemplars.size() && value.exemplars[i]) {
+            const Exemplar& one = *value.exemplars[i];
+            text_ += " # {trace_id=\"" + one.trace + "\"} " + text_of(one.value) + ' ' +
+                     std::to_string(one.when);
+        }
+        text_ += '\n';
     }
     sample("_count", labels);
     text_ += std::to_string(sum) + '\n';

@@ -4,7 +4,10 @@
 //   # TYPE shop_sold_total counter             Prometheus text 0.0.4
 //   shop_sold_total{kind="book"} 7
 //
-// OpenMetrics 1.0 names a counter's family without _total, has # UNIT, and ends with # EOF.
+// OpenMetrics 1.0 names a counter's family without _total, has # UNIT and exemplars, and ends with
+// # EOF:
+//
+//   shop_seconds_bucket{le="0.1"} 8 # {trace_id="4bf92f35…"} 0.054 1764411300
 //
 // Owner    A value, of the code that answers with it.
 // Thread   One.
@@ -12,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +23,7 @@
 #include <vector>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/base/units.h"
 
 namespace tiderace::metrics {
 
@@ -27,10 +32,18 @@ enum class Type : std::uint8_t { counter, gauge, histogram };
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
+// One traced value of a bucket, which leads from the bucket to a trace.
+struct Exemplar {
+    std::string trace;  // hexadecimal digits
+    double value = 0;
+    UnixSeconds when = 0;
+};
+
 struct HistogramValue {
     std::vector<double> bounds;         // without +Inf
     std::vector<std::uint64_t> counts;  // of each bucket alone; one more than bounds
     double sum = 0;
+    std::vector<std::optional<Exemplar>> exemplars = {};  // as counts, or none
 };
 
 // The Content-Type.
@@ -51,6 +64,7 @@ class Page {
     void begin(Type type, std::string_view name, std::string_view help);
     void value(const Labels& labels, std::uint64_t value);
     void value(const Labels& labels, double value);
+    // Only OpenMetrics has exemplars.
     void histogram(const Labels& labels, const HistogramValue& value);
     // A family with one label, which has the keys of `all`.
     template <typename Map, typename NumberOf>
@@ -61,6 +75,7 @@ class Page {
             value({{label, std::string(key)}}, std::uint64_t{number_of(each)});
         }
     }
+    bool has_exemplars() const { return format_ == PageFormat::open_metrics; }
 
     std::string take() &&;
 
