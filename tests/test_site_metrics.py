@@ -380,6 +380,64 @@ def test_bytes_are_those_that_went_over_the_wire(start, make):  # noqa: F811
     assert it.value("tiderace_http_response_head_seconds_count", **labels) == 7
 
 
+def test_files_are_counted_by_whether_the_disk_was_read(start, make):  # noqa: F811
+    make("one/page.html", "a page")
+    it = start()
+
+    def found():
+        counted = it.samples()
+        return {
+            dict(labels)["result"]: value
+            for (name, labels), value in counted.items()
+            if name == "tiderace_file_cache_requests_total"
+        }
+
+    it.server.of("one.example", "/page.html")
+    first = found()
+    assert first["miss"] == 1 and first["hit"] == first["revalidated"] == 0
+    with it.server.connect() as client:
+        for _ in range(200):
+            assert client.get("/page.html", host="one.example").status == 200
+    then = found()
+    # A path is compared with the disk from time to time.
+    assert then["miss"] == 1 and then["hit"] > 0
+    assert then["hit"] + then["revalidated"] == 200
+    # Another site with the same files has a cache of its own, and counts go on.
+    it.write(TWO.replace("also.one.example", "also.two.example"))
+    assert it.use("reload", it.file).returncode == 0
+    assert found() == then
+
+
+def test_compressed_bytes_are_those_of_the_wire(start):
+    long = "wave after wave, " * 1000
+    it = start(f'[[site]]\nrespond = "{long}"\n')
+    sent = 0
+    for _ in range(3):
+        answer = it.server.get("/", "Accept-Encoding: gzip")
+        assert answer.get("content-encoding") == "gzip"
+        sent += len(answer.body)
+    it.server.get("/")
+    assert it.value("tiderace_compressed_bytes_total", coding="gzip") == sent
+    assert it.value("tiderace_compressed_bytes_total", coding="br") == 0
+
+
+def test_streams_are_open_until_they_end(start):
+    it = start()
+
+    def streams():
+        return it.value("tiderace_http2_streams_open")
+
+    # No answer may leave: the window of each stream is 0.
+    with Client(it.server.address, settings={4: 0}) as client:
+        numbers = [client.get("/") for _ in range(3)]
+        wait_until(lambda: streams() == 3, what="three streams")
+        client.send(client.reset_bytes(numbers[0]))
+        client.send(client.window_update_bytes(numbers[1], 1000))
+        assert client.answer(numbers[1]).status == 200
+        wait_until(lambda: streams() == 1, what="one stream")
+    wait_until(lambda: streams() == 0, what="none")
+
+
 def test_a_bucket_leads_to_a_trace_that_fell_into_it(start):
     it = start()
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
