@@ -76,12 +76,12 @@ TEST_F(LoggerTest, NothingThatAClientSendsBeginsALineOrAField) {
         log.info("sent", log::field("text", body.bytes()));
         return "";
     });
-    ask("POST", "/", "X-Request-Id: a\"b\r\n", "a\nerror app: forged b=1\"\x1b");
+    ask("POST", "/", "X-Request-Id: z\"b\r\n", "a\nerror app: forged b=1\"\x1b");
     const std::string all = lines();
     EXPECT_EQ(std::ranges::count(all, '\n'), 1);
     EXPECT_THAT(all, EndsWith(R"(text="a\nerror app: forged b=1\"\x1b")"
                               "\n"));
-    EXPECT_THAT(all, Not(HasSubstr("request_id=a")));
+    EXPECT_THAT(all, Not(HasSubstr("request_id=z")));
 }
 
 TEST_F(LoggerTest, AnExceptionHasItsTypeItsMessageAndItsRequest) {
