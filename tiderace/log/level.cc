@@ -15,11 +15,4 @@ std::string_view to_string(Level level) {
     return names[static_cast<std::size_t>(level)];
 }
 
-std::optional<Level> parse_level(std::string_view text) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i] == text) return static_cast<Level>(i);
-    }
-    return std::nullopt;
-}
-
 }  // namespace tiderace::log

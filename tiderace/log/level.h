@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "tiderace/base/language.h"
@@ -21,7 +20,5 @@ inline constexpr Level compiled_floor = Level::TIDERACE_LOG_FLOOR;
 
 // "trace", "debug", "info", "warning", "error", "off".
 std::string_view to_string(Level level);
-// The same words, exactly; nullopt for any other.
-std::optional<Level> parse_level(std::string_view text);
 
 }  // namespace tiderace::log

@@ -297,11 +297,6 @@ Order compare(Ref left_given, Ref right_given) {
     return order(number_of(left), number_of(right));
 }
 
-bool is_time_format(std::string_view format) {
-    std::string unused;
-    return append_time(unused, 0, format);
-}
-
 bool append_time(std::string& out, std::int64_t seconds, std::string_view format) {
     const std::size_t before = out.size();
     const CivilTime moment = civil_time(seconds);

@@ -100,6 +100,5 @@ std::int64_t integer_of(Ref integer);
 // A calendar date and time of day of UTC, by the letters of strftime: %Y %m %d %H %M %S %y %e %j
 // %B %b %A %a %%. False: a letter that is none of these.
 bool append_time(std::string& out, std::int64_t seconds, std::string_view format);
-bool is_time_format(std::string_view format);
 
 }  // namespace tiderace::text

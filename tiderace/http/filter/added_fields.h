@@ -5,7 +5,7 @@
 //
 // Owner    The program; one per loop, or one for several sites of a loop.
 // Thread   The loop's.
-// Errors   parse() refuses what is no field, and the fields that framing and the connection own.
+// Errors   None: whoever reads the fields has checked them.
 // Keywords: add_header, response headers
 #pragma once
 
@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "tiderace/base/result.h"
 #include "tiderace/http/stages.h"
 
 namespace tiderace::http::filter {
@@ -22,9 +21,6 @@ struct AddedField {
     std::string name;
     std::optional<std::string> value;  // unset: the field is taken out
 };
-
-// "X-Frame-Options: DENY". The space after the colon may be left out.
-Result<AddedField> parse_added_field(ByteView text);
 
 class AddedFields final : public ResponseFilter {
   public:

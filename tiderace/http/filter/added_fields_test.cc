@@ -8,24 +8,6 @@
 namespace tiderace::http::filter {
 namespace {
 
-TEST(AddedFields, AreReadFromTheirText) {
-    const auto field = parse_added_field("X-Frame-Options:  DENY ");
-    ASSERT_TRUE(field);
-    EXPECT_EQ(field->name, "X-Frame-Options");
-    EXPECT_EQ(field->value, "DENY");
-    EXPECT_TRUE(parse_added_field("X-Empty:"));
-    EXPECT_EQ(parse_added_field("Link: <https://a/b>; rel=x")->value, "<https://a/b>; rel=x");
-}
-
-TEST(AddedFields, WhatIsNoFieldOrNotTheOperatorsIsRefused) {
-    for (const char* text :
-         {"", "no colon", ": value", "na me: x", "X: a\r\nSet-Cookie: b", "X: a\nb",
-          "Content-Length: 5", "content-length: 5", "Transfer-Encoding: chunked",
-          "Connection: close", "Date: now", "Keep-Alive: 5"}) {
-        EXPECT_FALSE(parse_added_field(text)) << text;
-    }
-}
-
 TEST(AddedFields, ReplaceWhatTheHandlerSet) {
     auto loop = std::move(*core::EventLoop::create({}));
     testing::RecordedExchange exchange(*loop, "GET", "/");

@@ -29,6 +29,8 @@ Extension extension_of(ByteView path) {
     return lower;
 }
 
+constexpr ByteView unknown_type = "application/octet-stream";
+
 // "type/subtype", then what a field value may hold.
 bool is_type(ByteView type) {
     if (type.size() > MimeTable::type_bytes_max || !is_field_value(type)) return false;
@@ -91,22 +93,16 @@ bool MimeTable::add(ByteView extension, ByteView type) {
     return true;
 }
 
-bool MimeTable::set_default(ByteView type) {
-    if (!is_type(type)) return false;
-    default_ = type;
-    return true;
-}
-
 ByteView MimeTable::type_of(ByteView path) const {
     const Extension lower = extension_of(path);
     const ByteView extension = lower.view();
-    if (extension.empty()) return default_;
+    if (extension.empty()) return unknown_type;
     const auto added = std::ranges::lower_bound(additions_, extension, {}, &Addition::extension);
     if (added != additions_.end() && added->extension == extension) return added->type;
     const auto table = builtin_mime_types();
     const auto known = std::ranges::lower_bound(table, extension, {}, &MimeEntry::extension);
     if (known != table.end() && known->extension == extension) return known->type;
-    return default_;
+    return unknown_type;
 }
 
 bool compressible(ByteView type) {

@@ -3,7 +3,7 @@
 //
 // Owner    The program fills one at start; loops borrow it.
 // Thread   One while it is filled; any number of readers after that.
-// Errors   add() and set_default() return false for what could not stand in a field.
+// Errors   add() returns false for what could not stand in a field.
 // Limits   extension_bytes_max, type_bytes_max.
 // Memory   The user's additions. Looking up allocates nothing.
 // Keywords: MIME, Content-Type, media type, charset
@@ -25,11 +25,10 @@ class MimeTable {
     // any case, with or without its dot ("md", ".MD"), and without a dot inside; `type` is a whole
     // field value ("text/markdown; charset=utf-8").
     bool add(ByteView extension, ByteView type);
-    // What a name without a known extension gets; "application/octet-stream" at first.
-    bool set_default(ByteView type);
 
-    // By what follows the last dot of the last segment, in any case. A name that only begins with a
-    // dot (".profile") has no extension. The view lives as long as the table.
+    // By what follows the last dot of the last segment, in any case; "application/octet-stream"
+    // where that is not known. A name that only begins with a dot (".profile") has no extension.
+    // The view lives as long as the table.
     ByteView type_of(ByteView path) const;
 
   private:
@@ -38,7 +37,6 @@ class MimeTable {
         std::string type;
     };
     std::vector<Addition> additions_;
-    std::string default_ = "application/octet-stream";
 };
 
 // Whether bytes of this Content-Type get much smaller. Not for text/event-stream: each event has to

@@ -29,13 +29,6 @@ constexpr int size_updates_max = 2;
 using Block = HpackDecoder::Block;
 using KeepStatus = huffman::Decoded::Status;
 
-void HpackDecoder::set_table_bytes_max(std::uint32_t bytes) {
-    TR_CHECK(bytes <= HpackTable::table_bytes_max, "more than a table can hold was announced");
-    table_bytes_max_ = bytes;
-    // The peer's encoder has to confirm a smaller table in its next block (RFC 7541, 4.2).
-    must_shrink_ = table_.bytes_max() > bytes;
-}
-
 // Room for the largest list, and for the largest entry of a table: insert_only() unpacks that into
 // the same arena.
 std::size_t HpackDecoder::arena_bytes(std::size_t list_bytes_max) const {
@@ -93,9 +86,8 @@ auto Block::read_size_updates() -> Step {
             return Step::corrupt;
         }
         decoder_.table_.set_bytes_max(bytes);
-        decoder_.must_shrink_ = false;
     }
-    return decoder_.must_shrink_ ? Step::corrupt : Step::passed_over;
+    return Step::passed_over;
 }
 
 bool Block::read_integer(unsigned prefix, std::uint32_t& value) {

@@ -42,10 +42,6 @@ class HpackDecoder {
     explicit HpackDecoder(std::uint32_t table_bytes_max = 4096)
         : table_(table_bytes_max), table_bytes_max_(table_bytes_max) {}
 
-    // The peer acknowledged our SETTINGS_HEADER_TABLE_SIZE. When its table is larger than that now,
-    // the next block must begin by making it smaller.
-    void set_table_bytes_max(std::uint32_t bytes);
-
     // `arena` is not smaller than arena_bytes(list_bytes_max).
     Block read(ByteView block, std::span<char> arena, std::size_t list_bytes_max);
     std::size_t arena_bytes(std::size_t list_bytes_max) const;
@@ -55,7 +51,6 @@ class HpackDecoder {
   private:
     HpackTable table_;
     std::uint32_t table_bytes_max_;
-    bool must_shrink_ = false;
 };
 
 class HpackDecoder::Block {
