@@ -467,17 +467,19 @@ Applied set_at(ServeOptions& options, const http::RouteMatch& match, RouteValue 
     return applied;
 }
 
-// Splits PATH=VALUE; the route of the path gets the value.
-Applied set_path(ServeOptions& options, std::string_view text, std::string_view example,
-                 RouteValue what) {
-    const auto sides = path_and_value(text);
-    if (!sides) {
-        return std::unexpected("expects PATH=VALUE, for example " + std::string(example));
-    }
-    return set_at(options, {.path = sides->first}, what, sides->second);
-}
+// By RouteValue.
+constexpr std::array<std::string_view, 7> path_examples{
+    "/private=users.htpasswd", "'/api=*'", "/login=20,5", "/app=X-Frame-Options:DENY",
+    "/api=404=404.json",       "/api=off", "/old=/new"};
 
 }  // namespace
+
+Applied set_path(ServeOptions& options, RouteValue what, std::string_view text) {
+    const auto sides = path_and_value(text);
+    if (sides) return set_at(options, {.path = sides->first}, what, sides->second);
+    return std::unexpected("expects PATH=VALUE, for example " +
+                           std::string(path_examples.at(static_cast<std::size_t>(what))));
+}
 
 // Programs of a folder before patterns: a script below --cgi /cgi-bin is run there, also where its
 // name fits a --fastcgi '*.php' of the whole site.
@@ -519,34 +521,6 @@ Applied set_path_log(ServeOptions& options, std::string_view value) {
         return std::unexpected("expects at most " + std::to_string(path_logs_max) + " of these");
     }
     return set_at(options, {.path = sides->first}, RouteValue::log, sides->second);
-}
-
-Applied set_path_redirect(ServeOptions& options, std::string_view value) {
-    return set_path(options, value, "/old=/new", RouteValue::redirect);
-}
-
-Applied set_path_auth(ServeOptions& options, std::string_view value) {
-    return set_path(options, value, "/private=users.htpasswd", RouteValue::auth);
-}
-
-Applied set_path_cors(ServeOptions& options, std::string_view value) {
-    return set_path(options, value, "'/api=*'", RouteValue::cors);
-}
-
-Applied set_path_rate(ServeOptions& options, std::string_view value) {
-    return set_path(options, value, "/login=20,5", RouteValue::rate);
-}
-
-Applied set_path_header(ServeOptions& options, std::string_view value) {
-    return set_path(options, value, "/app=X-Frame-Options:DENY", RouteValue::header);
-}
-
-Applied set_path_error_page(ServeOptions& options, std::string_view value) {
-    return set_path(options, value, "/api=404=404.json", RouteValue::error_page);
-}
-
-Applied set_path_compress(ServeOptions& options, std::string_view value) {
-    return set_path(options, value, "/api=off", RouteValue::compress);
 }
 
 Applied set_user(ServeOptions& options, std::string_view value) {

@@ -26,14 +26,6 @@ Applied set_fastcgi(ServeOptions& options, std::string_view value);
 Applied set_cors(ServeOptions& options, std::string_view value);
 Applied set_basic_auth(ServeOptions& options, std::string_view value);
 Applied set_path_log(ServeOptions& options, std::string_view value);
-// Each of these is PATH=VALUE, and has the form of the site's own flag behind the '='.
-Applied set_path_auth(ServeOptions& options, std::string_view value);
-Applied set_path_cors(ServeOptions& options, std::string_view value);
-Applied set_path_redirect(ServeOptions& options, std::string_view value);
-Applied set_path_rate(ServeOptions& options, std::string_view value);
-Applied set_path_header(ServeOptions& options, std::string_view value);
-Applied set_path_error_page(ServeOptions& options, std::string_view value);
-Applied set_path_compress(ServeOptions& options, std::string_view value);
 Applied set_user(ServeOptions& options, std::string_view value);
 
 enum class RouteValue : std::uint8_t {
@@ -48,8 +40,14 @@ enum class RouteValue : std::uint8_t {
     cgi,
     fastcgi,
 };
-// What the flags above do for their path.
+// What the flags of a path do for it.
 Applied set_of_route(Route& route, RouteValue what, std::string_view value);
+// PATH=VALUE, with the form of the site's own flag behind the '='.
+Applied set_path(ServeOptions& options, RouteValue what, std::string_view text);
+template <RouteValue what>
+Applied set_path(ServeOptions& options, std::string_view text) {
+    return set_path(options, what, text);
+}
 
 // A path as requests have it, without a '/' at its end, so that "/a%20b" or "/x/../a" holds for
 // what it looks like. False: no request has such a path.

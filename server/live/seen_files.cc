@@ -2,30 +2,17 @@
 
 #include <sys/stat.h>
 
-#include <cstdint>
 #include <utility>
 
 #include "server/config/document.h"
+#include "tiderace/core/whole_file.h"
 
 namespace tiderace::server {
 namespace {
 
 std::string look_at(const std::string& path) {
     struct stat status{};
-    if (::stat(path.c_str(), &status) != 0) return "none\n";
-#if defined(__APPLE__)
-    const timespec& time = status.st_mtimespec;
-#else
-    const timespec& time = status.st_mtim;
-#endif
-    std::string look;
-    for (const auto number :
-         {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
-          static_cast<std::uint64_t>(time.tv_sec), static_cast<std::uint64_t>(time.tv_nsec),
-          static_cast<std::uint64_t>(status.st_size)}) {
-        look += std::to_string(number) + " ";
-    }
-    return look + "\n";
+    return ::stat(path.c_str(), &status) == 0 ? core::look_of(status) : "none\n";
 }
 
 std::string look_at_matches(const std::string& pattern) {

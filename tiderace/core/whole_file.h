@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -62,6 +63,23 @@ inline Result<std::string> read_file(const std::string& path, std::size_t bytes_
     // Non-blocking, so that a FIFO without a writer does not hang us.
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     return read_file(Descriptor(system_kernel(), fd), path, bytes_max, operation);
+}
+
+// A text that changes when the file is replaced or written. Not for display.
+inline std::string look_of(const struct stat& status) {
+#if defined(__APPLE__)
+    const timespec& time = status.st_mtimespec;
+#else
+    const timespec& time = status.st_mtim;
+#endif
+    std::string look;
+    for (const auto number :
+         {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
+          static_cast<std::uint64_t>(status.st_size), static_cast<std::uint64_t>(time.tv_sec),
+          static_cast<std::uint64_t>(time.tv_nsec)}) {
+        look += std::to_string(number) + ',';
+    }
+    return look + ';';
 }
 
 // False: errno says why.

@@ -40,27 +40,9 @@ Result<SecretText> read_file(const std::string& path, std::size_t bytes_max) {
     return core::read_file<SecretText>(open_file(path), path, bytes_max);
 }
 
-// macOS names the field differently.
-static const timespec& modified_at(const struct stat& status) {
-#ifdef __APPLE__
-    return status.st_mtimespec;
-#else
-    return status.st_mtim;
-#endif
-}
-
 std::string file_look(const std::string& path) {
     struct stat status{};
-    if (!get_status(path, status)) return "none;";
-    std::string look;
-    for (const auto number :
-         {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
-          static_cast<std::uint64_t>(status.st_size),
-          static_cast<std::uint64_t>(modified_at(status).tv_sec),
-          static_cast<std::uint64_t>(modified_at(status).tv_nsec)}) {
-        look += std::to_string(number) + ',';
-    }
-    return look + ';';
+    return get_status(path, status) ? core::look_of(status) : "none;";
 }
 
 }  // namespace tiderace::tls

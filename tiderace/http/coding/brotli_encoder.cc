@@ -5,6 +5,7 @@
 #include <brotli/encode.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "tiderace/http/coding/encoder_memory.h"
@@ -35,17 +36,9 @@ Setting setting_of(Purpose purpose, std::optional<std::uint64_t> bytes) {
     return {7, 19};
 }
 
-BrotliEncoderOperation operation_of(ContentEncoder::Until until) {
-    switch (until) {
-        case ContentEncoder::Until::taken:
-            return BROTLI_OPERATION_PROCESS;
-        case ContentEncoder::Until::flushed:
-            return BROTLI_OPERATION_FLUSH;
-        case ContentEncoder::Until::finished:
-            break;
-    }
-    return BROTLI_OPERATION_FINISH;
-}
+// By ContentEncoder::Until.
+constexpr std::array operations{BROTLI_OPERATION_PROCESS, BROTLI_OPERATION_FLUSH,
+                                BROTLI_OPERATION_FINISH};
 
 void* take(void* memory, std::size_t bytes) {
     return static_cast<EncoderMemory*>(memory)->take(bytes);
@@ -81,8 +74,9 @@ class BrotliEncoder final : public ContentEncoder {
         auto next_out = reinterpret_cast<std::uint8_t*>(out.data());
         std::size_t in_left = in.size();
         std::size_t out_left = out.size();
-        const bool good = BrotliEncoderCompressStream(state_, operation_of(until), &in_left,
-                                                      &next_in, &out_left, &next_out, nullptr);
+        const bool good =
+            BrotliEncoderCompressStream(state_, operations[static_cast<std::size_t>(until)],
+                                        &in_left, &next_in, &out_left, &next_out, nullptr);
         Step step{.used = in.size() - in_left, .made = out.size() - out_left, .failed = !good};
         if (!good) return step;
         if (until == Until::finished) {

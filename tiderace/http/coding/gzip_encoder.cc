@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 
 #include "tiderace/http/coding/encoder_memory.h"
 
@@ -29,17 +30,7 @@ Setting setting_of(Purpose purpose) {
     return {9, 15, 9};
 }
 
-int flush_of(ContentEncoder::Until until) {
-    switch (until) {
-        case ContentEncoder::Until::taken:
-            return Z_NO_FLUSH;
-        case ContentEncoder::Until::flushed:
-            return Z_SYNC_FLUSH;
-        case ContentEncoder::Until::finished:
-            break;
-    }
-    return Z_FINISH;
-}
+constexpr std::array flushes{Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH};  // by ContentEncoder::Until
 
 void* take(void* memory, unsigned count, unsigned bytes) {
     return static_cast<EncoderMemory*>(memory)->take(std::size_t{count} * bytes);
@@ -82,7 +73,8 @@ class GzipEncoder final : public ContentEncoder {
         stream_.next_out = reinterpret_cast<Bytef*>(out.data());
         stream_.avail_out = static_cast<uInt>(room);
         // A piece that is cut must not be flushed or finished before its last part.
-        const int result = deflate(&stream_, all ? flush_of(until) : Z_NO_FLUSH);
+        const int result =
+            deflate(&stream_, all ? flushes[static_cast<std::size_t>(until)] : Z_NO_FLUSH);
         Step step{.used = given - stream_.avail_in, .made = room - stream_.avail_out};
         if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
             step.failed = true;

@@ -1,5 +1,7 @@
 #include "tiderace/http/coding/encoders.h"
 
+#include <array>
+
 #if TIDERACE_HAVE_ZSTD
 
 #include <zstd.h>
@@ -30,17 +32,8 @@ Setting setting_of(Purpose purpose, std::optional<std::uint64_t> bytes) {
     return {12, 20};
 }
 
-ZSTD_EndDirective directive_of(ContentEncoder::Until until) {
-    switch (until) {
-        case ContentEncoder::Until::taken:
-            return ZSTD_e_continue;
-        case ContentEncoder::Until::flushed:
-            return ZSTD_e_flush;
-        case ContentEncoder::Until::finished:
-            break;
-    }
-    return ZSTD_e_end;
-}
+// By ContentEncoder::Until.
+constexpr std::array directives{ZSTD_e_continue, ZSTD_e_flush, ZSTD_e_end};
 
 class ZstdEncoder final : public ContentEncoder {
   public:
@@ -66,7 +59,8 @@ class ZstdEncoder final : public ContentEncoder {
     Step step(ByteView in, std::span<char> out, Until until) override {
         ZSTD_inBuffer from{in.data(), in.size(), 0};
         ZSTD_outBuffer to{out.data(), out.size(), 0};
-        const std::size_t left = ZSTD_compressStream2(context_, &to, &from, directive_of(until));
+        const std::size_t left =
+            ZSTD_compressStream2(context_, &to, &from, directives[static_cast<std::size_t>(until)]);
         Step step{.used = from.pos, .made = to.pos, .failed = ZSTD_isError(left) != 0};
         step.done = !step.failed && step.used == in.size() && (until == Until::taken || left == 0);
         return step;
