@@ -6,6 +6,7 @@
 
 #include "tiderace/base/check.h"
 #include "tiderace/core/deadline.h"
+#include "tiderace/http/exchange_registry.h"
 #include "tiderace/http/request_buffer.h"
 #include "tiderace/http/site_loop.h"
 
@@ -25,11 +26,20 @@ struct Exchange::Waiting final : core::Deadline {
     };
 
     explicit Waiting(Exchange& e) : exchange(&e) {}
+    ~Waiting() override { leave_registry(); }
+
+    // Other threads reach the exchange by its id in the registry; without it, calls are counted
+    // misses.
+    void leave_registry() {
+        if (registry != nullptr) std::exchange(registry, nullptr)->leave(id);
+    }
     void on_passed() override { exchange->on_deadline(status); }
 
     Exchange* exchange;
     int status = 503;
     std::vector<std::unique_ptr<Callback>> callbacks;
+    std::shared_ptr<ExchangeRegistry> registry;  // where it has an id
+    SlotId id;
 };
 
 Exchange::Exchange() = default;
@@ -126,7 +136,7 @@ void Exchange::answer_over_head(int status, ByteView sentence) {
     log::Logger* const log = loop().log();
     // Kept on this stack: the observers are called when the answer is out, and by then the exchange
     // may be gone.
-    const std::unique_ptr<Waiting> waiting = std::move(waiting_);  // has some of the observers
+    const std::unique_ptr<Waiting> waiting = std::move(waiting_);
     AbandonObservers observers;
     observers.splice_back(observers_);
     abandoned_ = true;
@@ -138,7 +148,7 @@ void Exchange::answer_over_head(int status, ByteView sentence) {
         response.set_body(std::string(sentence) + "\n");
     }
     write(response);  // and it may be gone
-    tell(observers, log);
+    tell(waiting.get(), observers, log);
 }
 
 void Exchange::fail() {
@@ -202,6 +212,20 @@ core::Ref<Exchange> Exchange::defer() {
     return core::Ref<Exchange>(this);
 }
 
+ExchangeHandle Exchange::handle() {
+    loop().assert_on_loop();
+    // The end was reported already: a handle could reach nothing.
+    if (abandoned_ || over_) return {};
+    TR_CHECK(site_ != nullptr, "an exchange without a site has no handle");
+    deferred_ = true;
+    Waiting& waits = waiting();
+    if (waits.registry == nullptr) {
+        waits.registry = site_->registry(loop());
+        waits.id = waits.registry->enter(*this);
+    }
+    return {waits.registry, waits.id};
+}
+
 bool Exchange::observe(AbandonObserver& observer) {
     if (abandoned_ || over_) return false;
     observers_.push_back(observer);
@@ -234,14 +258,15 @@ void Exchange::stop_waiting() {
 void Exchange::abandon() {
     leave_flight();
     abandoned_ = true;
-    const std::unique_ptr<Waiting> waiting = std::move(waiting_);  // has some of the observers
+    const std::unique_ptr<Waiting> waiting = std::move(waiting_);
     AbandonObservers observers;
     observers.splice_back(observers_);
-    tell(observers, loop().log());
+    tell(waiting.get(), observers, loop().log());
 }
 
 // The exchange may be gone, so this uses only what its caller has on the stack.
-void Exchange::tell(AbandonObservers& observers, log::Logger* log) {
+void Exchange::tell(Waiting* waiting, AbandonObservers& observers, log::Logger* log) {
+    if (waiting != nullptr) waiting->leave_registry();
     while (!observers.empty()) {
         AbandonObserver& observer = observers.pop_front();
         core::contain(log, "http", "an observer", [&] { observer.on_abandoned(); });

@@ -3,6 +3,7 @@
 //
 //   handle(exchange) -> respond()                            now
 //                    -> defer(), keep the Ref -> respond()    later, on this loop
+//                    -> handle(), give it away -> post()      later, from any thread
 //                    -> receive_body() -> on_body_end -> respond(), or one of these
 //
 // Later      The exchange may be kept past the handler's return. The views of request() are then
@@ -18,7 +19,7 @@
 //            is answered 500. Misuse, as a second answer, is logged and ignored.
 //
 // Owner    The connection, and every handler that deferred it.
-// Thread   The loop's.
+// Thread   The loop's. Other threads have an ExchangeHandle.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@
 #include "tiderace/http/abandon_observer.h"
 #include "tiderace/http/attachment.h"
 #include "tiderace/http/body_receiver.h"
+#include "tiderace/http/exchange_handle.h"
 #include "tiderace/http/request.h"
 #include "tiderace/http/request_origin.h"
 #include "tiderace/http/response.h"
@@ -58,6 +60,7 @@ class Exchange : public core::Shared {
     void respond(Response&& response) { respond(response); }
     void respond_status(int status);  // without a body; the site's error pages give it one
     core::Ref<Exchange> defer();      // answered later: keep the Ref until then
+    ExchangeHandle handle();          // answered by another thread, which keeps no Ref
     // From here on the views of request() live as long as the exchange; older ones do not.
     virtual void pin() = 0;
     Instant started() const { return started_; }  // when its head was there
@@ -180,7 +183,7 @@ class Exchange : public core::Shared {
     void receiver_returned(bool sound);
     [[gnu::cold]] void report_misuse(std::string_view what);
     [[gnu::cold]] void log_cookie_fault(const Response& response);
-    static void tell(AbandonObservers& observers, log::Logger* log);
+    static void tell(Waiting* waiting, AbandonObservers& observers, log::Logger* log);
 
     const Chain* chain_ = nullptr;  // SiteLoop's, as the next four are
     const Matched* matched_ = nullptr;
@@ -189,7 +192,7 @@ class Exchange : public core::Shared {
     std::size_t rules_done_ = 0;
     route::Parameters parameters_;
     AbandonObservers observers_;
-    std::unique_ptr<Waiting> waiting_;       // for a deadline or a callback
+    std::unique_ptr<Waiting> waiting_;       // for a deadline, a callback or a handle
     std::unique_ptr<BodyReceiver> retired_;  // withdrawn inside its own call
     BodyReceiver* called_ = nullptr;         // on_body or on_trailer of it is on the stack
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tiderace/core/contain.h"
+#include "tiderace/http/exchange_registry.h"
 #include "tiderace/http/request_metrics.h"
 #include "tiderace/http/site_chains.h"
 #include "tiderace/http/wire/canonical_path.h"
@@ -380,6 +381,7 @@ SiteLoop::SiteLoop(Prepared prepared, task::Runner& runner)
     : runner_(&runner), tree_(static_cast<Tree*>(prepared.get())) {}
 
 SiteLoop::~SiteLoop() {
+    if (registry_ != nullptr) registry_->close();
     // A handler's sockets hold the tree that has the handler.
     drop_handlers();
     if (before_ != nullptr) before_->trees.clear();
@@ -477,6 +479,11 @@ void SiteLoop::set_metrics(LoopMetrics& metrics) {
     metrics_ = &metrics;
     tree_->count_in(metrics);
     logs_ = true;
+}
+
+std::shared_ptr<ExchangeRegistry> SiteLoop::registry(core::EventLoop& loop) {
+    if (registry_ == nullptr) registry_ = std::make_shared<ExchangeRegistry>(loop);
+    return registry_;
 }
 
 const Chain& SiteLoop::chain_of(std::uint32_t scope) const {

@@ -27,6 +27,7 @@
 
 namespace tiderace::http {
 
+class ExchangeRegistry;
 class LoopMetrics;
 
 // The stages of a scope and of the scopes around it, laid out flat: a request looks at one chain,
@@ -109,6 +110,8 @@ class SiteLoop {
     bool logs() const { return logs_; }
     // What a log throws ends here.
     void write_log(log::Logger* faults, const AccessRecord& record) const;
+    // The way back from other threads, made when it is first asked for.
+    std::shared_ptr<ExchangeRegistry> registry(core::EventLoop& loop);
     ExceptionLog& exceptions() { return exceptions_; }
     // The place's; nullptr for a site of one endpoint.
     task::Runner* runner() const { return runner_; }
@@ -138,6 +141,7 @@ class SiteLoop {
     bool logs_ = false;
     shared_function<void(const AccessRecord&)> observer_;
     LoopMetrics* metrics_ = nullptr;
+    std::shared_ptr<ExchangeRegistry> registry_;
     ExceptionLog exceptions_;
     mutable SlowLog slow_;
     FoldedLog gave_up_{{.level = log::Level::error,
