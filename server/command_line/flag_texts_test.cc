@@ -157,31 +157,31 @@ TEST(PathRuleFlags, TakeAPathAndWhatTheSitesFlagTakes) {
     const auto at = [&](const char* path) -> const Route& {
         return route_of(options.routes, {.path = path});
     };
-    ASSERT_TRUE(set_path_auth(options, "/a=ada:l=v"));
-    ASSERT_TRUE(set_path_auth(options, "/a/open/=off"));
+    ASSERT_TRUE(set_path<RouteValue::auth>(options, "/a=ada:l=v"));
+    ASSERT_TRUE(set_path<RouteValue::auth>(options, "/a/open/=off"));
     EXPECT_EQ(at("/a").auth, std::vector<std::string>{"ada:l=v"});
     EXPECT_EQ(at("/a/open").auth, std::vector<std::string>{});
-    ASSERT_TRUE(set_path_auth(options, "/a/open/=bob:b"));
-    ASSERT_TRUE(set_path_auth(options, "/a/open/=off"));
+    ASSERT_TRUE(set_path<RouteValue::auth>(options, "/a/open/=bob:b"));
+    ASSERT_TRUE(set_path<RouteValue::auth>(options, "/a/open/=off"));
     EXPECT_EQ(at("/a/open").auth, std::vector<std::string>{"bob:b"}) << "users win over an off";
-    ASSERT_TRUE(set_path_cors(options, "/api=*"));
-    ASSERT_TRUE(set_path_cors(options, "/api/own=off"));
+    ASSERT_TRUE(set_path<RouteValue::cors>(options, "/api=*"));
+    ASSERT_TRUE(set_path<RouteValue::cors>(options, "/api/own=off"));
     EXPECT_EQ(at("/api").cors, "*");
     EXPECT_EQ(at("/api/own").cors, "off");
-    ASSERT_TRUE(set_path_rate(options, "/=60"));
-    ASSERT_TRUE(set_path_rate(options, "/login=20,5"));
-    ASSERT_TRUE(set_path_rate(options, "/free=off"));
+    ASSERT_TRUE(set_path<RouteValue::rate>(options, "/=60"));
+    ASSERT_TRUE(set_path<RouteValue::rate>(options, "/login=20,5"));
+    ASSERT_TRUE(set_path<RouteValue::rate>(options, "/free=off"));
     EXPECT_EQ(at("").rate->limit->burst, http::filter::RateLimitOptions{}.burst);
     EXPECT_EQ(at("/login").rate->limit->per_minute, 20U);
     EXPECT_EQ(at("/login").rate->limit->burst, 5U);
     EXPECT_FALSE(at("/free").rate->limit);
-    ASSERT_TRUE(set_path_header(options, "/app=X-A:b=off"));
+    ASSERT_TRUE(set_path<RouteValue::header>(options, "/app=X-A:b=off"));
     EXPECT_EQ(at("/app").headers.at(0).value, "b=off");
-    ASSERT_TRUE(set_path_error_page(options, "/api=404=a=b.json"));
+    ASSERT_TRUE(set_path<RouteValue::error_page>(options, "/api=404=a=b.json"));
     EXPECT_EQ(at("/api").error_pages.at(0).code, 404);
     EXPECT_EQ(at("/api").error_pages.at(0).file, "a=b.json");
-    ASSERT_TRUE(set_path_compress(options, "/api=off"));
-    ASSERT_TRUE(set_path_compress(options, "/docs/=br,gzip"));
+    ASSERT_TRUE(set_path<RouteValue::compress>(options, "/api=off"));
+    ASSERT_TRUE(set_path<RouteValue::compress>(options, "/docs/=br,gzip"));
     EXPECT_FALSE(at("/api").compress->any());
     EXPECT_TRUE(at("/docs").compress->br && at("/docs").compress->gzip);
     EXPECT_FALSE(at("/docs").compress->zstd);
@@ -190,36 +190,38 @@ TEST(PathRuleFlags, TakeAPathAndWhatTheSitesFlagTakes) {
 }
 
 TEST(PathRuleFlags, RefuseWhatTheSitesFlagRefuses) {
-    expect_refused(set_path_auth, {"", "/a", "/a=", "a=ada:x", "/a=:x", "/a=ada:", "//=ada:x"});
-    expect_refused(set_path_cors, {"/a=example.com", "/a=https://a/b"});
-    expect_refused(set_path_rate, {"/a=0", "/a=x", "/a=5,", "/a=5,0", "/a=-1", "/a=1,2,3",
-                                   "/a=1000001", "/a=99999999999"});
-    expect_refused(set_path_header, {"/a=off", "/a=X", "/a=Date:x", "/a=X:a\nb"});
-    expect_refused(set_path_error_page, {"/a=off", "/a=404", "/a=200=x.html"});
-    expect_refused(set_path_compress, {"", "/a", "a=br", "/a=lz4", "/a=br,", "/a=off,br"});
+    expect_refused(set_path<RouteValue::auth>,
+                   {"", "/a", "/a=", "a=ada:x", "/a=:x", "/a=ada:", "//=ada:x"});
+    expect_refused(set_path<RouteValue::cors>, {"/a=example.com", "/a=https://a/b"});
+    expect_refused(set_path<RouteValue::rate>, {"/a=0", "/a=x", "/a=5,", "/a=5,0", "/a=-1",
+                                                "/a=1,2,3", "/a=1000001", "/a=99999999999"});
+    expect_refused(set_path<RouteValue::header>, {"/a=off", "/a=X", "/a=Date:x", "/a=X:a\nb"});
+    expect_refused(set_path<RouteValue::error_page>, {"/a=off", "/a=404", "/a=200=x.html"});
+    expect_refused(set_path<RouteValue::compress>,
+                   {"", "/a", "a=br", "/a=lz4", "/a=br,", "/a=off,br"});
     ServeOptions options;
     for (std::size_t i = 0; i < routes_max; ++i) {
-        ASSERT_TRUE(set_path_auth(options, "/a" + std::to_string(i) + "=off"));
+        ASSERT_TRUE(set_path<RouteValue::auth>(options, "/a" + std::to_string(i) + "=off"));
     }
-    EXPECT_FALSE(set_path_auth(options, "/a=off"));
-    EXPECT_TRUE(set_path_cors(options, "/a0=*")) << "a path that has settings already";
+    EXPECT_FALSE(set_path<RouteValue::auth>(options, "/a=off"));
+    EXPECT_TRUE(set_path<RouteValue::cors>(options, "/a0=*")) << "a path that has settings already";
 }
 
 TEST(PathRuleFlags, RedirectsHaveATargetThatIsElsewhere) {
     ServeOptions options;
     for (const char* good : {"/a=/b", "/a=/ab", "/a=https://b.example", "/a=http://b.example/a/",
                              "/a/b=/a", "/=https://b.example", "/a=/", "/a=/b%20c"}) {
-        EXPECT_TRUE(set_path_redirect(options, good)) << good;
+        EXPECT_TRUE(set_path<RouteValue::redirect>(options, good)) << good;
     }
     EXPECT_EQ(options.routes[0].reply->target, "/b%20c{rest}") << "the last of a path counts";
-    ASSERT_TRUE(set_path_redirect(options, "/a=off"));
+    ASSERT_TRUE(set_path<RouteValue::redirect>(options, "/a=off"));
     EXPECT_TRUE(options.routes[0].reply->is_off());
     const std::size_t count = options.routes.size();
     for (const char* bad :
          {"/a=", "/a=b", "/a=//b.example", "/a=ftp://b", "/a=https://", "/a=/b c", "/a=/b\nX: y",
           "/a=/b?c", "/a=/b#c", "/a=/\\b", "/a=/\xC3\xA4", "/a=/a", "/a=/a/b", "/a=/x/../a/b",
           "/=/b", "/a%20b=/a%20b/c", "/a=/..", "/a=/%zz"}) {
-        EXPECT_FALSE(set_path_redirect(options, bad)) << bad;
+        EXPECT_FALSE(set_path<RouteValue::redirect>(options, bad)) << bad;
     }
     EXPECT_EQ(options.routes.size(), count) << "what is refused leaves nothing";
 }
@@ -227,10 +229,11 @@ TEST(PathRuleFlags, RedirectsHaveATargetThatIsElsewhere) {
 TEST(PathRuleFlags, HoldForThePathsThatRequestsHave) {
     ServeOptions options;
     for (const char* spelled : {"/a b=off", "/a%20b=off", "/x/../a%20b/=off", "/./a%20b=off"}) {
-        ASSERT_TRUE(set_path_auth(options, spelled));
+        ASSERT_TRUE(set_path<RouteValue::auth>(options, spelled));
         EXPECT_EQ(options.routes.back().match.path, "/a b") << spelled;
     }
-    expect_refused(set_path_auth, {"/a%2Fb=off", "/%zz=off", "/../a=off", "/a\\b=off"});
+    expect_refused(set_path<RouteValue::auth>,
+                   {"/a%2Fb=off", "/%zz=off", "/../a=off", "/a\\b=off"});
 }
 
 TEST(FastCgiFlag, TakesAPatternAndAnAddress) {
@@ -283,7 +286,7 @@ TEST(BasicAuthFlag, TakesAPairOrAFile) {
 
 TEST(PathAuthFlag, APasswordIsTakenAsItIsTyped) {
     ServeOptions options;
-    ASSERT_TRUE(set_path_auth(options, "/a=alice: open sesame "));
+    ASSERT_TRUE(set_path<RouteValue::auth>(options, "/a=alice: open sesame "));
     EXPECT_EQ(options.routes[0].auth, std::vector<std::string>{"alice: open sesame "});
 }
 

@@ -71,7 +71,8 @@ bool leave_sqlite_memory_uncounted() {
 #endif
 }
 
-std::unique_ptr<Connection> make_connection(task::Runner& runner, const Settings& settings,
+std::unique_ptr<Connection> make_connection([[maybe_unused]] task::Runner& runner,
+                                            const Settings& settings,
                                             [[maybe_unused]] bool reads_only) {
     // Again, although Database's constructor has checked it: listen() and migrations come here with
     // settings alone.
