@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from certificates import Authority
-from server import wait_until
+from server import STAY_ROOT, wait_until
 from test_sites import HERE, SERVER, Sites, make, needs_openssl, sites  # noqa: F401
 
 ONE = '[[site]]\nhosts = ["one.example"]\nroot = "one"\n'
 TWO = '[[site]]\nhosts = ["two.example"]\nroot = "two"\n'
+ADMIN = '[admin]\nsocket = "admin.sock"\n'
 BROKEN = ONE + 'indx = "a"\nlisting = 5\n'
 
 
@@ -73,8 +74,9 @@ def start(binary, sites, make, tmp_path):  # noqa: F811
     make("one/index.html", "one")
     make("two/index.html", "two")
 
-    def begin(text=ONE, admin="", **more):
-        head = SERVER + HERE + f'[admin]\nsocket = "admin.sock"\n{admin}'
+    def begin(text=ONE, admin="", user=None, **more):
+        server = f'[server]\nthreads = 1\nuser = "{user}"\n' if user else SERVER
+        head = server + HERE + ADMIN + admin
         server = sites(text, head=head, **more)
         return Admin(binary, server, tmp_path, head)
 
@@ -201,6 +203,33 @@ def test_the_socket_goes_and_comes(start):
     wait_until(admin.socket.exists)
     wait_until(lambda: b" 200 OK" in admin.get("/status"))
     assert admin.server.of("two.example").status == 200
+
+
+@pytest.mark.skipif(not STAY_ROOT, reason="only root gives its rights up")
+def test_without_root_the_socket_moves_to_a_folder_of_the_user(start, tmp_path):
+    own = tmp_path / "own"
+    own.mkdir()
+    os.chown(own, 65534, 65534)
+    for folder in [tmp_path, *tmp_path.parents]:
+        if folder != folder.parent:
+            folder.chmod(folder.stat().st_mode | 0o55)
+    admin = start(user="65534")
+    head = admin.head
+    for change, told in (
+        ((ADMIN, ADMIN + 'mode = "0660"\n'), "root made it; a restart changes them"),
+        (("admin.sock", "other.sock"), "other.sock: permission denied"),
+    ):
+        admin.head = head.replace(*change)
+        admin.write(TWO)
+        refused = admin.use("reload", "--socket", admin.socket)
+        assert refused.returncode == 1 and told in refused.stderr, refused.stderr
+        assert mode_of(admin.socket) == 0o600
+    admin.head = head.replace("admin.sock", "own/a.sock")
+    admin.write(TWO)
+    assert admin.use("reload", "--socket", admin.socket).returncode == 0
+    # Root's helper has removed the name that root made.
+    assert not admin.socket.exists()
+    assert admin.use("reload", admin.file).returncode == 0
 
 
 def test_nobody_there_is_another_status_than_refused(start, tmp_path):

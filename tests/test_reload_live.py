@@ -21,6 +21,7 @@ from test_reload import (  # noqa: F401
     REFUSED,
     TWO,
     folders,
+    free_port,
     open_files,
     reloads,
     status,
@@ -271,6 +272,20 @@ def test_more_and_fewer_connections(reloads, folders, accept):  # noqa: F811
         assert not is_served(), "one is still open"
         kept[0].close()
         wait_until(is_served, what="a place for another")
+
+
+@needs_openssl
+def test_a_redirecting_address_that_comes_has_room(reloads, folders, tmp_path):  # noqa: F811
+    pair = Authority(tmp_path, "ca").issue("a", ("localhost",))
+    names = f'[[tls.certificate]]\ncert = "{pair.certificate}"\nkey = "{pair.key}"\n'
+    each = reloads(ONE, head=SERVER + HERE + names)
+    plain = "127.0.0.1", free_port()
+    more = f'[[listen]]\naddress = "127.0.0.1:{plain[1]}"\nredirect_to_https = true\n'
+    assert each.ask(ONE, SERVER + HERE + more + names)
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            one = stack.enter_context(Connection(plain))
+            assert one.get("/", host="one.example").status == 308
 
 
 def unsent_max(size):
