@@ -2,11 +2,13 @@
 // long making takes, and how long it takes to find the site and the routes of a request.
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "server/site/site.h"
 #include "tiderace/http/request.h"
+#include "tiderace/http/route/regex.h"
 
 namespace tiderace::server {
 namespace {
@@ -18,8 +20,10 @@ std::string host_of(std::size_t site) {
     return "host" + std::to_string(site) + ".example.org";
 }
 
-// Prefixes three deep and paths alone; where `has_globs`, one of ten routes is a pattern.
-std::vector<ServedSite> many_sites(bool has_globs) {
+// What one of ten routes is; the others are prefixes three deep and paths alone.
+enum Tenth : std::int64_t { plain, glob, regex };
+
+std::vector<ServedSite> many_sites(std::int64_t tenth) {
     std::vector<ServedSite> sites(sites_count);
     for (std::size_t i = 0; i < sites_count; ++i) {
         sites[i].hosts = {host_of(i)};
@@ -27,10 +31,14 @@ std::vector<ServedSite> many_sites(bool has_globs) {
         for (std::size_t j = 0; j < routes_count; ++j) {
             const std::string number = std::to_string(j);
             Route route{.headers = {{"X-Route", number}}};
-            route.match.path = j % 10 == 0 && has_globs ? "*.e" + number
-                               : j % 3 == 0             ? "/part" + number
-                               : j % 3 == 1             ? "/part" + std::to_string(j - 1) + "/a/b"
-                                                        : "=/part" + number + "/page.html";
+            route.match.path = j % 10 == 0 && tenth == glob    ? "*.e" + number
+                               : j % 10 == 0 && tenth == regex ? "~[.]e" + number + "$"
+                               : j % 3 == 0                    ? "/part" + number
+                               : j % 3 == 1 ? "/part" + std::to_string(j - 1) + "/a/b"
+                                            : "=/part" + number + "/page.html";
+            if (route.match.path.starts_with('~')) {
+                route.match.regex = *http::route::compile_regex(route.match.path.substr(1));
+            }
             sites[i].options.routes.push_back(std::move(route));
         }
     }
@@ -38,17 +46,17 @@ std::vector<ServedSite> many_sites(bool has_globs) {
 }
 
 void make(benchmark::State& state) {
-    const std::vector<ServedSite> sites = many_sites(state.range(0) != 0);
+    const std::vector<ServedSite> sites = many_sites(state.range(0));
     for ([[maybe_unused]] auto _ : state) {
         const http::Site tree = make_site(sites, {});
         benchmark::DoNotOptimize(tree.endpoints().size());
     }
 }
-BENCHMARK(make)->ArgName("globs")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(make)->ArgName("tenth")->DenseRange(plain, regex)->Unit(benchmark::kMillisecond);
 
 // 1,000 URLs, one of each site.
 void match(benchmark::State& state) {
-    const std::vector<ServedSite> sites = many_sites(state.range(0) != 0);
+    const std::vector<ServedSite> sites = many_sites(state.range(0));
     const http::Site tree = make_site(sites, {});
     http::wire::RequestHead head;
     std::vector<std::string> hosts;
@@ -75,7 +83,7 @@ void match(benchmark::State& state) {
         benchmark::DoNotOptimize(found.data());
     }
 }
-BENCHMARK(match)->ArgName("globs")->Arg(0)->Arg(1);
+BENCHMARK(match)->ArgName("tenth")->DenseRange(plain, regex);
 
 }  // namespace
 }  // namespace tiderace::server

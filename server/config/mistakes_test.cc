@@ -350,9 +350,9 @@ Mistake{"ARegularExpression", R"([[site]]
 root = "/srv/www"
 route = [ { path = "~^/a([0-9]+$", deny = true } ]
 )",
-R"(site.toml:3:34: error: this regular expression has a fault: missing closing parenthesis
+R"(site.toml:3:33: error: this regular expression has a fault: missing closing parenthesis
  3 | route = [ { path = "~^/a([0-9]+$", deny = true } ]
-   |                                  ^
+   |                                 ^
    = a backslash takes the meaning from a sign, as in '~\.php$'; single quotes keep it as it is
 1 error
 )"},

@@ -24,8 +24,13 @@ struct Condition {
     std::string value;
 };
 
-std::optional<Condition> read_condition(const std::vector<std::string>& words) {
+std::optional<Condition> read_condition(std::vector<std::string> words) {
     std::string parts[3];
+    // Behind a value in quotes it stands alone.
+    if (words.size() == 4 && words.back() == ")") {
+        words.pop_back();
+        words.back() += ')';
+    }
     if (words.empty() || words.size() > 3) return std::nullopt;
     std::ranges::copy(words, parts);
     std::string& last = parts[words.size() - 1];

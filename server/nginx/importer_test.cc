@@ -179,6 +179,8 @@ TEST(NginxImporter, RegularExpressionsAreCarried) {
          "path = \"/old\"\nredirect = \"https://a.example/old{rest}\"\nstatus = 301\n"},
         {"if ($uri ~* ^/a\\d) { return 403; }",
          "path = \"~(?i)^/a\\\\d\"\npriority = 3\ndeny = 403\n"},
+        {"if ($uri ~ \"^/a{2}\") { return 403; }",
+         "path = \"~^/a{2}\"\npriority = 3\ndeny = 403\n"},
         {"location /a/ { location ~ ^/a/\\d { return 410; } }",
          "path = \"~^/a/\\\\d\"\nstatus = 410\n"},
         {"location ^~ /a { return 200 a; } location ~ \\.b$ { return 200 b; }",
