@@ -91,6 +91,7 @@ class Dump {
         } else if (const Table* const table = member.value.get<Table>()) {
             begin("[" + name + "]", name);
             add_table(*table, kind_of("[" + member.key + "]"), member.key == "users");
+            if (!form_.is_json) add_header();  // also [metrics] alone says something
         }
     }
 
@@ -224,6 +225,12 @@ class Dump {
         return origin;
     }
 
+    // Before the first key of its table.
+    void add_header() {
+        if (!header_.empty()) text_ += (text_.empty() ? "" : "\n") + header_ + "\n";
+        header_.clear();
+    }
+
     void add(const std::string& key, const std::string& value, const Origin& origin) {
         known_.insert(key);
         if (form_.is_json) {
@@ -232,8 +239,7 @@ class Dump {
                      ", \"value\": " + value + ", " + origin.json + "}";
             return;
         }
-        if (!header_.empty()) text_ += (text_.empty() ? "" : "\n") + header_ + "\n";
-        header_.clear();
+        add_header();
         std::string line = key + (key.starts_with('#') ? ": " : " = ") + value;
         line.resize(std::max(line.size() + 2, dump_origin_column), ' ');
         text_ += line + "# " + origin.text + "\n";
