@@ -64,6 +64,12 @@ std::string tidied(std::string path) {
     return path;
 }
 
+// A star may stand for a part of a name, such as the dots of "..b", and be a whole name here.
+bool leads_up(std::string_view path) {
+    const std::string whole = std::string(path) + "/";
+    return whole.contains("/../") || whole.contains("/./");
+}
+
 std::string encoded(std::string_view path) {
     std::string storage(3 * path.size(), '\0');
     http::wire::BoundedText text(storage);
@@ -149,7 +155,9 @@ std::optional<std::string> path_with_variables(std::string_view text, const Vari
     std::string whole;
     const auto put = [&](const Value& value) { whole += value.text; };
     if (!expand(text, values, path, put)) return std::nullopt;
-    return tidied(std::move(whole));
+    whole = tidied(std::move(whole));
+    if (leads_up(whole)) return std::nullopt;
+    return whole;
 }
 
 std::optional<std::string> location_with_variables(std::string_view text,

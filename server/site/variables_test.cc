@@ -44,5 +44,18 @@ TEST(Variables, AreGroupsOfARegularExpression) {
     EXPECT_EQ(variable_fault("{ten}", ten), "{ten} stands for a group, and the path has 9");
 }
 
+TEST(Variables, APartOfANameLeadsNoPathUp) {
+    const auto file = [](std::string_view text, std::string_view path) {
+        return path_with_variables(text, {.path = path, .route = "/a/*b"}, path);
+    };
+    EXPECT_EQ(file("/docs/{1}/x", "/a/..b"), std::nullopt);
+    EXPECT_EQ(file("/docs/{1}", "/a/..b"), std::nullopt);
+    EXPECT_EQ(file("/docs/.{1}/x", "/a/.b"), std::nullopt);
+    EXPECT_EQ(file("/docs/{1}/x", "/a/.b"), std::nullopt);
+    EXPECT_EQ(file("/docs/{1}x", "/a/..b"), "/docs/..x");
+    EXPECT_EQ(file("/docs/{1}/x", "/a/...b"), "/docs/.../x");
+    EXPECT_EQ(file("/docs/{1}/x", "/a/b"), "/docs/x");
+}
+
 }  // namespace
 }  // namespace tiderace::server
