@@ -31,6 +31,14 @@ void SeenFiles::note_pattern(const std::string& pattern) {
     note({pattern, true});
 }
 
+std::vector<std::string> SeenFiles::files() const {
+    std::vector<std::string> all;
+    for (const Entry& each : entries_) {
+        if (!each.is_pattern) all.push_back(each.path);
+    }
+    return all;
+}
+
 void SeenFiles::note(Entry entry) {
     noted_ += entry.is_pattern ? look_at_matches(entry.path) : look_at(entry.path);
     entries_.push_back(std::move(entry));

@@ -1,5 +1,5 @@
 // SeenFiles: the files of a configuration as they were when they were read, so that a change of one
-// is noticed: its device, inode, time and size. Editors write anew, or rename over: both show.
+// is noticed: its device, inode, times and size. Editors write anew, or rename over: both show.
 //
 //   note_file(), note_pattern()   before each is read; then changed(), now and again
 //
@@ -18,6 +18,7 @@ class SeenFiles {
     void note_file(const std::string& path);
     // Of glob(3): which files it matches.
     void note_pattern(const std::string& pattern);
+    std::vector<std::string> files() const;
 
     // Whether they are others than when they were noted, and the same as at the last call: what is
     // being written is not whole yet.

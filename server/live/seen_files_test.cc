@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <thread>
 
+#include "tiderace/base/units.h"
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::server {
@@ -23,6 +25,20 @@ TEST(SeenFiles, AChangeIsOneOnceItHasSettled) {
     EXPECT_FALSE(seen.changed());
     EXPECT_TRUE(seen.changed());
     EXPECT_TRUE(seen.changed()) << "until it is noted again";
+}
+
+TEST(SeenFiles, ATimeThatIsSetBackHidesNoChange) {
+    testing::TemporaryFolder folder;
+    folder.write("a", "one");
+    const auto before = std::filesystem::last_write_time(folder.path_of("a"));
+    SeenFiles seen;
+    seen.note_file(folder.path_of("a"));
+    EXPECT_EQ(seen.files(), std::vector{folder.path_of("a")});
+    std::this_thread::sleep_for(20ms);  // a tick of the file system's clock
+    folder.write("a", "two");
+    std::filesystem::last_write_time(folder.path_of("a"), before);
+    seen.changed();
+    EXPECT_TRUE(seen.changed());
 }
 
 TEST(SeenFiles, RenamesRemovalsAndNewFilesOfAPatternAreChanges) {

@@ -68,15 +68,20 @@ inline Result<std::string> read_file(const std::string& path, std::size_t bytes_
 // A text that changes when the file is replaced or written. Not for display.
 inline std::string look_of(const struct stat& status) {
 #if defined(__APPLE__)
-    const timespec& time = status.st_mtimespec;
+    const timespec& written = status.st_mtimespec;
+    const timespec& changed = status.st_ctimespec;
 #else
-    const timespec& time = status.st_mtim;
+    const timespec& written = status.st_mtim;
+    const timespec& changed = status.st_ctim;
 #endif
     std::string look;
     for (const auto number :
          {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
-          static_cast<std::uint64_t>(status.st_size), static_cast<std::uint64_t>(time.tv_sec),
-          static_cast<std::uint64_t>(time.tv_nsec)}) {
+          static_cast<std::uint64_t>(status.st_size), static_cast<std::uint64_t>(written.tv_sec),
+          static_cast<std::uint64_t>(written.tv_nsec),
+          // `cp -p` and `rsync --inplace` set the other time back.
+          static_cast<std::uint64_t>(changed.tv_sec),
+          static_cast<std::uint64_t>(changed.tv_nsec)}) {
         look += std::to_string(number) + ',';
     }
     return look + ';';
