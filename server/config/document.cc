@@ -297,7 +297,8 @@ std::string DocumentReader::replaced(const std::string& text, Value& value) {
 std::optional<std::string> DocumentReader::variable(const std::string& inner, Value& value) {
     if (inner.starts_with("file:")) {
         value.is_secret = true;
-        auto text = reading_.world.read(inner.substr(5), secret_bytes_max);
+        const std::string path = reading_.path_of(inner.substr(5), value.at);
+        auto text = reading_.world.read(path, secret_bytes_max);
         if (!text) {
             reading_.problems.error(value.at, "cannot " + text.error().message());
             return std::nullopt;

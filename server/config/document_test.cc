@@ -61,6 +61,18 @@ TEST_F(DocumentTest, AFilesTextLosesItsLineEndAndIsASecret) {
     EXPECT_EQ(told().find("pass"), std::string::npos);
 }
 
+TEST_F(DocumentTest, AFileIsRelativeToTheFileThatNamesIt) {
+    testing::TemporaryFolder folder;
+    folder.write("main.toml", "include = [\"sites/*.toml\"]\na = \"${file:key}\"\n");
+    folder.write("key", "outer");
+    folder.write("sites/a.toml", "b = \"${file:key}\"\n");
+    folder.write("sites/key", "inner");
+    const Table table = read_from_disk(folder.path_of("main.toml"));
+    EXPECT_EQ(told(), "");
+    EXPECT_EQ(text_of(table, "a"), "outer");
+    EXPECT_EQ(text_of(table, "b"), "inner");
+}
+
 TEST_F(DocumentTest, IncludedListsAppendAndTablesJoin) {
     testing::TemporaryFolder folder;
     folder.write("main.toml", "include = [\"sites/*.toml\"]\n[log]\nlevel = \"info\"\n");
