@@ -40,6 +40,7 @@ BannerFacts Assembly::facts(std::size_t loops) const {
     facts.engine = engine_name();
     facts.loops = loops;
     facts.access_log = options_.access_log;
+    facts.is_of_file = static_cast<bool>(read_);
     facts.lists_on_loopback = wanted_.lists_on_loopback;
     facts.asks_password =
         any_site(sites(), [](const ServeOptions& options) { return !options.basic_auth.empty(); });

@@ -129,7 +129,9 @@ void add_facts(Page& page, const BannerFacts& facts) {
     }
     if (facts.asks_password) page.row("access", "with a name and password");
     if (facts.access_log == "off") {
-        page.row("requests", "not logged (--access-log - shows them here)");
+        page.row("requests", facts.is_of_file
+                                 ? "not logged (access = \"-\" in [log] shows them here)"
+                                 : "not logged (--access-log - shows them here)");
     } else {
         page.row("requests", facts.access_log == "-" ? "shown here" : facts.access_log);
     }

@@ -31,6 +31,7 @@ struct BannerFacts {
     std::string engine;
     std::uint64_t loops = 1;
     std::string access_log = "off";  // as in ServeOptions
+    bool is_of_file = false;         // it has no flags to give
     bool lists_on_loopback = false;  // without --listing; see Assembly::decide_listing()
     bool asks_password = false;
     std::optional<EncryptionFacts> encryption;

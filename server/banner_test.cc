@@ -39,6 +39,13 @@ TEST(Banner, ForThisMachineIsFourPlainLines) {
                   "requests  not logged (--access-log - shows them here)\n");
 }
 
+TEST(Banner, OfAFileAdvisesNoFlag) {
+    BannerFacts all = facts({"127.0.0.1:8080"});
+    all.is_of_file = true;
+    EXPECT_TRUE(banner(all, plain)
+                    .ends_with("requests  not logged (access = \"-\" in [log] shows them here)\n"));
+}
+
 TEST(Banner, ForEverybodyNamesTheNetworkAddressToo) {
     EXPECT_EQ(banner(facts({":8080"}), plain),
               first_line() +
