@@ -201,11 +201,15 @@ struct OtherWord {
 constexpr std::array other_words{
     OtherWord{"server_name", "hosts"},
     OtherWord{"host", "hosts"},
+    OtherWord{"domain", "hosts"},
+    OtherWord{"domains", "hosts"},
     OtherWord{"server", "site"},
     OtherWord{"location", "route"},
     OtherWord{"handle", "route"},
     OtherWord{"alias", "root"},
+    OtherWord{"document_root", "root"},
     OtherWord{"file_server", "root"},
+    OtherWord{"try_files", "try"},
     OtherWord{"autoindex", "listing"},
     OtherWord{"browse", "listing"},
     OtherWord{"proxy_pass", "proxy"},
@@ -221,7 +225,10 @@ constexpr std::array other_words{
     OtherWord{"handle_errors", "error_pages"},
     OtherWord{"auth_basic", "auth"},
     OtherWord{"basic_auth", "auth"},
+    OtherWord{"basicauth", "auth"},
+    OtherWord{"allow", "remote"},
     OtherWord{"limit_req", "rate"},
+    OtherWord{"rate_limit", "rate"},
     OtherWord{"gzip", "compress"},
     OtherWord{"encode", "compress"},
     OtherWord{"access_log", "log"},
@@ -233,6 +240,7 @@ constexpr std::array other_words{
     OtherWord{"ssl_certificate_key", "key"},
     OtherWord{"tls", "certificate"},
     OtherWord{"port", "address"},
+    OtherWord{"listen", "address"},
     OtherWord{"set_real_ip_from", "trusted_proxies"},
 };
 
@@ -367,6 +375,9 @@ void refuse_key(TableKind kind, const Member& member, Problems& problems) {
         advice = "did you mean \"" + std::string(meant->name) + "\"?";
     } else if (other != other_words.end() && find_key(kind, other->means) != nullptr) {
         advice = "here it is called \"" + std::string(other->means) + "\"";
+    } else if (other != other_words.end() && !tables_of(other->means).empty()) {
+        advice = "it is called \"" + std::string(other->means) + "\", and belongs " +
+                 tables_of(other->means);
     } else if (const std::string tables = tables_of(name); !tables.empty()) {
         advice = "\"" + std::string(name) + "\" belongs " + tables;
         if (find_key(top, name) != nullptr) advice += ", above the first table";

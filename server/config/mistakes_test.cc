@@ -66,7 +66,7 @@ root = /srv/www
 R"(site.toml:2:8: error: this is no TOML: could not determine value type
  2 | root = /srv/www
    |        ^
-   = what is behind this place was not read
+   = a text has quotes: root = "/srv/www"; what is behind this place was not read
 1 error
 )"},
 Mistake{"AServerKeyInASite", R"([[site]]

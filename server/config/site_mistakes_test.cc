@@ -434,6 +434,65 @@ site.toml:22:1: error: cache_control is about a path alone
     = leave the other conditions out, or set the field for them: response.set.Cache-Control
 12 errors
 )"},
+Mistake{"ANumberWithAUnit", R"([limits]
+header_timeout = 10s
+)",
+R"(site.toml:2:20: error: this is no TOML: expected digit, saw 's'
+ 2 | header_timeout = 10s
+   |                    ^
+   = a text has quotes: header_timeout = "10s"; what is behind this place was not read
+1 error
+)"},
+Mistake{"ANumberTwice", R"([server]
+threads = 4
+threads = 4
+)",
+R"(site.toml:3:11: error: this is no TOML: cannot redefine existing integer 'threads'
+ 3 | threads = 4
+   |           ^
+   = what is behind this place was not read
+1 error
+)"},
+Mistake{"AFileOfNginx", R"(server {
+    listen 80;
+}
+)",
+R"(site.toml:1:8: error: this is no TOML: expected '=', saw '{'
+ 1 | server {
+   |        ^
+   = a site is [[site]]; for files of nginx: tiderace import nginx FILE
+1 error
+)"},
+Mistake{"NginxListen", R"([[site]]
+root = "/srv/www"
+listen = 80
+)",
+R"(site.toml:3:1: error: [[site]] has no key "listen"
+ 3 | listen = 80
+   | ^^^^^^
+   = it is called "address", and belongs in [[listen]]
+1 error
+)"},
+Mistake{"NginxTryFiles", R"([[site]]
+root = "/srv/www"
+try_files = "$uri $uri/ =404"
+)",
+R"(site.toml:3:1: error: [[site]] has no key "try_files"
+ 3 | try_files = "$uri $uri/ =404"
+   | ^^^^^^^^^
+   = here it is called "try"
+1 error
+)"},
+Mistake{"NginxCertificate", R"([[site]]
+root = "/srv/www"
+ssl_certificate = "cert.pem"
+)",
+R"(site.toml:3:1: error: [[site]] has no key "ssl_certificate"
+ 3 | ssl_certificate = "cert.pem"
+   | ^^^^^^^^^^^^^^^
+   = it is called "cert", and belongs in [[tls.certificate]]
+1 error
+)"},
 };
 // clang-format on
 

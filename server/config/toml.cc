@@ -25,6 +25,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tiderace/base/ascii.h"
+
 namespace tiderace::server::config {
 #if TIDERACE_HAVE_TOML
 namespace {
@@ -86,6 +88,31 @@ std::optional<Place> find_deep_key(std::string_view text, std::uint32_t file) {
     return std::nullopt;
 }
 
+// What its writer has most likely meant.
+std::string advice_for(std::string_view line) {
+    constexpr std::string_view unread = "what is behind this place was not read";
+    line = trim_ows(line);
+    const std::size_t equals = line.find('=');
+    if (equals == line.npos && (line.ends_with('{') || line.ends_with(';'))) {
+        return "a site is [[site]]; for files of nginx: tiderace import nginx FILE";
+    }
+    if (equals == line.npos) return std::string(unread);
+    const std::string_view key = trim_ows(line.substr(0, equals));
+    const std::string_view value = trim_ows(line.substr(equals + 1));
+    // It is shown, so no control character may be in it.
+    const auto is_word = [](std::string_view text) {
+        return !text.empty() && std::ranges::all_of(text, [](char c) {
+            return c > ' ' && c < 0x7f && !std::string_view("\"'[]{},;#").contains(c);
+        });
+    };
+    const bool is_number = value.find_first_not_of("0123456789+-_.") == value.npos &&
+                           std::ranges::count(value, '.') <= 1;
+    if (!is_word(key) || !is_word(value) || is_number || value == "true" || value == "false")
+        return std::string(unread);
+    return "a text has quotes: " + std::string(key) + " = \"" + std::string(value) + "\"; " +
+           std::string(unread);
+}
+
 Value value_of(const toml::node& node, std::uint32_t file);
 
 // toml++ sorts by name; people and messages go by lines.
@@ -141,8 +168,8 @@ Table parse_toml(const Sources& sources, std::uint32_t file, Problems& problems)
     if (what.starts_with("unescaped control characters")) {
         what = "a quote is missing, or it has a control character";
     }
-    problems.error(place_of(error.source(), file), "this is no TOML: " + std::string(what),
-                   "what is behind this place was not read");
+    const Place at = place_of(error.source(), file);
+    problems.error(at, "this is no TOML: " + std::string(what), advice_for(sources.line_of(at)));
     return {};
 }
 #else
