@@ -108,6 +108,14 @@ void add_roots_inside(const ServeOptions& options, const std::string& programs,
 
 }  // namespace
 
+std::string place_inside(const std::string& folder, const std::string& other) {
+    std::error_code fault;
+    const fs::path relative =
+        fs::weakly_canonical(other, fault).lexically_relative(fs::weakly_canonical(folder, fault));
+    const bool is_inside = !fault && !relative.empty() && *relative.begin() != "..";
+    return is_inside && relative != "." ? "/" + relative.generic_string() : "";
+}
+
 // A --fastcgi of a path has no files here: the peer knows what it runs.
 std::vector<std::string> program_sources(const ServeOptions& options) {
     std::vector<std::string> sources;
@@ -119,6 +127,13 @@ std::vector<std::string> program_sources(const ServeOptions& options) {
 
 std::vector<std::string> unsent_paths(const ServeOptions& options) {
     std::vector<std::string> all = program_sources(options);
+    std::error_code fault;
+    const fs::path root = fs::canonical(options.root, fault);
+    for (const std::string& file : options.private_files) {
+        const fs::path relative = fs::path(file).lexically_relative(root);
+        const bool is_outside = relative.empty() || *relative.begin() == "..";
+        if (!is_outside) all.push_back("=/" + relative.generic_string());
+    }
     for (const Route& route : options.routes) {
         // Whatever path leads to them: a route may have the folder around them as its root.
         if (!route.cgi.empty()) {

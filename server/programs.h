@@ -50,6 +50,9 @@ class Programs final {
     std::vector<http::cgi::FastCgi*> scripts_;  // patterns without conditions, the nearest first
 };
 
+// "/b/c" of the folders /a and /a/b/c; "" where the other one is not inside.
+std::string place_inside(const std::string& folder, const std::string& other);
+
 // Where the source of a program would be sent: as a file, as the page of --spa or of an error, or
 // under a clean URL.
 struct SourceFault {

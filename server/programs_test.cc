@@ -67,6 +67,21 @@ TEST_F(ProgramsTest, AFolderWhoseProgramsWouldBeSentIsRefused) {
     EXPECT_NE(absent.error().message().find("--cgi PATH=DIR"), std::string::npos);
 }
 
+TEST_F(ProgramsTest, AFolderHasItsPlaceInsideAnother) {
+    root_.make_folder("a/b");
+    EXPECT_EQ(place_inside(root_.path(), root_.path_of("a/b")), "/a/b");
+    EXPECT_EQ(place_inside(root_.path(), root_.path_of("a/../a")), "/a");
+    EXPECT_EQ(place_inside(root_.path(), root_.path()), "");
+    EXPECT_EQ(place_inside(root_.path_of("a"), root_.path()), "");
+    EXPECT_EQ(place_inside(root_.path(), folder_.path()), "");
+}
+
+TEST_F(ProgramsTest, PrivateFilesOfTheFolderAreNotSent) {
+    options_.private_files = {root_.path_of("site.toml"), root_.path_of("a/*.toml"),
+                              folder_.path_of("users")};
+    EXPECT_EQ(unsent_paths(options_), (std::vector<std::string>{"=/site.toml", "=/a/*.toml"}));
+}
+
 TEST_F(ProgramsTest, TheServedFolderItselfIsRefusedWithoutAdviceThatDoesNotHelp) {
     set_cgi("/run", root_.path());
     const auto refused = create();

@@ -335,7 +335,7 @@ Result<> Worker::open_routes(const Generation& generation, const ServedSite& sit
         if (!route.files.any()) continue;
         const ServeOptions options = with_files_of(site.options, route);
         if (options.root.empty()) continue;
-        auto files = open_files(generation, options);
+        auto files = open_files(generation, options, place_inside(site.options.root, options.root));
         if (!files) return fail(files.error());
         Programs* const programs =
             options.root == site.options.root ? content.programs.get() : nullptr;
@@ -380,7 +380,8 @@ Result<LoopSite> Worker::open_site(const Generation& generation, const ServedSit
 }
 
 Result<std::unique_ptr<http::handler::StaticFiles>> Worker::open_files(
-    const Generation& generation, const ServeOptions& options) const {
+    const Generation& generation, const ServeOptions& options,
+    const std::string& place_in_site) const {
     const SharedParts& parts = *parts_;
     http::handler::StaticFilesOptions file_options = static_options(options);
     share(file_options, parts, generation);
@@ -391,6 +392,7 @@ Result<std::unique_ptr<http::handler::StaticFiles>> Worker::open_files(
     file_options.watch.notices = parts.notices;
     file_options.pool = parts.disk_pool;
     file_options.cache_counters = file_counters_.get();
+    file_options.paths.unsent_from = place_in_site;
     file_options.compress_pool = parts.compress_pool;
     file_options.variants = parts.variants;
     return http::handler::StaticFiles::create(*loop_, std::move(file_options));

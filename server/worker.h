@@ -142,7 +142,8 @@ class Worker final : public net::LoopService {
     Result<std::shared_ptr<Content>> open_content(const Generation& generation,
                                                   const ServedSite& site) const;
     Result<std::unique_ptr<http::handler::StaticFiles>> open_files(
-        const Generation& generation, const ServeOptions& options) const;
+        const Generation& generation, const ServeOptions& options,
+        const std::string& place_in_site = {}) const;
     Result<> open_routes(const Generation& generation, const ServedSite& site,
                          Content& content) const;
     Result<LoopSite> open_site(const Generation& generation, const ServedSite& site,

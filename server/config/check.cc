@@ -82,6 +82,7 @@ Loaded load_config(const std::string& file, const OpensAsRoot& opens) {
         return list(pattern);
     };
     loaded.config = read_config(file, sources, problems, world);
+    if (loaded.config) loaded.config->server.private_files = loaded.seen.files();
     loaded.problems = problems.text(sources);
     return loaded;
 }

@@ -1,7 +1,10 @@
 #include "server/live/generation.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <set>
+#include <system_error>
 #include <utility>
 
 #include "server/root_folder.h"
@@ -35,6 +38,60 @@ Result<> open_roots(std::vector<ServedSite>& sites) {
         if (auto checked = check_spa_file(site.options); !checked) return checked;
     }
     return {};
+}
+
+// A request may lead to where the file lies, and to a link that is named in its place.
+void add_names(std::set<std::string>& names, const std::string& file) {
+    namespace fs = std::filesystem;
+    std::error_code fault;
+    const fs::path whole = fs::absolute(file, fault).lexically_normal();
+    for (const fs::path& name :
+         {fs::weakly_canonical(whole.parent_path(), fault) / whole.filename(),
+          fs::weakly_canonical(whole, fault)}) {
+        names.insert((fault ? whole : name).string());
+    }
+}
+
+std::set<std::string> private_names(const Wanted& wanted) {
+    std::set<std::string> files(wanted.options.private_files.begin(),
+                                wanted.options.private_files.end());
+    for (const CertificateFiles& pair : wanted.options.tls.certificates) files.insert(pair.key);
+    const auto add_passwords = [&](const std::vector<std::string>& sources) {
+        for (const std::string& each : sources) {
+            if (!each.contains(':')) files.insert(each);
+        }
+    };
+    for (const ServedSite& site : wanted.sites) {
+        add_passwords(site.options.basic_auth);
+        add_passwords(site.options.whole.auth.value_or(std::vector<std::string>()));
+        for (const Route& route : site.options.routes) {
+            if (route.auth) add_passwords(*route.auth);
+        }
+    }
+    std::set<std::string> names;
+    for (const std::string& file : files) add_names(names, file);
+    return names;
+}
+
+// A site has those inside its own folders: of many sites, each with files, all would be too many.
+void keep_files_private(Wanted& wanted) {
+    const std::set<std::string> names = private_names(wanted);
+    for (ServedSite& site : wanted.sites) {
+        std::set<std::string> roots{site.options.root};
+        for (const Route& route : site.options.routes) {
+            if (route.files.root) roots.insert(*route.files.root);
+        }
+        site.options.private_files.clear();
+        for (const std::string& root : roots) {
+            std::error_code fault;
+            std::string folder = std::filesystem::weakly_canonical(root, fault).string();
+            if (!folder.ends_with('/')) folder += '/';
+            for (auto at = names.lower_bound(folder); at != names.end() && at->starts_with(folder);
+                 ++at) {
+                site.options.private_files.push_back(*at);
+            }
+        }
+    }
 }
 
 // Without an index file in the root every visitor would see an error, so list the folder where only
@@ -144,6 +201,7 @@ Result<> settle(Wanted& wanted) {
     if (wanted.sites.empty()) wanted.sites.emplace_back().options = wanted.options;
     answer_other_hosts(wanted);
     if (auto opened = open_roots(wanted.sites); !opened) return opened;
+    keep_files_private(wanted);
     wanted.lists_on_loopback = decide_listing(wanted);
     return {};
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tiderace/testing/temporary_folder.h"
 
 namespace tiderace::server {
@@ -73,6 +75,32 @@ TEST_F(GenerationTest, ARateAndAPasswordStayWhereTheyDidNotChange) {
     second.reset();
     // What no tree counts by is not kept.
     EXPECT_EQ(make(with(6, "ebb:tide"), third)->sites[0].rates->size(), 1u);
+}
+
+TEST_F(GenerationTest, ASiteKnowsThePrivateFilesInItsFolders) {
+    for (const char* const name : {"site.toml", "users", "key.pem", "index.html2", "sub/users"}) {
+        folder_.write(name, "");
+    }
+    std::filesystem::create_symlink("users", folder_.path_of("link"));
+    ServedSite one = site("a");
+    one.options.basic_auth = {"ebb:flow"};
+    one.options.routes = {{.match = {.path = "/x"}, .auth = {{folder_.path_of("link")}}},
+                          {.match = {.path = "/y"}, .files = {.root = folder_.path_of("sub")}}};
+    ServedSite other = site("b");
+    other.options.root = folder_.path_of("sub");
+    other.options.whole.auth = {{folder_.path_of("sub/../sub/users")}};
+    Wanted wanted{.options = options_, .sites = {one, other}};
+    wanted.options.private_files = {folder_.path_of("site.toml"), "/elsewhere"};
+    wanted.options.tls.certificates = {
+        {.certificate = folder_.path_of("cert.pem"), .key = folder_.path_of("key.pem")}};
+    ASSERT_TRUE(settle(wanted));
+    std::vector<std::string> expected;
+    for (const char* const name :
+         {"key.pem", "link", "site.toml", "sub/users", "users", "sub/users"}) {
+        expected.push_back(folder_.path_of(name));
+    }
+    EXPECT_EQ(wanted.sites[0].options.private_files, expected);
+    EXPECT_EQ(wanted.sites[1].options.private_files, std::vector{folder_.path_of("sub/users")});
 }
 
 TEST_F(GenerationTest, ItLivesAsLongAsItsTree) {

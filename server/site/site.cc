@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "server/programs.h"
 #include "server/site/about.h"
 #include "server/site/canonical_host.h"
 #include "server/site/fixed_answer.h"
@@ -528,6 +529,16 @@ ServeOptions with_files_of(const ServeOptions& options, const Route& route) {
     put(route.files);
     std::error_code fault;
     const bool is_elsewhere = !std::filesystem::equivalent(made.root, options.root, fault);
+    if (is_elsewhere) {
+        // Where it is around the site's, that has its scripts below.
+        const std::string site = place_inside(made.root, options.root);
+        for (Route& each : made.routes) {
+            if (!site.empty() && each.has_scripts() && each.match.path.contains('/')) {
+                each.match.path =
+                    site + (each.match.path.starts_with('/') ? "" : "/") + each.match.path;
+            }
+        }
+    }
     for (Route& each : made.routes) {
         // A peer's path is one of the site's folder. A route inside it that names a folder means
         // its files.

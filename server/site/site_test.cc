@@ -401,5 +401,25 @@ TEST(FilesOfARoute, KeepWhatTheirPathsSay) {
     EXPECT_EQ(named(with_files_of(options, files)), (std::vector<std::string>{"below", "own"}));
 }
 
+TEST_F(SiteTest, AFolderAroundTheSitesKeepsItsScripts) {
+    testing::TemporaryFolder folder;
+    folder.make_folder("www/wp");
+    ServeOptions options;
+    options.root = folder.path_of("www");
+    options.routes = {{.match = {.path = "/wp/*.php"}, .fastcgi = *core::Address::parse(":9")},
+                      {.match = {.path = "*.php"}, .fastcgi = *core::Address::parse(":9")}};
+    const auto of_root = [&](const std::string& name) {
+        const Route route{.match = {.path = "/lib"}, .files = {.root = folder.path_of(name)}};
+        ServeOptions all = options;
+        all.routes.push_back(route);
+        return with_files_of(all, route);
+    };
+    EXPECT_EQ(of_root("www/wp").routes[0].match.path, "/wp/*.php");
+    EXPECT_EQ(of_root("").routes[0].match.path, "/www/wp/*.php");
+    EXPECT_EQ(of_root("").routes[1].match.path, "*.php");
+    folder.make_folder("other");
+    EXPECT_EQ(of_root("other").routes[0].match.path, "/wp/*.php");
+}
+
 }  // namespace
 }  // namespace tiderace::server

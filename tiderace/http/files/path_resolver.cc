@@ -184,8 +184,14 @@ void PathResolver::resolve_page(ResolvedPath& to) const {
 }
 
 bool PathResolver::is_sent(ByteView path) const {
-    return std::ranges::none_of(
-        rules_.unsent, [&](const std::string& unsent) { return route::holds_at(unsent, path); });
+    const auto holds_from_outside = [&](const std::string& unsent) {
+        return !rules_.unsent_from.empty() && route::is_glob(unsent) && unsent.contains('/') &&
+               !unsent.starts_with('=') &&
+               route::holds_at(unsent, rules_.unsent_from + std::string(path));
+    };
+    return std::ranges::none_of(rules_.unsent, [&](const std::string& unsent) {
+        return route::holds_at(unsent, path) || holds_from_outside(unsent);
+    });
 }
 
 ByteView PathResolver::cache_control_of(ByteView path) const {

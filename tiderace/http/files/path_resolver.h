@@ -63,6 +63,9 @@ struct PathRules {
     bool precompressed = true;  // look for siblings
     // Not there for clients, whatever leads to them: paths with all below, "=/a" alone, or globs.
     std::vector<std::string> unsent = {};
+    // Where the root lies in the folder that the globs with a slash are about: "/wp"; "": it is
+    // that folder.
+    std::string unsent_from = {};
     std::vector<CacheControlRule> cache_control;
     wire::MimeTable mime;
 };
