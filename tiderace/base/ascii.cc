@@ -78,6 +78,7 @@ std::string hex_text(std::span<const unsigned char> bytes) {
 
 std::string bytes_of_hex(std::string_view digits) {
     std::string bytes;
+    bytes.reserve(digits.size() / 2);
     for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
         const int high = hex_value(digits[i]);
         const int low = hex_value(digits[i + 1]);

@@ -62,8 +62,9 @@ void add_cell(Batch& batch, Oid type, std::string_view text) {
         case numeric:
             return batch.add_bytes(Kind::decimal, text);
         case bytea:
-            return batch.add_bytes(Kind::blob,
-                                   bytes_of_hex(text.substr(2)));  // "\\x00ff": bytea_output = hex;
+            // "\\x00ff": what bytea_output = hex gives.
+            if (!text.starts_with("\\x")) break;
+            return batch.add_bytes(Kind::blob, bytes_of_hex(text.substr(2)));
         case date:
         case timestamp:
         case timestamptz:

@@ -42,6 +42,8 @@ class TemplateFolder::Folder final : public text::Loader {
     std::optional<std::string> load(std::string_view name) override {
         if (!is_template(name) || !stays_inside(name)) return std::nullopt;
         const std::string path = path_ / name;
+        std::error_code fault;
+        if (!std::filesystem::is_regular_file(path, fault)) return std::nullopt;
         const core::Descriptor file(core::system_kernel(),
                                     ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         std::string text;
