@@ -43,39 +43,27 @@ std::expected<LoadTarget, std::string> parse_load_target(std::string_view url,
     if (place.empty() || place.find('@') != std::string_view::npos) return refuse();
     // The last colon, and none inside of "[::1]".
     const std::size_t colon = place.rfind(':');
-    const bool has_port = colon != std::string_view::npos && place.find(']', colon) == place.npos;
+    const bool has_port = colon != place.npos && place.find(']', colon) == place.npos;
     if (echoes && (!has_port || slash < url.size())) return refuse();  // it has neither
-    target.name = has_port ? place.substr(0, colon) : place;
-    const std::string port = has_port     ? std::string(place.substr(colon))
-                             : target.tls ? ":443"
-                                          : ":80";
-    const std::string with_port = target.name + port;
-    if (target.name.starts_with('[') && target.name.ends_with(']')) {
-        target.name = target.name.substr(1, target.name.size() - 2);
+    const auto to = core::HostPort::parse(std::string(place) + (has_port     ? ""
+                                                                : target.tls ? ":443"
+                                                                             : ":80"));
+    if (!to || to->host.starts_with("unix:")) return refuse();
+    target.name = to->host;
+    target.found = to->literal();
+    if (target.found.empty()) {
+        // It blocks, which nothing minds here: no loop runs yet.
+        const auto found = look_up(target.name);
+        if (!found) return std::unexpected(found.error().message());
+        for (const core::Address& each : *found) target.found.push_back(each.with_port(to->port));
     }
-    const auto address = core::Address::parse(with_port);
+    target.address = target.found.front();
     // As servers print it that listen on all addresses. It names none to connect to.
-    if (!target.name.empty() && address && address->is_any()) {
+    if (target.address.is_any()) {
         return std::unexpected(
             target.name + " is every address of a machine: name one of them, " +
             (target.name.find(':') == std::string::npos ? "as 127.0.0.1" : "as [::1]"));
     }
-    // A literal address avoids a look-up, which could block.
-    if (address && !address->is_any()) {
-        if (address->is_unix() || address->port() == 0) return refuse();
-        target.address = *address;
-        target.found = {*address};
-        return target;
-    }
-    // A name: the port is parsed with any address before it.
-    const auto any = core::Address::parse("127.0.0.1" + port);
-    const bool is_name = !target.name.empty() && target.name.find_first_of(":[]") == place.npos;
-    if (!any || any->port() == 0 || !is_name) return refuse();
-    // It blocks, which nothing minds here: no loop runs yet.
-    const auto found = look_up(target.name);
-    if (!found) return std::unexpected(found.error().message());
-    for (const core::Address& each : *found) target.found.push_back(each.with_port(any->port()));
-    target.address = target.found.front();
     return target;
 }
 
