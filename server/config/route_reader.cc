@@ -90,6 +90,16 @@ bool names_host_by_path(std::string_view target) {
     return has_path_variable(authority);
 }
 
+// Whether requests below the path of `closed` may have a path that the pattern matches.
+bool may_match_below(const Route& pattern, const Route& closed) {
+    const std::string_view glob = pattern.match.path;
+    const std::string_view path = closed.match.path;
+    if (!glob.contains('/')) return true;
+    std::string fixed(glob.substr(0, glob.find_first_of("*?")));
+    if (!fixed.starts_with('/')) fixed.insert(0, "/");
+    return http::wire::is_below(fixed, path) || path.starts_with(fixed);
+}
+
 bool answers(const Route& route) {
     return (route.reply && !route.reply->is_off()) || route.runs_programs() ||
            route.shows_metrics || route.files.root;
@@ -431,7 +441,32 @@ void RouteReader::check_answered(const Found& found, const Route& route) {
     same_path.push_back(found);
 }
 
+Place RouteReader::place_of(const RouteMatch& match) const {
+    const std::vector<Found>& all = answered_.at(match.path);
+    return std::ranges::find(all, match, &Found::match)->at;
+}
+
+// Patterns come before paths, which is rarely meant where a folder is closed.
+void RouteReader::check_open_scripts(const std::vector<Route>& routes) {
+    for (const Route& closed : routes) {
+        const bool denies = closed.reply && closed.reply->status >= 400;
+        // Hidden names are no scripts.
+        const bool is_hidden = http::wire::has_hidden_segment(closed.match.path);
+        if (!denies || is_hidden || closed.match.kind() != RouteMatch::Kind::below) continue;
+        const auto open = std::ranges::find_if(routes, [&](const Route& each) {
+            return each.has_scripts() && each.match.priority >= closed.match.priority &&
+                   may_match_below(each, closed);
+        });
+        if (open == routes.end()) continue;
+        reading_.problems.warning(
+            place_of(closed.match), "scripts below this path are run: their pattern is nearer",
+            "that is at " + reading_.sources.name_of(place_of(open->match)) + "; priority = " +
+                std::to_string(open->match.priority + 1) + " puts this route before it");
+    }
+}
+
 void RouteReader::check_shadowed(const std::vector<Route>& routes) {
+    check_open_scripts(routes);
     std::vector<const RouteMatch*> matches;
     for (const Route& route : routes) matches.push_back(&route.match);
     // Few routes shadow others: patterns and routes with a priority.
@@ -442,10 +477,6 @@ void RouteReader::check_shadowed(const std::vector<Route>& routes) {
         const auto found =
             std::ranges::find_if(nearer, [&](const Route* one) { return shadows(*one, route); });
         if (found != nearer.end()) {
-            const auto place_of = [&](const RouteMatch& match) {
-                const std::vector<Found>& all = answered_.at(match.path);
-                return std::ranges::find(all, match, &Found::match)->at;
-            };
             reading_.problems.warning(
                 place_of(route.match), "this route never answers: another is nearer",
                 "that is at " + reading_.sources.name_of(place_of((*found)->match)) +

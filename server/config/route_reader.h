@@ -60,6 +60,9 @@ class RouteReader {
     void read_scheme(const Value& value, http::RouteMatch& match);
     void read_priority(const Value& value, http::RouteMatch& match);
 
+    Place place_of(const http::RouteMatch& match) const;
+    void check_open_scripts(const std::vector<Route>& routes);
+
     Reading reading_;
     // The routes that answer, by their paths.
     std::map<std::string, std::vector<Found>, std::less<>> answered_;

@@ -107,5 +107,31 @@ TEST_F(RouteReaderTest, ARouteThatANearerOneAlwaysAnswersForIsReported) {
     EXPECT_EQ(problems_.errors(), 0U);
 }
 
+TEST_F(RouteReaderTest, ScriptsThatRunBelowAClosedPathAreReported) {
+    const auto warnings = [&](http::RouteMatch scripts, http::RouteMatch closed) {
+        const std::size_t before = problems_.warnings();
+        RouteReader reader(reading_);
+        const std::vector<Route> routes{
+            {.match = closed, .reply = FixedReply{.status = 404}},
+            {.match = scripts, .fastcgi = *core::Address::parse("127.0.0.1:9")}};
+        for (const Route& route : routes) reader.check_answered({route.match, {}}, route);
+        reader.check_shadowed(routes);
+        return problems_.warnings() - before;
+    };
+    EXPECT_EQ(warnings({.path = "*.php"}, {.path = "/a"}), 1U);
+    EXPECT_NE(problems_.text(sources_).find("priority = 1 puts"), std::string::npos);
+    EXPECT_EQ(warnings({.path = "*.php", .secure = true}, {.path = "", .secure = false}), 1U);
+    EXPECT_EQ(warnings({.path = "/a/b/*.php"}, {.path = "/a"}), 1U);
+    EXPECT_EQ(warnings({.path = "/*/b/*.php"}, {.path = "/a"}), 1U);
+    EXPECT_EQ(warnings({.path = "*/b.php"}, {.path = "/a"}), 1U);
+    EXPECT_EQ(warnings({.path = "/ab/*.php"}, {.path = "/a"}), 0U);
+    EXPECT_EQ(warnings({.path = "/b/*.php"}, {.path = "/a"}), 0U);
+    EXPECT_EQ(warnings({.path = "*.php"}, {.path = "/a", .priority = 1}), 0U);
+    EXPECT_EQ(warnings({.path = "*.php"}, {.path = "=/a.php"}), 0U);
+    EXPECT_EQ(warnings({.path = "*.php"}, {.path = "/.git"}), 0U) << "hidden names do not run";
+    EXPECT_EQ(warnings({.path = "*.php"}, {.path = "/a/*"}), 0U) << "of patterns it comes first";
+    EXPECT_EQ(warnings({.path = "/app"}, {.path = "/"}), 0U) << "a path is meant";
+}
+
 }  // namespace
 }  // namespace tiderace::server::config
