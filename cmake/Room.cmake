@@ -223,3 +223,16 @@ function(tiderace_precompile_folder)
     endforeach()
   endwhile()
 endfunction()
+
+# Links what `rooms_WORD` lists, for the first word of the target's name. Without one of these rooms,
+# which a library that is not there may cause, the target is not built.
+function(tiderace_link_rooms target)
+  string(REGEX MATCH "^[a-z0-9]+" word ${target})
+  foreach(room ${rooms_${word}})
+    if(TARGET tiderace_${room})
+      target_link_libraries(${target} PRIVATE tiderace_${room})
+    else()
+      set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
+  endforeach()
+endfunction()
