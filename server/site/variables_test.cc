@@ -45,8 +45,9 @@ TEST(Variables, AreGroupsOfARegularExpression) {
 }
 
 TEST(Variables, APartOfANameLeadsNoPathUp) {
-    const auto file = [](std::string_view text, std::string_view path) {
-        return path_with_variables(text, {.path = path, .route = "/a/*b"}, path);
+    const http::RouteMatch match{.path = "/a/*b"};
+    const auto file = [&](std::string_view text, std::string_view path) {
+        return path_with_variables(text, {.path = path, .route = match}, path);
     };
     EXPECT_EQ(file("/docs/{1}/x", "/a/..b"), std::nullopt);
     EXPECT_EQ(file("/docs/{1}", "/a/..b"), std::nullopt);

@@ -62,6 +62,7 @@ std::vector<std::string> started() {
 }
 
 int call_main(const std::string& name, int argc, char** argv) {
+    if (const char* folder = std::getenv("DOCUMENT_FOLDER")) std::filesystem::current_path(folder);
     return registry().at(name)(argc, argv);
 }
 
@@ -77,8 +78,7 @@ Program::Program(const tiderace::testing::TemporaryFolder& folder, const std::st
     core::ChildOptions options;
     options.arguments = {std::filesystem::read_symlink("/proc/self/exe"), "--program", name};
     options.arguments.insert(options.arguments.end(), words.begin(), words.end());
-    options.environment = {{"DOCUMENT_SERVER", server}};
-    options.folder = folder.path();
+    options.environment = {{"DOCUMENT_SERVER", server}, {"DOCUMENT_FOLDER", folder.path()}};
     options.output = options.errors = pipe_.writing.get();
     process_.emplace(core::ChildProcess::start(options).value());
     pipe_.writing.reset();
