@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from certificates import Authority
-from server import STAY_ROOT, wait_until
+from server import STAY_ROOT, run, wait_until
 from test_sites import HERE, SERVER, Sites, make, needs_openssl, sites  # noqa: F401
 
 ONE = '[[site]]\nhosts = ["one.example"]\nroot = "one"\n'
@@ -408,6 +408,21 @@ def refusal(binary, tmp_path):
     failed = use(binary, "run", file)
     assert failed.returncode == 1
     return failed.stderr
+
+
+def test_check_sees_that_the_folder_of_a_socket_is_missing(binary, tmp_path):
+    file = tmp_path / "tiderace.toml"
+    for line in (
+        '[admin]\nsocket = "none/s"\n',
+        f'[[listen]]\naddress = "unix:{tmp_path}/none/s"\n',
+    ):
+        file.write_text(line + '[[site]]\nrespond = "a"\n')
+        done = run(binary, "check", file)
+        assert done.returncode == 1 and "toml:2:" in done.stderr
+        assert "no such file or directory" in done.stderr and "a socket must exist" in done.stderr
+        (tmp_path / "none").mkdir()
+        assert run(binary, "check", file).returncode == 0
+        (tmp_path / "none").rmdir()
 
 
 def test_a_name_that_is_taken_is_refused(binary, start, tmp_path):

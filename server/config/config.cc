@@ -1,6 +1,7 @@
 #include "server/config/config.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -143,7 +144,20 @@ class ServerReader {
     void read_admin_socket(const std::string& text, Place at) {
         server_->admin_socket = reading_.path_of(text, at);
         const auto address = core::Address::parse("unix:" + server_->admin_socket);
-        if (!address) reading_.problems.error(at, address.error().message());
+        if (!address) return reading_.problems.error(at, address.error().message());
+        look_at_folder_of(*address, at);
+    }
+
+    // The server makes the socket, and no folder.
+    void look_at_folder_of(const core::Address& socket, Place at) {
+        if (!reading_.world.looks_closely || !socket.is_unix()) return;
+        const std::string folder = std::filesystem::path(socket.path()).parent_path().string();
+        if (folder.empty()) return;
+        const auto found = reading_.world.look(folder, FileKind::folder);
+        // A reload does not open it again, and may not look into it.
+        if (found || (found.error().code() != ENOENT && found.error().code() != ENOTDIR)) return;
+        reading_.problems.error(at, "cannot " + found.error().message(),
+                                "the folder of a socket must exist");
     }
 
     void read_admin_mode(const Value& value) {
@@ -263,6 +277,7 @@ class ServerReader {
     void check_address(const std::string& text, Place at) {
         const auto address = core::Address::parse(text);
         if (!address) return reading_.problems.error(at, "cannot " + address.error().message());
+        look_at_folder_of(*address, at);
         for (const auto& [other, place] : addresses_) {
             const bool is_chosen = !other.is_unix() && other.port() == 0;  // by the kernel
             if (is_chosen || !net::overlap(other, *address)) continue;
