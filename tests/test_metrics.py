@@ -89,7 +89,7 @@ def test_counters_equal_the_load_exactly(binary, shop):
     for name in ("duration_seconds", "body_size_bytes"):
         assert counted[(f"tiderace_http_request_{name}_count", labels)] == 5507
     assert counted[("tiderace_http_response_body_size_bytes_count", labels)] == 5507
-    assert counted[("tiderace_http_requests_in_flight", frozenset())] == 1
+    assert counted[("tiderace_http_requests_in_flight", frozenset({("site", "")}))] == 1
 
 
 def test_connections_are_counted_while_they_are_open_and_when_they_end(shop):

@@ -126,7 +126,8 @@ def test_counters_equal_the_load_exactly(binary, start):
     labels = frozenset({"site": one, "route": ""}.items())
     for name in ("duration_seconds", "body_size_bytes"):
         assert counted[(f"tiderace_http_request_{name}_count", labels)] == 3800
-    assert counted[("tiderace_http_requests_in_flight", frozenset())] == 0
+    for site in ("", one, "default"):
+        assert it.value("tiderace_http_requests_in_flight", site=site) == 0
     status = it.status()["requests"]
     assert status == {"in_flight": 0, "answered": {"": 0, one: 4105, "default": 150}}
     assert "requests      4255, 0 in flight\n" in it.use("status", it.file).stdout
@@ -230,7 +231,7 @@ def test_it_begins_moves_and_ends_with_a_reload(start):
         it.look(place=first)
     # The admin socket shows them, too.
     reload("[metrics]\n")
-    assert b"\ntiderace_http_requests_in_flight 0\n" in it.get("/metrics")
+    assert b'\ntiderace_http_requests_in_flight{site="default"} 0\n' in it.get("/metrics")
     with pytest.raises(ConnectionRefusedError):
         it.look(place=second)
     reload("")
@@ -287,6 +288,8 @@ def test_a_route_shows_it_to_those_that_it_names(sites, binary, tmp_path, thread
         answer = server.get("/metrics")
         assert answer.status == 200 and answer.get("cache-control") == "no-store"
         families = {one.name: one for one in parser.text_string_to_metric_families(answer.text)}
+        in_flight = families["tiderace_http_requests_in_flight"].samples
+        assert all(one.value >= 1 for one in in_flight if one.labels["site"] == "default"), "itself"
         samples = families["tiderace_http_requests"].samples
         return sum(one.value for one in samples if one.labels["route"] == "/metrics")
 
@@ -376,6 +379,7 @@ def test_bytes_are_those_that_went_over_the_wire(start, make):  # noqa: F811
         client.skip(1 << 20)
         client.reset()
     wait_until(lambda: sum(it.requests().values()) == 8, what="the broken download")
+    assert it.value("tiderace_http_requests_in_flight", site=one) == 0
     assert 1 << 20 < sent() < size
     assert it.value("tiderace_http_response_head_seconds_count", **labels) == 7
 

@@ -65,9 +65,12 @@ LoopMetrics::Route::~Route() {
     delete exemplars.load(std::memory_order_relaxed);
 }
 
+LoopMetrics::Route& LoopMetrics::route_of(const Matched* matched) {
+    return *routes_[matched != nullptr ? matched->series : 0];
+}
+
 void LoopMetrics::count(const AccessRecord& record) {
-    const Matched* const matched = record.matched;
-    Route& route = *routes_[matched != nullptr ? matched->series : 0];
+    Route& route = route_of(record.matched);
     const std::size_t bucket = route.durations.observe(metrics::nanoseconds(record.duration));
     route.heads.observe(metrics::nanoseconds(record.head));
     route.sent.observe(record.body_bytes);
@@ -225,16 +228,20 @@ void SiteMetrics::add_turned_away(metrics::Page& page, wire::TurnedAway why) con
     }
 }
 
+template <typename NumberOf>
+std::map<std::string_view, std::uint64_t> SiteMetrics::by_site(NumberOf number_of) const {
+    std::map<std::string_view, std::uint64_t> all;
+    for (std::size_t r = 0; r < routes_.size(); ++r) {
+        if (routes_[r].users > 0) all[routes_[r].names.first] += sum_of(r, number_of);
+    }
+    return all;
+}
+
 void SiteMetrics::add_body_bytes(metrics::Page& page, metrics::Sizes Kind::* member,
                                  std::uint64_t OfSite::* before) const {
-    std::map<std::string_view, std::uint64_t> by_site;
-    for (const auto& [name, site] : sites_) by_site[name] = site.*before;
-    for (std::size_t r = 0; r < routes_.size(); ++r) {
-        if (routes_[r].users == 0) continue;
-        by_site[routes_[r].names.first] +=
-            sum_of(r, [&](const Kind& route) { return (route.*member).sum(); });
-    }
-    for (const auto& [site, bytes] : by_site) page.value({{"site", std::string(site)}}, bytes);
+    auto all = by_site([&](const Kind& route) { return (route.*member).sum(); });
+    for (const auto& [name, site] : sites_) all[name] += site.*before;
+    for (const auto& [site, bytes] : all) page.value({{"site", std::string(site)}}, bytes);
 }
 
 void SiteMetrics::add_refusals(metrics::Page& page) const {
@@ -251,10 +258,10 @@ SiteMetrics::Requests SiteMetrics::requests() const {
     const std::lock_guard held(lock_);
     Requests all;
     for (const auto& loop : loops_) {
-        all.in_flight += loop->in_flight_;
         for (std::size_t r = 0; r < routes_.size(); ++r) {
             const LoopMetrics::Route* const route = loop->route(r);
             if (route == nullptr) continue;
+            all.in_flight += route->in_flight;
             all.answered[routes_[r].names.first] += route->durations.count();
         }
     }
@@ -265,14 +272,9 @@ void SiteMetrics::add_to(metrics::Page& page) const {
     using metrics::Type;
     const std::lock_guard held(lock_);
     add_requests(page);
-    page.begin(Type::gauge, "tiderace_http_requests_in_flight", "Requests not answered yet.");
-    std::uint64_t in_flight = 0;
-    metrics::HistogramValue lags = metrics::Durations::empty();
-    for (const auto& loop : loops_) {
-        in_flight += loop->in_flight_;
-        loop->lags_.add_to(lags);
-    }
-    page.value({}, in_flight);
+    page.family(Type::gauge, "tiderace_http_requests_in_flight", "Requests not answered yet.",
+                "site", by_site([](const Kind& route) -> std::uint64_t { return route.in_flight; }),
+                [](std::uint64_t number) { return number; });
     page.begin(Type::histogram, "tiderace_http_request_duration_seconds",
                "From a request's head to the last byte of its answer.");
     add_histogram(page, &Kind::durations);
@@ -300,6 +302,8 @@ void SiteMetrics::add_to(metrics::Page& page) const {
     page.begin(Type::counter, "tiderace_http_request_refusals_total",
                "Requests against the protocol or its limits.");
     add_refusals(page);
+    metrics::HistogramValue lags = metrics::Durations::empty();
+    for (const auto& loop : loops_) loop->lags_.add_to(lags);
     page.begin(Type::histogram, "tiderace_loop_lag_seconds", "How late a timer of a loop was.");
     page.histogram({}, lags);
     page.begin(Type::gauge, "tiderace_loop_busy_ratio",

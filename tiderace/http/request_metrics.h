@@ -6,7 +6,7 @@
 //   page     --> SiteMetrics::add_to()   sums up the loops
 //
 //   tiderace_http_requests_total{site,route,method,code,protocol}
-//   tiderace_http_requests_in_flight
+//   tiderace_http_requests_in_flight{site}
 //   tiderace_http_request_duration_seconds{site,route}         to the last byte of the answer
 //   tiderace_http_response_head_seconds{site,route}            to the first
 //   tiderace_http_request_body_size_bytes, tiderace_http_response_body_size_bytes{site,route}
@@ -58,8 +58,8 @@ class LoopMetrics final {
   public:
     explicit LoopMetrics(SiteMetrics& site);
 
-    // A request began; the pointer's number goes down when it is answered or abandoned.
-    LoopCount& in_flight() { return in_flight_; }
+    // A request began; the number goes down when it is answered or abandoned. nullptr: no endpoint.
+    LoopCount& in_flight(const Matched* matched) { return route_of(matched).in_flight; }
     void count(const AccessRecord& record);
     void lag(Duration late);
     void busy(double part) { busy_.store(part, std::memory_order_relaxed); }
@@ -78,6 +78,7 @@ class LoopMetrics final {
         std::array<LoopCount, statuses_max> counts{};
     };
     struct Route {
+        LoopCount in_flight;
         std::array<std::array<std::atomic<Statuses*>, versions>, methods> statuses{};
         metrics::Durations durations;
         metrics::Durations heads;
@@ -89,6 +90,7 @@ class LoopMetrics final {
         ~Route();
     };
 
+    Route& route_of(const Matched* matched);
     void keep_trace(Route& route, std::size_t bucket, const AccessRecord& record);
     const Route* route(std::size_t series) const {
         return series < routes_.size() ? routes_[series].get() : nullptr;
@@ -97,7 +99,6 @@ class LoopMetrics final {
     SiteMetrics* site_;
     // By series; nullptr: this loop has none. Changed under SiteMetrics::lock_.
     std::vector<std::unique_ptr<Route>> routes_;
-    LoopCount in_flight_;
     std::array<LoopCount, wire::refusals> refusals_{};
     metrics::Durations lags_;
     std::atomic<double> busy_ = -1;  // negative: not known yet, or on this system
@@ -140,6 +141,8 @@ class SiteMetrics final {
     void add_histogram(metrics::Page& page, Buckets Kind::* member) const;
     template <typename NumberOf>
     std::uint64_t sum_of(std::size_t series, NumberOf number_of) const;
+    template <typename NumberOf>
+    std::map<std::string_view, std::uint64_t> by_site(NumberOf number_of) const;
     void add_turned_away(metrics::Page& page, wire::TurnedAway why) const;
     void add_body_bytes(metrics::Page& page, metrics::Sizes Kind::* member,
                         std::uint64_t OfSite::* before) const;

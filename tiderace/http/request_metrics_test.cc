@@ -263,7 +263,7 @@ TEST_F(RequestMetricsTest, InFlightIsWhatHasNoAnswerYet) {
     EXPECT_TRUE(loop.logs());
     const auto gauge = [&] {
         const std::string all = page();
-        const std::string name = "\ntiderace_http_requests_in_flight ";
+        const std::string name = "\ntiderace_http_requests_in_flight{site=\"\"} ";
         return all.substr(all.find(name) + name.size(), 1);
     };
     for (int i = 0; i < 3; ++i) {

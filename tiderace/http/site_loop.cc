@@ -496,12 +496,12 @@ const Chain& SiteLoop::chain_of(const Request& request) {
 
 void SiteLoop::serve(Exchange& exchange) {
     exchange.set_site(*this);
-    if (metrics_ != nullptr) {
-        exchange.in_flight_ = &metrics_->in_flight();
-        ++metrics_->in_flight();
-    }
     exchange.run([&] {
         tree_->match(exchange, *this);
+        if (metrics_ != nullptr) {
+            exchange.in_flight_ = &metrics_->in_flight(exchange.matched_);
+            ++*exchange.in_flight_;
+        }
         run_stages(exchange);
     });
 }

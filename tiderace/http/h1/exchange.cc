@@ -129,7 +129,7 @@ void H1Exchange::begin_refused(H1Connection& connection, bool is_head) {
 }
 
 void H1Exchange::refuse(wire::Refusal refusal) {
-    refusal_ = refusal;
+    if (!responded_) refusal_ = refusal;
     refuse(wire::status_of(refusal), wire::explain(refusal));
 }
 

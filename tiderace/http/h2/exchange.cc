@@ -118,7 +118,7 @@ wire::Refusal H2Exchange::take_target() {
 }
 
 void H2Exchange::refuse(wire::Refusal refusal) {
-    refusal_ = refusal;
+    if (!responded_) refusal_ = refusal;
     refuse(wire::status_of(refusal), wire::explain(refusal));
 }
 
@@ -277,7 +277,7 @@ void H2Exchange::queue_body(Response& response) {
                            &connection_->connection().blocks());
         enter(Answer::ended);
     }
-    head_at_ = loop().clock().now();
+    if (service_->site().logs()) head_at_ = loop().clock().now();
     connection_->schedule(*this);
 }
 

@@ -48,7 +48,8 @@ TEST_F(AppMetricsTest, EachAnswerIsCountedOnce) {
     EXPECT_THAT(all, HasSubstr(requests("/late", "GET", 200, 1)));
     EXPECT_THAT(all, HasSubstr(requests("", "POST", 405, 1)));
     EXPECT_THAT(all, HasSubstr(requests("", "GET", 404, 3)));
-    EXPECT_THAT(all, HasSubstr("\ntiderace_http_requests_in_flight 1\n")) << "the page's own";
+    EXPECT_THAT(all, HasSubstr("\ntiderace_http_requests_in_flight{site=\"\"} 1\n"))
+        << "the page's own";
     EXPECT_THAT(all, HasSubstr("\nprocess_cpu_seconds_total "));
 }
 
