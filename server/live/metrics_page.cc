@@ -77,7 +77,9 @@ void MetricsRoute::handle(http::Exchange& exchange) {
                 answer(asked, 200, metrics::media_type(format), std::move(text));
             });
         });
-    if (!comes) exchange.respond_status(503);
+    if (!comes) return exchange.respond_status(503);
+    // The way back may be full.
+    exchange.set_deadline(exchange.loop().now() + answer_wait);
 }
 
 void MetricsPage::add_reloads(metrics::Page& page) const {

@@ -73,6 +73,8 @@ class MetricsPage final : private http::Handler {
 
 class MetricsRoute final : public http::Handler {
   public:
+    static constexpr Duration answer_wait = 30s;  // for the first loop; then 503
+
     void handle(http::Exchange& exchange) override;
     // While no loop runs. nullptr: there is none any more.
     void show(const MetricsPage* page, core::EventLoop* first_loop) {
