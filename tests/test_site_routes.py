@@ -237,6 +237,9 @@ deny = 403
 path = '~^/both/(a)?(.*)$'
 redirect = "https://a.example/{1}/{2}"
 [[site.route]]
+path = '~^/join/(.*)-(.*)$'
+rewrite = "/doc/{1}{2}"
+[[site.route]]
 path = "=/user/1"
 respond = "alone"
 [[site.route]]
@@ -252,7 +255,9 @@ respond = "below"
     assert server.of("a.example", "/x/../user/%31%37").get("location") == "/people/17"
     assert server.of("a.example", "/en/doc/start").body == b"start"
     assert status(server, "/en/doc/none") == 404
-    # What a group stands for leads to no other folder.
+    # What groups stand for leads to no other folder.
+    assert server.of("a.example", "/join/start.en.-txt").body == b"start"
+    assert status(server, "/join/.-./secret/x.txt") == 404
     assert status(server, "/en/doc/..%2f..%2fsecret") in (400, 404)
     css = server.of("a.example", "/a.css")
     assert css.get("cache-control") == "max-age=60" and css.get("x-kind") == "regex"

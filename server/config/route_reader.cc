@@ -165,9 +165,11 @@ bool RouteReader::read_path(const Value& value, RouteMatch& match) {
     if (is_glob && !http::route::is_glob(above)) {
         reading_.problems.error(value.at, "a path holds for all below it already",
                                 "write \"" + (above.empty() ? "/" : above) + "\"");
-    } else if (!path.starts_with('/') && !is_glob) {
+    } else if ((!path.starts_with('/') && !is_glob) || path.starts_with('^')) {
         reading_.problems.error(value.at, "a path begins with \"/\"",
-                                "\"/api\" for all below it, \"=/api\" for that path alone");
+                                path.starts_with('^')
+                                    ? "a \"~\" before it makes it a regular expression"
+                                    : "\"/api\" for all below it, \"=/api\" for that path alone");
     } else if ((path + "/").contains("/../") || path.contains("//")) {
         reading_.problems.error(value.at,
                                 "no request has this path: \"..\" and \"//\" are taken out");

@@ -493,6 +493,16 @@ R"(site.toml:3:1: error: [[site]] has no key "ssl_certificate"
    = it is called "cert", and belongs in [[tls.certificate]]
 1 error
 )"},
+Mistake{"ARegularExpressionWithoutItsSign", R"([[site]]
+root = "/srv/www"
+route = [ { path = "^/user/[0-9]*$", deny = true } ]
+)",
+R"(site.toml:3:20: error: a path begins with "/"
+ 3 | route = [ { path = "^/user/[0-9]*$", deny = true } ]
+   |                    ^^^^^^^^^^^^^^^^
+   = a "~" before it makes it a regular expression
+1 error
+)"},
 };
 // clang-format on
 

@@ -65,9 +65,10 @@ void keep_order(const Scope& site, std::vector<Scope>& routes,
         Scope& route = routes[i];
         if (route.answers() || route.has("deny")) continue;
         const bool counts_first = is_alone(route) || route.has("priority");
-        // One that denies stands, and scripts are run wherever they are.
+        // One that refuses stands, and scripts are run wherever they are.
         const auto takes_its_place = [&](const Scope& other) {
-            if (!other.answers() || other.has("deny") || other.has("fastcgi")) return false;
+            const bool leads_or_tells = other.has("redirect") || other.has("respond");
+            if (!leads_or_tells) return false;
             if (other.has("priority") && !route.has("priority")) return false;
             if (is_alone(other)) return false;
             if (!is_pattern(route)) {

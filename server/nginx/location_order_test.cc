@@ -68,6 +68,7 @@ TEST_F(LocationOrder, WhatDeniesStands) {
     give_root();
     add("~\\.css$", "cache_control", "\"no-cache\"");
     add("/private", "deny", "403");
+    add("/gone", "status", "403");
     add("~\\.php$", "fastcgi", "\"a:1\"");
     EXPECT_EQ(kept(), "");
 }
