@@ -213,7 +213,7 @@ TEST_F(OpenApiTest, APageToTryThemStandsBesideIt) {
     EXPECT_NE(get("/v2/openapi.json").find(" 401 "), std::string::npos);
     const std::string page = ask("GET", "/docs/try", credentials);
     EXPECT_NE(page.find("data-document=\"../v2/openapi.json\""), std::string::npos) << page;
-    EXPECT_NE(page.find("<title>&lt;Harbour>"), std::string::npos);
+    EXPECT_NE(page.find("<title>&lt;Harbour&gt;"), std::string::npos);
     EXPECT_TRUE(document().paths.empty()) << "neither is a route of the document: " << text;
 }
 
