@@ -116,7 +116,8 @@ int SystemKernel::entry_status(int directory, const char* name, struct stat* sta
 }
 
 Kernel& system_kernel() {
-    static SystemKernel kernel;
+    // Never destroyed: a Descriptor in an object that lives until the end closes through it.
+    static SystemKernel& kernel = *new SystemKernel;
     return kernel;
 }
 
