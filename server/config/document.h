@@ -2,7 +2,7 @@
 //
 //   include = ["sites/*.toml"]     relative to the including file, sorted, at most 8 deep
 //   "${NAME}", "${NAME:-default}"  the environment, once, when the file is read
-//   "${file:/run/secrets/x}"       a file without its last line end; never shown again
+//   "${file:/run/secrets/x}"       a file without its last line end; dump does not show it
 //
 // Of files that are included, arrays append and tables join; one value set twice is an error.
 //
