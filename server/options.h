@@ -184,7 +184,7 @@ struct ServeOptions {
     AcceptMode accept = AcceptMode::reuseport;
     std::optional<std::string> user;  // NAME[:GROUP]; unset: nobody if root started it; account.h
     CacheOptions cache;
-    std::vector<std::string> private_files = {};  // sent to nobody, wherever they lie; whole names
+    std::vector<std::string> private_files = {};  // never sent, wherever they lie; whole names
     bool watch = false;             // the files of a configuration are read again when they change
     std::string admin_socket = {};  // "": none
     std::uint32_t admin_mode = 0600;

@@ -79,7 +79,7 @@ class Worker final : public net::LoopService {
     // nullptr: nothing is encrypted.
     tls::ServerContext* encryption() { return http_->encryption(); }
     core::EventLoop& loop() { return *loop_; }
-    // What is counted here whether it is shown or not; any thread may read it.
+    // Counters that run whether a page shows them or not; any thread may read them.
     const http::H2Counters& http2_counters() { return http_->http2_counters(); }
     const http::files::FileCacheCounters& file_counters() const { return *file_counters_; }
     const http::coding::EncoderPool& encoders() const { return *encoders_; }

@@ -217,7 +217,7 @@ def check_files(said, folder, request, answer):
     """Of the names that are tried, the first that is there."""
     tries = said.settings.get("try", "")
     names = [folder / name for name in said.names]
-    # A name that is tried is a file's, but for the last, which is taken for what it is.
+    # Each name that is tried means a file; the last one means a folder where it is one.
     takes_folders = names[-1:] if tries and not tries.endswith("410]") else [] if tries else names
     there = [n for n in names if n.is_file() or (n in takes_folders and n.is_dir())]
     first = there[0] if there else None

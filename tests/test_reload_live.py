@@ -208,7 +208,7 @@ def test_a_cache_that_runs_shrinks_and_grows(reloads, folders, tmp_path):  # noq
         assert held() == 31
         assert each.ask(ONE, cache_of("32MiB"))
         assert cached(each, tmp_path / "one") == 31, "it is the same cache"
-        # What is known of a path counts as well: there is room for a few.
+        # The cache also counts the memory of each path: there is room for a few.
         assert not each.ask(ONE + "indx = 1\n", cache_of("4KiB"))
         assert cached(each, tmp_path / "one") == 31
         assert each.ask(ONE, cache_of("4KiB"))
@@ -406,7 +406,7 @@ def test_more_and_fewer_programs(reloads, folders, tmp_path):  # noqa: F811
             assert each.server.of("one.example").text == "one"
         assert not each.ask(site + "indx = 1\n", head(9))
         assert running() == [0]
-        # Those that wait begin, in the order in which they came.
+        # The waiting requests begin, in the order in which they came.
         assert each.ask(site, head(3))
         wait_until(lambda: running() == [0, 1, 2], what="programs that waited")
         assert each.ask(site, head(1))

@@ -139,7 +139,7 @@ def test_what_is_refused_is_counted_by_its_reason(start):
     for credentials in ("ann:only an example", "ann:wrong", "ann:wrong again", "eve:wrong"):
         it.server.of(one, "/in", basic(credentials))
     it.server.of(one, "/in", "Authorization: Basic !")
-    # One without credentials is asked for them, and fails at nothing.
+    # A request without credentials is no failure: the answer requests them.
     it.server.of(one, "/in")
     with Client(it.server.address) as client:
         client.streams[1] = Stream()
@@ -305,7 +305,7 @@ def test_a_route_shows_it_to_those_that_it_names(sites, binary, tmp_path, thread
     answer = server.get("/metrics", "Accept: application/openmetrics-text")
     assert list(open_parser.text_string_to_metric_families(answer.text))
     # Its connections are a site's, and so a pipeline of many is answered, and a client that reads
-    # no page holds up nobody.
+    # no page holds up no other client.
     with server.connect() as slow:
         slow.send(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 50)
         for _ in range(20):
@@ -485,7 +485,7 @@ def test_handshakes_are_counted_by_how_they_went(start, tmp_path):
         session = connect(context)
         for _ in range(times):
             connect(context, session)
-    # This client trusts another authority, and says so.
+    # This client trusts another authority, and sends an alert.
     stranger = client_context(Authority(tmp_path, "other").file)
     for _ in range(4):
         with pytest.raises(ssl.SSLCertVerificationError):

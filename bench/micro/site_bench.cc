@@ -20,7 +20,7 @@ std::string host_of(std::size_t site) {
     return "host" + std::to_string(site) + ".example.org";
 }
 
-// What one of ten routes is; the others are prefixes three deep and paths alone.
+// The kind of each tenth route; the others are prefixes three deep and paths alone.
 enum Tenth : std::int64_t { plain, glob, regex };
 
 std::vector<ServedSite> many_sites(std::int64_t tenth) {

@@ -32,7 +32,7 @@ class Random {
 
 // Fills `out` from the kernel's generator. Any thread. Aborts if the kernel has none.
 void secure_random(std::span<unsigned char> out);
-// So many of its bytes, at most 32, as hexadecimal digits: a name that nobody can guess.
+// So many of its bytes, at most 32, as hexadecimal digits: a name that cannot be guessed.
 std::string random_name(std::size_t bytes);
 
 }  // namespace tiderace

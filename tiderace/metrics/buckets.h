@@ -76,7 +76,7 @@ class Buckets {
 using Durations = Buckets<duration_bounds, 1'000'000'000>;
 using Sizes = Buckets<size_bounds, 1>;
 
-// Of a Duration, for Durations.
+// The nanoseconds of a duration; 0 for a negative one.
 inline std::uint64_t nanoseconds(Duration duration) {
     const auto all = std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
     return all > 0 ? static_cast<std::uint64_t>(all) : 0;

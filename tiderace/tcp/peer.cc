@@ -116,7 +116,7 @@ std::size_t Peer::on_data(net::Connection& connection, ByteView data) {
     guard([&] { used = std::min(data.size(), callbacks_->on_data(*this, data)); });
     unused_ = data.size() - used;
     if (receive_rate_ == 0) return used;
-    if (used > 0) slow_.stop();  // what is left is of another frame
+    if (used > 0) slow_.stop();  // the rest belongs to another frame
     const Instant now = loop().now();
     if (unused_ > 0 && connection.reading() && slow_.due(now) == Instant::max()) {
         slow_.begin(now, frame_rate(), unused_);

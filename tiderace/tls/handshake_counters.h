@@ -1,8 +1,8 @@
-// Internal. HandshakeCounters: how the handshakes of one context went. add_handshakes(): those of a
-// server's loops together, on a page for a monitoring system.
+// Internal. HandshakeCounters: how the handshakes of one context went. add_handshakes(): the counts
+// of a server's loops together, on a page for a monitoring system.
 //
 //   tiderace_tls_handshakes_total{version,result,resumed}
-//   tiderace_tls_handshake_duration_seconds        of those that were done, from accept on
+//   tiderace_tls_handshake_duration_seconds        of complete handshakes, from accept on
 //
 // Owner    The context.
 // Thread   Its loop's writes; any reads.

@@ -47,7 +47,7 @@ class EncoderPool final : public core::Shared {
         ContentEncoder* operator->() const { return encoder_.get(); }
         ContentEncoder& operator*() const { return *encoder_; }
         void give_back();
-        // Of the compressed bytes, for bytes_made().
+        // Adds compressed bytes to bytes_made().
         void count(std::size_t bytes);
 
       private:
