@@ -38,7 +38,8 @@ TEST_F(DocumentTest, VariablesAreReplacedOnceAndInsideOfStringsAlone) {
     const Table table = read(
         "a = \"${ROOT}/www\"\nb = \"${NONE:-x:-y}\"\nc = [\"${ROOT}\"]\nd = \"{host} $ {x}\"\n"
         "e = \"${NONE:-}\"\n");
-    EXPECT_EQ(text_of(table, "a"), "/srv/${OTHER}/www") << "the value of a variable is not read again";
+    EXPECT_EQ(text_of(table, "a"), "/srv/${OTHER}/www")
+        << "the value of a variable is not read again";
     EXPECT_EQ(text_of(table, "b"), "x:-y");
     EXPECT_EQ(*table.find("c")->value.get<Array>()->front().get<std::string>(), "/srv/${OTHER}");
     EXPECT_EQ(text_of(table, "d"), "{host} $ {x}");

@@ -70,8 +70,8 @@ class SiteRoutes {
         char last;  // of its text
     };
     std::vector<Glob> globs_;
-    std::string glob_texts_;
     std::vector<std::uint32_t> regexes_;
+    std::string glob_texts_;
 };
 
 }  // namespace tiderace::http
