@@ -37,6 +37,14 @@ TEST_F(TomlTest, ASyntaxErrorIsOneProblemWithItsPlace) {
     EXPECT_EQ(problems_.sorted()[0].at.line, 2U);
 }
 
+TEST_F(TomlTest, AnErrorQuotesNoControlCharacter) {
+    parse(std::string("a = t\0\0 erue\n", 13));
+    ASSERT_EQ(problems_.errors(), 1U);
+    const std::string text = problems_.sorted()[0].what;
+    EXPECT_TRUE(text.starts_with("this is no TOML: ")) << text;
+    EXPECT_EQ(text.find('\0'), text.npos);
+}
+
 TEST_F(TomlTest, AKeyOfTooManyPartsIsRefusedBeforeItIsATree) {
     std::string parts = "a";
     for (int i = 0; i < 200'000; ++i) parts += ".a";
