@@ -616,20 +616,21 @@ def headers(tree):
                 yield Complaint(path, number, f"using namespace {opened.group(1)}")
 
 
+@functools.cache
+def within_reach(tree, path):
+    """The headers that a file includes, itself or through others of ours."""
+    names = {name for _, _, name in includes_of(tree, path)}
+    ours = {name for name in names if (tree.root / name).is_file()}
+    return frozenset(names.union(*(within_reach(tree, name) for name in ours)))
+
+
 def standard_headers(tree):
     """The used parts of the standard library are included, directly or by an included header."""
-
-    @functools.cache
-    def within_reach(path):
-        names = {name for _, _, name in includes_of(tree, path)}
-        ours = {name for name in names if (tree.root / name).is_file()}
-        return frozenset(names.union(*(within_reach(name) for name in ours)))
-
     for path in tree.having(".h", ".cc"):
         if room_of(path) is None:
             continue
         code = tree.code(path)
-        for name, header, offset in tidy_includes.lacking(code, within_reach(path)):
+        for name, header, offset in tidy_includes.lacking(code, within_reach(tree, path)):
             line = code.count("\n", 0, offset) + 1
             yield Complaint(path, line, f"std::{name} without <{header}>")
 
@@ -671,8 +672,12 @@ def public_headers_of(tree):
     return public & set(tree.paths)
 
 
+LANGUAGE = "tiderace/base/language.h"
+
+
 def installed_headers(tree):
-    """Public headers are installed, and what is installed includes nothing else of ours."""
+    """Public headers are installed, and what is installed includes nothing else of ours, and the
+    sentence about C++23."""
     installed = installed_headers_of(tree)
     for path, listed_in in installed.items():
         if path not in tree.paths:
@@ -683,6 +688,8 @@ def installed_headers(tree):
         for number, _, name in includes_of(tree, path):
             if room_of(name) is not None and name not in installed:
                 yield Complaint(path, number, f"{name} is not installed: list it as INSTALLED")
+        if LANGUAGE in tree.paths and path != LANGUAGE and LANGUAGE not in within_reach(tree, path):
+            yield Complaint(path, 0, f"an older C++ finds no sentence here: include {LANGUAGE}")
 
 
 def public_headers(tree):

@@ -293,6 +293,16 @@ FALSE_HOUSES = [
     ),
     (
         tidy.installed_headers,
+        "an installed header that an older C++ reads without a sentence",
+        {
+            "tiderace/net/CMakeLists.txt": "tiderace_room(NAME net\n  INSTALLED\n    a.h\n)\n",
+            "tiderace/net/a.h": "// A.\n#include <string>\n",
+            "tiderace/base/language.h": "// L.\n",
+        },
+        "a.h: an older C++ finds no sentence here: include tiderace/base/language.h",
+    ),
+    (
+        tidy.installed_headers,
         "an umbrella header that no room installs",
         {"tiderace/face.h": "// F.\n"},
         "tiderace/face.h: is public: list it as INSTALLED",

@@ -16,6 +16,8 @@
 #include <memory>
 #include <string>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::metrics {
 class Registry;
 }

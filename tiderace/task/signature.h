@@ -6,6 +6,8 @@
 
 #include <type_traits>
 
+#include "tiderace/base/language.h"
+
 namespace tiderace::task {
 
 template <typename F>
