@@ -1,6 +1,7 @@
 // The behaviour that all databases share.
 #include "tiderace/db/database.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -438,13 +439,16 @@ TEST_P(DatabaseTest, WhatIsNestedFailsAlone) {
 
 TEST_P(DatabaseTest, ACancelledStatementEndsItsTransaction) {
     with_database([slow = words.slow](Database& db) -> Task<> {
-        EXPECT_EQ(co_await complaint_of(db.transaction([&](Transaction& tx) -> Task<> {
-                      co_await tx.exec("insert into member (name) values ('Ada')");
-                      const auto late = co_await within(100ms, tx.one<bool>(slow));
-                      EXPECT_FALSE(late.has_value());
-                      co_await tx.exec("insert into member (name) values ('Bob')");
-                  })),
-                  "a statement of this transaction was cancelled: it is over");
+        const auto told = co_await complaint_of(db.transaction([&](Transaction& tx) -> Task<> {
+            co_await tx.exec("insert into member (name) values ('Ada')");
+            const auto late = co_await within(100ms, tx.one<bool>(slow));
+            EXPECT_FALSE(late.has_value());
+            co_await tx.exec("insert into member (name) values ('Bob')");
+        }));
+        // Where the loop is late, the database, which knows the deadline, ends the statement first.
+        EXPECT_THAT(told,
+                    ::testing::AnyOf("a statement of this transaction was cancelled: it is over",
+                                     "a statement of this transaction has failed: it is over"));
         EXPECT_EQ(co_await count_members(db), 0);
     });
 }
