@@ -49,10 +49,11 @@ Excerpt excerpt_of(std::string_view line, std::size_t column) {
     return excerpt;
 }
 
+// What a problem quotes may be any byte of a file, or what an escape in it stands for.
 std::string text_of(const Problem& problem, const Sources& sources) {
-    std::string text = sources.name_of(problem.at);
+    std::string text = printable(sources.name_of(problem.at));
     text += problem.severity == Severity::error ? ": error: " : ": warning: ";
-    text += problem.what + "\n";
+    text += printable(problem.what) + "\n";
     std::string margin = "  ";
     if (problem.at.line > 0) {
         const std::string number = std::to_string(problem.at.line);
@@ -62,7 +63,7 @@ std::string text_of(const Problem& problem, const Sources& sources) {
         const std::size_t width = std::clamp<std::size_t>(problem.at.width, 1, 60);
         text += margin + " | " + std::string(excerpt.mark_at, ' ') + std::string(width, '^') + "\n";
     }
-    if (!problem.advice.empty()) text += margin + " = " + problem.advice + "\n";
+    if (!problem.advice.empty()) text += margin + " = " + printable(problem.advice) + "\n";
     return text;
 }
 

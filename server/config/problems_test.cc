@@ -40,9 +40,11 @@ TEST_F(ProblemsTest, NothingIsSaidOfNothing) {
 TEST_F(ProblemsTest, NoControlCharacterReachesATerminal) {
     const std::uint32_t file =
         sources_.add({"a.toml", "x = \"\x1b[2J\xc2\x9b\xff\xe2\x80\xae\"\tend"});
-    problems_.error({file, 1, 1, 1}, "what");
+    problems_.error({file, 1, 1, 1}, "no file \x1b[2J", "not \x07\xc2\x9b");
     const std::string text = problems_.text(sources_);
     EXPECT_NE(text.find(" 1 | x = \" [2J   \" end\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("error: no file ?[2J\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(" = not ??\n"), std::string::npos) << text;
 }
 
 TEST_F(ProblemsTest, ALongLineIsShownAroundThePlace) {

@@ -169,10 +169,7 @@ Table parse_toml(const Sources& sources, std::uint32_t file, Problems& problems)
         what = "a quote is missing, or it has a control character";
     }
     const Place at = place_of(error.source(), file);
-    std::string told = "this is no TOML: " + std::string(what);
-    // It may quote a byte of the file that a terminal must not get.
-    std::ranges::replace_if(told, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-    problems.error(at, std::move(told), advice_for(sources.line_of(at)));
+    problems.error(at, "this is no TOML: " + std::string(what), advice_for(sources.line_of(at)));
     return {};
 }
 #else

@@ -121,14 +121,14 @@ class Importer {
     bool take_global(const Directive& directive) {
         const std::string& name = directive.name;
         const std::string value = directive.words.empty() ? "" : directive.words[0];
+        const auto count = parse_number<std::uint32_t>(value);
         if (name == "user" && !value.empty()) {
             const bool has_group = directive.words.size() > 1;
             server_.set("user", string_text(value + (has_group ? ":" + directive.words[1] : "")));
         } else if (name == "worker_processes") {
-            if (!value.empty() && std::ranges::all_of(value, is_digit))
-                server_.set("threads", value);
-        } else if (name == "worker_connections" && std::ranges::all_of(value, is_digit)) {
-            server_.set("connections_max", value);
+            if (count) server_.set("threads", std::to_string(*count));
+        } else if (name == "worker_connections" && count) {
+            server_.set("connections_max", std::to_string(*count));
         } else if (name == "error_log") {
             take_error_log(directive);
         } else if (name == "upstream" || name == "map" || name == "log_format") {

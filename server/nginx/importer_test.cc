@@ -312,6 +312,17 @@ TEST(NginxImporter, WhateverTheFileIsTheResultIsToml) {
     }
 }
 
+TEST(NginxImporter, ACountIsOneAlsoInToml) {
+    const auto carries = [](const std::string& count, const std::string& line) {
+        const std::string text = import("events { worker_connections " + count + " }").text;
+        EXPECT_EQ(text.find("connections_max") != std::string::npos, !line.empty()) << text;
+        EXPECT_NE(text.find(line), std::string::npos) << text;
+    };
+    carries("007;", "connections_max = 7\n");
+    for (const char* const none : {";", "99999999999999999999;", "{ a; }", "1k;"})
+        carries(none, "");
+}
+
 TEST(NginxImporter, ACommentStaysOneLine) {
     const Imported imported = of_server("set $a \"x\ndefault = true\";");
     EXPECT_THAT(imported.text, HasSubstr("# /n/n.conf:2: set $a \"x default = true\"\n"));
