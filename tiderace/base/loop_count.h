@@ -13,11 +13,12 @@ namespace tiderace {
 
 class LoopCount {
   public:
-    // No other thread writes it, so a plain addition will do.
-    LoopCount& operator+=(std::uint64_t n) {
-        value_.store(*this + n, std::memory_order_relaxed);
+    LoopCount& operator=(std::uint64_t value) {
+        value_.store(value, std::memory_order_relaxed);
         return *this;
     }
+    // No other thread writes it, so a plain addition will do.
+    LoopCount& operator+=(std::uint64_t n) { return *this = *this + n; }
     LoopCount& operator++() { return *this += 1; }
     LoopCount& operator--() { return *this += ~std::uint64_t{0}; }
     operator std::uint64_t() const { return value_.load(std::memory_order_relaxed); }

@@ -28,7 +28,7 @@ struct DatabaseMetrics::Known {
             page.value({{"database", name}, {"state", "idle"}}, counts->sum(&ReserveCounts::idle));
         }
         const auto add = [&](Type type, std::string_view name, std::string_view help,
-                             ReserveCounts::Count ReserveCounts::* member) {
+                             LoopCount ReserveCounts::* member) {
             page.family(type, name, help, "database", databases,
                         [&](const auto& counts) { return counts->sum(member); });
         };

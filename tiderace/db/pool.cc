@@ -48,10 +48,10 @@ std::shared_ptr<ReserveCounts> PoolCounts::add() {
     return all_.emplace_back(std::make_shared<ReserveCounts>());
 }
 
-std::uint64_t PoolCounts::sum(ReserveCounts::Count ReserveCounts::* member) const {
+std::uint64_t PoolCounts::sum(LoopCount ReserveCounts::* member) const {
     const std::lock_guard held(lock_);
     std::uint64_t sum = 0;
-    for (const auto& one : all_) sum += ((*one).*member).load(std::memory_order_relaxed);
+    for (const auto& one : all_) sum += (*one).*member;
     return sum;
 }
 

@@ -33,7 +33,7 @@ namespace tiderace::db {
 class PoolCounts {
   public:
     std::shared_ptr<ReserveCounts> add();
-    std::uint64_t sum(ReserveCounts::Count ReserveCounts::* member) const;
+    std::uint64_t sum(LoopCount ReserveCounts::* member) const;
 
   private:
     mutable std::mutex lock_;

@@ -68,18 +68,16 @@ Reserve::Reserve(task::Runner& runner, const ReserveOptions& options, Maker make
 
 Reserve::~Reserve() {
     while (!lent_.empty()) lent_.pop_front().end();
-    for (ReserveCounts::Count* gauge : {&shown_->idle, &shown_->lent, &shown_->waiting}) {
-        gauge->store(0, std::memory_order_relaxed);
-    }
+    for (LoopCount* gauge : {&shown_->idle, &shown_->lent, &shown_->waiting}) *gauge = 0;
 }
 
 void Reserve::show() noexcept {
     const Counters now = counters();
-    shown_->idle.store(now.idle, std::memory_order_relaxed);
-    shown_->lent.store(now.lent, std::memory_order_relaxed);
-    shown_->waiting.store(now.waiting, std::memory_order_relaxed);
-    shown_->opened.store(now.opened, std::memory_order_relaxed);
-    shown_->failed.store(now.failed, std::memory_order_relaxed);
+    shown_->idle = now.idle;
+    shown_->lent = now.lent;
+    shown_->waiting = now.waiting;
+    shown_->opened = now.opened;
+    shown_->failed = now.failed;
 }
 
 Reserve::Counters Reserve::counters() const {

@@ -13,7 +13,6 @@
 // Keywords: connection pool, idle connections
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "tiderace/base/intrusive_list.h"
+#include "tiderace/base/loop_count.h"
 #include "tiderace/base/units.h"
 #include "tiderace/db/options.h"
 #include "tiderace/task/backoff.h"
@@ -62,13 +62,11 @@ class Counted final {
 
 // What a reserve shows to other threads: written on its loop alone.
 struct ReserveCounts {
-    using Count = std::atomic<std::uint64_t>;
-
-    Count idle = 0;
-    Count lent = 0;  // or being opened or recovered
-    Count waiting = 0;
-    Count opened = 0;
-    Count failed = 0;  // connections that could not be opened
+    LoopCount idle;
+    LoopCount lent;  // or being opened or recovered
+    LoopCount waiting;
+    LoopCount opened;
+    LoopCount failed;  // connections that could not be opened
 };
 
 struct ReserveOptions {

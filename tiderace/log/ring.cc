@@ -24,8 +24,7 @@ bool Ring::make_room(std::uint64_t end) {
     // What is committed and not shown yet may be what fills the ring.
     publish();
     call_writer();
-    // By this thread alone: a plain store is enough, and costs no locked instruction.
-    dropped_.store(dropped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    ++dropped_;
     return false;
 }
 

@@ -21,6 +21,7 @@
 #include <memory>
 
 #include "tiderace/base/bytes.h"
+#include "tiderace/base/loop_count.h"
 #include "tiderace/log/doorbell.h"
 #include "tiderace/log/rate_limited.h"
 
@@ -70,7 +71,7 @@ class Ring {
     void consume(std::size_t bytes);
 
     // Any thread.
-    std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+    std::uint64_t dropped() const { return dropped_; }
 
   private:
     // Where bytes_max go: here, or at the start of the next lap.
@@ -96,7 +97,7 @@ class Ring {
     std::uint64_t tail_seen_ = 0;
     std::uint64_t skipped_from_ = UINT64_MAX;  // read by the writer under published_'s release
     std::uint64_t called_at_tail_ = UINT64_MAX;
-    std::atomic<std::uint64_t> dropped_ = 0;
+    LoopCount dropped_;
 
     alignas(64) std::atomic<std::uint64_t> published_ = 0;
     alignas(64) std::atomic<std::uint64_t> tail_ = 0;

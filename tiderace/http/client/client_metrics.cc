@@ -1,5 +1,6 @@
 #include "tiderace/http/client/client_metrics.h"
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -12,7 +13,6 @@ namespace tiderace::http {
 
 using metrics::Page;
 using metrics::Type;
-using Count = ClientCounts::Count;
 
 struct ClientMetrics::Known {
     // By the upstream's name.
@@ -23,10 +23,10 @@ struct ClientMetrics::Known {
         const std::lock_guard held(lock);
         if (clients.empty()) return;
         const auto add = [&](Type type, std::string_view name, std::string_view help,
-                             Count ClientCounts::* member) {
+                             LoopCount ClientCounts::* member) {
             page.family(type, name, help, "upstream", clients, [&](const auto& all) {
                 std::uint64_t sum = 0;
-                for (const auto& one : all) sum += ((*one).*member).load(std::memory_order_relaxed);
+                for (const auto& one : all) sum += (*one).*member;
                 return sum;
             });
         };

@@ -19,12 +19,10 @@
 // Keywords: Prometheus, connection pool, upstream
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <string>
 
-#include "tiderace/base/language.h"
+#include "tiderace/base/loop_count.h"
 
 namespace tiderace::metrics {
 class Registry;
@@ -36,21 +34,13 @@ class Client;
 
 // The numbers of one client: written on its loop, read by any thread.
 struct ClientCounts {
-    using Count = std::atomic<std::uint64_t>;
-
-    Count open = 0;
-    Count waiting = 0;
-    Count opened = 0;
-    Count reused = 0;
-    Count waited = 0;
-    Count retries = 0;
-    Count exhausted = 0;  // would have been retried, if the budget had allowed
-
-    // No other thread writes it, so that a plain store will do.
-    static void add_one(Count& count) { set(count, count.load(std::memory_order_relaxed) + 1); }
-    static void set(Count& count, std::uint64_t value) {
-        count.store(value, std::memory_order_relaxed);
-    }
+    LoopCount open;
+    LoopCount waiting;
+    LoopCount opened;
+    LoopCount reused;
+    LoopCount waited;
+    LoopCount retries;
+    LoopCount exhausted;  // would have been retried, if the budget had allowed
 };
 
 class ClientMetrics {

@@ -127,7 +127,7 @@ ClientPool::~ClientPool() {
     const auto all = all_.lock();
     if (all == nullptr) return;
     for (const auto& [route, host] : hosts_) all->forget(host);
-    ClientCounts::set(counts_->open, 0);
+    counts_->open = 0;
 }
 
 ClientPool::Host* ClientPool::find(ClientRouteView route) {
@@ -260,7 +260,7 @@ void ClientPool::close_idle() {
 ClientConnection* ClientPool::take_at_once(ClientRouteView route, std::uint64_t stale) {
     ClientConnection* const ready = take_ready(route, stale);
     if (ready == nullptr) return nullptr;
-    ClientCounts::add_one(counts_->reused);
+    ++counts_->reused;
     wake_next();  // there may be room for more
     return ready;
 }
@@ -294,7 +294,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::take(const Url& url, con
         if (const char* const why = waited ? nullptr : refusal(turn.host())) {
             co_return std::unexpected(ClientFault(ClientFault::Kind::busy, place_of(url) + why));
         }
-        if (!waited) ClientCounts::add_one(counts_->waited);
+        if (!waited) ++counts_->waited;
         co_await turn;
     }
 }
@@ -324,7 +324,7 @@ task::Task<ClientResult<ClientConnection*>> ClientPool::open(const ClientRoute& 
     auto dialed = co_await dial_server(*runner_, std::move(way));
     if (!dialed) co_return std::unexpected(std::move(dialed.error()));
     place.connected();
-    ClientCounts::add_one(counts_->opened);
+    ++counts_->opened;
     ClientConnection& opened =
         ClientConnections::of(*runner_)->add(std::move(*dialed), std::move(setup));
     opened.set_observer(&host);

@@ -119,8 +119,8 @@ class ClientPool final {
     bool evict_idle_of(ClientRouteView route);
     void forget_if_unused(const ClientRoute& route);
     void count_places() {
-        ClientCounts::set(counts_->open, open_);
-        ClientCounts::set(counts_->waiting, waiting_.size());
+        counts_->open = open_;
+        counts_->waiting = waiting_.size();
     }
     void wake_next() {
         if (!waiting_.empty()) wake_first();

@@ -20,11 +20,11 @@ void RetryBudget::on_request() {
 
 bool RetryBudget::take() {
     if (hundredths_ < 100) {
-        ClientCounts::add_one(counts_->exhausted);
+        ++counts_->exhausted;
         return false;
     }
     hundredths_ -= 100;
-    ClientCounts::add_one(counts_->retries);
+    ++counts_->retries;
     return true;
 }
 
