@@ -80,16 +80,6 @@ std::string without_variables(std::string_view target) {
     return plain;
 }
 
-// Of an address. "{rest}" and "{path}" begin with '/', which ends the name.
-bool names_host_by_path(std::string_view target) {
-    const std::size_t begin = target.find("://") + 3;
-    std::string_view authority = target.substr(begin, target.find('/', begin) - begin);
-    for (const std::string_view whole : {"{rest}", "{path}"}) {
-        if (authority.ends_with(whole)) authority.remove_suffix(whole.size());
-    }
-    return has_path_variable(authority);
-}
-
 // Whether requests below the path of `closed` may have a path that the pattern matches.
 bool may_match_below(const Route& pattern, const Route& closed) {
     const std::string_view glob = pattern.match.path;
@@ -342,7 +332,7 @@ void RouteReader::read_redirect(Route& route, const Member& key, int status) {
         return;
     }
     if (!has_sound_variables(*target, route.match, key.value.at, reading_)) return;
-    if (!is_path && names_host_by_path(*target)) {
+    if (!is_path && has_path_variable(authority_of(*target))) {
         reading_.problems.error(key.value.at, "the path of a request may not choose the host",
                                 "put a \"/\" before it: https://example.org/{1}");
         return;

@@ -6,6 +6,7 @@
 #include "server/config/toml_text.h"
 #include "server/nginx/regex.h"
 #include "server/nginx/values.h"
+#include "server/site/variables.h"
 #include "tiderace/base/ascii.h"
 
 namespace tiderace::server::nginx {
@@ -77,18 +78,6 @@ std::string one_comment(std::string text) {
 int status_of(std::string_view text) {
     const auto number = parse_number<std::uint16_t>(text);
     return number && *number >= 200 && *number <= 599 ? static_cast<int>(*number) : 0;
-}
-
-// No file may say so: a client would choose where it is led.
-bool names_host_by_path(std::string_view target) {
-    const std::size_t scheme = target.find("://");
-    if (scheme == target.npos) return false;
-    const std::size_t begin = scheme + 3;
-    std::string_view authority = target.substr(begin, target.find('/', begin) - begin);
-    for (const std::string_view whole : {"{rest}", "{path}"}) {
-        if (authority.ends_with(whole)) authority.remove_suffix(whole.size());
-    }
-    return authority.contains('{');
 }
 
 bool is_redirect(int status) {
@@ -314,7 +303,8 @@ std::optional<std::string> Scope::target_of(std::string_view text) const {
     const bool leads_on =
         target.starts_with('/') || target.starts_with("http://") || target.starts_with("https://");
     const bool is_glob = path_.starts_with('*') || path_.starts_with('[');
-    if (!leads_on || is_glob || target.contains('$') || names_host_by_path(target)) {
+    // A client that names the host would choose where it is led.
+    if (!leads_on || is_glob || target.contains('$') || authority_of(target).contains('{')) {
         return std::nullopt;
     }
     return target;

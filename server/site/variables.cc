@@ -150,6 +150,17 @@ bool has_path_variable(std::string_view text) {
     return false;
 }
 
+std::string_view authority_of(std::string_view target) {
+    const std::size_t scheme = target.find("://");
+    if (scheme == target.npos) return {};
+    target.remove_prefix(scheme + 3);
+    std::string_view authority = target.substr(0, target.find('/'));
+    for (const std::string_view whole : {"{rest}", "{path}"}) {
+        if (authority.ends_with(whole)) authority.remove_suffix(whole.size());
+    }
+    return authority;
+}
+
 std::optional<std::string> path_with_variables(std::string_view text, const VariableValues& values,
                                                std::string_view path) {
     std::string whole;

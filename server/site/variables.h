@@ -33,6 +33,9 @@ struct VariableValues {
 std::string variable_fault(std::string_view text, const http::RouteMatch& route);
 // Whether a part of the path is among them.
 bool has_path_variable(std::string_view text);
+// The host and port of an address; "" of a path. "{rest}" and "{path}" begin with '/', which ends
+// them.
+std::string_view authority_of(std::string_view target);
 
 // The path of a file; `path` is what {path} stands for. nullopt: one has no value, or one that a
 // path may not have.
