@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <system_error>
@@ -56,16 +57,9 @@ std::set<std::string> private_names(const Wanted& wanted) {
     std::set<std::string> files(wanted.options.private_files.begin(),
                                 wanted.options.private_files.end());
     for (const CertificateFiles& pair : wanted.options.tls.certificates) files.insert(pair.key);
-    const auto add_passwords = [&](const std::vector<std::string>& sources) {
-        for (const std::string& each : sources) {
-            if (!each.contains(':')) files.insert(each);
-        }
-    };
     for (const ServedSite& site : wanted.sites) {
-        add_passwords(site.options.basic_auth);
-        add_passwords(site.options.whole.auth.value_or(std::vector<std::string>()));
-        for (const Route& route : site.options.routes) {
-            if (route.auth) add_passwords(*route.auth);
+        for (const std::vector<std::string>* const list : password_lists(site.options)) {
+            std::ranges::copy_if(*list, std::inserter(files, files.end()), is_password_file);
         }
     }
     std::set<std::string> names;

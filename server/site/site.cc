@@ -338,6 +338,19 @@ std::shared_ptr<const PasswordFile> SharedPasswords::of(
     return found != files.end() ? found->second : nullptr;
 }
 
+std::vector<const std::vector<std::string>*> password_lists(const ServeOptions& options) {
+    std::vector<const std::vector<std::string>*> all{&options.basic_auth};
+    if (options.whole.auth) all.push_back(&*options.whole.auth);
+    for (const Route& route : options.routes) {
+        if (route.auth) all.push_back(&*route.auth);
+    }
+    return all;
+}
+
+bool is_password_file(const std::string& source) {
+    return !source.contains(':');
+}
+
 namespace {
 
 // A hash that is made here has another salt each time, so it is kept.
@@ -347,9 +360,7 @@ Result<std::shared_ptr<const PasswordFile>> load_passwords(const std::vector<std
     if (before != nullptr) {
         if (const auto found = before->find(sources); found != before->end()) old = found->second;
     }
-    const bool names_file =
-        std::ranges::any_of(sources, [](const std::string& each) { return !each.contains(':'); });
-    if (old != nullptr && !names_file) return old;
+    if (old != nullptr && std::ranges::none_of(sources, is_password_file)) return old;
     auto loaded = PasswordFile::load(sources);
     if (!loaded) return fail(loaded.error());
     if (old != nullptr && *old == *loaded) return old;
@@ -360,13 +371,8 @@ Result<std::shared_ptr<const PasswordFile>> load_passwords(const std::vector<std
 
 Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFiles& known,
                                        const PasswordFiles* before) {
-    std::vector<const std::vector<std::string>*> all{&options.basic_auth};
-    if (options.whole.auth) all.push_back(&*options.whole.auth);
-    for (const Route& route : options.routes) {
-        if (route.auth) all.push_back(&*route.auth);
-    }
     SharedPasswords loaded;
-    for (const std::vector<std::string>* const sources : all) {
+    for (const std::vector<std::string>* const sources : password_lists(options)) {
         if (sources->empty()) continue;
         auto& file = known[*sources];
         if (file == nullptr) {

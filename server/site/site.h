@@ -48,6 +48,10 @@ struct SharedPasswords {
     // nullptr: the list is empty, and its paths are open.
     std::shared_ptr<const PasswordFile> of(const std::vector<std::string>& sources) const;
 };
+// The lists of a site and of its routes, as --basic-auth has them.
+std::vector<const std::vector<std::string>*> password_lists(const ServeOptions& options);
+// Or a name with its password.
+bool is_password_file(const std::string& source);
 // Without the pool.
 Result<SharedPasswords> load_passwords(const ServeOptions& options, PasswordFiles& known,
                                        const PasswordFiles* before = nullptr);
