@@ -88,6 +88,13 @@ Result<std::unique_ptr<http::cgi::FastCgi>> make_fastcgi(core::EventLoop& loop,
     return http::cgi::FastCgi::create(loop, std::move(fastcgi));
 }
 
+// "/b/c" of /a/b/c in /a, "/" of /a itself, "" of what lies elsewhere.
+std::string place_below(const fs::path& folder, const fs::path& path) {
+    const fs::path relative = path.lexically_relative(folder);
+    if (relative.empty() || *relative.begin() == "..") return {};
+    return relative == "." ? "/" : "/" + relative.generic_string();
+}
+
 // Finds routes whose root is a folder of programs, or lies inside one.
 void add_roots_inside(const ServeOptions& options, const std::string& programs,
                       std::vector<SourceFault>& faults) {
@@ -96,8 +103,7 @@ void add_roots_inside(const ServeOptions& options, const std::string& programs,
     for (const Route& route : options.routes) {
         if (!route.files.root) continue;
         const fs::path root = fs::weakly_canonical(*route.files.root, fault);
-        const fs::path relative = root.lexically_relative(folder);
-        if (relative.empty() || *relative.begin() == "..") continue;
+        if (place_below(folder, root).empty()) continue;
         faults.push_back({"root", &route,
                           Error(0, "serve", *route.files.root,
                                 "the programs of " + programs +
@@ -110,10 +116,9 @@ void add_roots_inside(const ServeOptions& options, const std::string& programs,
 
 std::string place_inside(const std::string& folder, const std::string& other) {
     std::error_code fault;
-    const fs::path relative =
-        fs::weakly_canonical(other, fault).lexically_relative(fs::weakly_canonical(folder, fault));
-    const bool is_inside = !fault && !relative.empty() && *relative.begin() != "..";
-    return is_inside && relative != "." ? "/" + relative.generic_string() : "";
+    std::string place =
+        place_below(fs::weakly_canonical(folder, fault), fs::weakly_canonical(other, fault));
+    return fault || place == "/" ? "" : place;
 }
 
 // A --fastcgi of a path has no files here: the peer knows what it runs.
@@ -130,9 +135,8 @@ std::vector<std::string> unsent_paths(const ServeOptions& options) {
     std::error_code fault;
     const fs::path root = fs::canonical(options.root, fault);
     for (const std::string& file : options.private_files) {
-        const fs::path relative = fs::path(file).lexically_relative(root);
-        const bool is_outside = relative.empty() || *relative.begin() == "..";
-        if (!is_outside) all.push_back("=/" + relative.generic_string());
+        const std::string place = place_below(root, file);
+        if (!place.empty()) all.push_back("=" + place);
     }
     for (const Route& route : options.routes) {
         // Whatever path leads to them: a route may have the folder around them as its root.
