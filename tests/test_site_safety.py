@@ -1,4 +1,4 @@
-"""What `tiderace run FILE` sends to nobody, whatever folder it lies in."""
+"""Files that `tiderace run FILE` never sends, whatever folder they lie in."""
 
 from test_sites import HASH_OF_B, SERVER, HERE, basic, make, sites  # noqa: F401
 

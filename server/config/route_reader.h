@@ -20,7 +20,7 @@ namespace tiderace::server::config {
 
 // "respond expects a text, and this is a number".
 std::string type_fault(std::string_view name, std::string_view expects, const Value& value);
-// Of a key without a flag. false, and a problem: it is neither true nor false.
+// The value of a key that no flag has; any other than true and false is a problem, and false.
 bool read_truth(const Member& member, Problems& problems);
 
 // What the flags do for their path. `name` begins the sentence of a problem.

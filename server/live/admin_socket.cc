@@ -19,7 +19,7 @@ namespace {
 
 constexpr UnixSeconds seconds_per_day = 86'400;
 
-// Never those of a file that a link leads to.
+// A link in the place of the socket is not followed.
 Result<> set_mode(const std::string& path, std::uint32_t mode) {
     const int done =
         ::fchmodat(AT_FDCWD, path.c_str(), static_cast<mode_t>(mode), AT_SYMLINK_NOFOLLOW);

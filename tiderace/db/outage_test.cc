@@ -212,7 +212,7 @@ TEST_P(OutageTest, AServerThatStoppedForAWhileHoldsNoLoopAndNoThread) {
             try {
                 co_await db.ping();
                 is_back = true;
-            } catch (const Error&) {  // it is asked again
+            } catch (const Error&) {  // the next round asks again
             }
         }
         co_await db.exec("insert into t values (1)");
